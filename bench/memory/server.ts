@@ -1,17 +1,25 @@
 /** The real server, which tells how much memory it holds, has agents wait for approvals and sends events. */
-import { newId, type ProjectRow } from '@countersign/engine';
+import { makeEvent, type ProjectRow } from '@countersign/engine';
+import { AgentRun } from '../agent-run.ts';
 import { newProject, sessionOf, startServer, tokenFor } from '../own-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { folder } = inputOf<{ folder: string }>();
-const { address, engine, store } = await startServer(folder);
+const server = await startServer(folder);
+const { address, store } = server;
 const people = 100;
 const sessionsEach = 10;
 const projects: ProjectRow[] = [];
 const tokens: string[] = [];
+const runs = new Map<string, AgentRun>();
 for (let person = 0; person < people; person += 1) {
   const userId = `person-${person}`;
-  projects.push(await newProject(store, userId, sessionsEach));
+  const project = await newProject(store, userId, sessionsEach);
+  projects.push(project);
+  for (let place = 0; place < sessionsEach; place += 1) {
+    const sessionId = sessionOf(project, place);
+    runs.set(sessionId, await AgentRun.start(server, project, sessionId));
+  }
   tokens.push(await tokenFor(userId, 'front_end'));
 }
 
@@ -33,7 +41,10 @@ async function wait({ each, content }: { each: number; content: string }): Promi
   for (const project of projects) {
     const before = await pendingOf(project);
     const calls = sessionsEach * each;
-    for (let place = 0; place < calls; place += 1) void askToWrite(project, place, content);
+    for (let place = 0; place < calls; place += 1)
+      void runs
+        .get(sessionOf(project, place % sessionsEach))
+        ?.call('write_file', { path: `notes-${place}.md`, content });
     while ((await pendingOf(project)) < before + calls) await new Promise(setImmediate);
     pending += before + calls;
   }
@@ -44,26 +55,18 @@ async function pendingOf({ user_id }: ProjectRow): Promise<number> {
   return (await store.read((tx) => tx.pendingApprovals(user_id))).length;
 }
 
-function askToWrite(project: ProjectRow, place: number, content: string): Promise<unknown> {
-  return engine.executor.executeTool({
-    userId: project.user_id,
-    project,
-    sessionId: sessionOf(project, place % sessionsEach),
-    toolName: 'write_file',
-    toolParams: { path: `notes-${place}.md`, content },
-    toolCallId: newId(),
-    agent: 'Agent',
-    requestedBy: 'bench',
-    context: { message_id: null, run_id: null, step: null, excerpt: 'please' },
-  });
-}
-
 /** An event for everybody. */
 async function tell(): Promise<void> {
   for (const { user_id, id } of projects) {
-    const data = { runner_id: 'runner', workspace: '/', state: 'connected', capabilities: [] } as const;
     const timestamp = new Date(store.now()).toISOString();
-    const event = { event: 'runner.changed', data: { project_id: id, ...data, timestamp } } as never;
+    const event = makeEvent('runner.changed', {
+      project_id: id,
+      runner_id: 'runner',
+      workspace: '/',
+      state: 'connected',
+      capabilities: [],
+      timestamp,
+    });
     await store.write(function* (tx) {
       yield* tx.update('projects', id, { name: timestamp });
       tx.announce(user_id, { events: [{ projectId: id, event }] });

@@ -1,5 +1,5 @@
 /** One node of several, which writes events when it is told to. */
-import type { ProjectRow } from '@countersign/engine';
+import { makeEvent, type ProjectRow } from '@countersign/engine';
 import { newProject, startNode, tokenFor } from '../own-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
@@ -33,12 +33,18 @@ async function tell({ projects, each, inCommit }: Telling): Promise<void> {
   await Promise.all(
     projects.map(async ({ user_id, id }) => {
       for (let told = 0; told < each; told += inCommit) {
-        const runner = { runner_id: 'runner', workspace: '/', state: 'connected', capabilities: [] } as const;
         const timestamp = new Date(store.now()).toISOString();
-        const event = { event: 'runner.changed', data: { project_id: id, ...runner, timestamp } };
+        const event = makeEvent('runner.changed', {
+          project_id: id,
+          runner_id: 'runner',
+          workspace: '/',
+          state: 'connected',
+          capabilities: [],
+          timestamp,
+        });
         await store.write(function* (tx) {
           yield* tx.update('projects', id, { name: timestamp });
-          const events = Array.from({ length: inCommit }, () => ({ projectId: id, event: event as never }));
+          const events = Array.from({ length: inCommit }, () => ({ projectId: id, event }));
           tx.announce(user_id, { events });
         });
       }

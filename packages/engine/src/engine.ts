@@ -1,27 +1,24 @@
 import type { SecretMasker } from '@countersign/policy';
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approve/approval-manager.ts';
+import { PendingDecisions } from './approve/pending-decisions.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
-import type { Clock } from './clock.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { type ConnectedRunner, RunnerRegistry } from './dispatch/runner-registry.ts';
+import { Signals } from './dispatch/signals.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
-import type { FaultPoints } from './fault-points.ts';
+import type { Edges } from './fault-points.ts';
 import { newId } from './ids.ts';
 import { NodeMembership } from './nodes/node-membership.ts';
 import { RunnerPresence } from './nodes/runner-presence.ts';
-import { SilentRunners } from './nodes/silent-runners.ts';
 import { Refusal } from './refusal.ts';
 import type { RunnerRow } from './rows.ts';
 import { Outcomes } from './settle/outcomes.ts';
-import type { Bus, Hint, Store } from './store.ts';
+import type { Hint } from './store.ts';
 import { StreamManager, type StreamOptions, type StreamSink } from './streams/stream-manager.ts';
 import { ToolExecutor } from './tool-executor.ts';
 
-export interface EngineDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
+export interface EngineDeps extends Edges {
   readonly masker: SecretMasker;
   /** The operator's (TL-3); those of the specification unless said. */
   readonly limits?: Limits;
@@ -29,8 +26,6 @@ export interface EngineDeps extends FaultPoints {
   readonly nodeName?: string | undefined;
   /** What this server's secret gives for a known text: all nodes on one database must agree. */
   readonly keyCheck?: string | undefined;
-  /** Called when a background task fails. */
-  readonly onError: (error: unknown) => void;
 }
 
 /** How often waiters and streams look again, in case a hint was lost. */
@@ -53,8 +48,8 @@ export class Engine {
   /** This process among those that share the database. */
   readonly node = newId();
   readonly #deps: EngineDeps;
+  readonly #decisions: PendingDecisions;
   readonly #membership: NodeMembership;
-  readonly #silent: SilentRunners;
   readonly #unsubscribe: () => void;
   /** Runners whose streams are being opened: their ids are taken already, before anything is awaited. */
   readonly #opening = new Set<ConnectedRunner>();
@@ -65,54 +60,33 @@ export class Engine {
 
   constructor(deps: EngineDeps) {
     const { store, bus, clock, masker, onError, reached, limits = defaultLimits } = deps;
+    const edges: Edges = { store, bus, clock, onError, reached };
+    const { node } = this;
     this.#deps = deps;
     this.policies = new StoredPolicies(store, masker, limits);
     this.outcomes = new Outcomes(store, bus, onError);
     const turns = new EventLoopTurns();
     this.streams = new StreamManager(store, bus, onError, turns);
-    this.runners = new RunnerRegistry(clock, (runner) => this.#runnerLost(runner));
-    this.presence = new RunnerPresence({ store, bus, runners: this.runners, node: this.node, reached });
-    this.#silent = new SilentRunners(store, clock);
-    this.#membership = new NodeMembership({
-      store,
-      clock,
-      node: this.node,
-      name: deps.nodeName ?? '',
-      keyCheck: deps.keyCheck ?? '',
-      onError,
+    this.runners = new RunnerRegistry(clock, (runner) => {
+      this.#takeCallsFrom(runner).catch(onError);
     });
-    this.dispatcher = new Dispatcher({
+    this.presence = new RunnerPresence({ ...edges, runners: this.runners, node });
+    const { nodeName: name = '', keyCheck = '' } = deps;
+    this.#membership = new NodeMembership({ ...edges, node, name, keyCheck });
+    const { policies, outcomes, presence, runners } = this;
+    const signals = new Signals({
       store,
-      bus,
-      clock,
-      runners: this.runners,
-      presence: this.presence,
-      policies: this.policies,
-      outcomes: this.outcomes,
+      presence,
+      policies,
       hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
-      onError,
-      reached,
     });
-    this.approvals = new ApprovalManager({
-      store,
-      bus,
-      clock,
-      policies: this.policies,
-      dispatcher: this.dispatcher,
-      outcomes: this.outcomes,
-      turns,
-      onError,
-      reached,
-    });
-    this.dispatcher.useApprovals(this.approvals);
-    this.executor = new ToolExecutor({
-      store,
-      policies: this.policies,
-      approvals: this.approvals,
-      dispatcher: this.dispatcher,
-      outcomes: this.outcomes,
-      reached,
-    });
+    const decisions = new PendingDecisions({ ...edges, outcomes });
+    this.#decisions = decisions;
+    const parts = { ...edges, policies, outcomes, presence, signals, decisions };
+    this.dispatcher = new Dispatcher({ ...parts, runners });
+    const { dispatcher } = this;
+    this.approvals = new ApprovalManager({ ...parts, dispatcher, turns });
+    this.executor = new ToolExecutor({ ...parts, approvals: this.approvals, dispatcher });
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 
@@ -137,7 +111,7 @@ export class Engine {
     this.#membership.stop();
     this.#unsubscribe();
     this.streams.close();
-    this.approvals.close();
+    this.#decisions.close();
     this.dispatcher.close();
     this.runners.close();
     this.outcomes.close();
@@ -173,10 +147,10 @@ export class Engine {
       if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
     };
     try {
-      await this.dispatcher.runnerConnects(runner);
+      await this.dispatcher.turnover.prepare(runner);
       const { instance, workspace } = runner;
       close = await this.streams.open({ ...options, instance, workspace, streamId }, sink);
-      await this.dispatcher.runnerConnected(runner);
+      await this.dispatcher.turnover.connected(runner);
     } catch (error) {
       end();
       throw error;
@@ -201,17 +175,13 @@ export class Engine {
       throw new Refusal('RUNNER_CONNECTED', { runner: id });
   }
 
-  #runnerLost(runner: ConnectedRunner): void {
-    this.#takeCallsFrom(runner).catch(this.#deps.onError);
-  }
-
   async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
     const leftMs = await this.presence.giveUp(runner);
     // It may have moved to another node, which hears it.
     if (leftMs !== undefined) return this.runners.expect(runner, leftMs);
     // One that was only asleep may not even know that it was given up: its stream still looks open to it.
     this.streams.endRunner(runner.userId, runner.id);
-    await this.dispatcher.runnerLost(runner);
+    await this.dispatcher.turnover.lost(runner);
   }
 
   #hinted(hint: Hint): void {
@@ -243,7 +213,7 @@ export class Engine {
     const { store } = this.#deps;
     await this.presence.storeSigns();
     if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
-    await Promise.all([this.approvals.tick(), this.outcomes.tick(), this.streams.tick()]);
+    await Promise.all([this.#decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
     if (!this.#knowsOthers) await this.#findOthers();
     if (this.#knowsOthers) await this.#sweep();
   }
@@ -253,8 +223,8 @@ export class Engine {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
     if (wasAlone) {
-      await this.approvals.resume(this.#membership.startedAt);
-      await this.dispatcher.resume(this.#membership.startedAt);
+      await this.#decisions.resume(this.#membership.startedAt);
+      await this.dispatcher.turnover.resume(this.#membership.startedAt);
     }
     await this.#membership.ready();
     this.#knowsOthers = true;
@@ -262,12 +232,12 @@ export class Engine {
 
   async #sweep(): Promise<void> {
     const now = this.#deps.store.now();
-    for (const row of await this.#silent.find())
+    for (const row of await this.presence.findSilent())
       await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
-    await this.dispatcher.takeStranded(SWEPT_AT_ONCE);
+    await this.dispatcher.turnover.takeStranded(SWEPT_AT_ONCE);
     if (this.#deps.store.isShared) await this.dispatcher.placeWaiting(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
-    await this.approvals.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
+    await this.#decisions.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     for (const [userId, projectId] of this.#deps.store.isShared ? this.streams.plainListeners() : [])
       await this.dispatcher.offerAll(userId, projectId);
   }

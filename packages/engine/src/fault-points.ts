@@ -1,5 +1,5 @@
-import type { RunPoint } from './agent/run-points.ts';
-import type { Store, Transaction, Unit } from './store.ts';
+import type { Clock } from './clock.ts';
+import type { Bus, Store, Transaction, Unit } from './store.ts';
 
 /** The commits of a tool call and of a run, by what they do. */
 export const labelledCommits = [
@@ -24,15 +24,42 @@ export type LabelledCommit = (typeof labelledCommits)[number];
 /** On either side of a commit: nothing written; written and not committed; committed, and nobody was answered. */
 export const commitMoments = ['before', 'written', 'committed'] as const;
 
+/** Points of a run between its commits. Each must be survived as well (AG-2). */
+export const runPoints = [
+  'run.taken',
+  'model.before',
+  'model.answered',
+  'step.stored',
+  'tool.before',
+  'tool.recorded',
+  'tool.answered',
+  'tool.stored',
+] as const;
+
 /**
  * Where a process may die; each must be survived without losing a call or executing one twice. `hint.before` is
  * after any commit that has events, before anybody was told of them.
  */
-export type FaultPoint = `${LabelledCommit}.${(typeof commitMoments)[number]}` | 'hint.before' | RunPoint;
+export type FaultPoint =
+  | `${LabelledCommit}.${(typeof commitMoments)[number]}`
+  | 'hint.before'
+  | (typeof runPoints)[number];
+
+/** For tests of runs: called at each point, and may end the process there or never answer. */
+export type AtPoint = (point: FaultPoint) => void | Promise<void>;
 
 export interface FaultPoints {
   /** For tests: called at each labelled point as it is passed, and may end the process there. */
   readonly reached?: ((point: FaultPoint) => unknown) | undefined;
+}
+
+/** What the parts of the engine stand on. */
+export interface Edges extends FaultPoints {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  /** Called when a background task fails. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** Writes a unit whose commit has a label. Without anybody to tell it is the store's own `write`. */

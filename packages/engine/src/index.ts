@@ -1,8 +1,7 @@
+export type { RunObserver } from './agent/agent-loop.ts';
 export {
   AgentRuns,
   type AgentRunsDeps,
-  type StartedRun,
-  type StartRun,
 } from './agent/agent-runs.ts';
 export { manualModel } from './agent/manual-model.ts';
 export { messageView } from './agent/message-events.ts';
@@ -13,39 +12,39 @@ export {
   type ModelPart,
   type ModelRequest,
   type Models,
-  type ModelToolCall,
   UnparsableParams,
 } from './agent/model.ts';
-export { availableTools, type OfferedTool, offeredTools } from './agent/offered-tools.ts';
-export { defaultBudget, type RunBudget } from './agent/run-budget.ts';
-export type { RunObserver } from './agent/run-observer.ts';
-export { type AtPoint, type RunPoint, runPoints } from './agent/run-points.ts';
-export type { ApproveInput, DecisionAnswer, PreviewInput, RejectInput } from './approve/approval-input.ts';
-export { ApprovalManager } from './approve/approval-manager.ts';
-export { StoredPolicies } from './approve/stored-policies.ts';
+export { availableTools, type OfferedTool } from './agent/offered-tools.ts';
+export type { RunBudget } from './agent/run-budget.ts';
+export type { ApproveInput } from './approve/approval-decisions.ts';
+export { ApprovalManager, type DecisionAnswer } from './approve/approval-manager.ts';
+export type { PreviewInput } from './approve/approval-requests.ts';
 export type { Caller } from './caller.ts';
 export type { ClaimInput } from './claim/claims.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { digestOf } from './digests.ts';
-export { Dispatcher } from './dispatch/dispatcher.ts';
-export { rememberTold } from './dispatch/runner-facts.ts';
-export { runnerKey } from './dispatch/runner-key.ts';
-export type { ConnectedRunner } from './dispatch/runner-registry.ts';
-export { Engine, type EngineDeps } from './engine.ts';
+export { rememberTold, runnerKey } from './dispatch/runner-facts.ts';
+export { Engine } from './engine.ts';
 export {
   commitMoments,
   type FaultPoint,
   type FaultPoints,
   labelledCommits,
+  runPoints,
 } from './fault-points.ts';
 export { newId } from './ids.ts';
-export { type Announced, auditHeadText, numberAnnounced } from './record/announced.ts';
-export { auditGenesis, auditHash } from './record/audit-chain.ts';
-export { approvalView, errorOf, predicateOf } from './record/call-events.ts';
-export type { CallContext, CallRequest } from './record/call-request.ts';
+export {
+  type Announced,
+  auditGenesis,
+  auditHash,
+  auditHeadText,
+  numberAnnounced,
+} from './record/announced.ts';
+export { errorOf, predicateOf } from './record/call-events.ts';
+export type { CallRequest } from './record/call-request.ts';
+export { announceCall, type EventData, isoTime, makeEvent, type ServerEvent } from './record/make-event.ts';
 export { largestShown } from './record/shown-size.ts';
-export { orderOfStep } from './record/step-order.ts';
 export { notFound, Refusal } from './refusal.ts';
 export {
   type ApprovalRow,
@@ -76,7 +75,6 @@ export {
   type TokenRow,
 } from './rows.ts';
 export type { ResultInput } from './settle/settlements.ts';
-export { StorageFull } from './storage-full.ts';
 export {
   type Announcement,
   approvalsAtOnce,
@@ -89,11 +87,12 @@ export {
   type PendingRequest,
   type Reading,
   type ShownApproval,
+  StorageFull,
   type Store,
   type ToolMetricsRow,
   type Transaction,
   type Unit,
 } from './store.ts';
-export { type EncodedRequest, endOfRequest } from './streams/pending-request.ts';
-export type { StreamOptions, StreamSink } from './streams/stream-manager.ts';
+export { type EncodedRequest, endOfRequest } from './streams/pending-requests.ts';
+export type { StreamSink } from './streams/stream-manager.ts';
 export { ToolExecutor } from './tool-executor.ts';

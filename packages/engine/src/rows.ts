@@ -2,7 +2,6 @@ import type {
   ApprovalScope,
   ApprovalStatus,
   ApprovedBy,
-  CountersignEvent,
   CustomTool,
   ErrorCode,
   ExecutionStatus,
@@ -15,6 +14,8 @@ import type {
   RiskLevel,
   TokenScope,
 } from '@countersign/protocol';
+import type { CallContext } from './record/call-request.ts';
+import type { ServerEvent } from './record/make-event.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -222,7 +223,7 @@ export const columnsOf = {
     digest_base: orNull(text),
     /** The runner that previewed it: only this one may claim the call (EX-6). */
     previewed_by: orNull(text),
-    context: orNull(json<Json>()),
+    context: json<CallContext>(),
     /** How often it was asked again because the approved state had changed (AP-8). */
     stale_count: integer,
     decided_at: orNull(integer),
@@ -334,7 +335,7 @@ export const columnsOf = {
     user_id: text,
     id: integer,
     project_id: orNull(text),
-    event: json<CountersignEvent>(),
+    event: json<ServerEvent>(),
     created_at: integer,
   },
 

@@ -1,4 +1,5 @@
-import type { CountersignEvent, ExecutionStatus, RiskLevel } from '@countersign/protocol';
+import { CountersignError, type ExecutionStatus, type RiskLevel } from '@countersign/protocol';
+import type { ServerEvent } from './record/make-event.ts';
 import type {
   ApprovalRow,
   AuditRow,
@@ -174,7 +175,7 @@ export interface Transaction extends Reading {
 }
 
 export interface Announcement {
-  readonly events?: readonly { readonly projectId: string | null; readonly event: CountersignEvent }[];
+  readonly events?: readonly { readonly projectId: string | null; readonly event: ServerEvent }[];
   readonly audit?: readonly { readonly action: string; readonly subject: string; readonly data: Json }[];
 }
 
@@ -229,6 +230,17 @@ export class DuplicateRow extends Error {
 }
 
 /**
+ * A unit was not written because the storage has no room, or takes nothing for another reason. Nothing of it was kept.
+ * It may be repeated once there is room; until then every unit fails like this, so it is not a failure of the work
+ * itself.
+ */
+export class StorageFull extends CountersignError {
+  constructor(values: { readonly problem: string; readonly remedy: string }, options: { cause: unknown }) {
+    super('STORAGE_FULL', values, options);
+  }
+}
+
+/**
  * Tells other parts, here or on other nodes, that something is new. Only a hint: who waits reads the store again,
  * and on a slow tick anyway (docs/architecture.md).
  */
@@ -268,5 +280,5 @@ export type Hint =
       readonly kind: 'passing';
       readonly userId: string;
       readonly projectId: string | null;
-      readonly event: CountersignEvent;
+      readonly event: ServerEvent;
     };

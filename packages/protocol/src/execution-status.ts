@@ -42,7 +42,8 @@ export const finalStatusSchema = executionStatusSchema.extract([
   'cancelled',
 ]);
 
-export const isFinal = (status: ExecutionStatus): boolean => legalTransitions[status].length === 0;
+export const isFinal = (status: ExecutionStatus): status is z.infer<typeof finalStatusSchema> =>
+  legalTransitions[status].length === 0;
 
 /**
  * Where an approval stands: `pending` until it is settled once. A person approves or rejects, the server's timer

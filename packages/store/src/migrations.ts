@@ -1,5 +1,5 @@
 import { type Column, type ColumnKind, columnsOf, type Database } from '@countersign/engine';
-import { executionStatuses, isFinal } from '@countersign/protocol';
+import { type ExecutionStatus, executionStatuses, isFinal } from '@countersign/protocol';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Dialect } from './statements.ts';
@@ -48,7 +48,9 @@ async function requireColumns(db: Kysely<never>, name: string): Promise<void> {
 }
 
 /** The list stands literally in the condition of indexes and of queries: otherwise no database sees that they match. */
-export const openStatuses = executionStatuses.filter((status) => !isFinal(status));
+export const openStatuses: readonly ExecutionStatus[] = executionStatuses.filter(
+  (status) => !isFinal(status),
+);
 const quoted = (values: readonly string[]) => sql.raw(values.map((value) => `'${value}'`).join(', '));
 export const isOpen: RawBuilder<boolean> = sql`status in (${quoted(openStatuses)})`;
 /** Most calls complete; who looks for those that did not should not have to walk past them. */

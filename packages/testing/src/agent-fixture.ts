@@ -3,16 +3,18 @@ import {
   type AgentRunsDeps,
   type Bus,
   type Caller,
+  type CallRequest,
   Engine,
   type MessageRow,
   type Model,
   Refusal,
   type RunRow,
   runnerKey,
+  type ServerEvent,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
-import type { CountersignEvent, PolicyFile } from '@countersign/protocol';
+import type { PolicyFile } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
 import { Listener, testProject, testSession } from './engine-fixture.ts';
 import { LocalBus } from './local-bus.ts';
@@ -146,7 +148,7 @@ export class AgentFixture {
   async loseRunner(): Promise<void> {
     const runner = { id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] };
     await this.store.write((tx) => tx.update('runners', runnerKey('ada', runner.id), { connected: false }));
-    await this.node.engine.dispatcher.runnerLost(runner);
+    await this.node.engine.dispatcher.turnover.lost(runner);
     await settle();
   }
 
@@ -156,6 +158,22 @@ export class AgentFixture {
     const { run_id } = await this.node.runs.start({ caller, project, session, content });
     await settle();
     return run_id;
+  }
+
+  /** The first call of a run, as its step would make it when it holds the run in this epoch. */
+  callOf(runId: string, epoch: number): CallRequest {
+    return {
+      userId: 'ada',
+      project: this.project,
+      sessionId: this.session.id,
+      toolName: 'read_file',
+      toolParams: { path: 'a.md' },
+      toolCallId: 'call_0',
+      agent: 'Agent',
+      requestedBy: `run-${runId}`,
+      context: { message_id: null, run_id: runId, step: 0, excerpt: '' },
+      run: { runId, epoch, step: 0, index: 0 },
+    };
   }
 
   async run(runId: string): Promise<RunRow> {
@@ -177,7 +195,7 @@ export class AgentFixture {
   }
 
   /** Every stored event so far. */
-  async events(): Promise<readonly CountersignEvent[]> {
+  async events(): Promise<readonly ServerEvent[]> {
     const stored = await this.store.read((tx) => tx.events('ada', 0, 10_000));
     return stored.map(({ event }) => event);
   }

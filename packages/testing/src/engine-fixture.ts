@@ -12,11 +12,12 @@ import {
   Refusal,
   type ResultInput,
   runnerKey,
+  type ServerEvent,
   type SessionRow,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
-import type { CountersignEvent, EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
+import type { EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
@@ -156,7 +157,7 @@ export class EngineFixture {
   /** A runner's lease has ended: it is given up, with the calls that it has. */
   async loseRunner(userId: string, id: string): Promise<void> {
     await this.store.write((tx) => tx.update('runners', runnerKey(userId, id), { connected: false }));
-    await this.engine.dispatcher.runnerLost({ id, userId, workspace: '/workspace', capabilities: [] });
+    await this.engine.dispatcher.turnover.lost({ id, userId, workspace: '/workspace', capabilities: [] });
   }
 
   /** Runner-1 reports a call. */
@@ -224,13 +225,13 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
 
 /** What one client received. */
 export class Listener {
-  readonly received: { event: CountersignEvent; id: number | undefined }[] = [];
+  readonly received: { event: ServerEvent; id: number | undefined }[] = [];
   ended = false;
   /** Set to false: the client has stopped reading. */
   reads = true;
   close: () => void = () => {};
 
-  send(event: CountersignEvent, id: number | undefined): boolean {
+  send(event: ServerEvent, id: number | undefined): boolean {
     this.received.push({ event, id });
     return this.reads;
   }

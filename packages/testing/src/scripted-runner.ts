@@ -2,17 +2,19 @@ import {
   type Caller,
   type Clock,
   type Engine,
+  type EventData,
   type JsonObject,
   Refusal,
   type ResultInput,
+  type ServerEvent,
 } from '@countersign/engine';
-import { type CountersignEvent, type EventPayload, timing } from '@countersign/protocol';
+import { timing } from '@countersign/protocol';
 
 /** What a tool does on the person's machine, in a test. */
 export type ScriptedTool = (params: JsonObject) => ResultInput | Promise<ResultInput>;
 /** What the person does with a request; undefined: nothing. */
 export type ScriptedDecision = (
-  request: EventPayload<'tool.approval_request'>,
+  request: EventData<'tool.approval_request'>,
 ) => 'approve' | { readonly reject: { readonly reason?: string; readonly message?: string } } | undefined;
 
 /**
@@ -72,20 +74,20 @@ export class ScriptedRunner {
     };
   }
 
-  async #receive(engine: Engine, event: CountersignEvent): Promise<void> {
+  async #receive(engine: Engine, event: ServerEvent): Promise<void> {
     if (event.event === 'tool.approval_request') await this.#answer(engine, event.data);
     if (event.event === 'tool.execution_signal') await this.#execute(engine, event.data);
     if (event.event === 'tool.cancel') this.cancelled.push(event.data.tool_id);
   }
 
-  async #answer(engine: Engine, request: EventPayload<'tool.approval_request'>): Promise<void> {
+  async #answer(engine: Engine, request: EventData<'tool.approval_request'>): Promise<void> {
     const person = this.#caller('person');
     const decision = this.decide(request);
     if (decision === 'approve') await engine.approvals.approveTool(person, request.approval_id, {});
     else if (decision) await engine.approvals.rejectTool(person, request.approval_id, decision.reject);
   }
 
-  async #execute(engine: Engine, signal: EventPayload<'tool.execution_signal'>): Promise<void> {
+  async #execute(engine: Engine, signal: EventData<'tool.execution_signal'>): Promise<void> {
     const { tool_id: toolId, tool_name: tool, attempt, digest } = signal;
     const caller = this.#caller('runner');
     if (!this.#journal.has(toolId)) {

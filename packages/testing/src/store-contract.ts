@@ -12,6 +12,7 @@ import {
   type Reading,
   type Refusal,
   RunnerBindings,
+  type ServerEvent,
   type Store,
   systemClock,
   type TableName,
@@ -19,7 +20,6 @@ import {
   type Unit,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
-import type { CountersignEvent } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   approvalRow,
@@ -1002,10 +1002,10 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
 /** An event that carries a number; which one it is does not matter to a store. */
 function event(number: number): NonNullable<Announcement['events']>[number] {
   const data = { state: 'idle', run_id: null, session_id: 'session', project_id: 'project', number };
-  return { projectId: 'project', event: { event: 'agent.state', data } as unknown as CountersignEvent };
+  return { projectId: 'project', event: { event: 'agent.state', data } as unknown as ServerEvent };
 }
 
-const numberOf = (stored: CountersignEvent): unknown =>
+const numberOf = (stored: ServerEvent): unknown =>
   (stored as unknown as { data: { number: number } }).data.number;
 
 const entry = (number: number): NonNullable<Announcement['audit']>[number] => ({

@@ -219,7 +219,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
       node.store.write((tx) => tx.update('runners', runnerKey(runner.userId, runner.id), { connected }));
     async function lose(node: RaceNode): Promise<void> {
       await setConnected(node, false);
-      await node.engine.dispatcher.runnerLost(runner);
+      await node.engine.dispatcher.turnover.lost(runner);
     }
 
     it('[EX-7] result against lease end', async () => {

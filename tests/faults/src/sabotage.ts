@@ -73,7 +73,7 @@ export const sabotages = {
   /** Whoever knows an id may look (RE-3). */
   stranger: [
     {
-      file: 'packages/engine/src/record/own-execution.ts',
+      file: 'packages/engine/src/record/execution-record.ts',
       find: '!execution || !isOf(caller, execution)',
       replace: '!execution',
     },

@@ -2,6 +2,7 @@ import type { Bus, Store } from '@countersign/engine';
 import { openPostgresStore, openSqliteStore } from '@countersign/store';
 import {
   AgentFixture,
+  hangs,
   ScriptedModel,
   type TemporaryPostgres,
   temporaryPostgres,
@@ -86,6 +87,15 @@ describe.each(databases)('the agent on %s', (_, openStore) => {
     expect(refused).toEqual(Array.from({ length: 7 }, () => 'RUN_ACTIVE'));
     await agent.node.runs.whenIdle();
     expect(await agent.transcript()).toEqual(wholeStory);
+  });
+
+  it('[AG-2] records a call once, however often it is asked for at once', async () => {
+    const agent = await open(new ScriptedModel([['Half an ans', hangs]]));
+    const runId = await agent.say('Go.');
+    const { executor } = agent.node.engine;
+    const asked = Array.from({ length: 8 }, () => executor.submit(agent.callOf(runId, 1)));
+    const ids = (await Promise.all(asked)).map(({ execution }) => execution.id);
+    expect(new Set(ids).size).toBe(1);
   });
 
   it('[AG-2] survives a crash before or after any commit', async () => {

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type EncodedRequest, endOfRequest, type StreamSink } from '@countersign/engine';
-import type { CountersignEvent } from '@countersign/protocol';
+import { type EncodedRequest, endOfRequest, type ServerEvent, type StreamSink } from '@countersign/engine';
 
 /** After a cut, a client comes back this soon. */
 const RETRY_MS = 1_000;
@@ -16,13 +15,13 @@ const eventStreamHeaders: Readonly<Record<string, string>> = {
 const MAX_WAIT_MS = 15_000;
 
 /** Frames are made once, however many clients get the event. */
-const frames = new WeakMap<CountersignEvent, { id: number | undefined; frame: string }>();
+const frames = new WeakMap<ServerEvent, { id: number | undefined; frame: string }>();
 
 /**
  * One event on the wire. JSON stands on one line: it escapes CR and LF, and the parser knows no other line ends, so
  * nothing in a payload can end a field or an event (EV-4).
  */
-function encodeEvent(event: CountersignEvent, id: number | undefined): string {
+function encodeEvent(event: ServerEvent, id: number | undefined): string {
   const known = frames.get(event);
   if (known && known.id === id) return known.frame;
   const data = JSON.stringify(event.data);
@@ -76,7 +75,7 @@ export class EventStream implements StreamSink {
     this.#response.write(`retry: ${RETRY_MS}\n\n`);
   }
 
-  send(event: CountersignEvent, id: number | undefined): boolean {
+  send(event: ServerEvent, id: number | undefined): boolean {
     return this.#push(encodeEvent(event, id));
   }
 

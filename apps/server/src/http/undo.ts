@@ -1,6 +1,9 @@
 import {
+  announceCall,
   type Engine,
   type ExecutionRow,
+  isoTime,
+  makeEvent,
   newId,
   type Reading,
   Refusal,
@@ -11,7 +14,6 @@ import {
 } from '@countersign/engine';
 import { describeError, type ErrorCode, errorCodes, findTool, isFinal } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { isoTime } from './views.ts';
 
 /** Asks the runner that has the undo copy to restore what a call changed; its outcome comes as a result (RN-3). */
 export async function requestUndo(
@@ -35,7 +37,7 @@ export async function requestUndo(
     const changed = current && whyNotUndoable(current);
     if (changed !== undefined) throw new Refusal('NOT_UNDOABLE', { problem: changed });
     yield* tx.update('tool_executions', call.id, { undo_id: undoId, undo_runner_id: runnerId });
-    const data = {
+    const undo = makeEvent('tool.undo', {
       tool_id: call.id,
       project_id: call.project_id,
       session_id: call.session_id,
@@ -43,17 +45,9 @@ export async function requestUndo(
       runner_id: runnerId,
       force,
       timestamp: isoTime(now),
-    };
-    tx.announce(caller.userId, {
-      events: [{ projectId: call.project_id, event: { event: 'tool.undo', data } }],
-      audit: [
-        {
-          action: 'call.undo_requested',
-          subject: call.id,
-          data: { undo_id: undoId, token: caller.tokenId, force },
-        },
-      ],
     });
+    const data = { undo_id: undoId, token: caller.tokenId, force };
+    announceCall(tx, call, [undo], 'call.undo_requested', data);
   });
   return undoId;
 }
@@ -85,33 +79,21 @@ export async function settleUndo(
     yield* requireAsked(tx, current, input);
     if (isDone && current.undone_at !== null) return 'The undo was known already';
     if (isDone) yield* tx.update('tool_executions', call.id, { undone_at: now });
-    tx.announce(call.user_id, {
-      events: [
-        {
-          projectId: call.project_id,
-          event: {
-            event: 'tool.result',
-            data: {
-              tool_id: call.id,
-              project_id: call.project_id,
-              session_id: call.session_id,
-              tool_call_id: call.tool_call_id,
-              tool_name: call.tool_name,
-              status: input.status,
-              result: null,
-              error: isDone ? null : undoError(input),
-              execution_time_ms: input.execution_time_ms ?? null,
-              late: false,
-              undo_id: undoId,
-              timestamp: isoTime(now),
-            },
-          },
-        },
-      ],
-      audit: [
-        { action: isDone ? 'call.undone' : 'call.undo_failed', subject: call.id, data: { undo_id: undoId } },
-      ],
+    const told = makeEvent('tool.result', {
+      tool_id: call.id,
+      project_id: call.project_id,
+      session_id: call.session_id,
+      tool_call_id: call.tool_call_id,
+      tool_name: call.tool_name,
+      status: input.status,
+      result: null,
+      error: isDone ? null : undoError(input),
+      execution_time_ms: input.execution_time_ms ?? null,
+      late: false,
+      undo_id: undoId,
+      timestamp: isoTime(now),
     });
+    announceCall(tx, call, [told], isDone ? 'call.undone' : 'call.undo_failed', { undo_id: undoId });
     return isDone ? 'The undo is recorded' : 'The undo failed, and the person is told';
   });
 }

@@ -1,5 +1,5 @@
-import type { Bus, Hint } from '@countersign/engine';
-import { type CountersignEvent, makeVisible } from '@countersign/protocol';
+import type { Bus, Hint, ServerEvent } from '@countersign/engine';
+import { makeVisible } from '@countersign/protocol';
 
 /** What happens to a call before it ends, in words. */
 export interface CallNews {
@@ -36,7 +36,7 @@ export class CallProgress {
     this.#unsubscribe();
   }
 
-  #hear(event: CountersignEvent): void {
+  #hear(event: ServerEvent): void {
     const toolId = 'tool_id' in event.data ? event.data.tool_id : undefined;
     const listeners = toolId === undefined ? undefined : this.#watched.get(toolId);
     const news = listeners && newsOf(event);
@@ -44,12 +44,12 @@ export class CallProgress {
   }
 }
 
-function eventsOf(hint: Hint): readonly CountersignEvent[] {
+function eventsOf(hint: Hint): readonly ServerEvent[] {
   if (hint.kind === 'passing') return [hint.event];
   return hint.kind === 'events' ? (hint.events ?? []).map(({ event }) => event) : [];
 }
 
-function newsOf({ event, data }: CountersignEvent): CallNews | undefined {
+function newsOf({ event, data }: ServerEvent): CallNews | undefined {
   switch (event) {
     case 'tool.progress': {
       const text = data.message ?? lastLine(data.output?.chunk ?? '');

@@ -1,14 +1,13 @@
-import type { Bus, StoredEvent } from '@countersign/engine';
-import type { EventPayload } from '@countersign/protocol';
+import type { Bus, EventData, StoredEvent } from '@countersign/engine';
 
 /** What is told to those who watch: each step of each call that this process has committed. */
 export interface CallObserver {
   /** Once for each call, when it was recorded. */
-  called?(call: EventPayload<'tool.call'>): void;
-  signalled?(signal: EventPayload<'tool.execution_signal'>): void;
-  asked?(approval: EventPayload<'tool.approval_request'>): void;
-  decided?(resolved: EventPayload<'approval.resolved'>): void;
-  ended?(result: EventPayload<'tool.result'>): void;
+  called?(call: EventData<'tool.call'>): void;
+  signalled?(signal: EventData<'tool.execution_signal'>): void;
+  asked?(approval: EventData<'tool.approval_request'>): void;
+  decided?(resolved: EventData<'approval.resolved'>): void;
+  ended?(result: EventData<'tool.result'>): void;
 }
 
 /**

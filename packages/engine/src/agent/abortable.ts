@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts';
 
 /** Resolves with the promise, or rejects as soon as the signal is aborted, whichever is first. */
-export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) {

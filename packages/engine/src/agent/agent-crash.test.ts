@@ -1,8 +1,8 @@
 import { AgentFixture, type AgentNode, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
-import { StorageFull } from '../storage-full.ts';
-import { DuplicateRow } from '../store.ts';
-import type { RunPoint } from './run-points.ts';
+import type { runPoints } from '../fault-points.ts';
+import { StorageFull } from '../store.ts';
+import { RunLost } from './held-run.ts';
 
 /** Two calls in parallel, then one with an approval, then the answer: every kind of step. */
 const script = () =>
@@ -48,7 +48,7 @@ async function expectWholeStory(agent: AgentFixture, runId: string, model: Scrip
 }
 
 describe('a crash at a labelled point', () => {
-  const points: readonly RunPoint[] = [
+  const points: readonly (typeof runPoints)[number][] = [
     'run.taken',
     'model.before',
     'model.answered',
@@ -351,26 +351,14 @@ describe('leases', () => {
     ]);
   });
 
-  it('[AG-2] a call that a node thought dead records at the same moment is made once', async () => {
-    const model = script();
-    const agent = await AgentFixture.open({ model });
-    agent.node.die();
-    await agent.startNode({
-      prepare: ({ store }) => {
-        const { write } = store;
-        let collisions = 1;
-        // The first unit that records a call finds that another has done so just before its commit.
-        store.write = async (unit) => {
-          const value = await write.call(store, unit);
-          const isRecord =
-            typeof value === 'object' && value !== null && 'payload' in value && 'approval' in value;
-          if (isRecord && collisions-- > 0) throw new DuplicateRow('tool_executions');
-          return value as never;
-        };
-      },
-    });
+  it('[AG-2] a call is recorded by the node that holds the run, once', async () => {
+    const agent = await AgentFixture.open({ model: new ScriptedModel([['Half an ans', hangs]]) });
     const runId = await agent.say('Go.');
-    await expectWholeStory(agent, runId, model);
+    const record = (epoch: number) => agent.node.engine.executor.submit(agent.callOf(runId, epoch));
+    const [first, second] = await Promise.all([record(1), record(1)]);
+    expect(second.execution.id).toBe(first.execution.id);
+    await expect(record(2)).rejects.toBeInstanceOf(RunLost);
+    expect(await agent.store.read((tx) => tx.history('ada', { limit: 10 }))).toHaveLength(1);
   });
 
   it('[AG-2] a run is renewed while it lasts, however long the person thinks', async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
@@ -6,16 +7,32 @@ import { readConversation } from './conversation.ts';
 import { Draft } from './draft.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
 import { addLateResults, findLateResults } from './late-results.ts';
+import type { RunPlace } from './message-events.ts';
 import { assistantMessageId, toolMessageId } from './message-ids.ts';
 import { ModelError, type ModelMessage, type Models } from './model.ts';
 import { callModel, type ModelAnswer } from './model-call.ts';
 import { offeredTools } from './offered-tools.ts';
 import { exceededBudget, type RunBudget } from './run-budget.ts';
 import { endRun } from './run-ending.ts';
-import type { RunObserver } from './run-observer.ts';
-import { type StoredToolCall, toJson, toolCallsOf } from './stored-tool-call.ts';
-import { toStoredCalls } from './tool-call-ids.ts';
+import { type StoredToolCall, toJson, toolCallsOf, toStoredCalls } from './stored-tool-call.ts';
 import { ToolStep, type ToolStepDeps } from './tool-step.ts';
+
+/** How a run left this node: it ended, somebody else ended or took it, or something went wrong. */
+export type RunEnd = 'ended' | 'let_go' | { readonly error: unknown };
+
+export type ModelCallEnd =
+  | { readonly inputTokens: number; readonly outputTokens: number; readonly toolCalls: number }
+  | { readonly error: unknown };
+
+/** Is shown each run that this node drives, and each model call in it (OB-1). Each answer is called once, at the end. */
+export interface RunObserver {
+  drives(run: RunPlace): (end: RunEnd) => void;
+  asksModel(call: {
+    readonly runId: string;
+    readonly step: number;
+    readonly model: string;
+  }): (end: ModelCallEnd) => void;
+}
 
 export interface AgentLoopDeps extends ToolStepDeps {
   readonly clock: Clock;
@@ -80,7 +97,8 @@ function* readRun(tx: Reading, held: HeldRun): Unit<Standing> {
 /** One model call, stored as a step. Answers whether the run is over. */
 async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentLoopDeps): Promise<boolean> {
   const { held, signal } = live;
-  await giveLateResults(held, deps);
+  const late = await deps.store.read((tx) => findLateResults(tx, held));
+  if (late.length > 0) await held.write((unit) => addLateResults(unit, late), { state: 'thinking' });
   await held.announceState('thinking');
   const tools = offeredTools(
     await deps.policies.policyFile(held.userId),
@@ -122,11 +140,6 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
   return isOver;
 }
 
-async function giveLateResults(held: HeldRun, { store }: AgentLoopDeps): Promise<void> {
-  const late = await store.read((tx) => findLateResults(tx, held));
-  if (late.length > 0) await held.write((unit) => addLateResults(unit, late), { state: 'thinking' });
-}
-
 /**
  * The model's answer with its tool calls, the step and what it cost, in one unit: after this it is never asked for
  * again. An answer without tool calls ends the run.
@@ -148,22 +161,16 @@ async function storeStep(
         const stored = yield* tx.get('messages', id);
         if (stored) announce(stored);
       } else yield* add({ id, role: 'assistant', tool_id: null, ...content });
-      yield* tx.update('runs', held.runId, {
-        step: step + 1,
+      const usage = {
         input_tokens: run.input_tokens + answer.inputTokens,
         output_tokens: run.output_tokens + answer.outputTokens,
+      };
+      yield* tx.update('runs', held.runId, {
+        step: step + 1,
+        ...usage,
         ...(isOver && { status: 'completed', ended_at: now, lease_owner: null, lease_until: null }),
       });
-      if (isOver) {
-        const usage = {
-          steps: step + 1,
-          input_tokens: run.input_tokens + answer.inputTokens,
-          output_tokens: run.output_tokens + answer.outputTokens,
-        };
-        tx.announce(held.userId, {
-          audit: [{ action: 'run.completed', subject: held.runId, data: usage }],
-        });
-      }
+      if (isOver) announceCall(tx, run, [], 'run.completed', { steps: step + 1, ...usage });
     },
     { state: isOver ? 'idle' : 'tool_execution' },
   );

@@ -1,26 +1,24 @@
 import type { Caller } from '../caller.ts';
 import type { Clock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import type { AtPoint } from '../fault-points.ts';
 import { commit, type FaultPoints } from '../fault-points.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
-import { StorageFull } from '../storage-full.ts';
-import type { Bus, Store } from '../store.ts';
-import { type AgentLoopDeps, driveRun, type LiveRun } from './agent-loop.ts';
+import { type Bus, StorageFull, type Store } from '../store.ts';
+import { type AgentLoopDeps, driveRun, type LiveRun, type RunObserver } from './agent-loop.ts';
 import { HeldRun, RunLost } from './held-run.ts';
 import type { Models } from './model.ts';
 import { storeNewRun } from './new-run.ts';
 import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
 import { type Held, RENEW_MS, RunLeases } from './run-leases.ts';
-import type { RunObserver } from './run-observer.ts';
-import type { AtPoint } from './run-points.ts';
 
 export interface AgentRunsDeps {
   readonly store: Store;
   readonly bus: Bus;
   readonly clock: Clock;
-  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'outcomes' | 'policies'>;
+  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'policies'>;
   readonly models: Models;
   /** Names this process among those that share the database. */
   readonly node: string;
@@ -79,7 +77,7 @@ export class AgentRuns {
 
   constructor(deps: AgentRunsDeps) {
     const { store, bus, clock, engine, models, onError, atPoint } = deps;
-    const { executor, dispatcher, outcomes, policies } = engine;
+    const { executor, policies } = engine;
     this.#deps = deps;
     this.#faults = { store, reached: atPoint };
     this.#leases = new RunLeases(store, deps.node);
@@ -88,8 +86,6 @@ export class AgentRuns {
       bus,
       clock,
       executor,
-      dispatcher,
-      outcomes,
       policies,
       models,
       onError,
@@ -198,7 +194,10 @@ export class AgentRuns {
     const abort = new AbortController();
     const run: LiveRun = { held, signal: abort.signal, draft: undefined, step: 0 };
     const timeLeft = held.createdAt + this.#loop.budget.milliseconds - this.#deps.store.now();
-    const stopTimer = clock.after(Math.max(0, timeLeft), () => this.#outOfTime(held));
+    const stopTimer = clock.after(Math.max(0, timeLeft), () => {
+      const { code, message } = timeExceeded(this.#loop.budget);
+      this.#end(held.runId, { status: 'failed', error: { code, message } }).catch(this.#deps.onError);
+    });
     const ended = this.#run(run).finally(() => {
       stopTimer();
       if (this.#live.get(held.runId)?.run === run) this.#live.delete(held.runId);
@@ -244,11 +243,6 @@ export class AgentRuns {
     this.#failures.delete(runId);
     onError(new Error(`The run ${runId} has ended: it failed ${count} times.`, { cause }));
     await cancelOpenCalls(run, error.message, { store, dispatcher: engine.dispatcher });
-  }
-
-  #outOfTime(held: HeldRun): void {
-    const { code, message } = timeExceeded(this.#loop.budget);
-    this.#end(held.runId, { status: 'failed', error: { code, message } }).catch(this.#deps.onError);
   }
 
   /** Renews the leases of all runs that are under way here; what is not ours any more is let go of. */

@@ -1,4 +1,4 @@
-import { AgentFixture, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
+import { AgentFixture, type AgentNode, hangs, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 
 const edit = toolCall('edit_file', { path: 'a.md', old: 'x', new: 'y' });
@@ -107,27 +107,29 @@ describe('stopping a run', () => {
     ]);
   });
 
-  it('[AG-3] just when a call is recorded: the call is cancelled, not left behind', async () => {
+  it.each([
+    ['tool.before', []],
+    ['tool.recorded', ['cancelled']],
+  ] as const)('[AG-3] by another node at %s: no call is left behind', async (moment, statuses) => {
     const model = new ScriptedModel([[edit]]);
     const agent = await AgentFixture.open({ model });
     agent.node.die();
     let runId = '';
-    await agent.startNode({
+    let other: AgentNode | undefined;
+    const first = await agent.startNode({
       atPoint: async (point) => {
-        if (point !== 'tool.recorded') return;
-        // As another node does it, which knows nothing of this call yet.
-        await agent.store.write(function* (tx) {
-          yield* tx.update('runs', runId, { status: 'stopped', ended_at: 1 });
-        });
+        if (point === moment) await other?.runs.stop(agent.person, runId);
       },
     });
+    other = await agent.startNode({ withRunner: false });
     agent.runner.decide = () => undefined;
     const { person: caller, project, session } = agent;
-    ({ run_id: runId } = await agent.node.runs.start({ caller, project, session, content: 'Change it.' }));
+    ({ run_id: runId } = await first.runs.start({ caller, project, session, content: 'Change it.' }));
     await settle();
-    const [call] = await agent.store.read((tx) => tx.history('ada', { limit: 10 }));
-    expect(call).toMatchObject({ status: 'cancelled' });
-    expect(agent.node.errors).toEqual([]);
+    const calls = await agent.store.read((tx) => tx.history('ada', { limit: 10 }));
+    expect(calls.map(({ status }) => status)).toEqual(statuses);
+    expect(await agent.run(runId)).toMatchObject({ status: 'stopped' });
+    expect([...first.errors, ...other.errors]).toEqual([]);
   });
 
   it('[AG-3] on another node than the one that has it', async () => {

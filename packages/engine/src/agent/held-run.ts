@@ -1,3 +1,4 @@
+import { announceCall } from '../record/make-event.ts';
 import type { MessageRow, RunRow } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
 import { type AgentState, messageCreatedEvent, type RunPlace, stateEvent } from './message-events.ts';
@@ -55,10 +56,7 @@ export class HeldRun implements RunPlace {
       yield* tx.get('sessions', place.sessionId);
       const run = yield* place.require(tx);
       const done = yield* unit(heldUnit(tx, run, now));
-      if (isNew) {
-        const event = stateEvent(place, state, now);
-        tx.announce(place.userId, { events: [{ projectId: place.projectId, event }] });
-      }
+      if (isNew) announceCall(tx, run, [stateEvent(place, state, now)]);
       return done;
     });
     if (state !== undefined) this.#state = state;
@@ -66,31 +64,29 @@ export class HeldRun implements RunPlace {
   }
 
   /** The run's row, inside a unit. Throws `RunLost` when it is not ours any more. */
-  *require(tx: Reading): Unit<RunRow> {
-    const run = yield* tx.get('runs', this.runId);
-    if (run?.status !== 'running' || run.epoch !== this.epoch) throw new RunLost();
-    return run;
+  require(tx: Reading): Unit<RunRow> {
+    return requireHeld(tx, this);
   }
 
   /** Tells clients what the agent is doing, unless they know. */
   async announceState(state: AgentState): Promise<void> {
     if (state !== this.#state) await this.write(nothing, { state });
   }
+}
 
-  /** Whether this node still drives the run, another node took it over, or it has ended. Writes nothing. */
-  async ownership(): Promise<'ours' | 'taken over' | 'ended'> {
-    const run = await this.#store.read((tx) => tx.get('runs', this.runId));
-    if (run?.status !== 'running') return 'ended';
-    return run.epoch === this.epoch ? 'ours' : 'taken over';
-  }
+/** A run's row, inside a unit. Throws `RunLost` when it has ended or belongs to a later epoch. */
+export function* requireHeld(
+  tx: Reading,
+  { runId, epoch }: { readonly runId: string; readonly epoch: number },
+): Unit<RunRow> {
+  const run = yield* tx.get('runs', runId);
+  if (run?.status !== 'running' || run.epoch !== epoch) throw new RunLost();
+  return run;
 }
 
 /** What a unit may do with a run whose row it has locked. */
 export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
-  const announce = (message: MessageRow) =>
-    tx.announce(run.user_id, {
-      events: [{ projectId: run.project_id, event: messageCreatedEvent(message, run, now) }],
-    });
+  const announce = (message: MessageRow) => announceCall(tx, run, [messageCreatedEvent(message, run, now)]);
   return {
     tx,
     run,

@@ -1,7 +1,7 @@
 import { CountersignError, callFromLine } from '@countersign/protocol';
 import type { JsonObject } from '../rows.ts';
 import { summarise } from './manual-summary.ts';
-import type { Model, ModelMessage, ModelPart, ModelRequest } from './model.ts';
+import type { Model, ModelPart, ModelRequest } from './model.ts';
 import type { OfferedTool } from './offered-tools.ts';
 
 /**
@@ -20,7 +20,9 @@ export const manualModel: Model = {
 function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
   const said = messages.filter(({ role }) => role !== 'note');
   const last = said.at(-1);
-  if (last?.role === 'tool') return [text(summarise(lastStep(said)))];
+  // The calls of the last answer with their results.
+  if (last?.role === 'tool')
+    return [text(summarise(said.slice(said.findLastIndex(({ role }) => role === 'assistant'))))];
   const typed = last?.role === 'user' ? last.text.trim() : '';
   if (!typed.startsWith('/')) return [text(explanation(tools))];
   // Every line that begins with a slash is a call, or asks for help; other lines continue the one before.
@@ -103,11 +105,6 @@ function helpOf(name: string, tools: readonly OfferedTool[]): string {
     return `  ${parameter} (${type ?? 'text'}${need})${description === undefined ? '' : `: ${description}`}`;
   });
   return [`/${tool.name}: ${tool.description}`, ...parameters].join('\n');
-}
-
-/** The calls of the last answer with their results. */
-function lastStep(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  return messages.slice(messages.findLastIndex(({ role }) => role === 'assistant'));
 }
 
 const text = (said: string): ModelPart => ({ type: 'text', text: said });

@@ -1,4 +1,5 @@
 import { newId } from '../ids.ts';
+import { announceCall } from '../record/make-event.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { MessageRow, RunRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
@@ -61,10 +62,7 @@ export function* storeNewRun(
     messageCreatedEvent(message, run, now),
     stateEvent({ runId: run.id, projectId, sessionId }, 'thinking', now),
   ];
-  tx.announce(userId, {
-    events: events.map((event) => ({ projectId, event })),
-    audit: [{ action: 'run.started', subject: run.id, data: { model, session_id: sessionId } }],
-  });
+  announceCall(tx, run, events, 'run.started', { model, session_id: sessionId });
   return { run, message };
 }
 

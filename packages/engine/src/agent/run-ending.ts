@@ -1,5 +1,6 @@
 import { isFinal } from '@countersign/protocol';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunRow } from '../rows.ts';
 import type { Store, Transaction, Unit } from '../store.ts';
@@ -53,16 +54,8 @@ export function* endRun(
     });
   }
   const place = { runId: run.id, projectId: run.project_id, sessionId: run.session_id };
-  tx.announce(run.user_id, {
-    events: [{ projectId: run.project_id, event: stateEvent(place, 'idle', now) }],
-    audit: [
-      {
-        action: `run.${ending.status}`,
-        subject: run.id,
-        data: ending.status === 'failed' ? { code: ending.error.code } : { token: ending.by },
-      },
-    ],
-  });
+  const data = ending.status === 'failed' ? { code: ending.error.code } : { token: ending.by };
+  announceCall(tx, run, [stateEvent(place, 'idle', now)], `run.${ending.status}`, data);
   return { ...run, ...ended };
 }
 

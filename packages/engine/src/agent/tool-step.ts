@@ -7,20 +7,15 @@ import {
 } from '@countersign/protocol';
 import type { StoredPolicies } from '../approve/stored-policies.ts';
 import type { Caller } from '../caller.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { AtPoint } from '../fault-points.ts';
 import type { CallRequest } from '../record/call-request.ts';
 import { orderOfStep } from '../record/step-order.ts';
-import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow } from '../rows.ts';
-import type { Outcomes } from '../settle/outcomes.ts';
-import { type Bus, DuplicateRow, type Store } from '../store.ts';
+import type { Bus, Store } from '../store.ts';
 import type { ToolExecutor } from '../tool-executor.ts';
-import { orAborted } from './abortable.ts';
-import { type HeldRun, RunLost } from './held-run.ts';
+import type { HeldRun } from './held-run.ts';
 import { toolMessageId } from './message-ids.ts';
 import { resultText } from './model-visible-result.ts';
-import type { AtPoint } from './run-points.ts';
-import { Slots } from './slots.ts';
 import { StepState } from './step-state.ts';
 import { type StoredToolCall, toJson, toolCallsOf, unparsableParameter } from './stored-tool-call.ts';
 
@@ -28,8 +23,6 @@ export interface ToolStepDeps {
   readonly store: Store;
   readonly bus: Bus;
   readonly executor: ToolExecutor;
-  readonly dispatcher: Dispatcher;
-  readonly outcomes: Outcomes;
   readonly policies: StoredPolicies;
   readonly onError: (error: unknown) => void;
   readonly atPoint: AtPoint;
@@ -92,7 +85,8 @@ export class ToolStep {
       this.#project.workspace,
       custom?.tool_name ?? '',
     );
-    const order = orderOfStep(calls.map((call) => policy.decide(call.tool_name, call.tool_params)));
+    const decisions = calls.map((call) => policy.decide(call.tool_name, call.tool_params));
+    const order = orderOfStep(decisions);
     const excerpt = await this.#excerpt();
     const slots = new Slots(MAX_AT_ONCE);
     const ended: Promise<void>[] = [];
@@ -100,59 +94,60 @@ export class ToolStep {
     for (const [position, call] of calls.entries()) {
       const before = (order[position] ?? []).map((index) => ended[index]);
       const isOpen = open.some(({ index }) => index === call.index);
+      const decision = decisions[position];
+      const decided = decision && { policy, decision };
       ended.push(
         isOpen
-          ? Promise.all(before).then(() => slots.use(() => this.#answer(call, excerpt)))
+          ? Promise.all(before).then(() => slots.use(() => this.#answer(call, decided, excerpt)))
           : Promise.resolve(),
       );
     }
     return ended;
   }
 
-  async #answer(call: StoredToolCall, excerpt: string): Promise<void> {
+  async #answer(call: StoredToolCall, decided: CallRequest['decided'], excerpt: string): Promise<void> {
     const { atPoint } = this.#deps;
     this.#signal.throwIfAborted();
     await atPoint('tool.before');
-    const outcome = isReadable(call) ? await this.#execute(call, excerpt) : undefined;
+    const outcome = isReadable(call) ? await this.#execute(call, decided, excerpt) : undefined;
     await atPoint('tool.answered');
     await this.#store(call, outcome);
     await atPoint('tool.stored');
   }
 
-  async #execute(call: StoredToolCall, excerpt: string): Promise<ToolOutcome> {
-    const { executor, outcomes, atPoint } = this.#deps;
-    const request = this.#requestFor(call, excerpt);
-    const { execution } = await executor.submit(request).catch((error: unknown) => {
-      // A node that was thought dead recorded the very same call at this moment: it is found now.
-      if (error instanceof DuplicateRow) return executor.submit(request);
-      throw error;
-    });
-    await atPoint('tool.recorded');
-    this.#state.begin(execution.id);
-    const ownership = await this.#run.ownership();
-    // Whoever ended the run has cancelled the calls that it found. One recorded after that is ours to cancel; one of a run
-    // that another node drives by now is awaited there.
-    if (ownership === 'ended') await this.#cancelUnlessEnded(execution.id);
-    if (ownership !== 'ours') throw new RunLost();
-    const outcome = await orAborted(outcomes.of(execution.id), this.#signal);
-    this.#state.end(execution.id);
+  /** A run that has ended, or that another node drives by now, makes no call: that throws `RunLost`. */
+  async #execute(
+    call: StoredToolCall,
+    decided: CallRequest['decided'],
+    excerpt: string,
+  ): Promise<ToolOutcome> {
+    const { executor, atPoint } = this.#deps;
+    const { runId, epoch, userId, sessionId } = this.#run;
+    const { step, index } = call;
+    const outcome = await executor.executeTool(
+      {
+        userId,
+        project: this.#project,
+        sessionId,
+        toolName: call.tool_name,
+        toolParams: call.tool_params,
+        toolCallId: call.tool_call_id,
+        agent: 'Agent',
+        requestedBy: agentOf(userId, runId).tokenId,
+        context: { message_id: this.#message.id, run_id: runId, step, excerpt },
+        run: { runId, epoch, step, index },
+        decided,
+      },
+      {
+        signal: this.#signal,
+        recorded: async (toolId) => {
+          await atPoint('tool.recorded');
+          this.#state.begin(toolId);
+        },
+      },
+    );
+    this.#state.end(outcome.tool_id);
     return outcome;
-  }
-
-  #requestFor(call: StoredToolCall, excerpt: string): CallRequest {
-    const { runId, userId, sessionId } = this.#run;
-    return {
-      userId,
-      project: this.#project,
-      sessionId,
-      toolName: call.tool_name,
-      toolParams: call.tool_params,
-      toolCallId: call.tool_call_id,
-      agent: 'Agent',
-      requestedBy: agentOf(userId, runId).tokenId,
-      context: { message_id: this.#message.id, run_id: runId, step: call.step, excerpt },
-      run: { runId, step: call.step, index: call.index },
-    };
   }
 
   /** The last of a step's results also says that the model thinks again. */
@@ -179,15 +174,6 @@ export class ToolStep {
     );
   }
 
-  async #cancelUnlessEnded(toolId: string): Promise<void> {
-    const { userId, runId } = this.#run;
-    await this.#deps.dispatcher
-      .cancel(agentOf(userId, runId), toolId, 'The run has ended.')
-      .catch((error: unknown) => {
-        if (!(error instanceof Refusal)) throw error;
-      });
-  }
-
   /** What the person reads beside an approval: why the agent says it wants this, or what it was asked. */
   async #excerpt(): Promise<string> {
     const { position, session_id, content } = this.#message;
@@ -211,3 +197,25 @@ const unreadable = (call: StoredToolCall) => ({
 });
 
 const shorten = (text: string): string => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
+
+/** Lets so many through at once; the others wait in order. */
+class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free += 1;
+    }
+  }
+}

@@ -1,25 +1,51 @@
 import { isRefused, type ToolCallPolicy } from '@countersign/policy';
-import { describeCall, type ErrorCode, higherRisk, type RiskLevel, riskLevels } from '@countersign/protocol';
+import {
+  type ApprovalScope,
+  describeCall,
+  type ErrorCode,
+  higherRisk,
+  type RiskLevel,
+  riskLevels,
+} from '@countersign/protocol';
 import type { Caller } from '../caller.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { Signals } from '../dispatch/signals.ts';
 import { newId } from '../ids.ts';
-import { approvalResolvedEvent, approvalUpdatedEvent, resultEvent } from '../record/call-events.ts';
-import { failure, recordedReasons, transition } from '../record/execution-record.ts';
+import type { RunnerPresence } from '../nodes/runner-presence.ts';
+import { approvalResolvedEvent, approvalUpdatedEvent } from '../record/call-events.ts';
+import { endCall, recordedReasons, transition } from '../record/execution-record.ts';
+import { announceCall } from '../record/make-event.ts';
 import { sizeOf } from '../record/shown-size.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from '../rows.ts';
 import type { Store, Transaction, Unit } from '../store.ts';
-import type { ApproveInput, RejectInput } from './approval-input.ts';
 import { type ApprovalRows, alreadyDecided, approvalRows } from './approval-rows.ts';
 import { newGrant, ruleToSave, scopesOffered } from './grants.ts';
+import { expireNow } from './pending-decisions.ts';
 import { isJudgedByOlderPolicy } from './policy-review.ts';
 import { type Granted, releaseCovered } from './released-calls.ts';
 import type { StoredPolicies } from './stored-policies.ts';
 
+/** What a person sends with an approval. */
+export interface ApproveInput {
+  readonly digest?: string | undefined;
+  readonly scope?: ApprovalScope | undefined;
+  readonly pattern?: string | undefined;
+  readonly include_high?: boolean | undefined;
+  readonly tool_params?: JsonObject | undefined;
+  readonly device?: string | undefined;
+}
+
+export interface RejectInput {
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly device?: string | undefined;
+}
+
 export interface ApprovalDecisionsDeps {
   readonly store: Store;
   readonly policies: StoredPolicies;
-  readonly dispatcher: Dispatcher;
+  readonly signals: Signals;
+  readonly presence: RunnerPresence;
 }
 
 /** A refusal that is committed: the request expired just now, or an edit waits for its preview. */
@@ -31,7 +57,7 @@ export interface NotDecided {
   readonly awaitsPreview?: boolean;
 }
 
-/** How a request is decided: approved, rejected or expired, once, each in one unit of writing. */
+/** How a person decides about a request: approves or rejects it, once, each in one unit of writing. */
 export class ApprovalDecisions {
   readonly #deps: ApprovalDecisionsDeps;
 
@@ -65,8 +91,8 @@ export class ApprovalDecisions {
     if (input.digest !== undefined ? input.digest !== approval.digest : approval.revision > 1) {
       throw new Refusal('PREVIEW_CHANGED');
     }
-    const { dispatcher, policies } = this.#deps;
-    const isPreviewed = yield* dispatcher.previews(tx, caller.userId, workspace);
+    const { signals, presence, policies } = this.#deps;
+    const isPreviewed = yield* presence.previews(tx, caller.userId, workspace);
     // The runner is told the rules of this policy, and what else is released is judged by it.
     if ((yield* tx.policyVersion(caller.userId)) !== policies.versionOf(policy)) return 'POLICY_CHANGED';
     if (input.tool_params !== undefined) {
@@ -97,7 +123,7 @@ export class ApprovalDecisions {
     approval = { ...approval, ...decided };
     const rules = policy.rulesOnPaths(execution.tool_name);
     const previewer = approval.previewed_by;
-    const runnerId = yield* dispatcher.runnerFor(tx, caller.userId, workspace, previewer, rules);
+    const runnerId = yield* signals.runnerFor(tx, caller.userId, workspace, previewer, rules);
     execution = yield* transition(tx, execution, 'approved', {
       approved_by: 'user',
       approved_at: now,
@@ -108,38 +134,19 @@ export class ApprovalDecisions {
       attempt: execution.attempt + 1,
       runner_id: runnerId ?? null,
     });
-    tx.announce(caller.userId, {
-      events: [
-        {
-          projectId: approval.project_id,
-          event: approvalResolvedEvent(
-            approval,
-            {
-              status: 'approved',
-              device: input.device ?? null,
-              grantId: wider?.rule ? null : (wider?.grant.id ?? null),
-            },
-            now,
-          ),
-        },
-      ],
-      audit: [
-        {
-          action: 'approval.approved',
-          subject: approval.id,
-          data: {
-            tool_id: execution.id,
-            token: caller.tokenId,
-            device: input.device ?? null,
-            digest: approval.digest,
-            scope: input.scope ?? 'once',
-          },
-        },
-      ],
+    const device = input.device ?? null;
+    const grantId = wider?.rule ? null : (wider?.grant.id ?? null);
+    const events = [approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now)];
+    announceCall(tx, approval, events, 'approval.approved', {
+      tool_id: execution.id,
+      token: caller.tokenId,
+      device,
+      digest: approval.digest,
+      scope: input.scope ?? 'once',
     });
     const { params } = yield* tx.shownPayload(execution.id);
-    execution = yield* dispatcher.signal(tx, execution, params, undefined, rules);
-    const released = wider ? yield* releaseCovered(tx, dispatcher, wider) : [];
+    execution = yield* signals.signal(tx, execution, { params, grant: undefined, rules });
+    const released = wider ? yield* releaseCovered(tx, signals, wider) : [];
     return {
       approval,
       execution,
@@ -199,18 +206,9 @@ export class ApprovalDecisions {
     const judged = { tool_params: policies.mask(params), policy_version: policies.versionOf(policy) };
     yield* tx.update('tool_executions', execution.id, judged);
     const rules = policy.rulesOnPaths(execution.tool_name);
-    tx.announce(approval.user_id, {
-      events: [
-        { projectId: approval.project_id, event: approvalUpdatedEvent(approval, payload, rules, now) },
-      ],
-      audit: [
-        {
-          action: 'approval.edited',
-          subject: approval.id,
-          data: { revision: approval.revision, risk_level: risk },
-        },
-      ],
-    });
+    const { revision } = approval;
+    const events = [approvalUpdatedEvent(approval, payload, rules, now)];
+    announceCall(tx, approval, events, 'approval.edited', { revision, risk_level: risk });
     // Returned, not thrown: the revision stays, and the person decides on its preview.
     if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
     if (risk === 'HIGH' || wasRaised) return { refusal: new Refusal('PREVIEW_PENDING'), approval };
@@ -255,15 +253,8 @@ export class ApprovalDecisions {
       return { ...granted, policy: withRule, policyVersion, rule };
     }
     yield* tx.insert('grants', grant);
-    tx.announce(caller.userId, {
-      audit: [
-        {
-          action: 'grant.made',
-          subject: grant.id,
-          data: { tool: grant.tool, pattern: grant.pattern, max_risk: grant.max_risk },
-        },
-      ],
-    });
+    const { tool, pattern, max_risk } = grant;
+    announceCall(tx, grant, [], 'grant.made', { tool, pattern, max_risk });
     return { ...granted, policy, policyVersion: this.#deps.policies.versionOf(policy), rule: undefined };
   }
 
@@ -272,7 +263,7 @@ export class ApprovalDecisions {
     caller: Caller,
     approvalId: string,
     input: RejectInput,
-  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | NotDecided> {
+  ): Unit<ApprovalRows | NotDecided> {
     const now = this.#deps.store.now();
     const found = yield* this.#pendingForDecision(tx, caller, approvalId, now);
     if ('refusal' in found) return found;
@@ -286,76 +277,13 @@ export class ApprovalDecisions {
     };
     yield* tx.update('approvals', approvalId, decided);
     const approval = { ...found.approval, ...decided };
-    const message = new Refusal('APPROVAL_REJECTED').message;
-    const execution = yield* transition(
-      tx,
-      found.execution,
-      'rejected',
-      failure('APPROVAL_REJECTED', message, now),
-    );
-    tx.announce(caller.userId, {
-      events: [
-        {
-          projectId: approval.project_id,
-          event: approvalResolvedEvent(
-            approval,
-            { status: 'rejected', device: input.device ?? null, grantId: null },
-            now,
-          ),
-        },
-        { projectId: approval.project_id, event: resultEvent(execution, null, now) },
-      ],
-      audit: [
-        {
-          action: 'approval.rejected',
-          subject: approval.id,
-          data: { tool_id: execution.id, token: caller.tokenId, device: input.device ?? null },
-        },
-      ],
-    });
+    const device = input.device ?? null;
+    const data = { tool_id: approval.tool_id, token: caller.tokenId, device };
+    const events = [approvalResolvedEvent(approval, { status: 'rejected', device }, now)];
+    announceCall(tx, approval, events, 'approval.rejected', data);
+    const refusal = new Refusal('APPROVAL_REJECTED');
+    const execution = yield* endCall(tx, found.execution, 'rejected', refusal, now);
     return { approval, execution };
-  }
-
-  /** The transaction compares the deadline: a decision that committed first stands. Answers ms when it is early. */
-  *expireIfDue(
-    tx: Transaction,
-    approvalId: string,
-  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | number | undefined> {
-    const now = this.#deps.store.now();
-    // Locked in the order that every decision locks in: the execution, then its approval.
-    const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
-    const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
-    const seen = yield* tx.get('approvals', approvalId);
-    if (!execution || seen?.status !== 'pending') return undefined;
-    if (seen.deadline_at > now) return seen.deadline_at - now;
-    return yield* this.#expireNow(tx, seen, execution, now);
-  }
-
-  *#expireNow(
-    tx: Transaction,
-    approval: ApprovalRow,
-    execution: ExecutionRow,
-    now: number,
-  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow }> {
-    const expired = { status: 'timeout', decided_at: now } as const;
-    yield* tx.update('approvals', approval.id, expired);
-    const ended = yield* transition(
-      tx,
-      execution,
-      'timeout',
-      failure('APPROVAL_TIMEOUT', new Refusal('APPROVAL_TIMEOUT').message, now),
-    );
-    tx.announce(approval.user_id, {
-      events: [
-        {
-          projectId: approval.project_id,
-          event: approvalResolvedEvent(approval, { status: 'timeout', device: null, grantId: null }, now),
-        },
-        { projectId: approval.project_id, event: resultEvent(ended, null, now) },
-      ],
-      audit: [{ action: 'approval.expired', subject: approval.id, data: { tool_id: execution.id } }],
-    });
-    return { approval: { ...approval, ...expired }, execution: ended };
   }
 
   /** The rows of a request that this caller may decide now; an expired one expires here and now. */
@@ -368,14 +296,14 @@ export class ApprovalDecisions {
     const rows = yield* approvalRows(tx, caller, approvalId);
     if (rows.approval.status !== 'pending') throw alreadyDecided(rows.approval);
     if (rows.approval.deadline_at <= now) {
-      const { approval, execution } = yield* this.#expireNow(tx, rows.approval, rows.execution, now);
+      const { approval, execution } = yield* expireNow(tx, rows.approval, rows.execution, now);
       return { refusal: alreadyDecided(approval), approval, expired: execution };
     }
     return rows;
   }
 }
 
-/** However large: for who decides on it. */
+/** The payload, however large: a decision is about all of it. */
 function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
   const payload = yield* tx.get('payloads', toolId);
   if (!payload) throw notFound('approval');

@@ -6,6 +6,7 @@ import {
   higherRisk,
   type JsonValue,
   type PolicyRule,
+  type Preview,
   type Reason,
   type RiskLevel,
   shownDigest,
@@ -15,7 +16,7 @@ import type { Caller } from '../caller.ts';
 import { pathRulesFor } from '../claim/path-rules.ts';
 import { notItsRunner } from '../claim/runner-bindings.ts';
 import { nodeSha256 } from '../digests.ts';
-import { runnerKey } from '../dispatch/runner-key.ts';
+import { runnerKey } from '../dispatch/runner-facts.ts';
 import { newId } from '../ids.ts';
 import {
   approvalRequestEvent,
@@ -26,267 +27,218 @@ import {
   statusEvent,
 } from '../record/call-events.ts';
 import type { CallContext } from '../record/call-request.ts';
-import { failure, recordedReasons, transition } from '../record/execution-record.ts';
+import { endCall, failure, recordedReasons, transition } from '../record/execution-record.ts';
+import { announceCall } from '../record/make-event.ts';
+import { newApproval } from '../record/new-rows.ts';
 import { sizeOf } from '../record/shown-size.ts';
 import { notFound, Refusal } from '../refusal.ts';
-import type { ApprovalRow, ExecutionRow, Json, JsonObject, ShownPayload } from '../rows.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
-import type { PreviewInput } from './approval-input.ts';
+import type { ApprovalRow, ExecutionRow, JsonObject, ShownPayload } from '../rows.ts';
+import type { Transaction, Unit } from '../store.ts';
 import { alreadyDecided, approvalRows } from './approval-rows.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
+
+/** How a request comes to be, is completed by its preview, is asked again and is withdrawn: units of writing. */
 
 /** How often a person is asked again because what they approved had changed (AP-8). */
 const MAX_STALE = 3;
 
-/** How a request comes to be, is completed by its preview, is asked again and is withdrawn: units of writing. */
-export class ApprovalRequests {
-  readonly #store: Store;
-
-  constructor(store: Store) {
-    this.#store = store;
-  }
-
-  /** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
-  *request(
-    tx: Transaction,
-    execution: ExecutionRow,
-    about: {
-      payload: ShownPayload;
-      agent: string;
-      context: CallContext | Json;
-      rules: readonly PolicyRule[];
-      staleCount?: number;
-    },
-  ): Unit<ApprovalRow> {
-    const now = this.#store.now();
-    const risk = execution.risk_level ?? 'MEDIUM';
-    const seconds = approvalTimeoutSeconds[risk];
-    const row: ApprovalRow = {
-      id: execution.approval_id ?? newId(),
-      user_id: execution.user_id,
-      project_id: execution.project_id,
-      session_id: execution.session_id,
-      tool_id: execution.id,
-      tool_call_id: execution.tool_call_id,
-      tool_name: execution.tool_name,
-      agent: about.agent,
-      risk_level: risk,
-      reasons: execution.reasons,
-      network: execution.network,
-      status: 'pending',
-      revision: 1,
-      timeout_seconds: seconds,
-      deadline_at: now + seconds * 1000,
-      digest: null,
-      digest_base: null,
-      previewed_by: null,
-      context: about.context as Json,
-      stale_count: about.staleCount ?? 0,
-      decided_at: null,
-      decided_device: null,
-      decided_token: null,
-      scope: null,
-      reason: null,
-      message: null,
-      created_at: now,
-      preview_size: 0,
-      preview: null,
-    };
-    yield* tx.insert('approvals', row);
-    tx.announce(row.user_id, {
-      events: [statusEvent(execution, now), approvalRequestEvent(row, about.payload, about.rules, now)].map(
-        (event) => ({ projectId: row.project_id, event }),
-      ),
-      audit: [
-        { action: 'approval.requested', subject: row.id, data: { tool_id: row.tool_id, risk_level: risk } },
-      ],
-    });
-    return row;
-  }
-
-  *preview(
-    tx: Transaction,
-    caller: Caller,
-    approvalId: string,
-    input: PreviewInput,
-    policy: ToolCallPolicy,
-    workspace: string,
-  ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
-    const now = this.#store.now();
-    const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
-    if (approval.status !== 'pending') throw alreadyDecided(approval);
-    // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
-    const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
-    if (runner?.workspace !== workspace) throw notFound('runner');
-    // It was given up and is on its way back: it sends again, or the person would wait for the preview in vain.
-    if (!runner.connected)
-      throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
-    if (input.instance !== undefined && input.instance !== runner.instance)
-      throw notItsRunner(input.runner_id);
-    yield* requirePreviewer(tx, approval, input.runner_id, workspace);
-    if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
-    if ('refused' in input) {
-      const failed = yield* this.fail(tx, execution, input.refused, 'runner');
-      return { approval: failed.approval ?? approval, execution: failed.execution };
+/** What a runner found out about a request (AP-7, VA-8). */
+export type PreviewInput =
+  | {
+      readonly runner_id: string;
+      readonly instance?: string | undefined;
+      readonly revision: number;
+      readonly preview: Preview;
+      readonly digest_base: string;
+      /** As the runner computed it; the server's own counts. */
+      readonly digest?: string | undefined;
+      readonly risk_level: RiskLevel;
+      readonly reasons: readonly Reason[];
+      readonly network: boolean;
     }
-    const risk = higherRisk(approval.risk_level, input.risk_level);
-    const params = yield* paramsOf(tx, execution.id, yield* tx.shownPayload(execution.id));
-    const digest = digestShown(approval, params, input, risk);
-    const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
-    const revised: Partial<ApprovalRow> = {
-      preview: input.preview,
-      preview_size: sizeOf(input.preview),
-      // A second preview that shows something else, or a higher risk, is a new thing to look at.
-      revision:
-        approval.digest === null || approval.digest === digest ? approval.revision : approval.revision + 1,
-      digest,
-      digest_base: input.digest_base,
-      previewed_by: input.runner_id,
-      risk_level: risk,
-      reasons: mergeReasons(approval.reasons, recordedReasons(input.reasons)),
-      network: approval.network || input.network,
-      timeout_seconds: seconds,
-      deadline_at: approval.deadline_at + (seconds - approval.timeout_seconds) * 1000,
+  | {
+      readonly runner_id: string;
+      readonly instance?: string | undefined;
+      readonly revision: number;
+      readonly reasons: readonly Reason[];
+      readonly refused: { readonly code: ErrorCode; readonly message: string };
     };
-    yield* tx.update('approvals', approval.id, revised);
-    const row = { ...approval, ...revised };
-    const described = yield* this.#withScopes(tx, execution, policy, risk);
-    // Only a diff knows whether a file is new.
-    const { preview } = input;
-    const description =
-      preview.kind === 'diff'
-        ? describeCall(approval.agent, row.tool_name, params, preview)
-        : described.description;
-    if (description !== described.description) yield* tx.update('payloads', execution.id, { description });
-    const payload = { ...described, description };
-    const rules = policy.rulesOnPaths(row.tool_name);
-    tx.announce(approval.user_id, {
-      events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, payload, rules, now) }],
-      audit: [
-        {
-          action: 'approval.previewed',
-          subject: approval.id,
-          data: { digest, runner: input.runner_id, risk_level: risk },
-        },
-      ],
-    });
-    return { approval: row };
-  }
 
-  /** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
-  *askAgain(tx: Transaction, execution: ExecutionRow, problem: string): Unit<ApprovalRow | undefined> {
-    const now = this.#store.now();
-    const before =
-      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
-    const staleCount = (before?.stale_count ?? 0) + 1;
-    if (staleCount > MAX_STALE) {
-      const ended = yield* transition(
-        tx,
-        execution,
-        'failed',
-        failure('APPROVAL_STALE', new Refusal('APPROVAL_STALE', { problem }).message, now),
-      );
-      tx.announce(execution.user_id, {
-        events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
-        audit: [{ action: 'call.failed', subject: execution.id, data: { code: 'APPROVAL_STALE' } }],
-      });
-      return undefined;
-    }
-    const risk = higherRisk(execution.risk_level ?? 'MEDIUM', 'MEDIUM');
-    const asked = yield* transition(tx, execution, 'awaiting_approval', {
-      approval_id: newId(),
-      requires_approval: true,
-      approved_by: null,
-      approved_at: null,
-      grant_id: null,
-      allowed_by: null,
-      digest: null,
-      risk_level: risk,
-      runner_id: null,
-      started_at: null,
-    });
-    const { agent = 'Agent', context = emptyContext } = before ?? {};
-    const payload = yield* this.#withDescription(tx, execution, agent);
-    tx.announce(execution.user_id, {
-      audit: [{ action: 'approval.stale', subject: execution.id, data: { problem } }],
-    });
-    return yield* this.request(tx, asked, {
-      payload,
-      agent,
-      context,
-      rules: yield* pathRulesFor(tx, execution),
-      staleCount,
-    });
-  }
+/** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
+export function* requestApproval(
+  tx: Transaction,
+  execution: ExecutionRow,
+  about: {
+    readonly payload: ShownPayload;
+    readonly agent: string;
+    readonly context: CallContext;
+    readonly rules: readonly PolicyRule[];
+    readonly staleCount?: number;
+  },
+  now: number,
+): Unit<ApprovalRow> {
+  const row = newApproval(execution, about, now);
+  yield* tx.insert('approvals', row);
+  const events = [statusEvent(execution, now), approvalRequestEvent(row, about.payload, about.rules, now)];
+  const { tool_id, risk_level } = row;
+  announceCall(tx, row, events, 'approval.requested', { tool_id, risk_level });
+  return row;
+}
 
-  /** A call that first ran unasked has no description yet. */
-  *#withDescription(tx: Transaction, { id, tool_name }: ExecutionRow, agent: string): Unit<ShownPayload> {
-    const shown = yield* tx.shownPayload(id);
-    if (shown.description !== null) return shown;
-    const description = describeCall(agent, tool_name, yield* paramsOf(tx, id, shown));
-    yield* tx.update('payloads', id, { description });
-    return { ...shown, description };
+/** What a runner found out about a request: what its call would do, or why it must not run (AP-7, VA-8). */
+export function* previewApproval(
+  tx: Transaction,
+  caller: Caller,
+  approvalId: string,
+  input: PreviewInput,
+  { policy, workspace, now }: { policy: ToolCallPolicy; workspace: string; now: number },
+): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
+  const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
+  if (approval.status !== 'pending') throw alreadyDecided(approval);
+  // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
+  const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
+  if (runner?.workspace !== workspace) throw notFound('runner');
+  // It was given up and is on its way back: it sends again, or the person would wait for the preview in vain.
+  if (!runner.connected)
+    throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
+  if (input.instance !== undefined && input.instance !== runner.instance) throw notItsRunner(input.runner_id);
+  yield* requirePreviewer(tx, approval, input.runner_id, workspace);
+  if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
+  if ('refused' in input) {
+    const failed = yield* failCall(tx, execution, input.refused, 'runner', now);
+    return { approval: failed.approval ?? approval, execution: failed.execution };
   }
+  const risk = higherRisk(approval.risk_level, input.risk_level);
+  const params = yield* paramsOf(tx, execution.id, yield* tx.shownPayload(execution.id));
+  const digest = digestShown(approval, params, input, risk);
+  const seconds = Math.max(approval.timeout_seconds, approvalTimeoutSeconds[risk]);
+  const revised: Partial<ApprovalRow> = {
+    preview: input.preview,
+    preview_size: sizeOf(input.preview),
+    // A second preview that shows something else, or a higher risk, is a new thing to look at.
+    revision:
+      approval.digest === null || approval.digest === digest ? approval.revision : approval.revision + 1,
+    digest,
+    digest_base: input.digest_base,
+    previewed_by: input.runner_id,
+    risk_level: risk,
+    reasons: mergeReasons(approval.reasons, recordedReasons(input.reasons)),
+    network: approval.network || input.network,
+    timeout_seconds: seconds,
+    deadline_at: approval.deadline_at + (seconds - approval.timeout_seconds) * 1000,
+  };
+  yield* tx.update('approvals', approval.id, revised);
+  const row = { ...approval, ...revised };
+  const described = yield* withScopes(tx, execution, policy, risk);
+  // Only a diff knows whether a file is new.
+  const { preview } = input;
+  const description =
+    preview.kind === 'diff'
+      ? describeCall(approval.agent, row.tool_name, params, preview)
+      : described.description;
+  if (description !== described.description) yield* tx.update('payloads', execution.id, { description });
+  const payload = { ...described, description };
+  const rules = policy.rulesOnPaths(row.tool_name);
+  const data = { digest, runner: input.runner_id, risk_level: risk };
+  announceCall(tx, row, [approvalUpdatedEvent(row, payload, rules, now)], 'approval.previewed', data);
+  return { approval: row };
+}
 
-  /** Nor has it wider approvals: it takes a policy to find them. Where the runner found a higher risk, they say so. */
-  *#withScopes(
-    tx: Transaction,
-    { id, tool_name }: ExecutionRow,
-    policy: ToolCallPolicy,
-    risk: RiskLevel,
-  ): Unit<ShownPayload> {
-    const shown = yield* tx.shownPayload(id);
-    const found =
-      shown.offered_scopes ?? scopesOffered(policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
-    const offered_scopes = scopesUpTo(found, risk);
-    if (offered_scopes === shown.offered_scopes) return shown;
-    yield* tx.update('payloads', id, { offered_scopes });
-    return { ...shown, offered_scopes };
+/** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
+export function* askAgain(
+  tx: Transaction,
+  execution: ExecutionRow,
+  problem: string,
+  now: number,
+): Unit<ApprovalRow | undefined> {
+  const before =
+    execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+  const staleCount = (before?.stale_count ?? 0) + 1;
+  if (staleCount > MAX_STALE) {
+    const error = new Refusal('APPROVAL_STALE', { problem });
+    yield* endCall(tx, execution, 'failed', error, now, 'call.failed', { code: error.code });
+    return undefined;
   }
+  const risk = higherRisk(execution.risk_level ?? 'MEDIUM', 'MEDIUM');
+  const asked = yield* transition(tx, execution, 'awaiting_approval', {
+    approval_id: newId(),
+    requires_approval: true,
+    approved_by: null,
+    approved_at: null,
+    grant_id: null,
+    allowed_by: null,
+    digest: null,
+    risk_level: risk,
+    runner_id: null,
+    started_at: null,
+  });
+  const noContext: CallContext = { message_id: null, run_id: null, step: null, excerpt: '' };
+  const { agent = 'Agent', context = noContext } = before ?? {};
+  const payload = yield* withDescription(tx, execution, agent);
+  announceCall(tx, execution, [], 'approval.stale', { problem });
+  const rules = yield* pathRulesFor(tx, execution);
+  return yield* requestApproval(tx, asked, { payload, agent, context, rules, staleCount }, now);
+}
 
-  /** Withdraws the request of a call that is being cancelled or refused, inside that unit. */
-  *withdraw(
-    tx: Transaction,
-    execution: ExecutionRow,
-    now: number,
-    error?: ToolErrorValue,
-  ): Unit<ApprovalRow | undefined> {
-    const approval =
-      execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
-    if (approval?.status !== 'pending') return undefined;
-    const withdrawn = { status: 'cancelled', decided_at: now } as const;
-    yield* tx.update('approvals', approval.id, withdrawn);
-    tx.announce(approval.user_id, {
-      events: [
-        {
-          projectId: approval.project_id,
-          event: approvalResolvedEvent(
-            approval,
-            { status: 'cancelled', device: null, grantId: null, error },
-            now,
-          ),
-        },
-      ],
-    });
-    return { ...approval, ...withdrawn };
-  }
+/** A call that first ran unasked has no description yet. */
+function* withDescription(
+  tx: Transaction,
+  { id, tool_name }: ExecutionRow,
+  agent: string,
+): Unit<ShownPayload> {
+  const shown = yield* tx.shownPayload(id);
+  if (shown.description !== null) return shown;
+  const description = describeCall(agent, tool_name, yield* paramsOf(tx, id, shown));
+  yield* tx.update('payloads', id, { description });
+  return { ...shown, description };
+}
 
-  /** The runner or the person's newer policy refuses the call: it ends with their reason, and a card that waits says it. */
-  *fail(
-    tx: Transaction,
-    execution: ExecutionRow,
-    { code, message }: { readonly code: ErrorCode; readonly message: string },
-    by: 'runner' | 'policy',
-  ): Unit<{ approval: ApprovalRow | undefined; execution: ExecutionRow }> {
-    const now = this.#store.now();
-    const ended = yield* transition(tx, execution, 'failed', failure(code, message, now));
-    const approval = yield* this.withdraw(tx, execution, now, errorOf(ended) ?? undefined);
-    tx.announce(execution.user_id, {
-      events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: 'call.refused', subject: execution.id, data: { code, by } }],
-    });
-    return { approval, execution: ended };
-  }
+/** Nor has it wider approvals: it takes a policy to find them. Where the runner found a higher risk, they say so. */
+function* withScopes(
+  tx: Transaction,
+  { id, tool_name }: ExecutionRow,
+  policy: ToolCallPolicy,
+  risk: RiskLevel,
+): Unit<ShownPayload> {
+  const shown = yield* tx.shownPayload(id);
+  const found =
+    shown.offered_scopes ?? scopesOffered(policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
+  const offered_scopes = scopesUpTo(found, risk);
+  if (offered_scopes === shown.offered_scopes) return shown;
+  yield* tx.update('payloads', id, { offered_scopes });
+  return { ...shown, offered_scopes };
+}
+
+/** Withdraws the request of a call that is being cancelled or refused, inside that unit. */
+export function* withdrawApproval(
+  tx: Transaction,
+  execution: ExecutionRow,
+  now: number,
+  error?: ToolErrorValue | null,
+): Unit<ApprovalRow | undefined> {
+  const approval =
+    execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
+  if (approval?.status !== 'pending') return undefined;
+  const withdrawn = { status: 'cancelled', decided_at: now } as const;
+  yield* tx.update('approvals', approval.id, withdrawn);
+  announceCall(tx, approval, [
+    approvalResolvedEvent(approval, { status: 'cancelled', error: error ?? null }, now),
+  ]);
+  return { ...approval, ...withdrawn };
+}
+
+/** The runner or the person's newer policy refuses the call: it ends with their reason, and a card that waits says it. */
+export function* failCall(
+  tx: Transaction,
+  execution: ExecutionRow,
+  { code, message }: { readonly code: ErrorCode; readonly message: string },
+  by: 'runner' | 'policy',
+  now: number,
+): Unit<{ approval: ApprovalRow | undefined; execution: ExecutionRow }> {
+  const ended = yield* transition(tx, execution, 'failed', failure(code, message, now));
+  const approval = yield* withdrawApproval(tx, execution, now, errorOf(ended));
+  announceCall(tx, ended, [resultEvent(ended, null, now)], 'call.refused', { code, by });
+  return { approval, execution: ended };
 }
 
 /** EX-6: a call is bound to the runner that previewed it. Another one of the workspace may, once that is gone. */
@@ -319,8 +271,6 @@ function digestShown(
 function* paramsOf(tx: Transaction, toolId: string, shown: ShownPayload): Unit<JsonObject> {
   return shown.params ?? (yield* tx.get('payloads', toolId))?.params ?? {};
 }
-
-const emptyContext = { message_id: null, run_id: null, step: null, excerpt: '' };
 
 function mergeReasons(a: readonly Reason[], b: readonly Reason[]): Reason[] {
   const seen = new Set(a.map(({ rule, operand }) => `${rule}\u0000${operand ?? ''}`));

@@ -1,24 +1,22 @@
 import { isRefused, type PolicyDecision } from '@countersign/policy';
 import { isFinal, type PolicyRule } from '@countersign/protocol';
-import { mayNotHaveBegun } from '../record/execution-record.ts';
+import type { RunnerlessCalls } from '../dispatch/runnerless-calls.ts';
+import type { Signals } from '../dispatch/signals.ts';
+import { mayNotHaveBegun, passOn } from '../record/execution-record.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
-import type { ApprovalRequester } from './approval-requester.ts';
+import { askAgain, failCall } from './approval-requests.ts';
+import type { PendingDecisions } from './pending-decisions.ts';
 import type { StoredPolicies } from './stored-policies.ts';
 
 export interface PolicyReviewDeps {
   readonly store: Store;
   readonly policies: StoredPolicies;
   readonly outcomes: Outcomes;
-  readonly approvals: () => ApprovalRequester;
-  /** Inside a unit: tells the call's runner of it again, as a new attempt, with the rules on paths as they are now. */
-  readonly signalAgain: (
-    tx: Transaction,
-    execution: ExecutionRow,
-    rules: readonly PolicyRule[],
-  ) => Unit<ExecutionRow>;
-  readonly signalled: (execution: ExecutionRow) => void;
+  readonly decisions: PendingDecisions;
+  readonly signals: Signals;
+  readonly runnerless: RunnerlessCalls;
 }
 
 /** A call as the person's newest policy judges it. */
@@ -52,7 +50,7 @@ export class PolicyReview {
 
   /** Judges an open call by the newest policy: it fails where that denies it, and is asked about where it must be. */
   async review(toolId: string): Promise<void> {
-    const { store } = this.#deps;
+    const { store, decisions, outcomes, runnerless } = this.#deps;
     const stale = await store.read(function* (tx) {
       const execution = yield* tx.get('tool_executions', toolId);
       if (!execution || isFinal(execution.status)) return undefined;
@@ -63,10 +61,10 @@ export class PolicyReview {
     const reviewed = await store.write((tx) => this.#apply(tx, toolId, judged));
     if (!reviewed) return;
     const { execution, withdrawn, asked } = reviewed;
-    if (withdrawn) this.#deps.approvals().withdrawn(withdrawn);
-    if (asked) this.#deps.approvals().watch(asked);
-    if (isFinal(execution.status)) this.#deps.outcomes.settled(execution, null, undefined);
-    else this.#deps.signalled(execution);
+    if (withdrawn) decisions.decided(withdrawn);
+    if (asked) decisions.watch(asked);
+    if (isFinal(execution.status)) outcomes.settled(execution, null, undefined);
+    else runnerless.watch(execution);
   }
 
   async #judge({ id, user_id, project_id, tool_name }: ExecutionRow): Promise<Judged> {
@@ -86,37 +84,28 @@ export class PolicyReview {
 
   *#apply(tx: Transaction, toolId: string, judged: Judged): Unit<Reviewed | undefined> {
     const { version, decision, rules } = judged;
+    const now = this.#deps.store.now();
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || (execution.status !== 'awaiting_approval' && !mayNotHaveBegun(execution)))
       return undefined;
     // Changed once more: who wanted to know asks again.
     if ((yield* tx.policyVersion(execution.user_id)) !== version) return undefined;
-    const approvals = this.#deps.approvals();
     if (isRefused(decision.verdict)) {
-      const { approval, execution: ended } = yield* approvals.failCall(
-        tx,
-        execution,
-        decision.verdict,
-        'policy',
-      );
-      return { execution: ended, withdrawn: approval };
+      const failed = yield* failCall(tx, execution, decision.verdict, 'policy', now);
+      return { execution: failed.execution, withdrawn: failed.approval };
     }
     yield* tx.update('tool_executions', toolId, { policy_version: version });
     const current = { ...execution, policy_version: version };
     if (mustAsk(current, decision)) {
-      const asked = yield* approvals.askAgain(
-        tx,
-        current,
-        'your policy has changed since, and wants this to be asked',
-      );
+      const problem = 'your policy has changed since, and wants this to be asked';
+      const asked = yield* askAgain(tx, current, problem, now);
       return { execution: (yield* tx.get('tool_executions', toolId)) ?? current, asked };
     }
-    // The runner looks at the real disk, and was told of the rules as they were.
-    const isWithRunner = mayNotHaveBegun(current) && current.runner_id !== null;
-    return {
-      execution:
-        isWithRunner && rules.length > 0 ? yield* this.#deps.signalAgain(tx, current, rules) : current,
-    };
+    // The runner looks at the real disk, and was told of the rules as they were. It may not begin the attempt before any more.
+    if (!mayNotHaveBegun(current) || current.runner_id === null || rules.length === 0)
+      return { execution: current };
+    const again = yield* passOn(tx, current, current.attempt + 1, current.runner_id);
+    return { execution: yield* this.#deps.signals.signalStored(tx, again, rules) };
   }
 }
 

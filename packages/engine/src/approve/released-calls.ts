@@ -1,9 +1,10 @@
 import { grantCovers, isRefused, parseGlob, type ToolCallPolicy } from '@countersign/policy';
 import { type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { Caller } from '../caller.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { Signals } from '../dispatch/signals.ts';
 import { approvalResolvedEvent } from '../record/call-events.ts';
 import { transition } from '../record/execution-record.ts';
+import { announceCall } from '../record/make-event.ts';
 import type { ApprovalRow, GrantRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 import { type ApprovalRows, approvalRows } from './approval-rows.ts';
@@ -28,7 +29,7 @@ export interface Granted {
  */
 export function* releaseCovered(
   tx: Transaction,
-  dispatcher: Dispatcher,
+  signals: Signals,
   granted: Granted,
 ): Unit<readonly ApprovalRows[]> {
   const { grant, caller } = granted;
@@ -38,7 +39,7 @@ export function* releaseCovered(
     if (grant.session_id !== null && grant.session_id !== session_id) continue;
     // The parameters may be a whole file: only those that can be covered are read.
     if (!tools.ok || !tools.glob.matches(tool_name)) continue;
-    const rows = yield* releaseIfCovered(tx, dispatcher, id, granted);
+    const rows = yield* releaseIfCovered(tx, signals, id, granted);
     if (rows) released.push(rows);
   }
   return released;
@@ -46,7 +47,7 @@ export function* releaseCovered(
 
 function* releaseIfCovered(
   tx: Transaction,
-  dispatcher: Dispatcher,
+  signals: Signals,
   approvalId: string,
   granted: Granted,
 ): Unit<ApprovalRows | undefined> {
@@ -66,7 +67,7 @@ function* releaseIfCovered(
   };
   yield* tx.update('approvals', approval.id, decided);
   const rules = policy.rulesOnPaths(approval.tool_name);
-  const runnerId = yield* dispatcher.runnerFor(tx, caller.userId, workspace, approval.previewed_by, rules);
+  const runnerId = yield* signals.runnerFor(tx, caller.userId, workspace, approval.previewed_by, rules);
   const approved = yield* transition(tx, execution, 'approved', {
     approved_by: 'config',
     approved_at: now,
@@ -80,22 +81,11 @@ function* releaseIfCovered(
     policy_version: granted.policyVersion,
   });
   const grantId = rule ? null : grant.id;
-  tx.announce(caller.userId, {
-    events: [
-      {
-        projectId: approval.project_id,
-        event: approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now),
-      },
-    ],
-    audit: [
-      {
-        action: 'approval.released',
-        subject: approval.id,
-        data: { tool_id: execution.id, grant: grantId, rule: rule?.id ?? null },
-      },
-    ],
-  });
-  const signalled = yield* dispatcher.signal(tx, approved, params, rule ? undefined : grant, rules);
+  const events = [approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now)];
+  const data = { tool_id: execution.id, grant: grantId, rule: rule?.id ?? null };
+  announceCall(tx, approval, events, 'approval.released', data);
+  const parts = { params, grant: rule ? undefined : grant, rules };
+  const signalled = yield* signals.signal(tx, approved, parts);
   return { approval: { ...approval, ...decided }, execution: signalled };
 }
 

@@ -1,5 +1,6 @@
 import { pathRulesFor } from '../claim/path-rules.ts';
 import { approvalUpdatedEvent } from '../record/call-events.ts';
+import { announceCall } from '../record/make-event.ts';
 import type { ApprovalRow } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
 
@@ -79,9 +80,7 @@ function* announceMoved(
   yield* tx.update('approvals', row.id, { deadline_at: deadline });
   const payload = yield* tx.shownPayload(row.tool_id);
   const rules = yield* pathRulesFor(tx, row);
-  tx.announce(row.user_id, {
-    events: [{ projectId: row.project_id, event: approvalUpdatedEvent(row, payload, rules, now) }],
-    audit: [{ action: 'approval.resumed', subject: row.id, data: { left_ms: deadline - now } }],
-  });
+  const events = [approvalUpdatedEvent(row, payload, rules, now)];
+  announceCall(tx, row, events, 'approval.resumed', { left_ms: deadline - now });
   return row;
 }

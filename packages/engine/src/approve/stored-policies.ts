@@ -7,6 +7,7 @@ import {
 } from '@countersign/policy';
 import {
   type CustomTool,
+  canonicalJson,
   hasTimeout,
   isCustomToolName,
   type Limits,
@@ -44,7 +45,8 @@ export class StoredPolicies {
     string,
     { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }
   >();
-  readonly #versions = new WeakMap<ToolCallPolicy, number>();
+  /** What each policy was made from: the version of the person's own, and what the runner had told. */
+  readonly #madeFrom = new WeakMap<ToolCallPolicy, { readonly version: number; readonly told: string }>();
 
   /** The operator's (TL-3). */
   readonly limits: Limits;
@@ -89,7 +91,7 @@ export class StoredPolicies {
 
   /** Which version of the stored policy this one was made from: in a unit, whether that is still the one that counts. */
   versionOf(policy: ToolCallPolicy): number {
-    return this.#versions.get(policy) ?? 0;
+    return this.#madeFrom.get(policy)?.version ?? 0;
   }
 
   /** This node changed it: read again at the next call. */
@@ -152,7 +154,7 @@ export class StoredPolicies {
       customTools: customToolsOf(told.tools),
       limits: lowerLimits(this.limits, told.limits),
     });
-    this.#versions.set(policy, row?.version ?? 0);
+    this.#madeFrom.set(policy, { version: row?.version ?? 0, told: canonicalJson(told) });
     return policy;
   }
 
@@ -162,6 +164,9 @@ export class StoredPolicies {
     const known = this.#cached.get(userId);
     // Policies of other workspaces that were made from an older version go with it.
     const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();
+    const before = byRoot.get(root);
+    // The same object while nothing has changed: a decision that it made still counts.
+    if (before && this.#madeFrom.get(before)?.told === this.#madeFrom.get(policy)?.told) return before;
     if (byRoot.size >= MOST_WORKSPACES) byRoot.clear();
     byRoot.set(root, policy);
     if (this.#cached.size >= MOST_PEOPLE) this.#cached.clear();

@@ -1,16 +1,16 @@
 import { IMPLICIT_ALLOW_RULE } from '@countersign/policy';
 import { type PolicyRule, timing } from '@countersign/protocol';
-import type { ApprovalRequester } from '../approve/approval-requester.ts';
+import { askAgain } from '../approve/approval-requests.ts';
 import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
 import type { Caller } from '../caller.ts';
 import { toldByRunner } from '../dispatch/runner-facts.ts';
 import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
-import { resultEvent, statusEvent } from '../record/call-events.ts';
-import { asApproved, failure, transition } from '../record/execution-record.ts';
-import { ownExecution } from '../record/own-execution.ts';
+import { statusEvent } from '../record/call-events.ts';
+import { asApproved, endCall, ownExecution, transition } from '../record/execution-record.ts';
+import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
+import type { Transaction, Unit } from '../store.ts';
 import { requireGivenTo } from './given-calls.ts';
 
 /** What a runner sends to begin with a call. */
@@ -34,63 +34,49 @@ export type Claimed =
     };
 
 /** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
-export class Claims {
-  readonly #store: Store;
-  readonly #runners: RunnerRegistry;
-  readonly #approvals: () => ApprovalRequester;
-
-  constructor(store: Store, runners: RunnerRegistry, approvals: () => ApprovalRequester) {
-    this.#store = store;
-    this.#runners = runners;
-    this.#approvals = approvals;
+export function* claimCall(
+  tx: Transaction,
+  caller: Caller,
+  toolId: string,
+  input: ClaimInput,
+  { runners, now }: { readonly runners: RunnerRegistry; readonly now: number },
+): Unit<Claimed> {
+  const execution = asApproved(yield* ownExecution(tx, caller, toolId));
+  const attempt = input.attempt ?? execution.attempt;
+  if (isRepeated(execution, input, attempt)) {
+    requireTheSame(execution, input);
+    return execution.cancel_requested ? yield* endUnstarted(tx, execution, now) : { execution };
   }
-
-  *claim(tx: Transaction, caller: Caller, toolId: string, input: ClaimInput): Unit<Claimed> {
-    const now = this.#store.now();
-    const execution = asApproved(yield* ownExecution(tx, caller, toolId));
-    const attempt = input.attempt ?? execution.attempt;
-    if (isRepeated(execution, input, attempt)) {
-      requireTheSame(execution, input);
-      return execution.cancel_requested ? yield* this.#endUnstarted(tx, execution, now) : { execution };
-    }
-    if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
-    if (attempt !== execution.attempt) throw refused('this attempt is over');
-    if (execution.runner_id === null && input.runner_id !== undefined)
-      throw refused('it was not given to this runner');
-    yield* requireGivenTo(tx, execution, input, this.#runners);
-    if (execution.cancel_requested) return yield* this.#endUnstarted(tx, execution, now);
-    if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
-    const stale = yield* findStaleness(tx, execution, input.digest, now);
-    if (stale) {
-      const asked = yield* this.#approvals().askAgain(tx, execution, stale.problem);
-      const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
-      return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
-    }
-    if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
-    const claimed = yield* transition(tx, execution, 'executing', {
-      runner_id: input.runner_id ?? execution.runner_id,
-      claimed_by: input.instance ?? null,
-      digest: input.digest ?? execution.digest,
-      started_at: now,
-    });
-    const data = { runner: claimed.runner_id, attempt, digest: claimed.digest };
-    tx.announce(caller.userId, {
-      events: [{ projectId: claimed.project_id, event: statusEvent(claimed, now) }],
-      audit: [{ action: 'call.started', subject: toolId, data }],
-    });
-    return { execution: claimed };
+  if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
+  if (attempt !== execution.attempt) throw refused('this attempt is over');
+  if (execution.runner_id === null && input.runner_id !== undefined)
+    throw refused('it was not given to this runner');
+  yield* requireGivenTo(tx, execution, input, runners);
+  if (execution.cancel_requested) return yield* endUnstarted(tx, execution, now);
+  if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
+  const stale = yield* findStaleness(tx, execution, input.digest, now);
+  if (stale) {
+    const asked = yield* askAgain(tx, execution, stale.problem, now);
+    const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
+    return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
   }
+  if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
+  const claimed = yield* transition(tx, execution, 'executing', {
+    runner_id: input.runner_id ?? execution.runner_id,
+    claimed_by: input.instance ?? null,
+    digest: input.digest ?? execution.digest,
+    started_at: now,
+  });
+  const data = { runner: claimed.runner_id, attempt, digest: claimed.digest };
+  announceCall(tx, claimed, [statusEvent(claimed, now)], 'call.started', data);
+  return { execution: claimed };
+}
 
-  /** Who still asks whether it may begin has begun nothing, and would never report what it is not given. */
-  *#endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
-    const reason = 'It was cancelled before it began.';
-    const ended = yield* transition(tx, execution, 'cancelled', failure('EXECUTION_CANCELLED', reason, now));
-    tx.announce(execution.user_id, {
-      events: [{ projectId: execution.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: 'call.cancelled', subject: execution.id, data: {} }],
-    });
-    return { refusal: refused('it was cancelled'), asked: undefined, ended };
-  }
+/** A runner that still asks whether it may begin has begun nothing, and would never report what it is not given. */
+function* endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
+  const error = { code: 'EXECUTION_CANCELLED', message: 'It was cancelled before it began.' } as const;
+  const ended = yield* endCall(tx, execution, 'cancelled', error, now, 'call.cancelled');
+  return { refusal: refused('it was cancelled'), asked: undefined, ended };
 }
 
 /** What has changed since the call was approved, so that it may not begin: then the person is asked again. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../caller.ts';
-import { runnerKey } from '../dispatch/runner-key.ts';
+import { runnerKey } from '../dispatch/runner-facts.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerBindingRow } from '../rows.ts';
 import { DuplicateRow, type Store, type Transaction, type Unit } from '../store.ts';

@@ -2,7 +2,7 @@ import { EngineFixture, settle } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ExecutionRow } from '../rows.ts';
 import type { ResultInput } from '../settle/settlements.ts';
-import { runnerKey } from './runner-key.ts';
+import { runnerKey } from './runner-facts.ts';
 
 let fixture: EngineFixture;
 beforeEach(async () => {

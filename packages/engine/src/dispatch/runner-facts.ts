@@ -1,7 +1,10 @@
 import { type CustomTool, canonicalJson, isCustomToolName, type Limits } from '@countersign/protocol';
-import type { Reading, Transaction, Unit } from '../store.ts';
-import { runnerKey } from './runner-key.ts';
-import { runnerNews } from './runner-news.ts';
+import { isoTime, makeEvent } from '../record/make-event.ts';
+import type { RunnerRow } from '../rows.ts';
+import type { Announcement, Reading, Transaction, Unit } from '../store.ts';
+
+/** The row of a person's runner. People choose the ids of their runners, so two may choose the same. */
+export const runnerKey = (userId: string, runnerId: string): string => `${runnerId}@${userId}`;
 
 /** What a runner tells of its machine. */
 export interface ToldByRunner {
@@ -58,4 +61,26 @@ export function* rememberTold(
     ],
   });
   return true;
+}
+
+/** Inside a unit: that a runner came, went or has other tools, as each project that it serves is told. */
+export function* runnerNews(
+  tx: Reading,
+  runner: Pick<RunnerRow, 'user_id' | 'runner_id' | 'workspace' | 'capabilities' | 'connected'>,
+  now: number,
+): Unit<NonNullable<Announcement['events']>> {
+  const { user_id, runner_id, workspace, capabilities, connected } = runner;
+  const state = connected ? 'connected' : 'disconnected';
+  const projects = (yield* tx.projectsOf(user_id)).filter((project) => project.workspace === workspace);
+  return projects.map(({ id: project_id }) => ({
+    projectId: project_id,
+    event: makeEvent('runner.changed', {
+      project_id,
+      runner_id,
+      workspace,
+      state,
+      capabilities,
+      timestamp: isoTime(now),
+    }),
+  }));
 }

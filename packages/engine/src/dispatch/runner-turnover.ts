@@ -1,32 +1,26 @@
 import { isFinal, timing } from '@countersign/protocol';
+import type { PolicyReview } from '../approve/policy-review.ts';
 import { capabilityFor, pathRulesFor } from '../claim/path-rules.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import type { RunnerPresence } from '../nodes/runner-presence.ts';
-import { resultEvent } from '../record/call-events.ts';
-import { failure, mayNotHaveBegun, passOn, transition } from '../record/execution-record.ts';
+import { endCall, mayNotHaveBegun, passOn } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
-import type { ExecutionRow, GrantRow, JsonObject } from '../rows.ts';
+import type { ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
-import { runnerKey } from './runner-key.ts';
+import type { Transaction, Unit } from '../store.ts';
+import { runnerKey } from './runner-facts.ts';
 import type { ConnectedRunner, RunnerRegistry } from './runner-registry.ts';
 import type { RunnerlessCalls } from './runnerless-calls.ts';
+import type { Signals } from './signals.ts';
 
-export interface RunnerTurnoverDeps extends FaultPoints {
-  readonly store: Store;
+export interface RunnerTurnoverDeps extends Edges {
   readonly runners: RunnerRegistry;
   readonly presence: RunnerPresence;
   readonly outcomes: Outcomes;
   readonly runnerless: RunnerlessCalls;
-  readonly onError: (error: unknown) => void;
+  readonly signals: Signals;
   /** Before a call is given out, which may need no claim: judges it again where the policy has changed (RK-5). */
-  readonly review: (toolId: string) => Promise<void>;
-  readonly signal: (
-    tx: Transaction,
-    execution: ExecutionRow,
-    params: JsonObject | null,
-    grant: GrantRow | undefined,
-  ) => Unit<ExecutionRow>;
+  readonly review: PolicyReview;
 }
 
 /** Runners come and go: who gets the calls that nobody had, and what becomes of those that one leaves behind (EX-7). */
@@ -46,7 +40,7 @@ export class RunnerTurnover {
     const open = await store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
     for (const { id, status } of open) {
       if (status !== 'approved' && status !== 'executing') continue;
-      await review(id);
+      await review.review(id);
       const taken = await commit(this.#deps, 'give', (tx) => this.#takeIfUnable(tx, id, runner));
       if (taken) runnerless.watch(taken);
     }
@@ -57,7 +51,10 @@ export class RunnerTurnover {
     if (!execution || !mayNotHaveBegun(execution) || execution.runner_id !== runner.id) return undefined;
     const able = capabilityFor(yield* pathRulesFor(tx, execution));
     if (able === undefined || runner.capabilities.includes(able)) return undefined;
-    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, null));
+    return yield* this.#deps.signals.signalStored(
+      tx,
+      yield* passOn(tx, execution, execution.attempt + 1, null),
+    );
   }
 
   /** A runner connected: calls that nobody had are its own now, and those of another program in its place are lost. */
@@ -70,7 +67,7 @@ export class RunnerTurnover {
     }
     const waiting = await store.read((tx) => tx.unassignedExecutions(runner.userId));
     for (const { id } of waiting) {
-      await review(id);
+      await review.review(id);
       const given = await commit(this.#deps, 'give', (tx) => this.#give(tx, id, runner));
       if (given) runnerless.forget(id);
     }
@@ -83,7 +80,7 @@ export class RunnerTurnover {
   async place({ id, user_id, project_id, tool_name }: ExecutionRow): Promise<void> {
     const { store, presence, runnerless, review } = this.#deps;
     if (!store.isShared) return;
-    await review(id);
+    await review.review(id);
     const runner = await store.read(function* (tx) {
       const workspace = (yield* tx.get('projects', project_id))?.workspace ?? null;
       const able = capabilityFor(yield* pathRulesFor(tx, { user_id, tool_name }));
@@ -113,7 +110,7 @@ export class RunnerTurnover {
       isHarmlessRepeat ? execution.attempt + 1 : execution.attempt,
       runner.id,
     );
-    yield* this.#signalAgain(tx, given);
+    yield* this.#deps.signals.signalStored(tx, given);
     return true;
   }
 
@@ -142,7 +139,7 @@ export class RunnerTurnover {
 
   async #take(toolId: string): Promise<void> {
     const { outcomes, runnerless } = this.#deps;
-    await this.#deps.review(toolId);
+    await this.#deps.review.review(toolId);
     const changed = await commit(this.#deps, 'lease', (tx) => this.#takeAway(tx, toolId));
     if (!changed) return;
     if (isFinal(changed.status)) outcomes.settled(changed, null, undefined);
@@ -166,7 +163,10 @@ export class RunnerTurnover {
     const next = yield* this.#deps.presence.pick(tx, user_id, workspace, null, able);
     const other = next === runner_id ? null : (next ?? null);
     const from = other === null ? (runner?.instance ?? null) : null;
-    return yield* this.#signalAgain(tx, yield* passOn(tx, execution, execution.attempt + 1, other, from));
+    return yield* this.#deps.signals.signalStored(
+      tx,
+      yield* passOn(tx, execution, execution.attempt + 1, other, from),
+    );
   }
 
   *#end(
@@ -175,21 +175,11 @@ export class RunnerTurnover {
     runnerId: string,
     code: 'RUNNER_LOST' | 'EXECUTION_CANCELLED',
   ): Unit<ExecutionRow> {
-    const now = this.#deps.store.now();
     const [status, action] =
       code === 'RUNNER_LOST' ? (['failed', 'runner_lost'] as const) : (['cancelled', 'cancelled'] as const);
-    const ended = yield* transition(tx, execution, status, failure(code, new Refusal(code).message, now));
-    tx.announce(ended.user_id, {
-      events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: `call.${action}`, subject: execution.id, data: { runner: runnerId } }],
-    });
-    return ended;
-  }
-
-  *#signalAgain(tx: Transaction, execution: ExecutionRow): Unit<ExecutionRow> {
-    const { params } = yield* tx.shownPayload(execution.id);
-    const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-    return yield* this.#deps.signal(tx, execution, params, grant);
+    const now = this.#deps.store.now();
+    const data = { runner: runnerId };
+    return yield* endCall(tx, execution, status, new Refusal(code), now, `call.${action}`, data);
   }
 
   /**

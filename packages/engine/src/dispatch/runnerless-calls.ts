@@ -2,26 +2,21 @@ import { isFinal, type Limits, timing } from '@countersign/protocol';
 import { Deadlines } from '../approve/deadlines.ts';
 import type { StoredPolicies } from '../approve/stored-policies.ts';
 import { pathRulesFor } from '../claim/path-rules.ts';
-import type { Clock } from '../clock.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import type { RunnerPresence } from '../nodes/runner-presence.ts';
-import { progressEvent, resultEvent } from '../record/call-events.ts';
-import { failure, transition } from '../record/execution-record.ts';
+import { progressEvent } from '../record/call-events.ts';
+import { endCall } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
-import type { Bus, Reading, Store, Transaction, Unit } from '../store.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 
-export interface RunnerlessCallsDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
+export interface RunnerlessCallsDeps extends Edges {
   readonly presence: RunnerPresence;
   readonly policies: StoredPolicies;
   readonly outcomes: Outcomes;
   /** Gives a call that nobody has to a runner that has come meanwhile, on whichever node. */
   readonly place: (execution: ExecutionRow) => Promise<void>;
-  readonly onError: (error: unknown) => void;
 }
 
 /** What could not be written when its time came is tried again after this long. */
@@ -93,15 +88,9 @@ export class RunnerlessCalls {
     }
     if (execution.due_at > now) return execution.due_at - now;
     const project = yield* tx.get('projects', execution.project_id);
-    const { code, message } =
-      endOfTold(execution) ?? (yield* this.#whyNobodyHasIt(tx, execution, project?.workspace));
-    const status = code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
-    const ended = yield* transition(tx, execution, status, failure(code, message, now));
-    tx.announce(ended.user_id, {
-      events: [{ projectId: ended.project_id, event: resultEvent(ended, null, now) }],
-      audit: [{ action: 'call.no_runner', subject: toolId, data: { code } }],
-    });
-    return ended;
+    const error = endOfTold(execution) ?? (yield* this.#whyNobodyHasIt(tx, execution, project?.workspace));
+    const status = error.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
+    return yield* endCall(tx, execution, status, error, now, 'call.no_runner', { code: error.code });
   }
 
   /** No runner is connected; or those that are would not apply the person's rules on paths (RK-5). */

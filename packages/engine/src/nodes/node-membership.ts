@@ -1,23 +1,19 @@
 import { CountersignError } from '@countersign/protocol';
 import { LONGEST_LEASE_MS } from '../agent/run-leases.ts';
-import type { Clock } from '../clock.ts';
+import type { Edges } from '../fault-points.ts';
 import type { NodeRow } from '../rows.ts';
-import type { Store } from '../store.ts';
 
 /** How often a node says that it is there. */
 const BEAT_MS = 2_000;
 /** A node that was not heard for this long counts as dead: three beats. */
 export const NODE_LEASE_MS = 6_000;
 
-export interface NodeMembershipDeps {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface NodeMembershipDeps extends Edges {
   /** Names this process among those that share the database. */
   readonly node: string;
   readonly name: string;
   /** What its secret gives for a known text. */
   readonly keyCheck: string;
-  readonly onError: (error: unknown) => void;
 }
 
 /**
@@ -72,7 +68,10 @@ export class NodeMembership {
    */
   async wasAlone(): Promise<boolean | undefined> {
     if (!this.#deps.store.isShared) return true;
-    const before = (await this.#others()).filter((other) => this.#cameBefore(other));
+    const before = (await this.#others()).filter(
+      ({ started_at, id }) =>
+        started_at < this.#startedAt || (started_at === this.#startedAt && id < this.#deps.node),
+    );
     if (before.some(({ ready, seen_at }) => ready && seen_at > this.#startedAt)) return false;
     return before.length === 0 ? true : undefined;
   }
@@ -104,10 +103,6 @@ export class NodeMembership {
     const { store, node } = this.#deps;
     const live = await store.read((tx) => tx.liveNodes(store.now() - NODE_LEASE_MS));
     return live.filter(({ id }) => id !== node);
-  }
-
-  #cameBefore({ started_at, id }: NodeRow): boolean {
-    return started_at < this.#startedAt || (started_at === this.#startedAt && id < this.#deps.node);
   }
 
   #scheduleBeat(): void {

@@ -1,18 +1,18 @@
 import { type RunnerCapability, runnerCapabilities, timing } from '@countersign/protocol';
-import { runnerKey } from '../dispatch/runner-key.ts';
-import { runnerNews } from '../dispatch/runner-news.ts';
+import { runnerKey, runnerNews } from '../dispatch/runner-facts.ts';
 import type { ConnectedRunner, RunnerRegistry } from '../dispatch/runner-registry.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit, type Edges } from '../fault-points.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerRow } from '../rows.ts';
-import type { Bus, Reading, Store, Transaction, Unit } from '../store.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 import { NODE_LEASE_MS } from './node-membership.ts';
 
 const LEASE_MS = timing.runnerLeaseSeconds * 1000;
+/** One that lives gives a sign within this time, whatever the database's clock does meanwhile. */
+const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000 + 1_000;
+const LOOKED_AT = 500;
 
-export interface RunnerPresenceDeps extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
+export interface RunnerPresenceDeps extends Edges {
   readonly runners: RunnerRegistry;
   /** This process among those that share the database. */
   readonly node: string;
@@ -24,6 +24,8 @@ export interface RunnerPresenceDeps extends FaultPoints {
  */
 export class RunnerPresence {
   readonly #deps: RunnerPresenceDeps;
+  /** Runners that were not heard for a while, and since when their rows have not changed, by our own clock. */
+  #quiet = new Map<string, { readonly seenAt: number; readonly since: number }>();
 
   constructor(deps: RunnerPresenceDeps) {
     this.#deps = deps;
@@ -141,6 +143,29 @@ export class RunnerPresence {
     });
     if (left === undefined) this.#tellOthers(runner);
     return left;
+  }
+
+  /**
+   * Runners of everybody whose lease is over, looked for every few seconds. The database's clock may jump, so it is not
+   * believed alone: a row must also have stood unchanged for longer than a heartbeat, by our own monotonic clock
+   * (docs/decisions/0014).
+   */
+  async findSilent(): Promise<readonly RunnerRow[]> {
+    const { store, clock } = this.#deps;
+    const now = store.now();
+    const monotonic = clock.monotonic();
+    // Watched long before their time, so that it need not be waited for then.
+    const rows = await store.read((tx) => tx.silentRunners(now - LEASE_MS / 2, LOOKED_AT));
+    const quiet = new Map<string, { readonly seenAt: number; readonly since: number }>();
+    for (const { id, last_seen_at: seenAt } of rows) {
+      const before = this.#quiet.get(id);
+      quiet.set(id, before?.seenAt === seenAt ? before : { seenAt, since: monotonic });
+    }
+    this.#quiet = quiet;
+    return rows.filter(
+      ({ id, last_seen_at }) =>
+        last_seen_at <= now - LEASE_MS && monotonic - (quiet.get(id)?.since ?? monotonic) >= HEARTBEAT_MS,
+    );
   }
 
   /** Stores the signs of life that this node heard, so that others know of them. */

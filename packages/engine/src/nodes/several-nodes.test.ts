@@ -1,6 +1,6 @@
-import { codeOf, EngineFixture, type Listener, runRow, settle } from '@countersign/testing';
+import { codeOf, digest, EngineFixture, type Listener, runRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runnerKey } from '../dispatch/runner-key.ts';
+import { runnerKey } from '../dispatch/runner-facts.ts';
 import type { Engine } from '../engine.ts';
 
 /** Two nodes on one store: `fixture.engine` and `other`. Time is in the test's hands. */
@@ -53,6 +53,34 @@ describe('a runner that is connected to another node', () => {
     await fixture.approve(approval_id, { digest: `sha256:${'a'.repeat(64)}` });
     const { tool_id } = await runner.last('tool.execution_signal');
     expect((await fixture.claim(tool_id)).status).toBe('executing');
+  });
+
+  it('[AP-1] waitForDecision answers with a decision of another node, also one that was made before', async () => {
+    const { approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
+    const id = String(approval_id);
+    const decision = fixture.engine.approvals.waitForDecision(id);
+    await settle();
+    await other.approvals.rejectTool(fixture.person, id, { reason: 'No' });
+    expect(await decision).toMatchObject({ status: 'rejected', reason: 'No' });
+    expect(await fixture.engine.approvals.waitForDecision(id)).toMatchObject({ status: 'rejected' });
+  });
+
+  it('[AP-3] a deadline that another node moved is not cut short by the timer of the first', async () => {
+    await fixture.listen({ runnerId: 'runner-1', on: other });
+    const { id, approval_id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' });
+    await other.approvals.submitPreview(fixture.runnerCaller, String(approval_id), {
+      runner_id: 'runner-1',
+      revision: 1,
+      preview: { kind: 'diff', files: [] },
+      digest_base: digest('a'),
+      risk_level: 'HIGH',
+      reasons: [],
+      network: false,
+    });
+    await fixture.clock.advance(301_000);
+    expect((await fixture.execution(id)).status).toBe('awaiting_approval');
+    await fixture.clock.advance(300_000);
+    expect((await fixture.execution(id)).status).toBe('timeout');
   });
 
   it('[EX-7] is not lost while any of them hears it, nor when its stream moves', async () => {

@@ -1,7 +1,16 @@
-import type { CountersignEvent } from '@countersign/protocol';
+import { hash } from 'node:crypto';
+import { canonicalJson } from '@countersign/protocol';
 import type { AuditRow, CounterRow, StoredEvent } from '../rows.ts';
 import type { Announcement } from '../store.ts';
-import { auditHash } from './audit-chain.ts';
+
+/** What stands before a person's first audit row. */
+export const auditGenesis = '0'.repeat(64);
+
+/** The hash of an audit row: over its content and the hash of the row before it (DA-4). */
+export function auditHash(row: Omit<AuditRow, 'hash'>): string {
+  const { previous_hash, user_id, seq, at, action, subject, data } = row;
+  return hash('sha256', canonicalJson([previous_hash, user_id, seq, at, action, subject, data]));
+}
 
 /** What one unit of writing has announced, of the one person that it may speak of. */
 export interface Announced {
@@ -28,17 +37,15 @@ export function numberAnnounced(
   });
   const numbered = events.map(({ projectId, event }): StoredEvent => {
     event_id += 1;
-    const witnessed = withHead(event, audit_seq, audit_head);
-    return { user_id: userId, id: event_id, project_id: projectId, event: witnessed, created_at: at };
+    // Acknowledgements carry the head of the chain that they are part of.
+    const told =
+      event.event === 'tool.result_ack'
+        ? { ...event, data: { ...event.data, audit_head: auditHeadText(audit_seq, audit_head) } }
+        : event;
+    return { user_id: userId, id: event_id, project_id: projectId, event: told, created_at: at };
   });
   return { events: numbered, audit: chained, after: { event_id, audit_seq, audit_head } };
 }
 
 /** The head of an audit chain as runners keep it: which row it is, and its hash (DA-4). */
 export const auditHeadText = (seq: number, hash: string): string => `${seq}:${hash}`;
-
-/** Acknowledgements carry the head of the chain that they are part of. */
-function withHead(event: CountersignEvent, seq: number, hash: string): CountersignEvent {
-  if (event.event !== 'tool.result_ack') return event;
-  return { ...event, data: { ...event.data, audit_head: auditHeadText(seq, hash) } };
-}

@@ -1,14 +1,15 @@
 import {
-  type CountersignEvent,
   defaultLimits,
   describeCall,
   describeError,
-  type ExecutionStatus,
+  isFinal,
   maxEventBytes,
   type PolicyRule,
   type ToolErrorValue,
 } from '@countersign/protocol';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, ShownPayload } from '../rows.ts';
+import type { CallContext } from './call-request.ts';
+import { type EventData, isoTime, makeEvent, type ServerEvent } from './make-event.ts';
 import { fits } from './shown-size.ts';
 
 /**
@@ -18,63 +19,54 @@ import { fits } from './shown-size.ts';
 
 type Omittable = 'tool_params' | 'preview' | 'result';
 
-/** The same moment is written into several events. */
-let lastTime = { at: Number.NaN, text: '' };
-function isoTime(at: number): string {
-  if (lastTime.at !== at) lastTime = { at, text: new Date(at).toISOString() };
-  return lastTime.text;
-}
-const shownParams = (params: JsonObject | null) =>
-  params === null
-    ? { tool_params: {}, omitted: ['tool_params'] satisfies Omittable[] }
-    : { tool_params: params };
+const shownParams = (params: JsonObject | null): { tool_params: JsonObject; omitted?: Omittable[] } =>
+  params === null ? { tool_params: {}, omitted: ['tool_params'] } : { tool_params: params };
 const pathRules = (rules: readonly PolicyRule[]) => (rules.length > 0 ? { path_rules: rules } : {});
-const placeOf = (row: { project_id: string; session_id: string }) => ({
-  project_id: row.project_id,
-  session_id: row.session_id,
+const placeOf = ({ project_id, session_id }: { project_id: string; session_id: string }) => ({
+  project_id,
+  session_id,
+});
+const toolOf = (row: ExecutionRow) => ({
+  tool_id: row.id,
+  ...placeOf(row),
+  tool_call_id: row.tool_call_id,
+  tool_name: row.tool_name,
 });
 
-export function callEvent(
+export const callEvent = (
   row: ExecutionRow,
   params: JsonObject | null,
-  context: Json,
+  context: CallContext,
   now: number,
-): CountersignEvent {
-  return fit({
-    event: 'tool.call',
-    data: {
-      tool_id: row.id,
-      ...placeOf(row),
-      tool_call_id: row.tool_call_id,
-      tool_name: row.tool_name,
+): ServerEvent =>
+  makeEvent(
+    'tool.call',
+    fit({
+      ...toolOf(row),
       ...shownParams(params),
       risk_level: row.risk_level,
       requires_approval: row.requires_approval,
       status: row.status,
       context,
       timestamp: isoTime(now),
-    },
-  } as unknown as CountersignEvent);
-}
+    }),
+  );
 
 /** Where a known call stands now: what it was called with has been told. */
-export const statusEvent = (row: ExecutionRow, now: number): CountersignEvent =>
+export const statusEvent = (row: ExecutionRow, now: number): ServerEvent =>
   callEvent(row, null, { message_id: null, run_id: row.run_id, step: row.step, excerpt: '' }, now);
 
-export function signalEvent(
+export const signalEvent = (
   row: ExecutionRow,
   params: JsonObject | null,
   grant: GrantRow | undefined,
   rules: readonly PolicyRule[],
   now: number,
-): CountersignEvent {
-  return fit({
-    event: 'tool.execution_signal',
-    data: {
-      tool_id: row.id,
-      ...placeOf(row),
-      tool_call_id: row.tool_call_id,
-      tool_name: row.tool_name,
+): ServerEvent =>
+  makeEvent(
+    'tool.execution_signal',
+    fit({
+      ...toolOf(row),
       ...shownParams(params),
       risk_level: row.risk_level ?? 'LOW',
       network: row.network,
@@ -88,9 +80,8 @@ export function signalEvent(
       ...pathRules(rules),
       digest: row.digest,
       timestamp: isoTime(now),
-    },
-  } as unknown as CountersignEvent);
-}
+    }),
+  );
 
 /** What a grant covers, as the runner checks it too (AP-4). */
 export const predicateOf = (grant: GrantRow) => ({
@@ -142,12 +133,9 @@ export function approvalRequestEvent(
   payload: ShownPayload,
   rules: readonly PolicyRule[],
   now: number,
-): CountersignEvent {
+): ServerEvent<'tool.approval_request'> {
   const { status: _status, created_at: _created, ...view } = approvalView(row, payload, now);
-  return fit({
-    event: 'tool.approval_request',
-    data: { ...view, ...pathRules(rules), timestamp: isoTime(now) },
-  } as unknown as CountersignEvent);
+  return makeEvent('tool.approval_request', fit({ ...view, ...pathRules(rules), timestamp: isoTime(now) }));
 }
 
 export function approvalUpdatedEvent(
@@ -155,7 +143,7 @@ export function approvalUpdatedEvent(
   payload: ShownPayload,
   rules: readonly PolicyRule[],
   now: number,
-): CountersignEvent {
+): ServerEvent {
   const {
     status: _s,
     created_at: _c,
@@ -166,107 +154,95 @@ export function approvalUpdatedEvent(
     asked_before: _b,
     ...view
   } = approvalView(row, payload, now);
-  return fit({
-    event: 'approval.updated',
-    data: { ...view, ...pathRules(rules), timestamp: isoTime(now) },
-  } as unknown as CountersignEvent);
+  return makeEvent('approval.updated', fit({ ...view, ...pathRules(rules), timestamp: isoTime(now) }));
 }
 
-export function approvalResolvedEvent(
+export const approvalResolvedEvent = (
   row: ApprovalRow,
   resolution: {
-    status: 'approved' | 'rejected' | 'timeout' | 'cancelled';
-    device: string | null;
-    grantId: string | null;
-    error?: ToolErrorValue | undefined;
+    status: EventData<'approval.resolved'>['status'];
+    device?: string | null;
+    grantId?: string | null;
+    error?: ToolErrorValue | null;
   },
   now: number,
-): CountersignEvent {
-  return {
-    event: 'approval.resolved',
-    data: {
-      approval_id: row.id,
-      tool_id: row.tool_id,
-      ...placeOf(row),
-      status: resolution.status,
-      approved_by: resolution.status === 'approved' ? 'user' : null,
-      grant_id: resolution.grantId,
-      device: resolution.device,
-      reason: row.reason,
-      message: row.message,
-      ...(resolution.error && { error: resolution.error }),
-      timestamp: isoTime(now),
-    },
-  };
-}
+): ServerEvent =>
+  makeEvent('approval.resolved', {
+    approval_id: row.id,
+    tool_id: row.tool_id,
+    ...placeOf(row),
+    status: resolution.status,
+    approved_by: resolution.status === 'approved' ? 'user' : null,
+    grant_id: resolution.grantId ?? null,
+    device: resolution.device ?? null,
+    reason: row.reason,
+    message: row.message,
+    ...(resolution.error && { error: resolution.error }),
+    timestamp: isoTime(now),
+  });
 
 export function resultEvent(
   row: ExecutionRow,
   result: Json,
   now: number,
   { late = false }: { late?: boolean } = {},
-): CountersignEvent {
-  return fit({
-    event: 'tool.result',
-    data: {
-      tool_id: row.id,
-      ...placeOf(row),
-      tool_call_id: row.tool_call_id,
-      tool_name: row.tool_name,
-      status: row.status,
+): ServerEvent {
+  const { status } = row;
+  if (!isFinal(status)) throw new Error(`The call ${row.id} has no result: it is ${status}`);
+  return makeEvent(
+    'tool.result',
+    fit({
+      ...toolOf(row),
+      status,
       result,
       error: errorOf(row),
       execution_time_ms: row.execution_time_ms,
       ...(row.exit_code !== null && { exit_code: row.exit_code }),
       late,
       timestamp: isoTime(now),
-    },
-  } as unknown as CountersignEvent);
+    }),
+  );
 }
 
-export const ackEvent = (
-  toolId: string,
-  status: 'received' | 'rejected',
-  now: number,
-  attempt?: number,
-): CountersignEvent => ({
-  event: 'tool.result_ack',
-  data: { tool_id: toolId, status, ...(attempt !== undefined && { attempt }), timestamp: isoTime(now) },
-});
+export const ackEvent = (toolId: string, now: number, attempt: number | undefined): ServerEvent =>
+  makeEvent('tool.result_ack', {
+    tool_id: toolId,
+    status: 'received',
+    ...(attempt !== undefined && { attempt }),
+    timestamp: isoTime(now),
+  });
 
-export const cancelEvent = (row: ExecutionRow, reason: string, now: number): CountersignEvent => ({
-  event: 'tool.cancel',
-  data: { tool_id: row.id, ...placeOf(row), reason, timestamp: isoTime(now) },
-});
+export const cancelEvent = (row: ExecutionRow, reason: string, now: number): ServerEvent =>
+  makeEvent('tool.cancel', { tool_id: row.id, ...placeOf(row), reason, timestamp: isoTime(now) });
 
 export const progressEvent = (
   row: Pick<ExecutionRow, 'id' | 'project_id' | 'session_id'>,
-  progress: {
-    progress: number | null;
-    message: string | null;
-    output: { stream: 'stdout' | 'stderr'; chunk: string } | null;
-  },
+  { progress, message, output }: Pick<EventData<'tool.progress'>, 'progress' | 'message' | 'output'>,
   now: number,
-): CountersignEvent => ({
-  event: 'tool.progress',
-  data: {
+): ServerEvent =>
+  makeEvent('tool.progress', {
     tool_id: row.id,
     ...placeOf(row),
-    ...progress,
-    output: progress.output && { ...progress.output, chunk: shortChunk(progress.output.chunk) },
+    progress,
+    message,
+    output: output && { ...output, chunk: shortChunk(output.chunk) },
     timestamp: isoTime(now),
-  } as never,
-});
+  });
 
 /** A control character takes six bytes of JSON: a chunk of them is cut, and the result has the whole output. */
 const shortChunk = (chunk: string): string =>
   Buffer.byteLength(JSON.stringify(chunk)) <= maxEventBytes - 4096 ? chunk : chunk.slice(0, 10_000);
 
-export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number): CountersignEvent[] =>
-  changedFilesOf(result).map(({ path, operation }) => ({
-    event: 'file.changed',
-    data: { tool_id: row.id, ...placeOf(row), path, operation, timestamp: isoTime(now) },
-  }));
+export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number): ServerEvent[] =>
+  changedFilesOf(result).map(({ path, operation }) =>
+    makeEvent('file.changed', {
+      tool_id: row.id,
+      ...placeOf(row),
+      path,
+      operation,
+      timestamp: isoTime(now),
+    }),
+  );
 
 type Operation = 'created' | 'modified' | 'deleted';
 
@@ -289,45 +265,37 @@ export function changedFilesOf(result: Json): { path: string; operation: Operati
 export function errorOf(
   row: Pick<ExecutionRow, 'status' | 'error' | 'error_type' | 'error_recoverable'>,
 ): ToolErrorValue | null {
-  if (row.status === 'completed' || !isEnded(row.status)) return null;
+  if (row.status === 'completed' || !isFinal(row.status)) return null;
   const { code, message, recoverable } = describeError(row.error_type ?? 'EXECUTION_FAILED');
   return { code, message: row.error ?? message, recoverable: row.error_recoverable ?? recoverable };
 }
 
-const isEnded = (status: ExecutionStatus): boolean =>
-  status === 'failed' || status === 'rejected' || status === 'timeout' || status === 'cancelled';
+/** An approval as one of a list: what is as large as a file is fetched with the approval itself (EV-2). */
+export const listedApproval = (...about: Parameters<typeof approvalView>): ReturnType<typeof approvalView> =>
+  fit(approvalView(...about));
+
+/** The parts of an event that may be too large for it. */
+interface LargeParts {
+  readonly result?: Json;
+  readonly preview?: ApprovalRow['preview'];
+  readonly tool_params?: JsonObject;
+  readonly omitted?: readonly Omittable[];
+  readonly reasons?: ApprovalRow['reasons'];
+}
 
 /** Leaves out the largest parts until the event fits, and says which. */
-function fit(event: CountersignEvent): CountersignEvent {
-  leaveOutUntilItFits(event.data as Record<string, unknown>);
-  return event;
-}
-
-/** An approval as one of a list: what is as large as a file is fetched with the approval itself (EV-2). */
-export function listedApproval(...about: Parameters<typeof approvalView>): ReturnType<typeof approvalView> {
-  const view = approvalView(...about);
-  leaveOutUntilItFits(view as Record<string, unknown>);
-  return view;
-}
-
-function leaveOutUntilItFits(data: Record<string, unknown>): void {
-  if (fits(data)) return;
-  const omitted = (data.omitted ?? []) as Omittable[];
+function fit<T extends LargeParts>(data: T): T {
+  let shown = data;
   for (const part of ['result', 'preview', 'tool_params'] as const) {
-    if (fits(data)) break;
-    if (data[part] === undefined || data[part] === null || omitted.includes(part)) continue;
-    data[part] = part === 'tool_params' ? {} : null;
-    omitted.push(part);
+    if (fits(shown)) return shown;
+    const { omitted = [] } = shown;
+    if (shown[part] === undefined || shown[part] === null || omitted.includes(part)) continue;
+    shown = { ...shown, [part]: part === 'tool_params' ? {} : null, omitted: [...omitted, part] };
   }
-  if (omitted.length > 0) data.omitted = omitted;
-  if (!fits(data) && Array.isArray(data.reasons)) data.reasons = shorter(data.reasons);
-}
-
-/** A shell line may give a reason for each of its hundred commands; the first ones say what it is about. */
-function shorter(reasons: readonly unknown[]): readonly unknown[] {
-  const shown = reasons.slice(0, 20);
-  const rest = reasons.length - shown.length;
-  return rest > 0
-    ? [...shown, { rule: 'MORE', why: `and ${rest} more reasons; fetch the approval to see them` }]
-    : shown;
+  if (fits(shown) || !shown.reasons) return shown;
+  // A shell line may give a reason for each of its hundred commands; the first ones say what it is about.
+  const rest = shown.reasons.length - 20;
+  if (rest <= 0) return shown;
+  const more = { rule: 'MORE', why: `and ${rest} more reasons; fetch the approval to see them` };
+  return { ...shown, reasons: [...shown.reasons.slice(0, 20), more] };
 }

@@ -1,3 +1,4 @@
+import type { PolicyDecision, ToolCallPolicy } from '@countersign/policy';
 import type { JsonObject, ProjectRow, SessionRow } from '../rows.ts';
 
 /** A tool call as the agent, a person or an outside program makes it. */
@@ -18,8 +19,15 @@ export interface CallRequest {
   /** An outside agent opens sessions by itself: what is limited in a session is limited over all of its token's (AG-3). */
   readonly isOutsideAgent?: boolean;
   readonly context: CallContext;
-  /** Where in a run the call stands: it is made once, however often the run is resumed (AG-2). */
-  readonly run?: { readonly runId: string; readonly step: number; readonly index: number };
+  /** Where in a run the call stands: it is made once, by the node that holds the run (AG-2). */
+  readonly run?: {
+    readonly runId: string;
+    readonly epoch: number;
+    readonly step: number;
+    readonly index: number;
+  };
+  /** The decision about it, where the caller has made it already. It counts while the policy is the same. */
+  readonly decided?: { readonly policy: ToolCallPolicy; readonly decision: PolicyDecision } | undefined;
 }
 
 export interface CallContext {

@@ -6,9 +6,19 @@ import {
   isLegalTransition,
   type Reason,
 } from '@countersign/protocol';
-import { Refusal } from '../refusal.ts';
-import type { ExecutionRow } from '../rows.ts';
-import type { Transaction, Unit } from '../store.ts';
+import { type Caller, isOf } from '../caller.ts';
+import { notFound, Refusal } from '../refusal.ts';
+import type { ExecutionRow, Json } from '../rows.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
+import { resultEvent } from './call-events.ts';
+import { announceCall } from './make-event.ts';
+
+/** A call of this person. Another's is not found, as one that does not exist. */
+export function* ownExecution(tx: Reading, caller: Caller, toolId: string): Unit<ExecutionRow> {
+  const execution = yield* tx.get('tool_executions', toolId);
+  if (!execution || !isOf(caller, execution)) throw notFound('tool call');
+  return execution;
+}
 
 /** The row after these changes of state, each along the one table of transitions (EX-2); anything else is refused. */
 export function moved(row: ExecutionRow, ...states: readonly ExecutionStatus[]): ExecutionRow {
@@ -77,3 +87,18 @@ export const failure = (code: ErrorCode, message: string, at: number): Partial<E
   error_type: code,
   completed_at: at,
 });
+
+/** Ends a call without a result, for a reason that everybody is told. `action` is its line in the audit log. */
+export function* endCall(
+  tx: Transaction,
+  execution: ExecutionRow,
+  status: 'failed' | 'rejected' | 'timeout' | 'cancelled',
+  { code, message }: { readonly code: ErrorCode; readonly message: string },
+  now: number,
+  action?: string,
+  data?: Json,
+): Unit<ExecutionRow> {
+  const ended = yield* transition(tx, execution, status, failure(code, message, now));
+  announceCall(tx, ended, [resultEvent(ended, null, now)], action, data);
+  return ended;
+}

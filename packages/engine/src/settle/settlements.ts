@@ -1,16 +1,15 @@
-import { describeError, type ErrorCode, errorCodes, isFinal } from '@countersign/protocol';
-import type { ApprovalRequester } from '../approve/approval-requester.ts';
+import { describeError, type ErrorCode, errorCodes, findTool, isFinal } from '@countersign/protocol';
+import { askAgain } from '../approve/approval-requests.ts';
 import type { Caller } from '../caller.ts';
 import { requireGivenTo } from '../claim/given-calls.ts';
 import { digestOf } from '../digests.ts';
 import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
-import { ackEvent, fileChangedEvents, resultEvent } from '../record/call-events.ts';
-import { asApproved, failure, transition } from '../record/execution-record.ts';
-import { ownExecution } from '../record/own-execution.ts';
+import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from '../record/call-events.ts';
+import { asApproved, failure, ownExecution, transition } from '../record/execution-record.ts';
+import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
-import { resultFacts } from './result-facts.ts';
+import type { Transaction, Unit } from '../store.ts';
 
 /** What a runner reports of a call (RE-3). */
 export interface ResultInput {
@@ -39,144 +38,165 @@ export interface Settled {
 /** After this many milliseconds, the first, second and third retry (EX-5). */
 const RETRY_AFTER_MS = [500, 1000, 2000] as const;
 
-/** Takes a runner's report of a call: the units of writing that end it, repeat it or ask again (EX-5, EX-7). */
-export class Settlements {
-  readonly #store: Store;
-  readonly #runners: RunnerRegistry;
-  readonly #approvals: () => ApprovalRequester;
-
-  constructor(store: Store, runners: RunnerRegistry, approvals: () => ApprovalRequester) {
-    this.#store = store;
-    this.#runners = runners;
-    this.#approvals = approvals;
-  }
-
-  *settle(tx: Transaction, caller: Caller, toolId: string, input: ResultInput): Unit<Settled> {
-    const now = this.#store.now();
-    const stored = yield* ownExecution(tx, caller, toolId);
-    const execution = asApproved(stored);
-    const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
-    if (isFinal(execution.status)) return yield* this.#settleLate(tx, execution, input, resultDigest, now);
-    if (
-      execution.status === 'executing' &&
-      input.attempt !== undefined &&
-      input.attempt !== execution.attempt
-    ) {
-      throw new Refusal('RESULT_CONFLICT');
-    }
-    // Its acknowledgement was lost on the way: what followed from this failure has begun already.
-    if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
-      return { execution: stored, message: 'Tool result was known already' };
-    yield* requireGivenTo(tx, execution, input, this.#runners);
-    const started = startedBy(execution, input);
-    // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
-    if (isStale(input) && execution.cancel_requested)
-      return yield* this.#end(tx, started, { ...input, status: 'cancelled', error: undefined }, resultDigest);
-    if (isStale(input)) return yield* this.#staleResult(tx, execution, input);
-    const retryAfterMs = retryDelay(execution, input);
-    if (retryAfterMs !== undefined) return yield* this.#retry(tx, started, input, retryAfterMs);
-    return yield* this.#end(tx, started, input, resultDigest);
-  }
-
-  *#retry(tx: Transaction, started: ExecutionRow, input: ResultInput, retryAfterMs: number): Unit<Settled> {
-    const now = this.#store.now();
-    const { id, project_id } = started;
-    const execution = yield* transition(tx, started, 'approved', {
-      attempt: started.attempt + 1,
-      due_at: now + retryAfterMs,
-      started_at: null,
-    });
-    const data = { code: errorFrom(input)?.code ?? null, attempt: execution.attempt };
-    tx.announce(started.user_id, {
-      events: [{ projectId: project_id, event: ackEvent(id, 'received', now, input.attempt) }],
-      audit: [{ action: 'call.retried', subject: id, data }],
-    });
-    return { execution, message: 'Tool result processed; it is tried again', retryAfterMs };
-  }
-
-  *#end(tx: Transaction, started: ExecutionRow, input: ResultInput, resultDigest: string): Unit<Settled> {
-    const now = this.#store.now();
-    const error = errorFrom(input);
-    const result = input.result ?? null;
-    const ended = yield* transition(tx, started, input.status, {
-      ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
-      ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
-      execution_time_ms: input.execution_time_ms ?? timeSince(started.started_at, now),
-      result_digest: resultDigest,
-      ...resultFacts(started.tool_name, result),
-    });
-    if (result !== null)
-      yield* tx.insert('results', { ...reportedBy(ended, now), result, late_result: null });
-    const events = [
-      resultEvent(ended, result, now),
-      ...fileChangedEvents(ended, result, now),
-      ackEvent(ended.id, 'received', now, input.attempt),
-    ];
-    tx.announce(ended.user_id, {
-      events: events.map((event) => ({ projectId: ended.project_id, event })),
-      audit: [
-        {
-          action: `call.${input.status}`,
-          subject: ended.id,
-          data: { result: resultDigest, code: ended.error_type },
-        },
-      ],
-    });
-    return {
-      execution: ended,
-      message: 'Tool result processed',
-      news: { executedParams: yield* tx.editedParams(ended.id) },
-    };
-  }
-
-  /** A result that came after the call had ended: the status stays, what it changed is known and can be undone. */
-  *#settleLate(
-    tx: Transaction,
-    execution: ExecutionRow,
-    input: ResultInput,
-    resultDigest: string,
-    now: number,
-  ): Unit<Settled> {
+/** Takes a runner's report of a call: the unit of writing that ends it, repeats it or asks again (EX-5, EX-7). */
+export function* settleCall(
+  tx: Transaction,
+  caller: Caller,
+  toolId: string,
+  input: ResultInput,
+  { runners, now }: { readonly runners: RunnerRegistry; readonly now: number },
+): Unit<Settled> {
+  const stored = yield* ownExecution(tx, caller, toolId);
+  const execution = asApproved(stored);
+  const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
+  if (isFinal(execution.status)) {
     if (execution.result_digest === resultDigest)
       return { execution, message: 'Tool result was known already' };
     if (execution.result_digest !== null) throw new Refusal('RESULT_CONFLICT');
     if (!mayHaveRun(execution)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
-    yield* requireGivenTo(tx, execution, input, this.#runners);
-    const result = input.result ?? null;
-    const facts = resultFacts(execution.tool_name, result);
-    yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest, ...facts });
-    const late_result = lateResultOf(input);
-    yield* tx.insert('results', { ...reportedBy(execution, now), result: null, late_result });
-    const events = [
-      resultEvent({ ...execution, ...facts }, result, now, { late: true }),
-      ...fileChangedEvents(execution, result, now),
-      ackEvent(execution.id, 'received', now, input.attempt),
-    ];
-    tx.announce(execution.user_id, {
-      events: events.map((event) => ({ projectId: execution.project_id, event })),
-      audit: [{ action: 'call.late_result', subject: execution.id, data: { result: resultDigest } }],
-    });
-    return { execution, message: 'Tool result stored; the call had ended before' };
+    yield* requireGivenTo(tx, execution, input, runners);
+    return yield* settleLate(tx, execution, input, resultDigest, now);
   }
-
-  /** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
-  *#staleResult(tx: Transaction, execution: ExecutionRow, input: ResultInput): Unit<Settled> {
-    const { message } = errorFrom(input) as { message: string };
-    const asked = yield* this.#approvals().askAgain(tx, execution, message);
-    const current = (yield* tx.get('tool_executions', execution.id)) as ExecutionRow;
-    return {
-      execution: current,
-      message: 'The person is asked again',
-      ...(asked ? { asked } : { news: { executedParams: yield* tx.editedParams(current.id) } }),
-    };
+  if (
+    execution.status === 'executing' &&
+    input.attempt !== undefined &&
+    input.attempt !== execution.attempt
+  ) {
+    throw new Refusal('RESULT_CONFLICT');
   }
+  // Its acknowledgement was lost on the way: what followed from this failure has begun already.
+  if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
+    return { execution: stored, message: 'Tool result was known already' };
+  yield* requireGivenTo(tx, execution, input, runners);
+  const started = startedBy(execution, input);
+  // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
+  if (isStale(input) && execution.cancel_requested)
+    return yield* end(tx, started, { ...input, status: 'cancelled', error: undefined }, resultDigest, now);
+  if (isStale(input)) return yield* askAboutStale(tx, execution, input, now);
+  const retryAfterMs = retryDelay(execution, input);
+  if (retryAfterMs !== undefined) return yield* retry(tx, started, input, retryAfterMs, now);
+  return yield* end(tx, started, input, resultDigest, now);
 }
 
-/** Measured here, where the client did not say it: from its claim, or from the signal that was its claim. */
-const timeSince = (startedAt: number | null, now: number): number | null =>
-  startedAt === null ? null : Math.max(0, Math.round(now - startedAt));
+function* retry(
+  tx: Transaction,
+  started: ExecutionRow,
+  input: ResultInput,
+  retryAfterMs: number,
+  now: number,
+): Unit<Settled> {
+  const execution = yield* transition(tx, started, 'approved', {
+    attempt: started.attempt + 1,
+    due_at: now + retryAfterMs,
+    started_at: null,
+  });
+  const data = { code: errorFrom(input)?.code ?? null, attempt: execution.attempt };
+  announceCall(tx, started, [ackEvent(started.id, now, input.attempt)], 'call.retried', data);
+  return { execution, message: 'Tool result processed; it is tried again', retryAfterMs };
+}
 
-const reportedBy = ({ id, user_id }: ExecutionRow, created_at: number) => ({ id, user_id, created_at });
+function* end(
+  tx: Transaction,
+  started: ExecutionRow,
+  input: ResultInput,
+  resultDigest: string,
+  now: number,
+): Unit<Settled> {
+  const error = errorFrom(input);
+  const result = input.result ?? null;
+  const ended = yield* transition(tx, started, input.status, {
+    ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
+    ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
+    // Measured here, where the client did not say it: from its claim, or from the signal that was its claim.
+    execution_time_ms:
+      input.execution_time_ms ??
+      (started.started_at === null ? null : Math.max(0, Math.round(now - started.started_at))),
+    result_digest: resultDigest,
+    ...resultFacts(started.tool_name, result),
+  });
+  const { id, user_id } = ended;
+  if (result !== null)
+    yield* tx.insert('results', { id, user_id, created_at: now, result, late_result: null });
+  const events = [
+    resultEvent(ended, result, now),
+    ...fileChangedEvents(ended, result, now),
+    ackEvent(ended.id, now, input.attempt),
+  ];
+  const data = { result: resultDigest, code: ended.error_type };
+  announceCall(tx, ended, events, `call.${input.status}`, data);
+  return {
+    execution: ended,
+    message: 'Tool result processed',
+    news: { executedParams: yield* tx.editedParams(ended.id) },
+  };
+}
+
+/** A result that came after the call had ended: the status stays, what it changed is known and can be undone. */
+function* settleLate(
+  tx: Transaction,
+  execution: ExecutionRow,
+  input: ResultInput,
+  resultDigest: string,
+  now: number,
+): Unit<Settled> {
+  const result = input.result ?? null;
+  const facts = resultFacts(execution.tool_name, result);
+  yield* tx.update('tool_executions', execution.id, { result_digest: resultDigest, ...facts });
+  const { id, user_id } = execution;
+  const error = errorFrom(input);
+  const late_result = {
+    status: input.status,
+    result,
+    error: error ? { ...describeError(error.code), ...error } : null,
+  };
+  yield* tx.insert('results', { id, user_id, created_at: now, result: null, late_result });
+  const events = [
+    resultEvent({ ...execution, ...facts }, result, now, { late: true }),
+    ...fileChangedEvents(execution, result, now),
+    ackEvent(execution.id, now, input.attempt),
+  ];
+  announceCall(tx, execution, events, 'call.late_result', { result: resultDigest });
+  return { execution, message: 'Tool result stored; the call had ended before' };
+}
+
+/** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
+function* askAboutStale(
+  tx: Transaction,
+  execution: ExecutionRow,
+  input: ResultInput,
+  now: number,
+): Unit<Settled> {
+  const asked = yield* askAgain(tx, execution, errorFrom(input)?.message ?? '', now);
+  const current = (yield* tx.get('tool_executions', execution.id)) ?? execution;
+  return {
+    execution: current,
+    message: 'The person is asked again',
+    ...(asked ? { asked } : { news: { executedParams: yield* tx.editedParams(current.id) } }),
+  };
+}
+
+/**
+ * What a row keeps of a result, for lists and for events that are too small for the result. Only file tools keep undo
+ * copies (RN-3): a command or a commit that changed files cannot be undone.
+ */
+function resultFacts(toolName: string, result: Json): Pick<ExecutionRow, 'undoable' | 'exit_code'> {
+  const isFileTool = findTool(toolName)?.category === 'filesystem';
+  return {
+    undoable: isFileTool && changedFilesOf(result).length > 0,
+    exit_code: exitCodeOf(toolName, result),
+  };
+}
+
+const foreground: readonly string[] = ['execute_command', 'shell_exec'];
+
+/** How a command ended. What `shell_output` says of a background job is not about the call itself. */
+function exitCodeOf(toolName: string, result: Json): number | null {
+  if (!foreground.includes(toolName) || result === null || typeof result !== 'object') return null;
+  const { exit_code } = result as { readonly exit_code?: unknown };
+  return Number.isInteger(exit_code) && Math.abs(exit_code as number) < 2 ** 31
+    ? (exit_code as number)
+    : null;
+}
 
 /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). So is that of one that failed before it. */
 function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
@@ -211,15 +231,6 @@ function mayPass({ error }: ResultInput): boolean {
 function mayHaveRun({ attempt, status, risk_level, error_type }: ExecutionRow): boolean {
   if (attempt === 0 || status === 'rejected' || status === 'timeout') return false;
   return risk_level === 'LOW' || error_type === 'RUNNER_LOST';
-}
-
-function lateResultOf(input: ResultInput): Json {
-  const error = errorFrom(input);
-  return {
-    status: input.status,
-    result: input.result ?? null,
-    error: error ? { ...describeError(error.code), ...error } : null,
-  };
 }
 
 /** Reported, and the call is tried or asked about again since. */

@@ -3,8 +3,7 @@ import { digest, EngineFixture, type Listener, settle } from '@countersign/testi
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EventLoopTurns } from '../event-loop-turns.ts';
 import type { Reading, Store, Unit } from '../store.ts';
-import { endOfRequest, eventOfRequest } from './pending-request.ts';
-import { PendingRequests } from './pending-requests.ts';
+import { endOfRequest, eventOfRequest, PendingRequests } from './pending-requests.ts';
 
 let fixture: EngineFixture;
 beforeEach(async () => {

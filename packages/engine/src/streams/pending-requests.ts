@@ -1,9 +1,22 @@
 import { rulesOnPaths } from '@countersign/policy';
 import type { PolicyRule } from '@countersign/protocol';
 import type { EventLoopTurns } from '../event-loop-turns.ts';
-import type { StoredEvent } from '../rows.ts';
+import { approvalRequestEvent } from '../record/call-events.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
+import type { ApprovalRow, ShownPayload, StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Reading, type Store, type Unit } from '../store.ts';
-import { type EncodedRequest, encodeRequest, type PendingRequest } from './pending-request.ts';
+
+/** A pending request as it is shown to every stream of its person: encoded once, but for the time it has left. */
+export interface PendingRequest {
+  readonly approvalId: string;
+  readonly projectId: string;
+  readonly deadlineAt: number;
+  /** The data of its event up to the time that is left, which `endOfRequest` adds. Undefined: not kept, read again. */
+  readonly json: Buffer | undefined;
+}
+
+/** A pending request with its bytes. */
+export type EncodedRequest = PendingRequest & { readonly json: Buffer };
 
 /** What is pending for a person, at one event: what comes after it is told by the events that follow (EV-2). */
 export interface PendingSnapshot {
@@ -72,16 +85,11 @@ export class PendingRequests {
   async #bringUpToDate(person: PersonsRequests): Promise<PendingSnapshot> {
     for (;;) {
       const look = await this.#store.read((tx) => lookAt(tx, person, this.#store.now()));
-      person.take(look, this.#keptBytes - this.#bytes());
+      const kept = [...this.#people.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+      person.take(look, this.#keptBytes - kept);
       if (look.isNewest && person.stale.size === 0) return person.snapshot();
       await this.#turns.next();
     }
-  }
-
-  #bytes(): number {
-    let bytes = 0;
-    for (const person of this.#people.values()) bytes += person.bytes;
-    return bytes;
   }
 }
 
@@ -222,3 +230,28 @@ function* readRequests(
   }
   return requests;
 }
+
+function encodeRequest(
+  row: ApprovalRow,
+  payload: ShownPayload,
+  rules: readonly PolicyRule[],
+  now: number,
+): EncodedRequest {
+  const { data } = approvalRequestEvent(row, payload, rules, now);
+  const { remaining_ms: _left, timestamp: _now, ...lasting } = data;
+  const text = JSON.stringify(lasting);
+  return {
+    approvalId: row.id,
+    projectId: row.project_id,
+    deadlineAt: row.deadline_at,
+    json: Buffer.from(`${text.slice(0, -1)},"remaining_ms":`),
+  };
+}
+
+/** What follows the bytes of a request that is sent now. */
+export const endOfRequest = ({ deadlineAt }: PendingRequest, now: number): string =>
+  `${Math.max(0, Math.round(deadlineAt - now))},"timestamp":"${isoTime(now)}"}`;
+
+/** The event of a request that is sent now, for those who take no bytes. */
+export const eventOfRequest = (request: EncodedRequest, now: number): ServerEvent =>
+  makeEvent('tool.approval_request', JSON.parse(`${request.json}${endOfRequest(request, now)}`));

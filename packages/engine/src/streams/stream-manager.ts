@@ -1,15 +1,19 @@
-import type { CountersignEvent } from '@countersign/protocol';
-import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/unsettled-signals.ts';
+import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/signals.ts';
 import { EventLoopTurns } from '../event-loop-turns.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
 import type { StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Bus, type Hint, type Reading, type Store, type Unit } from '../store.ts';
-import { type EncodedRequest, eventOfRequest, type PendingRequest } from './pending-request.ts';
-import { PendingRequests } from './pending-requests.ts';
+import {
+  type EncodedRequest,
+  eventOfRequest,
+  type PendingRequest,
+  PendingRequests,
+} from './pending-requests.ts';
 
 /** Where a stream's events go: an SSE response, or an array in a test. */
 export interface StreamSink {
   /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
-  send(event: CountersignEvent, id: number | undefined): boolean;
+  send(event: ServerEvent, id: number | undefined): boolean;
   /** Pending requests, as bytes that other streams send as well. Without it they are sent as events. */
   sendPending?(requests: readonly EncodedRequest[], now: number): boolean;
   /** Undefined when there is room; otherwise resolves once there is, with false when there will be none. */
@@ -115,11 +119,13 @@ export class StreamManager {
 
   async #sendPending(stream: OpenStream, all: readonly PendingRequest[]): Promise<boolean> {
     const { userId, projectId, workspace } = stream.options;
-    const served = workspace === undefined ? undefined : await this.#projectsIn(userId, workspace);
+    const projects =
+      workspace === undefined ? undefined : await this.#store.read((tx) => tx.projectsOf(userId));
+    const served = projects?.filter((project) => project.workspace === workspace).map(({ id }) => id);
     const requests = all.filter(
       (request) =>
         (projectId === undefined || request.projectId === projectId) &&
-        (served === undefined || served.has(request.projectId)),
+        (served === undefined || served.includes(request.projectId)),
     );
     const pieces = piecesOf(requests);
     for (const piece of pieces) {
@@ -128,11 +134,6 @@ export class StreamManager {
       if (!stream.sendPending(encoded, this.#store.now()) || !(await stream.hasRoom())) return false;
     }
     return true;
-  }
-
-  async #projectsIn(userId: string, workspace: string): Promise<ReadonlySet<string>> {
-    const projects = await this.#store.read((tx) => tx.projectsOf(userId));
-    return new Set(projects.filter((project) => project.workspace === workspace).map(({ id }) => id));
   }
 
   /** Whether somebody listens who is no runner, and who may execute a call of this project (EV-3). */
@@ -234,7 +235,10 @@ export class StreamManager {
     const pages = new Map<number, Promise<Page>>();
     return (after) => {
       const page =
-        pages.get(after) ?? this.#store.read((tx) => tx.events(userId, after, PAGE)).then(withoutSettled);
+        pages.get(after) ??
+        this.#store
+          .read((tx) => tx.events(userId, after, PAGE))
+          .then((events) => ({ events, settled: new Set<number>() }));
       pages.set(after, page);
       return page;
     };
@@ -315,8 +319,6 @@ interface Page {
   readonly settled: ReadonlySet<number>;
 }
 
-const withoutSettled = (events: readonly StoredEvent[]): Page => ({ events, settled: new Set() });
-
 /** The next page of a stream, and which of its signals are over: a plain client must not execute those (EV-3). */
 function* unsent(tx: Reading, stream: OpenStream): Unit<Page> {
   const events = yield* tx.events(stream.options.userId, stream.sentUpTo, PAGE);
@@ -377,7 +379,7 @@ class OpenStream {
   }
 
   /** The same for events without ids of their own. */
-  async passAsRead(events: readonly CountersignEvent[]): Promise<boolean> {
+  async passAsRead(events: readonly ServerEvent[]): Promise<boolean> {
     for (const [place, event] of events.entries())
       if (!this.pass(event) || (place % AT_ONCE === AT_ONCE - 1 && !(await this.hasRoom()))) return false;
     return this.hasRoom();
@@ -396,16 +398,16 @@ class OpenStream {
   }
 
   /** An event without an id of its own. */
-  pass(event: CountersignEvent): boolean {
+  pass(event: ServerEvent): boolean {
     return !this.#ended && this.#sink.send(event, undefined);
   }
 
   reset(reason: string): void {
-    this.pass({ event: 'stream.reset', data: { reason, timestamp: new Date().toISOString() } });
+    this.pass(makeEvent('stream.reset', { reason, timestamp: isoTime(Date.now()) }));
   }
 
   /** Signals go to the chosen runner only; to others who may execute only while no runner was there (EV-3). */
-  concerns(projectId: string | null, event: CountersignEvent): boolean {
+  concerns(projectId: string | null, event: ServerEvent): boolean {
     const { projectId: wanted, runnerId, mayExecute } = this.options;
     if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;
     if (event.event !== 'tool.execution_signal' && event.event !== 'tool.undo') return true;

@@ -1,0 +1,149 @@
+import { commit, type Edges } from '../fault-points.ts';
+import { approvalResolvedEvent } from '../record/call-events.ts';
+import { endCall } from '../record/execution-record.ts';
+import { announceCall } from '../record/make-event.ts';
+import { Refusal } from '../refusal.ts';
+import type { ApprovalRow, ExecutionRow } from '../rows.ts';
+import type { Outcomes } from '../settle/outcomes.ts';
+import { Waiters } from '../settle/waiters.ts';
+import type { Transaction, Unit } from '../store.ts';
+import type { ApprovalRows } from './approval-rows.ts';
+import { Deadlines } from './deadlines.ts';
+import { resumeDeadlines } from './resumed-deadlines.ts';
+
+/**
+ * The decisions that are still to come: until when each may be made, and who waits for it. The row is the truth; this is
+ * what a process keeps in memory about it (AP-3, AP-10).
+ */
+export class PendingDecisions {
+  readonly #deps: Edges & { readonly outcomes: Outcomes };
+  readonly #deadlines: Deadlines;
+  readonly #waiting = new Waiters<ApprovalRow>();
+  /** Edits that are approved when their preview is there; undefined: this process ends. */
+  readonly #previewed = new Waiters<ApprovalRow | undefined>();
+  readonly #unsubscribe: () => void;
+
+  constructor(deps: Edges & { readonly outcomes: Outcomes }) {
+    this.#deps = deps;
+    this.#unsubscribe = deps.bus.subscribe((hint) => {
+      if (hint.kind !== 'decided' && hint.kind !== 'previewed') return;
+      const { approvalId } = hint;
+      if (this.#waiting.has(approvalId) || this.#previewed.has(approvalId))
+        this.#look(approvalId).catch(deps.onError);
+    });
+    this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // the sweep tries again
+  }
+
+  /** After the commit of a request, or of a change to its deadline: the deadline counts, in monotonic time. */
+  watch({ id, deadline_at }: Pick<ApprovalRow, 'id' | 'deadline_at'>): void {
+    this.#deadlines.set(id, deadline_at - this.#deps.store.now());
+  }
+
+  /** After the commit that decided, expired or withdrew a request: answers who waits here, and hints to others. */
+  decided(approval: ApprovalRow): void {
+    this.#settle(approval);
+    this.#deps.bus.publish({ kind: 'decided', approvalId: approval.id });
+  }
+
+  /** After the commit of a preview. */
+  previewed(approval: ApprovalRow): void {
+    this.watch(approval);
+    this.#previewed.settle(approval.id, approval);
+    this.#deps.bus.publish({ kind: 'previewed', approvalId: approval.id });
+  }
+
+  /** Resolves with the decided request, whoever decided it. */
+  async waitForDecision(approvalId: string): Promise<ApprovalRow> {
+    const decision = this.#waiting.wait(approvalId);
+    await this.#look(approvalId);
+    return decision;
+  }
+
+  /** Resolves with the request once it has a preview or is decided; undefined: not within this time. */
+  async waitForPreview(approvalId: string, withinMs: number): Promise<ApprovalRow | undefined> {
+    let stopTimer = () => {};
+    const late = new Promise<undefined>((resolve) => {
+      stopTimer = this.#deps.clock.after(withinMs, () => resolve(undefined));
+    });
+    const previewed = this.#previewed.wait(approvalId);
+    await this.#look(approvalId);
+    return Promise.race([previewed, late]).finally(stopTimer);
+  }
+
+  /** At start: every pending request counts again from its stored deadline (AP-3, AP-10). */
+  resume(cameAt: number): Promise<number> {
+    return resumeDeadlines(this.#deps, cameAt, (id, leftMs) => this.#deadlines.set(id, leftMs));
+  }
+
+  /** The slow tick: picks up what other nodes decided, so that a lost hint costs a moment only. */
+  async tick(): Promise<void> {
+    for (const id of this.#waiting.keys()) await this.#look(id);
+  }
+
+  /** Expires what is overdue, whichever node was to do it: each once, as the row says. */
+  async sweepOverdue(until: number, limit: number): Promise<void> {
+    const { store } = this.#deps;
+    const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
+    if (!soonest || soonest.deadline_at > until) return; // nearly always
+    for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(limit)))
+      if (deadline_at <= until) await this.#expire(id).catch(this.#deps.onError); // the others go on
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#deadlines.close();
+    for (const id of this.#previewed.keys()) this.#previewed.settle(id, undefined);
+  }
+
+  #settle(approval: ApprovalRow): void {
+    this.#deadlines.clear(approval.id);
+    this.#waiting.settle(approval.id, approval);
+    this.#previewed.settle(approval.id, approval);
+  }
+
+  async #look(approvalId: string): Promise<void> {
+    const row = await this.#deps.store.read((tx) => tx.get('approvals', approvalId));
+    if (row && row.status !== 'pending') this.#settle(row);
+    else if (row && row.digest !== null) this.#previewed.settle(approvalId, row);
+  }
+
+  async #expire(approvalId: string): Promise<void> {
+    const { store, outcomes } = this.#deps;
+    const ended = await commit(this.#deps, 'expire', (tx) => expireIfDue(tx, approvalId, store.now()));
+    if (typeof ended === 'number') this.#deadlines.set(approvalId, ended);
+    else if (ended) {
+      this.decided(ended.approval);
+      outcomes.settled(ended.execution, null, ended.approval);
+    }
+  }
+}
+
+/** The transaction compares the deadline: a decision that committed first stands. Answers ms when it is early. */
+function* expireIfDue(
+  tx: Transaction,
+  approvalId: string,
+  now: number,
+): Unit<ApprovalRows | number | undefined> {
+  // Locked in the order that every decision locks in: the execution, then its approval.
+  const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
+  const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
+  const seen = yield* tx.get('approvals', approvalId);
+  if (!execution || seen?.status !== 'pending') return undefined;
+  if (seen.deadline_at > now) return seen.deadline_at - now;
+  return yield* expireNow(tx, seen, execution, now);
+}
+
+/** Inside a unit: the person did not decide in time. */
+export function* expireNow(
+  tx: Transaction,
+  approval: ApprovalRow,
+  execution: ExecutionRow,
+  now: number,
+): Unit<ApprovalRows> {
+  const expired = { status: 'timeout', decided_at: now } as const;
+  yield* tx.update('approvals', approval.id, expired);
+  const events = [approvalResolvedEvent(approval, { status: 'timeout' }, now)];
+  announceCall(tx, approval, events, 'approval.expired', { tool_id: execution.id });
+  const ended = yield* endCall(tx, execution, 'timeout', new Refusal('APPROVAL_TIMEOUT'), now);
+  return { approval: { ...approval, ...expired }, execution: ended };
+}

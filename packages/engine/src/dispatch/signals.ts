@@ -1,0 +1,147 @@
+import type { PolicyRule } from '@countersign/protocol';
+import type { StoredPolicies } from '../approve/stored-policies.ts';
+import { hadRunner } from '../claim/given-calls.ts';
+import { capabilityFor, pathRulesFor } from '../claim/path-rules.ts';
+import type { RunnerPresence } from '../nodes/runner-presence.ts';
+import { signalEvent, statusEvent } from '../record/call-events.ts';
+import { transition } from '../record/execution-record.ts';
+import { announceCall, type ServerEvent } from '../record/make-event.ts';
+import type { ExecutionRow, GrantRow, JsonObject } from '../rows.ts';
+import type { Reading, Store, Transaction, Unit } from '../store.ts';
+import { timeoutMs } from './runnerless-calls.ts';
+
+export interface SignalsDeps {
+  readonly store: Store;
+  readonly presence: RunnerPresence;
+  readonly policies: StoredPolicies;
+  /** Whether a plain listener (no runner) of this project has a stream open and may execute (EV-3). */
+  readonly hasPlainListener: (userId: string, projectId: string) => boolean;
+}
+
+/** What a signal brings besides its call: parameters, the grant it runs by, and the rules on paths that touch it. */
+interface SignalParts {
+  readonly params: JsonObject | null;
+  readonly grant: GrantRow | undefined;
+  readonly rules: readonly PolicyRule[];
+}
+
+/** Tells a runner to execute an approved call, inside the unit that approved it or that gave it to this runner. */
+export class Signals {
+  readonly #deps: SignalsDeps;
+
+  constructor(deps: SignalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The id of the runner that a call of this workspace goes to, which these rules on paths touch. */
+  runnerFor(
+    tx: Reading,
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+    rules: readonly PolicyRule[],
+  ): Unit<string | undefined> {
+    return this.#deps.presence.pick(tx, userId, workspace, preferred, capabilityFor(rules));
+  }
+
+  /**
+   * Tells the chosen runner. Where there never was one, whoever listens and may execute is told, and the signal is the
+   * claim; without anybody, the call waits (EV-3, EX-10). A harmless call is executing from its signal on. `rules` are
+   * those of the person's policy that the runner applies to the real disk.
+   */
+  *signal(
+    tx: Transaction,
+    execution: ExecutionRow,
+    { params, grant, rules }: SignalParts,
+  ): Unit<ExecutionRow> {
+    const { store, presence, policies, hasPlainListener } = this.#deps;
+    const now = store.now();
+    let row = execution;
+    const { user_id, runner_id } = row;
+    const isBlind =
+      runner_id !== null && rules.length > 0 && !(yield* presence.knowsPathRules(tx, user_id, runner_id));
+    if (isBlind) {
+      yield* tx.update('tool_executions', row.id, { runner_id: null });
+      row = { ...row, runner_id: null };
+    }
+    if (row.runner_id === null) {
+      // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects. Nor
+      // does a plain client look where links lead, which rules on paths need.
+      const isForPlainClients =
+        rules.length === 0 && hasPlainListener(user_id, row.project_id) && !(yield* hadRunner(tx, row));
+      if (!isForPlainClients) {
+        announceCall(tx, row, [statusEvent(row, now)]);
+        return yield* dueAt(tx, row, now + timeoutMs(row, policies.limits));
+      }
+      const due_at = now + timeoutMs({ ...row, status: 'executing' }, policies.limits);
+      row = yield* transition(tx, row, 'executing', { due_at, started_at: now });
+      if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
+    } else if (row.status === 'approved' && row.risk_level === 'LOW')
+      row = yield* transition(tx, row, 'executing', { due_at: null, started_at: now });
+    else if (row.due_at !== null) row = yield* dueAt(tx, row, null);
+    const { status, attempt } = row;
+    const events = [signalEvent(row, params, grant, rules, now)];
+    if (status === 'executing') events.push(statusEvent(row, now));
+    announceCall(tx, row, events, 'call.signalled', { runner: row.runner_id, attempt, status });
+    return row;
+  }
+
+  /** The same for a call whose parameters and grant are not at hand. `rules`: as they are stored now, unless given. */
+  *signalStored(tx: Transaction, execution: ExecutionRow, rules?: readonly PolicyRule[]): Unit<ExecutionRow> {
+    return yield* this.signal(tx, execution, yield* storedParts(tx, execution, rules));
+  }
+}
+
+/** When somebody has to look at this call again. */
+export function* dueAt(tx: Transaction, execution: ExecutionRow, due_at: number | null): Unit<ExecutionRow> {
+  yield* tx.update('tool_executions', execution.id, { due_at });
+  return { ...execution, due_at };
+}
+
+function* storedParts(
+  tx: Reading,
+  execution: ExecutionRow,
+  rules?: readonly PolicyRule[],
+): Unit<SignalParts> {
+  const { params } = yield* tx.shownPayload(execution.id);
+  const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
+  return { params, grant, rules: rules ?? (yield* pathRulesFor(tx, execution)) };
+}
+
+/** A call that a runner has to be told of, as it stood at some moment. */
+export type UnsettledCall = Pick<ExecutionRow, 'id' | 'attempt'>;
+
+/** Calls whose signals are made in one reading. */
+export const signalsAtOnce = 50;
+
+/** The calls that a runner has and did not report, and the newest event of that moment: later signals are told by events. */
+export function* unsettledCalls(
+  tx: Reading,
+  userId: string,
+  runnerId: string,
+): Unit<{ newest: number; calls: readonly UnsettledCall[] }> {
+  const { newest } = yield* tx.eventBounds(userId);
+  const open = yield* tx.openExecutionsOf(userId, runnerId);
+  return { newest, calls: open.filter(({ status }) => status === 'approved' || status === 'executing') };
+}
+
+/**
+ * The signals of these calls, from their state and not from old events (EX-7). A call that has ended meanwhile, or was
+ * signalled again, is left out: events tell that.
+ */
+export function* unsettledSignals(
+  tx: Reading,
+  runnerId: string,
+  calls: readonly UnsettledCall[],
+  now: number,
+): Unit<readonly ServerEvent[]> {
+  const events: ServerEvent[] = [];
+  for (const { id, attempt } of calls) {
+    const execution = yield* tx.get('tool_executions', id);
+    if (execution?.runner_id !== runnerId || execution.attempt !== attempt) continue;
+    if (execution.status !== 'approved' && execution.status !== 'executing') continue;
+    const { params, grant, rules } = yield* storedParts(tx, execution);
+    events.push(signalEvent(execution, params, grant, rules, now));
+  }
+  return events;
+}

@@ -1,0 +1,175 @@
+import { posix } from 'node:path';
+import type { PolicyDecision } from '@countersign/policy';
+import { approvalTimeoutSeconds, describeCall, higherRisk, type PolicyRule } from '@countersign/protocol';
+import type { Permission } from '../approve/call-permission.ts';
+import { scopesOffered } from '../approve/grants.ts';
+import { digestOf } from '../digests.ts';
+import { newId } from '../ids.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject, PayloadRow } from '../rows.ts';
+import type { CallContext, CallRequest } from './call-request.ts';
+import { failure, moved, recordedReasons } from './execution-record.ts';
+import { sizeOf } from './shown-size.ts';
+
+/** A call as the person's policy judged it, before it is recorded. */
+export interface Judged {
+  readonly decision: PolicyDecision;
+  /** The version of the policy that judged it. */
+  readonly version: number;
+  readonly rules: readonly PolicyRule[];
+  /** Those that were decided on, which will run: with the tool's defaults, and paths in their short form. */
+  readonly params: JsonObject;
+  readonly paramsDigest: string;
+  readonly maskedParams: Json;
+}
+
+/** A new call as it is first told: pending. */
+export function newExecution(
+  id: string,
+  request: CallRequest,
+  { decision: { assessed, verdict }, version, paramsDigest, maskedParams }: Judged,
+  permission: Permission,
+  runnerId: string | undefined,
+  now: number,
+): ExecutionRow {
+  const runs = permission.kind === 'run';
+  const asks = permission.kind === 'ask';
+  return {
+    id,
+    user_id: request.userId,
+    project_id: request.project.id,
+    session_id: request.sessionId,
+    run_id: request.run?.runId ?? null,
+    step: request.run?.step ?? null,
+    call_index: request.run?.index ?? null,
+    tool_call_id: request.toolCallId,
+    requested_by: request.requestedBy,
+    tool_name: request.toolName,
+    tool_params: maskedParams,
+    params_digest: paramsDigest,
+    status: 'pending',
+    // A harmless call that a rule wants to be asked about gets a request like any other, with time to decide.
+    risk_level: assessed && asks ? higherRisk(assessed.decision, 'MEDIUM') : (assessed?.decision ?? null),
+    reasons: recordedReasons(verdict.reasons),
+    network: assessed?.network ?? false,
+    requires_approval: asks,
+    approval_id: asks ? newId(now) : null,
+    approved_by: runs ? permission.by : null,
+    grant_id: runs ? (permission.grant?.id ?? null) : null,
+    policy_version: version,
+    allowed_by: runs && permission.rule ? withoutExamples(permission.rule) : null,
+    digest: null,
+    runner_id: runnerId ?? null,
+    claimed_by: null,
+    attempt: runs ? 1 : 0,
+    due_at: null,
+    cancel_requested: false,
+    error: null,
+    error_type: null,
+    error_recoverable: null,
+    execution_time_ms: null,
+    exit_code: null,
+    result_digest: null,
+    undoable: false,
+    undo_id: null,
+    undo_runner_id: null,
+    created_at: now,
+    approved_at: runs ? now : null,
+    started_at: null,
+    completed_at: null,
+    undone_at: null,
+    ...(permission.kind === 'refused' && failure(permission.code, permission.message, now)),
+  };
+}
+
+/** A rule as it decides; its examples are for people who edit it. */
+const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
+
+/** A new call as it is stored. It passes its first states in one commit, so only the last one is written (EX-2, PF-1). */
+export function recordedAs(created: ExecutionRow, { kind }: Permission): ExecutionRow {
+  if (kind === 'refused') return moved(created, 'failed');
+  if (kind === 'ask') return moved(created, 'awaiting_approval');
+  const approved = moved(created, 'approved');
+  if (created.risk_level !== 'LOW' || created.runner_id === null) return approved;
+  return { ...moved(approved, 'executing'), started_at: created.created_at };
+}
+
+export function newPayload(
+  { id, user_id, created_at, tool_name, requires_approval: asks }: ExecutionRow,
+  agent: string,
+  { decision, params }: Judged,
+): PayloadRow {
+  return {
+    id,
+    user_id,
+    created_at,
+    params_size: sizeOf(params),
+    description: asks ? describeCall(agent, tool_name, params) : null,
+    offered_scopes: asks ? scopesOffered(decision) : null,
+    requested_params: null,
+    params,
+  };
+}
+
+export function newApproval(
+  execution: ExecutionRow,
+  about: { readonly agent: string; readonly context: CallContext; readonly staleCount?: number },
+  now: number,
+): ApprovalRow {
+  const risk = execution.risk_level ?? 'MEDIUM';
+  const seconds = approvalTimeoutSeconds[risk];
+  return {
+    id: execution.approval_id ?? newId(),
+    user_id: execution.user_id,
+    project_id: execution.project_id,
+    session_id: execution.session_id,
+    tool_id: execution.id,
+    tool_call_id: execution.tool_call_id,
+    tool_name: execution.tool_name,
+    agent: about.agent,
+    risk_level: risk,
+    reasons: execution.reasons,
+    network: execution.network,
+    status: 'pending',
+    revision: 1,
+    timeout_seconds: seconds,
+    deadline_at: now + seconds * 1000,
+    digest: null,
+    digest_base: null,
+    previewed_by: null,
+    context: about.context,
+    stale_count: about.staleCount ?? 0,
+    decided_at: null,
+    decided_device: null,
+    decided_token: null,
+    scope: null,
+    reason: null,
+    message: null,
+    created_at: now,
+    preview_size: 0,
+    preview: null,
+  };
+}
+
+/** Parameters that are paths of the workspace, in whatever tool. */
+const pathParameters: ReadonlySet<string> = new Set(['path', 'source', 'dest', 'cwd', 'files']);
+
+/**
+ * Recognises the same call however it is spelt (AG-3): with its defaults written out or not, `./a.md` or `a.md`, or by
+ * an absolute path.
+ */
+export function digestOfCall(
+  { toolName, toolParams, project }: CallRequest,
+  { call }: PolicyDecision,
+): string {
+  if (!call) return digestOf([toolName, toolParams]);
+  const root = project.workspace ?? '/';
+  const plain = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(plain);
+    return typeof value === 'string' ? posix.resolve(root, value) : value;
+  };
+  const params = Object.entries(call.params).map(([name, value]) => [
+    name,
+    pathParameters.has(name) ? plain(value) : value,
+  ]);
+  return digestOf([call.tool, Object.fromEntries(params)]);
+}
