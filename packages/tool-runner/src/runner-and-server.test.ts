@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError, type ErrorCode, type JsonValue, routes } from '@countersign/protocol';
+import { CountersignError, type ErrorCode, type JsonValue, parseEvent, routes } from '@countersign/protocol';
 import { EngineFixture, testProject } from '@countersign/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type RunnerFixture, recorded, runnerFixture } from './handler-fixture.test-data.ts';
@@ -10,7 +10,7 @@ import { WorkspaceRunner } from './workspace-runner.ts';
 type Engine = EngineFixture['engine'];
 type JsonObject = Record<string, JsonValue>;
 
-/** The real runner and the real engine, with nothing between them but function calls. */
+/** The real runner and the real engine, with nothing between them but function calls and the reading of events. */
 
 let fixture: RunnerFixture;
 let server: EngineFixture;
@@ -49,8 +49,10 @@ async function connect(): Promise<void> {
       runner: { id: runner_id, userId: 'ada', workspace: workspace.root, capabilities: [] },
     },
     {
-      send: (event) => {
-        runner.receive(event);
+      send: ({ event, data }) => {
+        const read = parseEvent(event, data); // as a client reads it off the wire
+        if (!read.ok) throw new Error(read.problem);
+        runner.receive(read.event);
         return true;
       },
       end: () => {},
