@@ -21,7 +21,7 @@
     (require 'countersign-coverage)
     (countersign-coverage-start))
   (dolist (name '("countersign-manners-test" "countersign-protocol-test" "countersign-transport-test"
-                  "countersign-buffers-test" "countersign-words-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
+                  "countersign-buffers-test" "countersign-words-test" "countersign-golden-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 
 (setq ert-batch-backtrace-right-margin 160)

@@ -39,7 +39,8 @@ describe('fixtures', () => {
   });
 
   it('has nothing besides these and the README', () => {
-    expect(readdirSync(folder).sort()).toEqual(['README.md', 'bodies', 'digests.json', 'events', 'tools']);
+    const besides = ['README.md', 'bodies', 'cards.json', 'digests.json', 'events', 'tools'];
+    expect(readdirSync(folder).sort()).toEqual(besides);
   });
 
   const files = ['events', 'bodies', 'tools'].flatMap((name) =>
@@ -92,6 +93,20 @@ describe('events', () => {
     }[];
     const kinds = previewSchema.options.map((option) => option.shape.kind.value);
     expect(new Set(examples.map(({ preview }) => preview?.kind))).toEqual(new Set([undefined, ...kinds]));
+  });
+});
+
+describe('cards.json', () => {
+  const cards = examplesIn('cards.json').map((card) => eventSchemas['tool.approval_request'].parse(card));
+
+  it('[AP-1] has a request for every built-in tool, each read unchanged', () => {
+    expect(cards).toEqual(examplesIn('cards.json'));
+    expect(cards.map(({ tool_name }) => tool_name)).toEqual(expect.arrayContaining(builtInToolNames.slice()));
+  });
+
+  it('[AP-8] has the digests of what it shows, but for the forged one', () => {
+    const unfit = cards.filter((card) => checkShown(card) === 'differs');
+    expect(unfit.map(({ approval_id }) => approval_id)).toEqual(['forged-preview']);
   });
 });
 

@@ -49,3 +49,15 @@ it('[TL-1] has every event and every tool of the catalogue', () => {
 it('says which version of OpenAPI it speaks', () => {
   expect(document.openapi).toBe('3.1.0');
 });
+
+it('[RE-4] is byte for byte the document that is kept beside this test', async () => {
+  await expect(`${JSON.stringify(sorted(document), null, 2)}\n`).toMatchFileSnapshot('open-api.golden.json');
+});
+
+/** The same value with the keys of every object in order, so that a moved line of code changes nothing. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+}

@@ -48,14 +48,17 @@ export interface DeskOptions {
 export class RunnerServer {
   readonly database: TestDatabase = sqliteDatabase();
   readonly #port: number;
+  readonly #modelUrl: string | undefined;
   #server = new ServerProcess();
 
-  private constructor(port: number) {
+  private constructor(port: number, modelUrl: string | undefined) {
     this.#port = port;
+    this.#modelUrl = modelUrl;
   }
 
-  static async start(): Promise<RunnerServer> {
-    const server = new RunnerServer(await freePort());
+  /** With the address of a model, the server's own agent can be talked to. */
+  static async start(modelUrl?: string): Promise<RunnerServer> {
+    const server = new RunnerServer(await freePort(), modelUrl);
     await server.#serve();
     return server;
   }
@@ -78,7 +81,8 @@ export class RunnerServer {
   }
 
   async #serve(): Promise<void> {
-    await this.#server.serve({ port: this.#port, database: this.database.url });
+    const modelUrl = this.#modelUrl;
+    await this.#server.serve({ port: this.#port, database: this.database.url, modelUrl });
   }
 }
 

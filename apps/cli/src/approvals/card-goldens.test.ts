@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import type { Client } from '@countersign/client';
+import { checkedCard, type EventPayload } from '@countersign/protocol';
+import { expect, it, vi } from 'vitest';
+import { acpWordsFor } from '../acp/acp-words.ts';
+import { EditorApprovals } from '../acp/editor-approvals.ts';
+import { wordsFor } from '../words.ts';
+import { printedCard } from './approval-card.ts';
+
+const file = new URL('../../../../packages/protocol/fixtures/cards.json', import.meta.url);
+const requests = JSON.parse(readFileSync(file, 'utf8')) as EventPayload<'tool.approval_request'>[];
+
+it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %s', async (language) => {
+  const words = wordsFor({}, language);
+  const frame = { columns: 80, rows: 30, color: false, words };
+  const texts = requests.map((request) =>
+    [
+      `=== ${request.approval_id}`,
+      ...printedCard(checkedCard(request), frame),
+      ...request.offered_scopes.map((offer) => `wider: ${words.scope(offer)}`),
+      '',
+    ].join('\n'),
+  );
+  await expect(texts.join('\n')).toMatchFileSnapshot(`goldens/terminal.${language}.txt`);
+});
+
+it.each(['en', 'ru'])('[AP-1] [UI-5] every question to an editor over ACP in %s', async (language) => {
+  const asked: string[] = [];
+  const approvals = new EditorApprovals({
+    client: { connection: {} } as unknown as Client,
+    root: '/w',
+    words: wordsFor({}, language),
+    acpWords: acpWordsFor({}, language),
+    ask: (toolCall, options) => {
+      asked.push(JSON.stringify({ toolCall, options }, null, 2));
+      return new Promise(() => {});
+    },
+    show: () => {},
+    say: (text) => void asked.push(text),
+    isReadOnly: () => false,
+    stopRun: async () => {},
+  });
+  for (const data of requests) approvals.receive({ event: 'tool.approval_request', data });
+  // Without a preview nothing is asked yet: an update follows.
+  const previewed = requests.filter(({ preview }) => preview !== null);
+  await vi.waitFor(() => expect(asked).toHaveLength(previewed.length));
+  const texts = previewed.map(({ approval_id }, i) => `=== ${approval_id}\n${asked[i]}\n`);
+  await expect(texts.join('\n')).toMatchFileSnapshot(`goldens/acp.${language}.txt`);
+});
