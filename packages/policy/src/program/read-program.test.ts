@@ -3,6 +3,7 @@ import { CommandValidator } from '../command/command-validator.ts';
 import { PathValidator } from '../path-validator.ts';
 import { isRefused } from '../verdict.ts';
 import { codeOptions } from './code-options.ts';
+import { readNode } from './node.ts';
 import { type ProgramReading, readProgram } from './read-program.ts';
 
 const read = (line: string): ProgramReading => readProgram(line.split(' '));
@@ -22,6 +23,8 @@ describe('[VA-6] what a program call does, by its words', () => {
     ['tar xf a.tar -C out', ['write out', 'read a.tar', 'read out']],
     ['curl -o a.json https://example.com/x', ['read a.json', 'write made a.json']],
     ['wget https://example.com/i.sh', ['write made i.sh']],
+    ['curl -o - https://example.com/x', []],
+    ['find src --delete', ['write src', 'read src']],
     ['find src -delete', ['write src', 'read src']],
     ['find /etc -fprint list.txt', ['read /etc', 'write list.txt']],
     ['git rm docs/a.md', ['write docs/a.md']],
@@ -108,5 +111,19 @@ describe('[VA-5] an option whose value is executed', () => {
     const value = program === 'node' ? [option, 'data:text/javascript,1'] : glued;
     const { verdict, needsPerson } = commands.check(program, [...before, ...value, 'b']);
     expect(isRefused(verdict) || needsPerson).toBe(true);
+  });
+});
+
+describe('[VA-5] words that a program takes in its own way', () => {
+  it('node takes no word with a dash as a value', () => {
+    const { options, script } = readNode(['--title', '-e', '1', 'a.js']);
+    expect(options.map(({ spelled }) => spelled)).toEqual(['--title', '-e']);
+    expect(script).toEqual(['a.js']);
+  });
+
+  it('unzip leaves out what follows -x', () => {
+    const commands = new CommandValidator({ paths: new PathValidator({ root: '/home/ann/project' }) });
+    const { verdict, needsPerson } = commands.check('unzip', ['a.zip', '-d', 'docs', '-x', '.env']);
+    expect([verdict.decision, needsPerson]).toEqual(['HIGH', false]);
   });
 });
