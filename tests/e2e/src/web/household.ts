@@ -52,6 +52,11 @@ export class Household {
     return this.#ready;
   }
 
+  /** The environment of every program on this machine. */
+  get env(): Readonly<Record<string, string>> {
+    return this.#machine.env;
+  }
+
   get up(): UpProcess {
     return this.#up;
   }
