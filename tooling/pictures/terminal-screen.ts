@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { pid } from 'node:process';
-import { until } from '../../tests/e2e/src/patience.ts';
+import { until } from '../../tests/lab/src/waiting.ts';
 
 /** A command in a real terminal (tmux), with keys to press and a screen to read. */
 export class TerminalScreen {
