@@ -7,6 +7,7 @@
 import { fork } from 'node:child_process';
 import { argv, env } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { inBackground } from './test/child-process.ts';
 import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
 import { type Part, type PartResult, parts, partsWithFile } from './test/parts.ts';
 
@@ -34,7 +35,30 @@ function choose(name: string): readonly Part[] {
   return part ? [part] : partsWithFile(name);
 }
 
+interface Lane extends PartResult {
+  readonly times: readonly string[];
+  readonly leftOut: readonly string[];
+}
+
+/** One part after the other; when everything runs, some of them in a second lane. */
 async function runAll(chosen: readonly Part[]): Promise<PartResult> {
+  const beside = name === undefined ? chosen.filter((part) => part.beside) : [];
+  const [first, ...others] = chosen.filter((part) => !beside.includes(part));
+  const lanes = [await runLane(first === undefined ? [] : [first])];
+  if (beside.length > 0)
+    console.log(`\n${beside.map((part) => part.name).join(', ')} run meanwhile; what they print follows.\n`);
+  lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(beside))])));
+  const leftOut = lanes.flatMap((lane) => lane.leftOut);
+  console.log(`\nTook: ${lanes.flatMap((lane) => lane.times).join(', ')}`);
+  for (const line of leftOut) console.log(line);
+  return {
+    passed: lanes.reduce((sum, lane) => sum + lane.passed, 0),
+    // Someone who names a part, like CI, relies on it having run.
+    failures: [...lanes.flatMap((lane) => lane.failures), ...(inCi || name !== undefined ? leftOut : [])],
+  };
+}
+
+async function runLane(chosen: readonly Part[]): Promise<Lane> {
   let passed = 0;
   const failures: string[] = [];
   const leftOut: string[] = [];
@@ -51,11 +75,7 @@ async function runAll(chosen: readonly Part[]): Promise<PartResult> {
     passed += result.passed;
     failures.push(...result.failures.map((failure) => `${part.name}: ${failure}`));
   }
-  console.log(`\nTook: ${times.join(', ')}`);
-  for (const line of leftOut) console.log(line);
-  // Someone who names a part, like CI, relies on it having run.
-  if (inCi || name !== undefined) failures.push(...leftOut);
-  return { passed, failures };
+  return { passed, failures, leftOut, times };
 }
 
 function explainLeftOut(part: Part, missing: readonly Need[]): string {

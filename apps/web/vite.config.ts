@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** One bundle, served by apps/server under a policy without inline code: nothing is inlined here. */
+/** apps/server serves this bundle under a content security policy that forbids inline code, so nothing is inlined. */
 export default defineConfig({
   base: './',
   plugins: [react()],

@@ -16,3 +16,21 @@ it.each(['SIGTERM', 'SIGHUP'] as const)('%s ends the program that runs, too', as
   child.kill(signal);
   expect(await closed).toEqual([null, signal]);
 });
+
+it('in the background, what a program prints is shown in one piece when it has ended', async () => {
+  const slow = JSON.stringify(`console.log('one'); setTimeout(() => console.log('two'), 200)`);
+  const runs = `import { inBackground, run } from '${module}';
+    const slow = inBackground(() => run(process.execPath, ['--eval', ${slow}]));
+    await run(process.execPath, ['--eval', 'console.log("quick")']);
+    await slow;`;
+  const child = spawn(execPath, ['--input-type=module', '--eval', runs], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk) => {
+    printed += String(chunk);
+  });
+  await once(child, 'close');
+  expect(printed.trim().split('\n')).toEqual(expect.arrayContaining(['quick', 'one', 'two']));
+  expect(printed).toMatch(/one\ntwo/);
+});

@@ -1,4 +1,5 @@
 /** Runs a program of the tool chain in the repository's root. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type ChildProcess, spawn } from 'node:child_process';
 import process, { kill, pid } from 'node:process';
 import { repositoryRoot } from '../set-up.mjs';
@@ -10,7 +11,24 @@ export interface RunResult {
   readonly output: string;
 }
 
-export function run(program: string, args: readonly string[], { capture = false } = {}): Promise<RunResult> {
+/** Whether the programs that are started here run beside others: what they print is shown when they have ended. */
+const background = new AsyncLocalStorage<boolean>();
+
+/** Does `work` beside other work: what its programs print is shown in one piece when each has ended. */
+export const inBackground = <T>(work: () => Promise<T>): Promise<T> => background.run(true, work);
+
+export async function run(
+  program: string,
+  args: readonly string[],
+  { capture = false } = {},
+): Promise<RunResult> {
+  const isBeside = background.getStore() === true;
+  const result = await start(program, args, capture || isBeside);
+  if (!capture && isBeside) console.log(result.output);
+  return result;
+}
+
+function start(program: string, args: readonly string[], capture: boolean): Promise<RunResult> {
   const child = spawn(program, args, { cwd: repositoryRoot, stdio: capture ? 'pipe' : 'inherit' });
   const release = endTogether(child);
   const chunks: Buffer[] = [];

@@ -28,6 +28,8 @@ export interface RunOptions {
 export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
+  /** When everything runs, it runs beside other parts once `unit` is over: it waits for editors and browsers a lot. */
+  readonly beside?: true;
   run(options: RunOptions): Promise<PartResult>;
 }
 
@@ -114,6 +116,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'emacs', // the Emacs client in a real Emacs, with the real server and runner, and in a terminal
+    beside: true,
     needs: [
       git,
       { program: 'emacs', debianPackage: 'emacs-nox' },
@@ -123,11 +126,13 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'web', // the page in a real browser, by keyboard and by mouse
+    beside: true,
     needs: [chromium],
     run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
   },
   {
     name: 'vscode', // the packaged extension in a real VS Code, with the real server
+    beside: true,
     needs: [git, bubblewrap, chromium, realVsCode],
     run: runVsCode,
   },

@@ -11,7 +11,7 @@ interface RunningCall {
   message: string | null;
 }
 
-/** Tells in lines what happens to tool calls: one when a call ends, with what it was and how long it took. */
+/** Makes one line for each tool call that ends: what it was and how long it took. */
 export class ActivityLines {
   readonly #words: Words;
   readonly #color: boolean;
@@ -23,7 +23,7 @@ export class ActivityLines {
     this.#color = color;
   }
 
-  /** What is under way, in words, and how far it is where that is known: `40% · read_file a.log · 4 of 10 MB read`. */
+  /** Running calls with their progress: `40% · read_file a.log · 4 of 10 MB read`. */
   get running(): readonly string[] {
     return [...this.#calls.values()].map(({ call, percent, message }) =>
       [

@@ -50,7 +50,7 @@ export async function auditCommand(
   return runAudit({ ...values, lang, action, database }, terminal, words);
 }
 
-/** A person does not know where it is; which one is meant is still theirs to say. */
+/** Finds the database of `countersign up` for this folder. */
 async function databaseHere(env: CommandContext['env']): Promise<string | undefined> {
   const { personsFolders, workspaceAt } = await import('@countersign/tool-runner');
   try {
@@ -62,7 +62,7 @@ async function databaseHere(env: CommandContext['env']): Promise<string | undefi
   }
 }
 
-/** The server's own program reads its database: how it is kept is not for this package to know. */
+/** Runs the server's own program on its database: this package does not know the schema. */
 async function runAudit(request: object, terminal: Terminal, words: Words): Promise<number> {
   const program = fileURLToPath(new URL('../../server/src/audit-main.ts', import.meta.url));
   const child = spawn(execPath, ['--disable-warning=ExperimentalWarning', program], {
@@ -80,7 +80,7 @@ async function runAudit(request: object, terminal: Terminal, words: Words): Prom
   try {
     for await (const text of child.stdout.setEncoding('utf8')) await terminal.write(text as string);
   } finally {
-    child.stdout.destroy(); // nobody reads on: the program ends by itself
+    child.stdout.destroy(); // the reader has gone: the program ends by itself
   }
   const code = await ended;
   if (code > 1) throw new Error(problem.trim() || words.audit.unreadable);

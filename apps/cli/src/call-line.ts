@@ -16,12 +16,12 @@ export function callWords(tool: string, params: Readonly<Record<string, JsonValu
   return line.length <= 300 ? line : `${line.slice(0, 299)}…`;
 }
 
-/** What a line leaves out beside a path or a command: contents, and settings that are nearly always the same. */
+/** Parameters that a line leaves out: contents, and settings that rarely differ. */
 const unimportant = ['content', 'old', 'new', 'mode', 'timeout', 'replace_all', 'encoding'];
 
 const asText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** One sign for how far a call is. A command that ended by itself, but not with 0, has its own (TL-2). */
+/** A symbol for the state of a call. A command with a non-zero exit code has its own (TL-2). */
 export function statusMark(status: ExecutionStatus, color: boolean, exitCode = 0): string {
   const paint = paints(color);
   if (status === 'completed' && exitCode !== 0) return paint.yellow('≠');

@@ -6,7 +6,7 @@ import type { Words } from './words.ts';
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The words of the language that was asked for, or of the environment. */
+  /** Words in the language of `--lang`, or of the environment. */
   readonly words: (asked?: string) => Words;
 }
 
@@ -17,7 +17,7 @@ export const commandOptions = {
   lang: { type: 'string' },
 } as const;
 
-/** The language that a command line asks for, for what is said before its options are read or because they cannot be. */
+/** Finds `--lang` without parsing the options, for errors about the options themselves. */
 export function askedLanguage(argv: readonly string[]): string | undefined {
   const at = argv.findIndex((word) => word === '--lang' || word.startsWith('--lang='));
   if (at < 0) return undefined;

@@ -7,7 +7,7 @@ import { processTerminal, type Terminal } from './terminal.ts';
 import { usageProblem } from './usage-problem.ts';
 import { isSpoken, type Words, wordsFor } from './words.ts';
 
-/** Runs one command line and answers with its exit status: 0 done, 2 the input was wrong, 1 we failed. */
+/** Runs one command line. Returns the exit status: 0 done, 2 wrong input, 1 failure. */
 export async function main(
   argv: readonly string[],
   given: Terminal = processTerminal(),
@@ -24,7 +24,7 @@ export async function main(
   };
   const context: CommandContext = { terminal, env, words };
   try {
-    // Each command is loaded when it is used: the others need not wait for it.
+    // Load only the command that is used, for a quick start.
     switch (command) {
       case 'acp':
         return await (await import('./acp/acp-command.ts')).acpCommand(rest, context);
@@ -86,7 +86,7 @@ function withFittingHelp(terminal: Terminal): Terminal {
   return screen ? { ...terminal, write: (text) => terminal.write(fitHelp(text, screen.columns)) } : terminal;
 }
 
-/** In the language that was asked for; a language that we do not speak is one way to fail. */
+/** Words for an error. `--lang` itself may be the error. */
 function wordsToFailWith(argv: readonly string[], env: CommandContext['env']): Words {
   const asked = askedLanguage(argv);
   return wordsFor(env, asked !== undefined && isSpoken(asked) ? asked : undefined);

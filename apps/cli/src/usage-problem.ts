@@ -1,6 +1,6 @@
 import type { Words } from './words.ts';
 
-/** What is wrong with a command line, in the person's language, where `parseArgs` threw this; else nothing. */
+/** Translates an error of `parseArgs`; undefined for other errors. */
 export function usageProblem(error: unknown, words: Words): string | undefined {
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (typeof code !== 'string' || !code.startsWith('ERR_PARSE_ARGS')) return undefined;

@@ -26,7 +26,7 @@ beforeEach(() => {
   vi.stubGlobal('fetch', async (input: string, init: RequestInit = {}) => {
     const path = new URL(String(input), 'http://page.test').pathname;
     if (path === '/page-settings.json') return Response.json({ first_message: '/git_status' });
-    // Literal segments win: `/my/tools/metrics` is no tool.
+    // Literal segments win: `/my/tools/metrics` is not the route of a tool.
     const [name] = (Object.keys(routes) as RouteName[])
       .filter(
         (one) =>

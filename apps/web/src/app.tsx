@@ -21,11 +21,11 @@ import { Workplace } from './workplace.tsx';
 
 interface AppProps {
   readonly tokens: TokenStorage;
-  /** From the address bar: to be exchanged once. */
+  /** The one-time sign-in code from the address bar. */
   readonly code: string | null;
 }
 
-/** Signed in or not: everything else follows from that. */
+/** Shows the workplace when signed in, else how to sign in. */
 export function App({ tokens, code }: AppProps) {
   const [outcome, setOutcome] = useState<SignInOutcome | null>(null);
   const [ended, setEnded] = useState<SignedOutWhy | null>(null);
@@ -67,7 +67,7 @@ export function App({ tokens, code }: AppProps) {
   );
 }
 
-/** React may mount twice while developing; the code works once. */
+/** In development React mounts twice, but a code works only once: share the exchange. */
 const exchanges = new Map<string, Promise<SignInOutcome>>();
 function exchange(code: string, tokens: TokenStorage): Promise<SignInOutcome> {
   const running = exchanges.get(code) ?? signIn(code, tokens);

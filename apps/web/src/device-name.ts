@@ -14,7 +14,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/Safari\//, 'Safari'],
 ];
 
-/** How other devices name this one when it has decided: "Chrome on Linux". */
+/** The name that other devices show for a decision made here: "Chrome on Linux". */
 export function deviceName(userAgent: string): string {
   const nameIn = (names: typeof systems) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
   const browser = nameIn(browsers) ?? 'browser';

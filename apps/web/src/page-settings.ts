@@ -1,4 +1,4 @@
-/** What the server suggests to say first in an empty conversation; null when it suggests nothing. */
+/** Reads the server's suggestion for the first message of a conversation; null without one. */
 export async function readFirstMessage(fetchWith: typeof fetch = fetch): Promise<string | null> {
   try {
     const response = await fetchWith('page-settings.json');
@@ -6,6 +6,6 @@ export async function readFirstMessage(fetchWith: typeof fetch = fetch): Promise
     const isObject = typeof settings === 'object' && settings !== null && 'first_message' in settings;
     return isObject && typeof settings.first_message === 'string' ? settings.first_message : null;
   } catch {
-    return null; // a suggestion is no reason to fail
+    return null; // the page works without the suggestion
   }
 }

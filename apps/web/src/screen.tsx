@@ -16,7 +16,7 @@ interface ScreenProps {
   readonly firstMessage: string | null;
 }
 
-/** The screen that an address names. */
+/** Chooses the screen for an address. */
 export function Screen({ location, projectId, firstMessage }: ScreenProps) {
   switch (location.screen) {
     case 'chat':

@@ -16,7 +16,7 @@ export function takeSignInCode(
 
 export type SignInOutcome = 'signed-in' | 'refused' | 'token-refused' | 'unreachable';
 
-/** Keeps a token that the person pasted, if the server takes it: one that others reach prints no link. */
+/** Stores a token that the person pasted, if the server accepts it. A server that others can reach prints no link. */
 export async function signInWithToken(
   token: string,
   tokens: TokenStorage,
@@ -33,7 +33,7 @@ export async function signInWithToken(
   }
 }
 
-/** Exchanges the code for a token, which is kept. A code works once, so this is never repeated by itself. */
+/** Exchanges the code for a token and stores it. A code works once, so this is never retried automatically. */
 export async function signIn(
   code: string,
   tokens: TokenStorage,

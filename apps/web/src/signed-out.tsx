@@ -8,7 +8,7 @@ interface SignedOutProps {
   onToken(token: string): Promise<void>;
 }
 
-/** What to do when this browser has no token, or one that no longer counts. */
+/** Tells the person how to sign in when this browser has no valid token. */
 export function SignedOut({ why, onToken }: SignedOutProps) {
   const { signIn } = useWords();
   const problem = {
@@ -36,7 +36,9 @@ export function SignedOut({ why, onToken }: SignedOutProps) {
   );
 }
 
-/** For a server that prints no link. The token stands neither in the address nor, readable, on the screen (RE-5). */
+/**
+ * For a server that prints no link. The token never appears in the address or as readable text on the screen (RE-5).
+ */
 function TokenForm({ onToken }: Pick<SignedOutProps, 'onToken'>) {
   const { signIn } = useWords();
   const [text, setText] = useState('');

@@ -1,4 +1,4 @@
-/** Which token of the person's list this is, by its own claims; undefined for one that is not ours to read. */
+/** Reads the id of a token from its claims; undefined if the token is not one of ours. */
 export function tokenIdOf(token: string): string | undefined {
   try {
     const payload = token.split('.')[1] ?? '';

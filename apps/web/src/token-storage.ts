@@ -1,6 +1,6 @@
 /**
- * The bearer of this browser. It stands in origin-scoped storage, which pages on other ports cannot read, unlike a
- * cookie (RE-5).
+ * This browser's bearer token. It is kept in origin-scoped storage: unlike a cookie, pages on other ports cannot read
+ * it (RE-5).
  */
 export interface TokenStorage {
   read(): string | null;
@@ -10,7 +10,7 @@ export interface TokenStorage {
 
 const key = 'countersign.token';
 
-/** Over `localStorage`; a browser that refuses it keeps the token as long as the page is open. */
+/** Over `localStorage`; where the browser refuses it, the token lasts as long as the page. */
 export function tokenStorage(storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>): TokenStorage {
   let inMemory: string | null = null;
   const guarded = <T>(use: () => T, otherwise: T): T => {

@@ -6,7 +6,7 @@ const subscribe = (changed: () => void) => {
   return () => window.removeEventListener('hashchange', changed);
 };
 
-/** Where the page is, by what stands behind the `#`. */
+/** Parses the page's location from the part of the address after `#`. */
 export function useLocation(): Location {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
   return useMemo(() => readLocation(hash), [hash]);

@@ -14,16 +14,16 @@ export interface ApiErrorDetails {
 /** Every way in which a call can fail, except that its caller aborted it: then the signal's reason is thrown. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  /** Of the HTTP answer; 0 when none came. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
   readonly code: ErrorCode;
   /** With ALREADY_DECIDED: the decision that stands (AP-2). */
   readonly standing: ErrorBody['standing'];
-  /** Of the call that was recorded and refused (EX-1). */
+  /** Id of the call that was recorded and refused (EX-1). */
   readonly toolId: string | undefined;
-  /** To be found in the server's log. */
+  /** The server's log has lines with this id. */
   readonly requestId: string | undefined;
-  /** How long the server asks to be left alone. */
+  /** From the server's Retry-After header. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, code: ErrorCode, message: string, details: ApiErrorDetails = {}) {
@@ -36,12 +36,12 @@ export class ApiError extends Error {
     this.retryAfterMs = details.retryAfterMs;
   }
 
-  /** Whether the very same request may be answered later: no answer came, or the server asks for patience. */
+  /** Whether repeating the same request later may succeed: there was no response, or the server asked to wait. */
   get isRetryable(): boolean {
     return this.status === 0 || this.status >= 500 || passingStatuses.has(this.status);
   }
 
-  /** Whether a connection broke before the answer was there. */
+  /** Whether the connection broke before the response arrived. */
   get isInterrupted(): boolean {
     for (let cause = this.cause; cause instanceof Error; cause = cause.cause)
       if ('code' in cause && brokenConnection.has(cause.code)) return true;
@@ -49,12 +49,15 @@ export class ApiError extends Error {
   }
 }
 
-/** The connection was there and broke. Browsers do not say so, and send what only reads again by themselves. */
+/**
+ * Error codes of an established connection that broke. Browsers do not report them; they repeat GET requests
+ * themselves.
+ */
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** Reads an answer that is not 200. A proxy's page, or a code newer than this client, still gives an ApiError. */
+/** Reads a response that is not 200. A proxy's error page or an unknown code also becomes an ApiError. */
 export async function readError(response: Response): Promise<ApiError> {
   const { status } = response;
   const body: unknown = await response.json().catch(() => undefined);
@@ -70,7 +73,7 @@ export async function readError(response: Response): Promise<ApiError> {
   return new ApiError(status, codeOfStatus(status), message, { retryAfterMs });
 }
 
-/** Seconds, as our server sends them. A proxy may send a date; then the caller's own patience counts. */
+/** Our server sends seconds. A proxy may send a date, which we ignore: the caller's own backoff applies. */
 function readRetryAfter(header: string | null): number | undefined {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
@@ -93,7 +96,7 @@ function codeOfStatus(status: number): ErrorCode {
   return codesByStatus[status] ?? 'INTERNAL';
 }
 
-/** Words for whatever was thrown. Node's fetch says only "fetch failed" itself, and why in its cause. */
+/** A message for anything that was thrown. Node's fetch only says "fetch failed"; its cause has the reason. */
 export function describeFailure(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   const cause = failure.cause instanceof Error ? describeFailure(failure.cause) : '';

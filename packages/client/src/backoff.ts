@@ -1,4 +1,4 @@
-/** How long to wait before the next try. Jitter only adds, so that what a server asked for is always kept. */
+/** How long to wait before the next attempt. Jitter only adds, so we never come sooner than the server asked. */
 export interface Backoff {
   readonly firstMs: number;
   /** Without jitter. */
@@ -7,7 +7,7 @@ export interface Backoff {
 
 const jitterShare = 0.5;
 
-/** `tries` counts those that failed, from 1; `atLeastMs` is what the server asked for; `random` is in 0…1. */
+/** `tries` counts failed attempts, from 1; `atLeastMs` is what the server asked for; `random` is in 0…1. */
 export function backoffMs(
   { firstMs, maxMs }: Backoff,
   tries: number,

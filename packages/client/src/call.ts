@@ -37,7 +37,7 @@ const accept = { accept: 'application/json' };
 async function readAnswer(route: AnswerRoute, response: Response, signal: AbortSignal): Promise<unknown> {
   if (!response.ok) {
     const error = await readError(response);
-    signal.throwIfAborted(); // then the body was cut, and the error is not what the server said
+    signal.throwIfAborted(); // an aborted body would parse as a wrong error
     throw error;
   }
   const text = await response.text().catch((cause: unknown) => {

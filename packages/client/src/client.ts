@@ -14,7 +14,7 @@ import {
 } from './route-types.ts';
 
 export interface ClientOptions extends Connection {
-  /** For each request; 30 s unless told. */
+  /** Per request; 30 s by default. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   /** 0…1, for jitter. */
@@ -24,7 +24,7 @@ export interface ClientOptions extends Connection {
 export interface CallOptions {
   /** Aborting ends the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Of one try. */
+  /** Timeout of a single attempt. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -38,12 +38,12 @@ type Call<Name extends CallName> = (
     : [input: CallInput<Name>, options?: OptionsOf<Name>]
 ) => Promise<CallResponse<Name>>;
 
-/** One method for each route of protocol's table that answers once. */
+/** One method per route of the protocol's table, except for the event stream. */
 export type Client = { readonly [Name in CallName]: Call<Name> } & { readonly connection: Connection };
 
 const defaultTimeoutMs = 30_000;
 
-/** A client for one person on one server. It holds nothing open between calls. */
+/** A client for one person on one server. Keeps no connection or timer open between calls. */
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, token, fetch, device, timeoutMs = defaultTimeoutMs } = options;
   const { clock = systemClock, random = Math.random } = options;

@@ -1,12 +1,12 @@
-/** Time as the client sees it; the same shape as the engine's, so that one fake serves the tests of both. */
+/** The client's clock. Same shape as the engine's, so tests of both use one fake. */
 export interface Clock {
-  /** Milliseconds, never going back. */
+  /** Monotonic milliseconds. */
   monotonic(): number;
-  /** Calls back once after `ms`; the answer cancels it. */
+  /** Calls back once after `ms`. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** A timer that is set for longer would go off at once. */
+/** A longer timer would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -2,26 +2,26 @@ import { ApiError, describeFailure } from './api-error.ts';
 
 /** Where the server is and who we are there. */
 export interface Connection {
-  /** With a path where the server lives below one; '' is the page's own origin, in a browser. */
+  /** Includes the path if the server is below one; '' means the page's own origin, in a browser. */
   readonly baseUrl: string;
-  /** Asked before each request; after a 401 with the token that was refused, to get a newer one. */
+  /** Called before each request. After a 401 it gets the refused token and should return a newer one. */
   readonly token: (refused?: string) => string | Promise<string>;
-  /** Another `fetch` than the global one: an editor's, with its proxy settings. */
+  /** Replaces the global `fetch`, e.g. by an editor's with its proxy settings. */
   readonly fetch?: typeof fetch | undefined;
-  /** Where the person is, in their words ("phone"). `decide` sends it along. */
+  /** The person's name for this device ("phone"); `decide` sends it. */
   readonly device?: string | undefined;
 }
 
 export interface HttpRequest {
   readonly method: string;
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Sends without a token: the sign-in has none yet. Throws an ApiError with status 0 when no answer comes. */
+/** Sends without a token, for signing in. Throws an ApiError with status 0 if there is no response. */
 export async function send(connection: Connection, request: HttpRequest): Promise<Response> {
   const { method, path, headers, body, signal } = request;
   const ask = connection.fetch ?? fetch;
@@ -31,7 +31,7 @@ export async function send(connection: Connection, request: HttpRequest): Promis
       headers,
       signal,
       cache: 'no-store',
-      redirect: 'error', // ours never does; a POST that a proxy turns into a GET must not look like an answer
+      redirect: 'error', // our server never redirects; a proxy's redirect must not turn a POST into a GET
       ...(body === undefined ? {} : { body }),
     });
   } catch (cause) {
@@ -39,7 +39,7 @@ export async function send(connection: Connection, request: HttpRequest): Promis
   }
 }
 
-/** Sends with the token. When it is refused and there is a newer one, sends once more. */
+/** Sends with the token. If it is refused and a newer one exists, sends once more. */
 export async function sendAuthorised(connection: Connection, request: HttpRequest): Promise<Response> {
   const token = await askForToken(connection, request.signal);
   const response = await send(connection, withToken(request, token));
@@ -51,7 +51,7 @@ export async function sendAuthorised(connection: Connection, request: HttpReques
   return send(connection, withToken(request, newer));
 }
 
-/** What to throw when the connection failed: the caller's own reason if they aborted, else that it did. */
+/** What to throw after a failed connection: the abort reason if the caller aborted, else an ApiError. */
 export function noAnswer(cause: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const message = `The server did not answer: ${describeFailure(cause)}. Try again in a moment.`;
@@ -68,7 +68,7 @@ async function askForToken(connection: Connection, signal: AbortSignal, refused?
   }
 }
 
-/** Whoever makes tokens knows no signal, and may wait for a person; the call must end in time all the same. */
+/** A token source takes no signal and may wait for a person, but the call must still end in time. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * A signal that aborts when the caller's own does, or when the time is over. `release` lets go of both; without
- * it the timer stays, and the listener as long as the caller's signal.
+ * A signal that aborts with the caller's own signal or when the time is over. Call `release` to remove the timer and
+ * the listener.
  */
 export class Deadline {
   readonly #own = new AbortController();
@@ -12,7 +12,7 @@ export class Deadline {
   readonly #outer: AbortSignal | undefined;
   #cancelTimer: () => void = () => {};
 
-  /** `tooLate` makes the reason with which the signal aborts when the time is over. */
+  /** `tooLate` creates the abort reason for when the time is over. */
   constructor(clock: Clock, ms: number, tooLate: () => unknown, outer: AbortSignal | undefined) {
     this.#clock = clock;
     this.#ms = ms;
@@ -27,7 +27,7 @@ export class Deadline {
     return this.#own.signal;
   }
 
-  /** The whole time again, from now. */
+  /** Restarts the full time from now. */
   extend(): void {
     this.#cancelTimer();
     this.#cancelTimer = this.#clock.after(this.#ms, () => this.#own.abort(this.#tooLate()));

@@ -11,17 +11,17 @@ type Standing = NonNullable<ApiError['standing']>;
 export type DecisionOutcome =
   | { readonly outcome: 'recorded'; readonly response: CallResponse<'approve'> }
   /**
-   * The same decision stands already: ours, from a try whose answer was lost, or another device's. Of a wider
-   * scope or edited parameters nothing is known then; `approval.resolved` and the execution tell.
+   * The same decision was already made: by our own attempt whose response was lost, or on another device. It says
+   * nothing about scope or edited parameters; `approval.resolved` and the execution do.
    */
   | { readonly outcome: 'already'; readonly standing: Standing }
-  /** Somebody else decided differently, or the timer did, before us. */
+  /** Another device or the timer decided differently before us. */
   | { readonly outcome: 'overruled'; readonly standing: Standing };
 
 /** RN-1: sending a decision is retried 3 times. */
 const retry = { times: 3 };
 
-/** Sends a person's decision until it is answered. Throws an ApiError for anything but a decision that stands. */
+/** Sends a person's decision, with retries. Throws an ApiError unless a decision stands afterwards. */
 export async function decide(
   client: Client,
   decision: ApprovalDecision,

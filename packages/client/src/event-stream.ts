@@ -12,16 +12,16 @@ import { listenOnce } from './stream-connection.ts';
 export type StreamState =
   | { readonly status: 'connecting' }
   | { readonly status: 'open' }
-  /** The connection was lost or did not come about; 0 ms is at once. */
+  /** The connection was lost or could not be opened; 0 ms means the next attempt is immediate. */
   | { readonly status: 'waiting'; readonly retryInMs: number; readonly error: ApiError }
   | ClosedState;
 
 export type ClosedState =
-  /** By `close()` or the signal. */
+  /** Closed by `close()` or the signal. */
   | { readonly status: 'closed'; readonly why: 'stopped' }
   /** The token was refused, and there was no newer one or it was refused too: sign in and open again. */
   | { readonly status: 'closed'; readonly why: 'unauthenticated'; readonly error: ApiError }
-  /** Asking again would get the same answer. */
+  /** The server refused for good: repeating would not help. */
   | { readonly status: 'closed'; readonly why: 'refused'; readonly error: ApiError };
 
 export interface UnknownEvent {
@@ -31,7 +31,7 @@ export interface UnknownEvent {
 }
 
 export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | Connection) & {
-  /** Without it: the events of all of the person's projects. */
+  /** If omitted, events of all the person's projects. */
   readonly projectId?: string | undefined;
   /** Makes this client a runner (EV-3). */
   readonly runner?:
@@ -39,44 +39,47 @@ export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | C
         readonly id: string;
         readonly workspace: string;
         readonly capabilities: readonly string[];
-        /** Of its journal: while it is connected, another program with its id is refused (409). */
+        /** Id of its journal: while it is connected, another program with the same runner id is refused (409). */
         readonly instance?: string | undefined;
       }
     | undefined;
-  /** The last event an earlier stream delivered; without it the server begins with what is pending. */
+  /** The last event that an earlier stream delivered. If omitted, the server begins with the pending approvals. */
   readonly lastEventId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
    * Called once for each event, in order; `id` is undefined for events that cannot be resumed from. After
-   * `stream.reset` what was known is out of date: read it again by REST.
+   * `stream.reset`, reload all state by REST.
    */
   readonly onEvent: (event: CountersignEvent, id: string | undefined) => void;
   readonly onState?: (state: StreamState) => void;
   /** An event that this client does not know, perhaps because it is older than the server. It is skipped. */
   readonly onUnknown?: (unknown: UnknownEvent) => void;
-  /** What a listener threw; the stream goes on. Logged to the console unless given. */
+  /** Called with an error that a listener threw; the stream continues. Logs to the console by default. */
   readonly onListenerError?: (error: unknown) => void;
   readonly clock?: Clock;
   /** 0…1, for jitter. */
   readonly random?: () => number;
 };
 
-/** Opens the event stream and keeps it open until it is closed or refused. The first listener call comes later. */
+/**
+ * Opens the event stream and keeps it open until it is closed or refused. Listeners are never called before this
+ * returns.
+ */
 export function openStream(options: StreamOptions): EventStream {
   return new EventStream(options);
 }
 
-/** The pause after the first, immediate try failed as well; with jitter at most 30 s. */
+/** Backoff once the immediate retry has failed too; at most 30 s with jitter. */
 const pause = { firstMs: 1_000, maxMs: 20_000 };
 const noPause = { firstMs: 0, maxMs: 0 };
-/** How long a server may ask us to wait: between tries, and with Retry-After. */
+/** Upper bound for the waits that a server asks for (`retry:` and Retry-After). */
 const maxHintMs = 20_000;
 const maxRetryAfterMs = 300_000;
-/** A connection that ends sooner counts as one that failed, or a server in trouble would be asked in a loop. */
+/** A shorter connection counts as failed, so that we do not reconnect to a failing server in a tight loop. */
 const stableAfterMs = 5_000;
 
 export class EventStream {
-  /** Resolves when the stream is closed, with why. Never rejects. */
+  /** Resolves with the reason when the stream is closed. Never rejects. */
   readonly closed: Promise<ClosedState>;
 
   readonly #options: StreamOptions;
@@ -101,7 +104,7 @@ export class EventStream {
     return this.#state;
   }
 
-  /** To be kept, if a later stream is to go on from here. */
+  /** Keep it to resume from here with a later stream. */
   get lastEventId(): string | undefined {
     return this.#resume.lastId;
   }
@@ -122,7 +125,7 @@ export class EventStream {
     return closed;
   }
 
-  /** Connects again and again. Throws when the stream is closed from this side. */
+  /** Reconnects until the server refuses. Throws when the stream is closed from this side. */
   async #keepOpen(): Promise<ClosedState> {
     for (let failures = 1; ; failures += 1) {
       this.#stop.signal.throwIfAborted();
@@ -166,7 +169,7 @@ export class EventStream {
   }
 
   #receive({ name, data, id }: SseFrame): void {
-    if (name === 'stream.reset') this.#resume.forget(); // before its id is compared: the numbers began anew
+    if (name === 'stream.reset') this.#resume.forget(); // before comparing its id: numbering restarted
     if (id !== undefined && !this.#resume.isNew(id)) return;
     if (data !== undefined) this.#deliver(name, data, id);
     if (id !== undefined) this.#resume.moveTo(id);
@@ -205,7 +208,7 @@ function pathOf({ projectId, runner }: StreamOptions): string {
     : requestPath(routes.projectStream.path, { project_id: projectId }, query);
 }
 
-/** What is not JSON fits no event's schema, so it is reported like any other event that we do not know. */
+/** Invalid JSON matches no event's schema, so it is reported as an unknown event. */
 function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);

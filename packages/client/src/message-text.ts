@@ -12,7 +12,7 @@ export class MessageText {
   #text = '';
   #complete = false;
   #contentLeftOut = false;
-  /** Beyond a gap, in order of offset. The server stores text twice a second, so a refetch may lag behind these. */
+  /** Deltas after a gap, by offset. A refetch may lag behind them: the server stores text twice a second. */
   #held: Delta[] = [];
 
   constructor(created: Stored) {
@@ -31,10 +31,10 @@ export class MessageText {
     return this.#contentLeftOut || this.#held.length > 0;
   }
 
-  /** Answers whether the text has grown. */
+  /** Returns whether the text has grown. */
   add({ offset, text }: Delta): boolean {
     if (this.#complete) return false;
-    // Deltas are never replayed: one that begins at 0 again is a second try of the model, after its stream was cut.
+    // Deltas are never replayed, so a second one at offset 0 means that the model started over.
     if (offset === 0 && this.#text !== '' && !this.#text.startsWith(text)) {
       this.#text = '';
       this.#held = [];
@@ -44,7 +44,7 @@ export class MessageText {
     return this.#appendHeld();
   }
 
-  /** Takes the message as the server has it now. What was streamed beyond it stays, unless it is complete. */
+  /** Takes the server's current message. Keeps text that was streamed beyond it, unless the message is complete. */
   replace({ content, complete, omitted }: Stored): void {
     this.#contentLeftOut = omitted?.includes('content') ?? false;
     if (this.#contentLeftOut) return;

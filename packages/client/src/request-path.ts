@@ -13,8 +13,8 @@ export function requestPath(
 }
 
 function encodeParam(name: string, value: string): string {
-  // URL parsers read dots as "here" and "above" even when they are encoded, and '' would be another route.
-  // No id is one of these, so the answer is the server's for any id that it does not know.
+  // URL parsers resolve dots even when encoded, and '' would match another route. No valid id looks like this, so fail
+  // as for an unknown id.
   if (['', '.', '..'].includes(value)) {
     throw new ApiError(404, 'NOT_FOUND', `There is nothing with the ${name} "${value}". Give a whole id.`);
   }

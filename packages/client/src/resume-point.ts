@@ -1,4 +1,4 @@
-/** Where in the person's events a client stands, so that each is delivered once and in order (EV-2). */
+/** Tracks the last delivered event, so that each is delivered once and in order (EV-2). */
 export class ResumePoint {
   #lastId: string | undefined;
 
@@ -10,14 +10,17 @@ export class ResumePoint {
     return this.#lastId;
   }
 
-  /** False for what was delivered already. Ids are one rising number; of any other kind only the same is old. */
+  /**
+   * False for an event that was delivered already. Ids rise; an id that is not a number is old only if it equals the
+   * last one.
+   */
   isNew(id: string): boolean {
     const last = this.#lastId;
     if (last === undefined) return true;
     return isNumber(id) && isNumber(last) ? BigInt(id) > BigInt(last) : id !== last;
   }
 
-  /** An empty id is the standard's way to say "forget it". */
+  /** By the standard, an empty id resets the last event id. */
   moveTo(id: string): void {
     this.#lastId = id === '' ? undefined : id;
   }

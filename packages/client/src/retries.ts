@@ -3,15 +3,15 @@ import { backoffMs } from './backoff.ts';
 import { type Clock, wait } from './clock.ts';
 
 export interface Retries {
-  /** How many more times to send when no answer came, or "not now": after 0.5, 1, 2 s and so on. */
+  /** How often to resend after no response or a temporary refusal: after 0.5, 1, 2 s and so on. */
   readonly times: number;
-  /** Which failures are worth another try; all that may pass unless told. */
+  /** Which failures to retry; by default all retryable ones. */
   readonly after?: (error: ApiError) => boolean;
 }
 
 /**
- * For what only reads, unless the caller says otherwise. A server that asks for a moment gets it. A connection that broke
- * may have been an idle one that the server closed in the same moment, or one to a node that is being replaced.
+ * Default for GET requests: retry when the server asks to wait, or when the connection broke. It may have been idle and
+ * closed by the server at the same moment, or led to a node that is being replaced.
  */
 export const readAgain: Retries = {
   times: 2,
@@ -19,13 +19,13 @@ export const readAgain: Retries = {
 };
 const aMomentMs = 5_000;
 
-/** EX-5's rhythm, with jitter. */
+/** Backoff of EX-5, with jitter. */
 const pause = { firstMs: 500, maxMs: 20_000 };
 
-/** A server that asks to be left alone for longer gets its wish: the caller learns it and decides. */
-const timeoutMs = 60_000;
+/** If the server asks to wait longer than this, do not retry: the caller gets the error and decides. */
+const longestWaitMs = 60_000;
 
-/** Sends until there is an answer, whatever it says, at most `times` more times than once. */
+/** Sends once, then retries at most `times` times. Any response ends it. */
 export async function withRetries<T>(
   send: () => Promise<T>,
   { times, after = () => true }: Retries,
@@ -37,7 +37,7 @@ export async function withRetries<T>(
     } catch (error) {
       if (!(error instanceof ApiError) || !error.isRetryable || failed > times || !after(error)) throw error;
       const askedMs = error.retryAfterMs ?? 0;
-      if (askedMs > timeoutMs) throw error;
+      if (askedMs > longestWaitMs) throw error;
       await wait(clock, backoffMs(pause, failed, askedMs, random()), signal);
     }
   }

@@ -1,4 +1,4 @@
-/** What the compiler promises: checked by `tsc`, which reads tests too; running it proves only that it loads. */
+/** Type tests: `tsc` checks them. Running the file only proves that it loads. */
 import type { RouteName, routes } from '@countersign/protocol';
 import { describe, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';

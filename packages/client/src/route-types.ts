@@ -1,10 +1,10 @@
-/** What a call of each route takes and gives, derived from protocol's table: no shape is written twice. */
+/** Input and output types of each route, derived from the protocol's table. */
 import type { Route, RouteName, routes } from '@countersign/protocol';
 import type { z } from 'zod';
 
 type Routes = typeof routes;
 
-/** Routes that answer once. The streams are opened with `openStream`. */
+/** Routes with a single response. Use `openStream` for the streams. */
 export type CallName = {
   [Name in RouteName]: Routes[Name]['response'] extends 'stream' ? never : Name;
 }[RouteName];
@@ -15,8 +15,8 @@ export type CallResponse<Name extends CallName> = Routes[Name]['response'] exten
   : never;
 
 /**
- * POSTs that may be sent again when no answer came: the server answers the second as it did the first (EX-7), or
- * says which decision stands (AP-2). A message or a tool call sent twice would be two.
+ * POSTs that are safe to resend after no response: the server gives the same answer again (EX-7) or says which decision
+ * stands (AP-2). Resending a message or a tool call would create a second one.
  */
 export const repeatablePosts = [
   'approve',
@@ -35,7 +35,7 @@ export type RepeatableName =
   | (typeof repeatablePosts)[number]
   | { [Name in CallName]: Routes[Name]['method'] extends 'POST' ? never : Name }[CallName];
 
-/** `{ params, query, body }`, each only where the route has it, and optional where nothing in it is required. */
+/** `{ params, query, body }`, present if the route has it, optional if nothing in it is required. */
 export type CallInput<Name extends CallName> = InputOf<Routes[Name]>;
 
 export type InputOf<R extends Route> = Part<'params', Record<ParamName<R['path']>, string>> &
@@ -47,7 +47,10 @@ export type ParamName<Path extends string> = Path extends `${string}{${infer Nam
   ? Name | ParamName<Rest>
   : never;
 
-/** Optional as the schema takes it, typed as it gives it: `z.coerce.number()` would take anything at all. */
+/**
+ * Keys are optional as in the schema's input, values typed as in its output: the input of `z.coerce.number()` is
+ * unknown.
+ */
 type QueryInput<Query extends z.ZodType> = {
   [Key in keyof z.input<Query>]: Key extends keyof z.output<Query> ? z.output<Query>[Key] : never;
 };

@@ -6,11 +6,13 @@ export interface SseFrame {
   readonly name: string;
   /** Undefined for a block that only moves the id. */
   readonly data: string | undefined;
-  /** Given only when this block had one of its own. */
+  /** Set only if this block has its own id. */
   readonly id: string | undefined;
 }
 
-/** Ours are at most `maxEventBytes`; a stream far beyond that is broken, and must not fill the memory. */
+/**
+ * Our events have at most `maxEventBytes`. A far larger block means a broken stream, which must not fill the memory.
+ */
 const maxBlockCharacters = 16 * maxEventBytes;
 
 /**
@@ -18,7 +20,7 @@ const maxBlockCharacters = 16 * maxEventBytes;
  * standard has it. One parser is for one connection: a block that the connection did not finish is dropped.
  */
 export class SseParser {
-  /** What the server asked clients to wait before they reconnect. */
+  /** The reconnection delay that the server asked for. */
   retryMs: number | undefined;
 
   // Node's own removal of the byte order mark depends on where the chunks are cut, so it is done here.
@@ -33,7 +35,7 @@ export class SseParser {
   #id: string | undefined;
   #size = 0;
 
-  /** Answers the blocks that this chunk finished. Throws when a block grows without end. */
+  /** Returns the blocks that this chunk completes. Throws if a block grows too large. */
   push(chunk: Uint8Array): SseFrame[] {
     const text = this.#decode(chunk);
     if (text === '') return [];

@@ -16,12 +16,12 @@ export interface StreamConnectionOptions {
   readonly onRetryHint: (ms: number) => void;
 }
 
-/** Three heartbeats missed: nobody is there any more (EV-4). */
+/** After three missed heartbeats the connection counts as dead (EV-4). */
 const silenceMs = 3 * timing.streamHeartbeatSeconds * 1000;
 
 /**
- * Opens one connection and reads it to its end. Answers why it ended, since every connection does some day;
- * throws the signal's reason when the caller aborted. Afterwards nothing is open.
+ * Opens one connection and reads it to its end. Returns why it ended; throws the signal's reason if the caller aborted.
+ * Leaves nothing open.
  */
 export async function listenOnce(options: StreamConnectionOptions): Promise<ApiError> {
   const { connection, clock, signal } = options;
@@ -68,7 +68,7 @@ async function readEvents(
       if (parser.retryMs !== undefined) onRetryHint(parser.retryMs);
     }
   } finally {
-    await reader.cancel().catch(() => {}); // it may have failed already, which was said above
+    await reader.cancel().catch(() => {}); // a failure was reported above
   }
   return new ApiError(0, 'UNAVAILABLE', 'The server closed the stream. It is opened again.');
 }

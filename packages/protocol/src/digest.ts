@@ -4,7 +4,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 /** Hexadecimal SHA-256 of a text in UTF-8. */
 export type Sha256 = (text: string) => string;
 
-/** For every platform. Node's own is many times faster: programs on Node hand that in. */
+/** Works everywhere. Programs on Node pass in Node's own, which is many times faster. */
 const portableSha256: Sha256 = (text) => bytesToHex(sha256OfBytes(utf8ToBytes(text)));
 
 /**
@@ -34,10 +34,10 @@ const LONG_TEXT = 64 * 1024;
 export function digestOf(value: unknown, sha256: Sha256 = portableSha256): string {
   const long: string[] = [];
   const text = canonicalJson(value, (item) => {
-    // Half a character would be digested as the sign for "no character": two texts would have one digest.
+    // A lone surrogate would be encoded as U+FFFD, so that two texts would have one digest.
     if (item.length <= LONG_TEXT || !item.isWellFormed()) return JSON.stringify(item);
     long.push(item);
-    return '#'; // which no JSON has
+    return '#'; // never appears in JSON
   });
   return `sha256:${sha256(text + long.map((item) => `#${item.length}:${item}`).join(''))}`;
 }

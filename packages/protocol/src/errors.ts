@@ -3,7 +3,7 @@ import { type ErrorCode, errorCodes } from './error-codes.ts';
 
 export const errorCodeSchema = z.enum(Object.keys(errorCodes) as [ErrorCode, ...ErrorCode[]]);
 
-/** An expected failure, as a value: what docs/style.md calls an answer. */
+/** An expected failure, as a value (docs/style.md). */
 export const toolErrorSchema = z.object({
   code: errorCodeSchema,
   message: z.string().describe('What happened and what to do next.'),

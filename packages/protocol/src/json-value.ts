@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** Deeper nesting than this is nobody's data; it is how a parser is made to overflow its stack. */
+/** No real data is nested deeper; attackers nest deeply to overflow a parser's stack. */
 const maxDepth = 200;
 
 /**
@@ -36,12 +36,12 @@ function isPlain(value: unknown): value is object {
 }
 
 /**
- * Of what a model or a client sends for a tool: so many values at most, lists and objects counted. Each costs a moment
- * in which nobody else is served, however few bytes it has.
+ * The most JSON values, lists and objects included, in the parameters of a call. Each blocks the event loop for a
+ * moment, however small it is.
  */
 export const maxParamValues = 50_000;
 
-/** Whether a parsed JSON value is nested no deeper than anybody's data, and has no more than so many values in it. */
+/** Whether a parsed JSON value respects the limits on depth and on the number of values. */
 export function isManageable(value: unknown, maxValues: number = maxParamValues): boolean {
   let count = 0;
   let level: unknown[] = [value];

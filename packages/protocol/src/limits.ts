@@ -11,7 +11,7 @@ export interface Limits {
   readonly commandTimeoutDefaultSeconds: number;
   readonly commandTimeoutMaxSeconds: number;
   readonly entries: number;
-  /** Of one path, in UTF-8; longer ones name no file on any system we know. */
+  /** The longest path, in bytes of UTF-8. No system we know has longer ones. */
   readonly pathBytes: number;
   /** Of one component of a path, in UTF-8: what Linux, macOS and Windows file systems take at most. */
   readonly nameBytes: number;
@@ -36,7 +36,7 @@ export const defaultLimits: Limits = {
   patternCharacters: 1_000,
 };
 
-/** The stricter of two sets, bound by bound: how a person's or a workspace's wish joins the operator's. */
+/** The lower of two sets of limits, limit by limit: a person or a workspace may only lower the operator's. */
 export function lowerLimits(base: Limits, wish: Partial<Limits>): Limits {
   const lowered: { -readonly [K in keyof Limits]: Limits[K] } = { ...base };
   for (const key of Object.keys(base) as (keyof Limits)[]) {
@@ -55,9 +55,9 @@ function withDefaultInMaximum(limits: Limits): Limits {
 }
 
 /**
- * The settings by which people change the bounds of TL-3: the same names in `runner.json`, in VS Code and in the server's
- * configuration. `max` is as far as an operator may go: a command has an hour of processor time, and a file must fit into
- * one text. Below `min` nothing works: what is read at a time must hold at least one character.
+ * The settings by which people change the bounds of TL-3: the same names in `runner.json`, in VS Code and in the
+ * server's configuration. `max` is as far as an operator may go: a command has an hour of processor time, and a file
+ * must fit into one text. Below `min` nothing works: what is read at a time must hold at least one character.
  */
 export const limitSettings = {
   commandTimeoutMs: { bound: 'commandTimeoutMaxSeconds', unit: 1000, min: 1000, max: 3_600_000 },
@@ -76,12 +76,12 @@ export const limitSettingNames = Object.keys(limitSettings) as readonly LimitSet
 export const limitSettingOf = (limits: Limits, name: LimitSettingName): number =>
   limits[limitSettings[name].bound] * limitSettings[name].unit;
 
-/** An operator's choice: each setting that is there replaces the bound, also by a higher one. */
+/** Limits with an operator's settings, which may also raise them. */
 export function limitsOfOperator(settings: LimitSettings, base: Limits = defaultLimits): Limits {
   return withDefaultInMaximum({ ...base, ...boundsOf(settings) });
 }
 
-/** Anybody's choice: each setting that is there lowers the bound, and one that would raise it changes nothing. */
+/** Limits with anybody's settings: a setting may lower a limit; one that would raise it is ignored. */
 export const limitsLoweredBy = (base: Limits, settings: LimitSettings): Limits =>
   lowerLimits(base, boundsOf(settings));
 
@@ -101,7 +101,7 @@ export const toldLimitsSchema = z.partialRecord(
   z.int().nonnegative(),
 );
 
-/** What is told: the bounds that can be set. */
+/** The limits that can be set, as runner and server tell each other. */
 export const toldLimits = (limits: Limits): z.infer<typeof toldLimitsSchema> =>
   Object.fromEntries(
     limitSettingNames.map((name) => [limitSettings[name].bound, limits[limitSettings[name].bound]]),

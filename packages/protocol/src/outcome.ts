@@ -9,7 +9,7 @@ const answer = {
   tool_name: z.string(),
   approval_id: idSchema.nullable(),
   execution_time_ms: z.int().nonnegative().nullable().describe('Null when nothing ran.'),
-  /** What ran, when the person edited the parameters; the agent is told (AP-6). */
+  /** The parameters that ran, if the person edited them; the agent is told (AP-6). */
   executed_params: toolParamsSchema.nullable(),
 };
 
@@ -28,7 +28,7 @@ export const toolOutcomeSchema = z.discriminatedUnion('status', [
   z.object({
     ...answer,
     status: z.enum(['failed', 'timeout', 'cancelled']),
-    /** What there was before it ended: the output of a command that was stopped. */
+    /** Partial result, e.g. the output of a command that was stopped. */
     result: jsonValueSchema.nullable(),
     error: toolErrorSchema,
   }),

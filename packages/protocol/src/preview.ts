@@ -70,7 +70,7 @@ export const previewSchema = z.discriminatedUnion('kind', [
 ]);
 export type Preview = z.infer<typeof previewSchema>;
 
-/** By kind, whether the preview tells all that will happen. */
+/** Whether a preview of this kind shows everything that will happen. */
 const saysAll: Readonly<Record<Preview['kind'], boolean>> = {
   diff: true,
   delete: true,
@@ -83,5 +83,5 @@ const saysAll: Readonly<Record<Preview['kind'], boolean>> = {
   unavailable: false,
 };
 
-/** Whether the parameters must be shown beside it (AP-7): what a custom tool does, for one, only they say. */
+/** Whether the card must also show the parameters (AP-7), e.g. because only they say what a custom tool does. */
 export const leavesItToParameters = ({ kind }: Preview): boolean => !saysAll[kind];

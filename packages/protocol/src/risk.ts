@@ -22,8 +22,8 @@ export const reasonSchema = z.object({
 export type Reason = z.infer<typeof reasonSchema>;
 
 /**
- * What a card, an event of at most 64 KB and the body of a preview have room for (EV-2). Policy may find more: whoever
- * sends reasons on bounds them first, so that no schema behind refuses what policy let through.
+ * Limits for reasons on a card, in an event of at most 64 KB and in the body of a preview (EV-2). Policy may find more,
+ * so cut them before sending: no schema may refuse a call that policy accepted.
  */
 export const reasonBounds = { reasons: 30, rule: 64, text: 500 } as const;
 

@@ -16,7 +16,7 @@ import { SessionTitles } from './session-titles.ts';
 
 export interface TerminalChat extends ChatPlace {
   readonly screen: Screen;
-  /** One message and then the end; empty: the person types until they leave. */
+  /** Send this message and end. If empty, the person types until they leave. */
   readonly message: string;
 }
 
@@ -34,16 +34,16 @@ class ChatInTerminal {
   readonly #titles: SessionTitles;
   readonly #editor = new LineEditor();
   readonly #sent: string[] = [];
-  /** Which of the sent lines is shown again; as many as there are: none. */
+  /** Index of the sent line that is shown again; the number of lines for none. */
   #recalled = 0;
   #run: { readonly id: string; readonly follower: RunFollower } | undefined;
   #state: AgentState = 'thinking';
   #isStopping = false;
-  /** The person has turned to the cards that wait elsewhere too, from the run or from what they could have typed. */
+  /** The person is looking at cards of other conversations too. */
   #isDeciding = false;
   #trouble: string | undefined;
   #exitCode = 0;
-  /** Left while a run was being stopped. */
+  /** The person left while a run was being stopped. */
   #isForced = false;
   #leave: () => void = () => {};
   readonly #left: Promise<void>;
@@ -106,7 +106,7 @@ class ChatInTerminal {
     this.#conversation.close();
     const closed = await this.#conversation.closed;
     if (closed.why !== 'stopped') throw closed.error;
-    // A conversation that the person leaves has ended well, whatever became of its last run.
+    // Leaving a conversation is a success, whatever happened to its last run.
     return message.trim() === '' && !this.#isForced ? 0 : this.#exitCode;
   }
 
@@ -182,7 +182,7 @@ class ChatInTerminal {
 
   #pressWhileRunning({ name }: Key): void {
     if (name === 'tab') this.#isDeciding = this.#cards.otherCount > 0;
-    if (name !== 'ctrl-c') return; // typed ahead: there is nothing to type into
+    if (name !== 'ctrl-c') return; // ignore type-ahead: there is no input field
     if (this.#isDeciding) {
       this.#isDeciding = false;
       return;

@@ -34,7 +34,7 @@ export async function chatOnce(
   let writing = Promise.resolve();
   const write = (text: string) => {
     writing = writing.then(() => terminal.write(text));
-    writing.catch(() => {}); // told to whoever waits for it, at the end
+    writing.catch(() => {}); // reported at the end
   };
 
   const tell = (event: CountersignEvent) => {
@@ -64,7 +64,7 @@ export async function chatOnce(
     onNotice: (text) => note(visible(words.said(text))),
     onState: () => {},
   });
-  // Where the server refuses the message, an open stream would keep this process waiting for nothing.
+  // If the server refuses the message, close the stream, or the process would never end.
   sent.catch(() => conversation.close());
   const { runId, follower } = await sent;
   const onSignal = () => {

@@ -24,7 +24,7 @@ export class Conversation {
   readonly #opened: Promise<unknown>;
   #sessionId: string | undefined;
   #follower: RunFollower | undefined;
-  /** What came while the answer to a message was still on its way. */
+  /** Events that arrived before the response to the message. */
   #early: CountersignEvent[] | undefined;
 
   constructor(deps: ConversationDeps) {
@@ -51,7 +51,7 @@ export class Conversation {
     return this.#sessionId;
   }
 
-  /** Sends a message; the answer follows the run that it starts. */
+  /** Sends a message and follows the run that it starts. */
   async send(content: string, listener: Listener): Promise<{ runId: string; follower: RunFollower }> {
     await this.#opened;
     const { access, project, model } = this.#deps;

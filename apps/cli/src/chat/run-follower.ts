@@ -9,9 +9,9 @@ export interface RunFollowerDeps {
   readonly projectId: string;
   readonly sessionId: string;
   readonly runId: string;
-  /** Lines of the answer that are whole, each once and in order. */
+  /** Complete lines of the answer, each once and in order. */
   onLines(lines: readonly string[]): void;
-  /** Instead of that: pieces of the answer as they come, for who can show half a line. */
+  /** Pieces of the answer as they arrive, instead of complete lines. */
   onText?(piece: string): void;
   /** What the run itself says: why it ended. */
   onNotice(text: string): void;
@@ -20,7 +20,7 @@ export interface RunFollowerDeps {
 
 interface Streamed {
   readonly text: MessageText;
-  /** How much of it has been told. */
+  /** The part that was already passed on. */
   told: string;
 }
 
@@ -39,7 +39,7 @@ export class RunFollower {
       this.#end = resolve;
       this.#fail = reject;
     });
-    this.ended.catch(() => {}); // whoever waits for it hears of it
+    this.ended.catch(() => {}); // whoever awaits it gets the error
   }
 
   /** The line that is being written. */
@@ -83,7 +83,7 @@ export class RunFollower {
     else this.#tell(streamed);
   }
 
-  /** A model that began anew after its stream was cut is told anew. */
+  /** If the model started over after its stream was cut, start over too. */
   #tell(streamed: Streamed): void {
     const { text, complete } = streamed.text;
     const { onLines, onText } = this.#deps;
@@ -100,7 +100,7 @@ export class RunFollower {
     else onLines((fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh).split('\n'));
   }
 
-  /** Reads the messages of the run again; a stream that was interrupted, or a message too large for it. */
+  /** Reads the run's messages again, after an interrupted stream or a message too large for an event. */
   async #catchUp(): Promise<void> {
     const { client, projectId, sessionId, runId } = this.#deps;
     try {
@@ -116,7 +116,7 @@ export class RunFollower {
     }
   }
 
-  /** The server's word counts: after a reset the run may still be going on. */
+  /** Asks the server: after a reset the run may still be going on. */
   async #finish(): Promise<void> {
     const { client, runId } = this.#deps;
     try {

@@ -1,6 +1,6 @@
 import type { Client } from '@countersign/client';
 
-/** What the conversations of a project are called, read when one is asked for that is not known yet. */
+/** Titles of a project's conversations, loaded when an unknown one is asked for. */
 export class SessionTitles {
   readonly #client: Pick<Client, 'listSessions'>;
   readonly #projectId: string;
@@ -28,7 +28,7 @@ export class SessionTitles {
       for (const { session_id, title } of sessions) this.#titles.set(session_id, title);
       this.#onChange();
     } catch {
-      this.#asked.delete(sessionId); // asked again when it is drawn the next time
+      this.#asked.delete(sessionId); // retried with the next drawing
     }
   }
 }

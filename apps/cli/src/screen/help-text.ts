@@ -1,9 +1,9 @@
 import { widthOf, wrap } from './text-width.ts';
 
-/** What is left for a description beside what it describes, at least; with less it stands below. */
+/** The least width for a description beside its option. With less, it goes below. */
 const leastRoom = 24;
 
-/** Help for a screen of this width: what is too long goes on below the place where it began, and no word is broken. */
+/** Wraps help to this width: continuation lines are indented, and no word is broken. */
 export function fitHelp(text: string, columns: number): string {
   const lines = text.split('\n');
   if (lines.every((line) => widthOf(line) <= columns)) return text;
@@ -12,7 +12,7 @@ export function fitHelp(text: string, columns: number): string {
     .join('\n');
 }
 
-/** Prose that was broken for a wide screen is one line again: it begins at the margin, as nothing else does. */
+/** Joins wrapped prose into one line. Only prose begins at the margin. */
 function paragraphs(lines: readonly string[]): string[] {
   const joined: string[] = [];
   for (const line of lines) {

@@ -2,12 +2,9 @@
 export interface Key {
   /** The character itself, or `enter`, `escape`, `backspace`, `delete`, `up`, `page-down`, `ctrl-c` and so on. */
   readonly name: string;
-  /** What it would type; empty for keys that type nothing. */
+  /** The text that it types; empty for other keys. */
   readonly text: string;
-  /**
-   * It did not come alone: pasted, or typed before we looked. Such a key edits text; it never decides anything
-   * (UI-6).
-   */
+  /** True if it arrived with others: pasted, or typed ahead. Such a key may edit text but never decides (UI-6). */
   readonly together: boolean;
 }
 
@@ -15,7 +12,7 @@ const esc = '\u001b';
 const pasteBegins = `${esc}[200~`;
 const pasteEnds = `${esc}[201~`;
 
-/** What a terminal sends, as keys. It keeps what is not whole yet: a character or a paste cut in two. */
+/** Decodes terminal input into keys. Keeps an incomplete character or paste until the rest arrives. */
 export class KeyDecoder {
   readonly #utf8 = new TextDecoder();
   #pasted: string | undefined;

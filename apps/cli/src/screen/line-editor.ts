@@ -28,7 +28,7 @@ export class LineEditor {
     this.#cursor = this.#characters.length;
   }
 
-  /** Answers whether the key meant something here. */
+  /** Returns whether the key was handled. */
   press({ name, text }: Key): boolean {
     const length = this.#characters.length;
     switch (name) {

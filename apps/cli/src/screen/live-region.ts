@@ -1,6 +1,6 @@
 import { widthOf } from './text-width.ts';
 
-/** What a live region is drawn on: a terminal that understands cursor movements. */
+/** The terminal that a live region is drawn on. It must understand cursor movements. */
 export interface Surface {
   readonly columns: number;
   readonly rows: number;
@@ -46,7 +46,7 @@ export class LiveRegion {
     if (lines.length > 0) this.#overwrite([...lines, ...this.#lines]);
   }
 
-  /** Leaves the terminal to another program; `set` comes back. */
+  /** Leaves the terminal to another program until the next `set`. */
   suspend(): void {
     this.#overwrite([]);
     this.#surface.write(showCursor);
@@ -57,7 +57,7 @@ export class LiveRegion {
     if (!this.#isClosed) this.#surface.write(hideCursor);
   }
 
-  /** Takes the region away and gives the cursor back. Harmless twice. */
+  /** Removes the region and shows the cursor again. May be called twice. */
   close(): void {
     if (this.#isClosed) return;
     this.suspend();

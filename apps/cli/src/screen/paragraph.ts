@@ -28,7 +28,7 @@ export function layOut(paragraphs: readonly Paragraph[], columns: number, color:
   );
 }
 
-/** Nothing in it moves the cursor or hides; what the runner has made visible already stays as it is. */
+/** Makes control and hidden characters visible. Text that the runner made visible stays unchanged. */
 export const visible = makeVisible;
 
 /** Text that is being typed, with the cursor drawn in it: the terminal's own one is hidden. */

@@ -9,7 +9,7 @@ import { LiveRegion } from './live-region.ts';
 export interface StageDeps {
   readonly screen: Screen;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What stands at the bottom now. */
+  /** The live lines at the bottom. */
   lines(columns: number, rows: number): readonly string[];
   onKey(key: Key): void;
 }
@@ -22,7 +22,7 @@ export class Stage {
   readonly #stopResize: () => void;
   #isAway = false;
   #isClosed = false;
-  /** Said while another program had the terminal. */
+  /** Lines that were printed while another program had the terminal. */
   #held: string[] = [];
 
   constructor(deps: StageDeps) {
@@ -44,7 +44,7 @@ export class Stage {
     else this.#region.print(lines);
   }
 
-  /** Gives keyboard and screen back. Harmless twice. */
+  /** Restores keyboard and screen. May be called twice. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -54,7 +54,7 @@ export class Stage {
     this.#region.close();
   }
 
-  /** However the process ends, the person gets a terminal back that echoes and has a cursor. */
+  /** Restores echo and cursor, however the process ends. */
   readonly #atExit = () => this.close();
 
   /** The person's editor, if they named one; then the terminal is the editor's until it ends. */
@@ -65,9 +65,9 @@ export class Stage {
   }
 
   async #edit(editor: string, text: string): Promise<string> {
-    const folder = mkdtempSync(join(tmpdir(), 'countersign-edit-')); // 0700: parameters may hold what is private
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-edit-')); // 0700: parameters may be private
     const file = join(folder, 'parameters.json');
-    // Ctrl-C is the editor's now; it reaches every program of the terminal.
+    // Ctrl-C reaches every program of the terminal, but is meant for the editor.
     const ignore = () => {};
     process.on('SIGINT', ignore);
     this.#isAway = true;

@@ -6,7 +6,7 @@ const stylePattern = /\u001b\[[\d;]*m/g;
 /** What terminals draw two columns wide: East Asian wide and full-width forms, and emoji drawn as pictures. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
-/** Marks that stand on the letter before them. Those that stand beside it (Mc) take a column as letters do. */
+/** Combining marks without width. Spacing marks (Mc) take a column. */
 const mark = /[\p{Mn}\p{Me}]/u;
 const tabColumns = 4;
 
@@ -42,7 +42,7 @@ export function wrap(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** Shortened to fit, with a sign that it was. For lists and titles, never for what is approved. */
+/** Shortens text to fit, with an ellipsis. For lists and titles, never for what is approved. */
 export function fit(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let shown = '';

@@ -11,7 +11,7 @@ export interface Credential {
 
 interface CredentialsFile {
   readonly version: 1;
-  /** The one that was signed in to last; it is meant when no server is named. */
+  /** The server of the last sign-in: the default if no server is named. */
   readonly latest: string | undefined;
   readonly servers: Readonly<Record<string, Credential>>;
 }
@@ -42,7 +42,7 @@ export class Credentials {
     this.#write({ version: 1, latest: server, servers: { ...servers, [server]: credential } });
   }
 
-  /** Answers what was kept. */
+  /** Returns the removed credential. */
   forget(server: string): Credential | undefined {
     const { servers, latest } = this.#read();
     const { [server]: forgotten, ...others } = servers;
@@ -51,7 +51,7 @@ export class Credentials {
     return forgotten;
   }
 
-  /** Whether somebody else may read the file; no file is nobody's. */
+  /** Whether others may read the file. False if there is none. */
   get isOpenToOthers(): boolean {
     const mode = statSync(this.path, { throwIfNoEntry: false })?.mode ?? 0;
     return process.platform !== 'win32' && (mode & 0o077) !== 0;
@@ -74,7 +74,7 @@ export class Credentials {
     }
   }
 
-  /** Whole or not at all: a crash leaves the file as it was. */
+  /** Atomic: a crash leaves the old file. */
   #write(file: CredentialsFile): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     const fresh = `${this.path}.${randomUUID()}`;

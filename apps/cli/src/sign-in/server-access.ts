@@ -12,13 +12,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface ServerAccess {
   readonly address: string;
   readonly client: Client;
-  /** How this place is called where decisions are listed. */
+  /** The device name on decisions made here. */
   readonly device: string;
-  /** Where the token came from, in words: never the token. */
+  /** Where the token came from. Never the token itself. */
   readonly source: string;
 }
 
-/** The server that is meant: the one that was named, else the environment's, else the last one signed in to. */
+/** Chooses the server: the named one, else the environment's, else that of the last sign-in. */
 export function chosenAddress(named: string | undefined, words: Words, env: Environment): string {
   const text = named ?? (env.COUNTERSIGN_URL || credentialsOf(words, env).latest || defaultServer);
   return serverAddress(text, words, env);
@@ -28,8 +28,8 @@ export const credentialsOf = (words: Words, env: Environment): Credentials =>
   new Credentials(personsFolders(env).config, words);
 
 /**
- * A client for that server with the person's token: of COUNTERSIGN_TOKEN, for programs, else of the credentials file.
- * The file is read again when a token is refused, so that signing in elsewhere helps a program that runs on.
+ * A client with the person's token, from COUNTERSIGN_TOKEN or the credentials file. If the token is refused, the file
+ * is read again, so that a new sign-in helps a running program.
  */
 export function serverAccess(named: string | undefined, words: Words, env: Environment): ServerAccess {
   const address = chosenAddress(named, words, env);

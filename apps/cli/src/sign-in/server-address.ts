@@ -4,7 +4,7 @@ import type { Words } from '../words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The address that was named, as tokens are kept for it; refused in the person's language. */
+/** Normalises a named address to the form that credentials use. Errors are in the person's language. */
 export function serverAddress(text: string, { server }: Words, env: Environment): string {
   const read = readServerAddress(text, { allowHttp: env.COUNTERSIGN_ALLOW_HTTP === '1' });
   if ('address' in read) return read.address;

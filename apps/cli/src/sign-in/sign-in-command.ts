@@ -60,7 +60,7 @@ export async function signOutCommand(
   return 0;
 }
 
-/** Uses a code up and keeps the token it gives. */
+/** Exchanges a code for a token and stores it. */
 export async function signIn(
   address: string,
   code: string,
@@ -73,7 +73,7 @@ export async function signIn(
   return { token, expires_at };
 }
 
-/** Keeps a token that the server takes. */
+/** Stores a token if the server accepts it. */
 async function signInWithToken(
   address: string,
   token: string,
@@ -86,13 +86,13 @@ async function signInWithToken(
   return credential;
 }
 
-/** Answers whether there was a token to forget. */
+/** Returns whether a token was stored. */
 export async function signOut(address: string, words: Words, env: CommandContext['env']): Promise<boolean> {
   const forgotten = credentialsOf(words, env).forget(address);
   const tokenId = forgotten && tokenIdOf(forgotten.token);
   if (forgotten && tokenId !== undefined) {
     const client = createClient({ baseUrl: address, token: () => forgotten.token, timeoutMs: 5_000 });
-    // A server that is gone has nobody to tell; the token is forgotten here and ends by itself.
+    // Ignore an unreachable server: the token is deleted here and expires there.
     await client.revokeToken({ params: { token_id: tokenId } }).catch(() => {});
   }
   return forgotten !== undefined;

@@ -2,7 +2,7 @@ import type { StreamState } from '@countersign/client';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 
-/** What a person is told about the connection; nothing while it is as it should be. */
+/** The status line about the connection; undefined while it is open. */
 export function streamWords(
   state: StreamState,
   address: string,

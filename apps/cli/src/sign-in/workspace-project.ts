@@ -9,7 +9,7 @@ export type Project = Pick<
   'project_id' | 'name' | 'workspace'
 >;
 
-/** The workspace that a command is about: absolute, links resolved, as a runner names it. */
+/** The workspace of a command: absolute, links resolved, as a runner names it. */
 export function workspaceRoot(folder: string | undefined): string {
   const path = resolve(folder ?? '.');
   try {
@@ -22,9 +22,9 @@ export function workspaceRoot(folder: string | undefined): string {
 
 export interface WantedProject {
   readonly root: string;
-  /** Named by the person; then the workspace does not choose. */
+  /** Project id from `--project`. It takes precedence over the workspace. */
   readonly projectId: string | undefined;
-  /** A folder inside a project's workspace is enough; the innermost one counts. */
+  /** Also accept a folder inside a project's workspace; the innermost project wins. */
   readonly inside?: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function findProject(
 ): Promise<Project | undefined> {
   if (projectId !== undefined) {
     const known = await client.listProjects().catch(orForbidden);
-    // A runner's token cannot look; the server refuses what is not there.
+    // A runner's token cannot list projects; the server refuses an unknown one later.
     if (!known) return { project_id: projectId, name: projectId, workspace: root };
     const found = known.projects.find(({ project_id }) => project_id === projectId);
     if (!found) throw usage(words.server.noProject(projectId));
@@ -57,7 +57,7 @@ export async function onlyProject(client: Client): Promise<Project | undefined> 
   return projects.length === 1 ? projects[0] : undefined;
 }
 
-/** The project of a workspace, and made where there is none. */
+/** Finds the project of a workspace, or creates it. */
 export async function findOrMakeProject(
   client: Client,
   wanted: WantedProject,
@@ -72,7 +72,7 @@ export async function findOrMakeProject(
   return { project: made.project, isNew: true };
 }
 
-/** "This token may not": another way may be open. */
+/** Undefined if the token may not do this; rethrows other errors. */
 function orForbidden(error: unknown): undefined {
   if (error instanceof ApiError && error.status === 403) return undefined;
   throw error;

@@ -10,13 +10,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface WorkspaceServer {
   readonly address: string;
-  /** The folder whose `countersign up` has ended: then the address is a guess, which may be of other projects. */
+  /** Set if the `countersign up` of this folder has ended. Then the address is a guess and may serve other projects. */
   readonly stoppedUp: string | undefined;
 }
 
 /**
- * The server that is meant for a workspace, for programs that an editor or an agent starts there: the one that was
- * named, else that of `countersign up` for this folder or one around it, else the last one signed in to.
+ * Chooses the server for programs that an editor or agent starts in a workspace: the named one, else that of
+ * `countersign up` for this folder or one around it, else that of the last sign-in.
  */
 export async function serverForWorkspace(
   named: string | undefined,
@@ -28,7 +28,7 @@ export async function serverForWorkspace(
   return { address: chosenAddress(named ?? up?.address, words, env), stoppedUp: up?.stopped };
 }
 
-/** The `up` of a folder or the nearest one around it: where it is, or the folder whose `up` has ended. */
+/** Finds the `up` of a folder or of the nearest folder around it: its address, or the folder whose `up` has ended. */
 async function findUp(root: string, env: Environment): Promise<{ address?: string; stopped?: string }> {
   const folders = personsFolders(env);
   let stopped: string | undefined;
@@ -41,7 +41,7 @@ async function findUp(root: string, env: Environment): Promise<{ address?: strin
   }
 }
 
-/** Of a folder that may be none that can be a workspace: then nothing runs for it. */
+/** Undefined if the folder cannot be a workspace: then nothing runs for it. */
 function stateFolderOf(folder: string, folders: PersonsFolders): string | undefined {
   try {
     return workspaceAt(folder, { folders }).stateFolder;
@@ -51,8 +51,8 @@ function stateFolderOf(folder: string, folders: PersonsFolders): string | undefi
 }
 
 /**
- * Does what needs the server of a workspace. Where its `countersign up` has ended, whatever another server says instead
- * (not signed in, not paired, no such project) would mislead: the person is told to start `up`.
+ * Runs `work` with the server of a workspace. If the workspace's `countersign up` has ended, an error of another server
+ * (not signed in, not paired, no such project) would mislead, so the person is told to start `up`.
  */
 export async function withServer<T>(
   { address, stoppedUp }: WorkspaceServer,
@@ -66,11 +66,11 @@ export async function withServer<T>(
   }
 }
 
-/** Throws when nobody answers there, in words that say what to start. */
+/** Throws if no server responds, with what to start. */
 export async function requireServer(address: string, words: Words): Promise<void> {
   try {
     const answered = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(5_000) });
-    await answered.text(); // what is not read keeps the connection, and with it the process
+    await answered.text(); // an unread body keeps the connection and the process alive
   } catch (cause) {
     const problem = words.doctor.serverDown(address, reasonOf(cause));
     throw new CountersignError('USAGE', { problem, help: 'countersign up --help' }, { cause });

@@ -48,7 +48,7 @@ export async function tokensCommand(argv: readonly string[], context: CommandCon
       });
       if (values.json) await print({ token, ...details });
       else {
-        // The token alone goes where it can be piped to.
+        // Only the token goes to standard output, for pipes.
         terminal.writeError(`${own.made(visible(details.name))}\n`);
         await terminal.write(`${token}\n`);
       }

@@ -5,8 +5,8 @@ import type { About } from './list-servers.ts';
 import type { ToolsWords } from './tools-words.ts';
 
 /**
- * Shows what a server would run, and remembers that the person allowed exactly that. Without a terminal it only shows,
- * unless the digest of what was shown is named. Answers 1 when it was not allowed.
+ * Shows what a server would run and records that the person allowed exactly that. Without a terminal it needs the
+ * digest of what was shown. Returns 1 if it was not allowed.
  */
 export async function allowServer(
   servers: ToolServerList,

@@ -13,7 +13,7 @@ export interface About {
   readonly json: boolean;
 }
 
-/** Prints how each server is. Answers 1 when one that should run does not. */
+/** Prints the state of each server. Returns 1 if one should run but does not. */
 export async function listServers(
   servers: readonly ServerStatus[],
   config: string,

@@ -18,7 +18,7 @@ import type { ToolsWords } from './tools-words.ts';
 
 export interface NewTool extends About {
   readonly name: string | undefined;
-  /** Where to make it; `./NAME` unless said. */
+  /** Where to create it; `./NAME` by default. */
   readonly folder: string | undefined;
   readonly add: boolean;
   /** The person's configuration folder. */
@@ -28,7 +28,7 @@ export interface NewTool extends About {
 
 const usage = usageOf('tools');
 
-/** Makes a tool that runs, and says how to use it or adds it. */
+/** Creates a working tool, then adds it or says how to. */
 export async function newTool(about: NewTool): Promise<number> {
   const { name, terminal, words, json, config, add } = about;
   if (name === undefined || !/^[a-z][a-z0-9-]{0,31}$/.test(name)) throw usage(words.nameNeeded);
@@ -41,7 +41,7 @@ export async function newTool(about: NewTool): Promise<number> {
   const entry = { command: 'node', args: [script] };
   if (configured) {
     addEntry(configFile, configured, name, entry);
-    // Whoever makes it here has seen it: where it stands in the workspace, it need not be asked about.
+    // The person has just created this server, so allow it without a question, also inside the workspace.
     const { isAllowed, digest } = about.servers().question(name);
     if (!isAllowed) about.servers().allow(name, digest);
   }
@@ -71,14 +71,14 @@ function makeFolder(folder: string, name: string): void {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   symlinkSync(
     realpathSync(dirname(dirname(helper))),
-    join(folder, 'node_modules', '@countersign', 'tools'),
+    join(folder, 'node_modules', '@countersign', 'tool-kit'),
     'junction',
   );
 }
 
 type Configuration = { mcpServers?: Record<string, unknown>; [other: string]: unknown };
 
-/** Before anything is made: a configuration that cannot be extended is the person's to correct. */
+/** Called before anything is created: the person must correct an invalid configuration first. */
 function readConfiguration(path: string, name: string, words: ToolsWords): Configuration {
   if (!existsSync(path)) return {};
   let file: unknown;

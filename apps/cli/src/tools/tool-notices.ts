@@ -2,13 +2,13 @@ import type { ServerStatus } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
 import type { ToolsWords } from './tools-words.ts';
 
-/** Something about a tool server that the person should hear of. */
+/** A message about a tool server for the person. */
 export interface ToolNotice {
   readonly server: { readonly name: string; readonly state: string; readonly problem: string };
   readonly says: string;
 }
 
-/** Says once what keeps a tool server from working, and what to do; again only when it has worked meanwhile. */
+/** Reports once why a tool server does not work and what to do; again only after it has worked. */
 export class ToolNotices {
   readonly #words: ToolsWords;
   readonly #said: Words['said'];

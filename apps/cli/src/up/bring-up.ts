@@ -7,15 +7,15 @@ import { restoreSample, sampleFolder } from './sample-workspace.ts';
 import { ServerNotStarted } from './server-process.ts';
 import { type UpOptions, UpSession } from './up-session.ts';
 
-/** How long a start may take on a machine that does much else. */
+/** How long a start may take on a busy machine. */
 const startMs = 15_000;
 
 export interface BringUpOptions extends Omit<UpOptions, 'workspace' | 'configFolder' | 'firstMessage'> {
-  /** Named by the person; the sample otherwise. */
+  /** The named folder; undefined for the sample workspace. */
   readonly folder: string | undefined;
 }
 
-/** Brings a workspace up, or shows the one that is up already. Answers with the exit code. */
+/** Starts `up` for a workspace, or shows the one that runs already. Returns the exit code. */
 export async function bringUp({ folder, ...options }: BringUpOptions): Promise<number> {
   const folders = personsFolders(options.env);
   const isSample = folder === undefined;
@@ -34,7 +34,7 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
     return await session.run();
   } catch (error) {
     if (!(error instanceof ServerNotStarted && error.code === 'DATABASE_IN_USE')) throw error;
-    // Another one was quicker by a moment, and can be asked as soon as it is ready.
+    // Another `up` started a moment before: wait until it is ready, then show it.
     const quicker = await findRunningUp(workspace.stateFolder, { withinMs: startMs });
     if (!quicker)
       throw new Error(options.upWords.notStarted(options.words.said(error.message)), { cause: error });
@@ -44,7 +44,7 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
 
 type Shown = Pick<BringUpOptions, 'terminal' | 'env' | 'json' | 'open' | 'upWords'>;
 
-/** A second one for the same workspace: the first one's address, with a fresh link. */
+/** Prints the address of the running `up`, with a fresh link. */
 async function showRunning(
   running: RunningUp,
   root: string,

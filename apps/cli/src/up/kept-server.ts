@@ -2,18 +2,18 @@ import type { ServerProcess } from './server-process.ts';
 
 export interface KeptServerOptions {
   readonly start: () => Promise<ServerProcess>;
-  /** It died, and is being started again. */
+  /** Called when it died and is being restarted. */
   readonly onDied: (how: string) => void;
   readonly onBack: () => void;
-  /** It dies again and again. */
+  /** Called when it died too often to be restarted. */
   readonly onGivenUp: (problem: string) => void;
 }
 
-/** More deaths than this within a minute are no accident. */
+/** More crashes than this within a minute: give up. */
 const accidents = 3;
 const minuteMs = 60_000;
 
-/** A server that is started again should it die, at the same address; its clients reconnect by themselves. */
+/** A server that is restarted at the same address when it dies. Clients reconnect by themselves. */
 export class KeptServer {
   readonly address: string;
   readonly #options: KeptServerOptions;

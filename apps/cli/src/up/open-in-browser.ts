@@ -2,10 +2,7 @@ import { spawn } from 'node:child_process';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Opens an address in the person's browser, where there is one. Answers whether a browser was asked; what becomes of it
- * is the browser's business, and nothing here fails without one.
- */
+/** Opens an address in the person's browser. Returns whether a browser was started; never fails. */
 export function openInBrowser(
   address: string,
   env: Environment,
@@ -15,7 +12,7 @@ export function openInBrowser(
   if (!command) return Promise.resolve(false);
   const [program, ...args] = command;
   return new Promise((resolve) => {
-    // On its own: it neither holds us up nor ends with us.
+    // Detached: we do not wait for it, and it outlives us.
     const opener = spawn(program, [...args, address], { stdio: 'ignore', detached: true, env: { ...env } });
     opener.once('error', () => resolve(false));
     opener.once('spawn', () => resolve(true));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Of workspaces that never had one: far from the ports that development servers like, below the system's own. */
+/** First port for new workspaces: away from the usual ports of development servers, below the ephemeral ones. */
 const firstPort = 4200;
 const ports = 700;
 
@@ -15,7 +15,7 @@ export function preferredPorts(root: string, lastTime: number | undefined): numb
   return [...new Set([lastTime ?? own, own, 0])];
 }
 
-/** Whether nobody listens there now. */
+/** Whether the port is free now. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-/** What `countersign up` tells a second one for the same workspace. */
+/** The answer of a running `countersign up` to a second one for the same workspace. */
 export interface RunningUp {
   readonly pid: number;
   readonly address: string;
@@ -25,11 +25,11 @@ export function readUpRecord(stateFolder: string): UpRecord {
   try {
     return JSON.parse(readFileSync(recordPath(stateFolder), 'utf8')) as UpRecord;
   } catch {
-    return {}; // none yet, or nothing that could be used
+    return {}; // no record yet, or an unusable one
   }
 }
 
-/** Asks the one that runs for this workspace; undefined when none answers, nor begins to in the time that is given. */
+/** Asks the `up` that runs for this workspace; undefined if none answers in time. */
 export async function findRunningUp(
   stateFolder: string,
   { withinMs = 0 } = {},
@@ -53,7 +53,7 @@ function askRunningUp(stateFolder: string): Promise<RunningUp | undefined> {
     socket.on('data', (part: string) => {
       text += part;
     });
-    socket.on('error', () => {}); // nobody is there: what came counts, and that is nothing
+    socket.on('error', () => {}); // nobody listens: the answer stays empty
     socket.on('close', () => resolve(parse(text)));
   });
 }
@@ -67,8 +67,8 @@ function parse(text: string): RunningUp | undefined {
 }
 
 /**
- * Lets a second `up` find this one, through a socket that only this person can reach: a sign-in link goes to nobody
- * else. The answer ends it, at once.
+ * Lets a second `up` find this one, through a socket that only this person can reach: nobody else may get a sign-in
+ * link. Returns a function that ends it at once.
  */
 export async function announceUp(
   stateFolder: string,
@@ -76,13 +76,13 @@ export async function announceUp(
 ): Promise<() => void> {
   const path = socketPath(stateFolder);
   const server = createServer((socket) => {
-    socket.on('error', () => {}); // whoever asked is gone
+    socket.on('error', () => {}); // the client has gone
     signInLink().then(
       (sign_in_link) => socket.end(JSON.stringify({ pid: process.pid, address, sign_in_link })),
       () => socket.destroy(),
     );
   });
-  rmSync(path, { force: true }); // of one that was killed; nobody answered there
+  rmSync(path, { force: true }); // left by a killed `up`; nobody answered there
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(path, resolve);
   });

@@ -5,14 +5,14 @@ import type { PersonsFolders } from '@countersign/tool-runner';
 
 const original = fileURLToPath(new URL('../../sample-workspace', import.meta.url));
 
-/** Where the person's copy is. Not in the folder of our own state, which no tool may touch. */
+/** The person's copy. It is outside our state folder, which no tool may touch. */
 export function sampleFolder({ state }: PersonsFolders): string {
   const folder = join(dirname(state), 'countersign-sample', 'greetings');
   mkdirSync(folder, { recursive: true });
   return folder;
 }
 
-/** Puts our files back as they were, so that the first message always has something to do; others stay. */
+/** Restores our sample files, so that the first message always has something to do. Leaves other files alone. */
 export function restoreSample(folder: string): void {
   cpSync(original, folder, { recursive: true, force: true });
 }

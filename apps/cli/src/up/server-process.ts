@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The server is a program of its own: nothing imports an app (docs/style.md). */
 const serverProgram = fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url));
 
-/** It could not start; `code` is the system's, such as EADDRINUSE, or DATABASE_IN_USE. */
+/** The server could not start. `code` is an error of the system, such as EADDRINUSE, or DATABASE_IN_USE. */
 export class ServerNotStarted extends Error {
   override readonly name = 'ServerNotStarted';
   readonly code: string | undefined;
@@ -20,7 +20,7 @@ export class ServerNotStarted extends Error {
   }
 }
 
-/** What it says over the channel that only it and we have (apps/server/src/parent-process.ts). */
+/** Messages of the server over our private channel (apps/server/src/parent-process.ts). */
 type News =
   | { readonly listens: string }
   | { readonly link: string | null }
@@ -36,7 +36,7 @@ interface Asked {
  * once that is known. It ends when we do, however we end.
  */
 export class ServerProcess {
-  /** In words, for a person: `SIGKILL`, or `exit code 2`. */
+  /** Why it ended: `SIGKILL`, or `exit code 2`. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
   readonly #asked: Asked[] = [];
@@ -45,13 +45,13 @@ export class ServerProcess {
   #lastWords = '';
 
   constructor(env: Environment) {
-    // Loading makes much garbage: with a larger young space it is collected once instead of ten times.
+    // A larger young generation saves nine garbage collections while loading.
     const nodeOptions = [...process.execArgv, '--max-semi-space-size=32'];
     this.#child = spawn(process.execPath, [...nodeOptions, serverProgram], {
       env: { COUNTERSIGN_LOG_LEVEL: 'warn', ...env, ...compileCache() },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    // Should we end at once (a second Ctrl-C), nothing is left; should we be killed, it notices by the channel.
+    // Kill it if we exit at once (a second Ctrl-C). If we are killed, it notices by the channel.
     const kill = () => this.kill();
     process.once('exit', kill);
     this.ended = new Promise((resolve) => {
@@ -98,13 +98,13 @@ export class ServerProcess {
     });
   }
 
-  /** Gracefully: requests that run may finish. Harmless twice, and once it has ended. */
+  /** Stops gracefully: running requests may finish. May be called again. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.send({ ask: 'stop' }, () => {});
     await this.ended;
   }
 
-  /** At once; what it had promised is in its database. */
+  /** Kills it at once. Everything acknowledged is in its database. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
@@ -125,7 +125,7 @@ export class ServerProcess {
   }
 }
 
-/** Parsed code is kept between starts, where the launcher keeps ours. */
+/** Uses the launcher's compile cache. */
 function compileCache(): { NODE_COMPILE_CACHE?: string } {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };

@@ -21,13 +21,13 @@ import type { UpWords } from './up-words.ts';
 export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly workspace: Workspace;
   readonly configFolder: string;
-  /** Started ahead; the session stops it. */
+  /** Already started; the session stops it. */
   readonly server: ServerProcess;
-  /** Environment of a server, should another one be needed. */
+  /** Environment for a replacement server. */
   readonly serverEnv: CommandContext['env'];
-  /** Of a sample; what the page suggests to say first. */
+  /** In a sample workspace, the first message that the page suggests. */
   readonly firstMessage: string | undefined;
-  /** Named by the person: this one or none. */
+  /** From `--port`: use this port or fail. */
   readonly port: number | undefined;
   readonly open: boolean;
   readonly prompt: boolean;
@@ -40,7 +40,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
 }
 
 const usage = usageOf('up');
-/** One Ctrl-C may come twice: from the terminal, and from an npm that passes it on. */
+/** One Ctrl-C may arrive twice: from the terminal and from npm. */
 const echoMs = 300;
 
 /** Server, runner and page of one workspace, from start to stop. */
@@ -51,17 +51,17 @@ export class UpSession implements SessionHost {
   #connect: ConnectSession | undefined;
   #project: Project | undefined;
   #model: string | undefined;
-  /** Why it ended, when nobody asked it to. */
+  /** Why it ended by itself. */
   #problem: string | undefined;
 
   constructor(options: UpOptions) {
     this.#options = options;
   }
 
-  /** Runs until the person ends it. Answers with the exit code. */
+  /** Runs until the person ends it. Returns the exit code. */
   async run(): Promise<number> {
     const { workspace, words, env, terminal, upWords, json } = this.#options;
-    // Before there is a session, and a moment after it was ended, whoever interrupts wants out.
+    // An interrupt before the session started, or after it was ended, exits at once.
     let notBefore = 0;
     const onSignal = (signal: NodeJS.Signals) => {
       if (!this.#connect && performance.now() > notBefore) process.exit(130);
@@ -122,7 +122,7 @@ export class UpSession implements SessionHost {
       this.#openAgain().catch((error: Error) => this.#say(this.#options.words.said(error.message), 'yellow'));
   }
 
-  /** The first of the preferred ports that can be had. */
+  /** Starts the server on the first preferred port that is free. */
   async #startServer(): Promise<ServerProcess> {
     const { workspace, port, words, upWords } = this.#options;
     const lastTime = readUpRecord(workspace.stateFolder).port;
@@ -141,7 +141,7 @@ export class UpSession implements SessionHost {
         if (!(error instanceof ServerNotStarted)) throw error;
         unused = undefined;
         if (error.code === 'DATABASE_IN_USE') throw error;
-        // Somebody was quicker: then the next one.
+        // Another program took the port: try the next one.
         if (error.code !== 'EADDRINUSE')
           throw new Error(upWords.notStarted(words.said(error.message)), { cause: error });
       }
@@ -164,7 +164,7 @@ export class UpSession implements SessionHost {
     });
   }
 
-  /** Signs this terminal in, as the person would: other commands then know the server too. */
+  /** Signs this terminal in, so that other commands know the server too. */
   async #access(server: ServerProcess): Promise<ServerAccess> {
     const { words, env } = this.#options;
     const { address } = server;
@@ -177,7 +177,7 @@ export class UpSession implements SessionHost {
     const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, log, json } =
       this.#options;
     const { screen, ...withoutScreen } = terminal;
-    // A program reads one line and no more.
+    // With --json, print nothing but the one line.
     const shown = json ? { ...withoutScreen, write: async () => {} } : terminal;
     return new ConnectSession({
       access,
@@ -237,7 +237,7 @@ export class UpSession implements SessionHost {
       const isRoom = indent.length + widthOf(value) + 1 + widthOf(inBrackets) <= columns;
       const first = [value, isRoom && paint.dim(inBrackets)].filter(Boolean).join(' ');
       this.#say(`  ${paint.dim(name.padEnd(width))}  ${first}`);
-      // A link is left whole, however long: it is copied.
+      // Never break the link: people copy it.
       if (!isRoom && about !== '')
         for (const line of wrap(inBrackets, columns - indent.length))
           this.#say(`${indent}${paint.dim(line)}`);
@@ -265,7 +265,7 @@ export class UpSession implements SessionHost {
     else void terminal.write(`${style === undefined ? text : paints(terminal.color)[style](text)}\n`);
   }
 
-  /** Nobody asked, but it cannot go on. */
+  /** Ends the session because of a problem. */
   #give(problem: string): void {
     this.#problem = problem;
     this.#ending.abort();

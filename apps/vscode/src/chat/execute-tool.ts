@@ -4,7 +4,7 @@ import type { FromPage } from './messages.ts';
 
 /**
  * `EXECUTE_TOOL {tool, params}` of a page (UI-2): a call like any other, validated, assessed and asked about by the
- * server, executed by the runner. The answer is the server's, also when that refused.
+ * server, executed by the runner. Returns the server's answer, also if it is a refusal.
  */
 export async function executeTool(
   client: Client,

@@ -5,21 +5,21 @@ import type { FromPage, ToPage } from './messages.ts';
 type FetchRequest = Extract<FromPage, { type: 'fetch' }>;
 
 export interface FetchBridgeOptions {
-  /** Of the account that is signed in now. */
+  /** Client of the account that is signed in now. */
   readonly client: () => Client | undefined;
   readonly post: (message: ToPage) => void;
-  /** Whether a request is shown and decided outside the page instead; answers what the page is told then. */
+  /** If the approval must be decided outside the page, returns the message for the page. */
   readonly decideOutside?: (approvalId: string) => string | undefined;
 }
 
-/** Headers that the page's client makes, and those of an answer that it reads. */
+/** Request headers that are passed on, and response headers that the page reads. */
 const passedOn = ['accept', 'content-type', 'last-event-id'];
 const passedBack = ['content-type', 'retry-after', 'x-request-id'];
 
 /**
- * Sends the requests of the chat's page to the server and streams the answers back: the page itself may connect to
- * nothing. The token is added here and never gets there. What a front end has no business with (tokens, a runner's
- * reports) is refused.
+ * Sends the requests of the chat's page to the server and streams the answers back: the page itself may not connect
+ * anywhere. The token is added here and never reaches the page. Routes that a front end must not use (tokens, runner
+ * reports) are refused.
  */
 export class FetchBridge {
   readonly #options: FetchBridgeOptions;
@@ -72,7 +72,7 @@ export class FetchBridge {
     this.#open.get(id)?.abort();
   }
 
-  /** The page is gone, or somebody else is signed in. */
+  /** Call it when the page is closed or the account changes. */
   abortAll(): void {
     for (const abort of this.#open.values()) abort.abort();
   }
@@ -85,20 +85,20 @@ export class FetchBridge {
   }
 }
 
-/** The routes that a front end's token may use: the server would allow more to ours. */
+/** Only routes that a front end's token may use: the extension's own token could do more. */
 function mayAsk(method: string, path: string): boolean {
   const url = URL.parse(path, 'http://server.invalid');
   if (url?.host !== 'server.invalid' || !path.startsWith('/my/') || url.searchParams.has('runner'))
     return false;
-  if (url.pathname !== path.split('?')[0]) return false; // no way around by dots
-  // The more a path spells out, the sooner it is meant: `/my/tools/metrics` is no tool.
+  if (url.pathname !== path.split('?')[0]) return false; // refuse dot segments
+  // Literal segments win over parameters: `/my/tools/metrics` is not the route of a tool.
   const [route] = (Object.values(routes) as Route[])
     .filter((one) => one.method === method && patternOf(one).test(url.pathname))
     .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
   return route !== undefined && route.scopes !== 'public' && route.scopes.includes('front_end');
 }
 
-/** What a request would approve. */
+/** The approval that a request would approve. */
 function approvalOf(method: string, path: string): string | undefined {
   const found = /^\/my\/(?:projects\/[^/]+\/)?approvals\/([^/]+)\/(?:approve|confirm)$/.exec(
     path.split('?')[0] ?? '',

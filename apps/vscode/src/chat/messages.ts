@@ -1,9 +1,9 @@
 import type { JsonValue } from '@countersign/protocol';
 import { z } from 'zod';
 
-/** What the chat's page says to the extension. It holds no token, opens no connection and executes nothing. */
+/** Messages from the chat's page to the extension. The page has no token, opens no connection and executes nothing. */
 export const fromPageSchema = z.discriminatedUnion('type', [
-  /** It listens: tell where it is. */
+  /** The page is ready for its first message. */
   z.object({ type: z.literal('ready') }),
   z.object({
     type: z.literal('fetch'),
@@ -14,7 +14,9 @@ export const fromPageSchema = z.discriminatedUnion('type', [
     body: z.string().nullable(),
   }),
   z.object({ type: z.literal('abort'), id: z.int() }),
-  /** The founding documents' tool request: it becomes `POST /my/tools/execute`, with everything that follows from that. */
+  /**
+   * The founding documents' tool request: it becomes `POST /my/tools/execute`, with everything that follows from that.
+   */
   z.object({
     type: z.literal('EXECUTE_TOOL'),
     id: z.int().optional(),
@@ -36,7 +38,7 @@ export const fromPageSchema = z.discriminatedUnion('type', [
 ]);
 export type FromPage = z.infer<typeof fromPageSchema>;
 
-/** Where the page is: what it can talk about, or why it cannot. */
+/** What the page should show: a project's chat, or why there is none. */
 export type PagePlace =
   | { readonly state: 'signed-out' | 'no-folder' | 'connecting' }
   | { readonly state: 'failed'; readonly problem: string }
@@ -51,7 +53,7 @@ export interface PageProject {
   readonly name: string;
   /** The folder. */
   readonly workspace: string | null;
-  /** Why this editor executes nothing of it, where it could. */
+  /** Why this editor does not run the folder's runner. */
   readonly runsNot?: 'untrusted' | 'disabled';
 }
 

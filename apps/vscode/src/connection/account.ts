@@ -7,7 +7,7 @@ import {
   tokenIdOf,
 } from '@countersign/runner-client';
 
-/** Where secrets are kept: the editor's own secret storage. */
+/** The editor's secret storage. */
 export interface SecretStore {
   get(key: string): PromiseLike<string | undefined>;
   store(key: string, value: string): PromiseLike<void>;
@@ -30,7 +30,7 @@ interface Kept {
 
 export interface AccountsOptions {
   readonly secrets: SecretStore;
-  /** How decisions made here are listed on other devices. */
+  /** The device name that other devices show for decisions made here. */
   readonly device: string;
   readonly fetch?: typeof fetch;
 }
@@ -54,7 +54,7 @@ export class Accounts {
     return this.#current;
   }
 
-  /** Reads what is kept; also when another window of the editor has signed in or out. Answers whether it is another. */
+  /** Loads the stored account, also after another window has signed in or out. Returns whether it changed. */
   async load(): Promise<boolean> {
     const kept = readKept(await this.#options.secrets.get(key));
     if (kept?.token === this.#kept?.token && kept?.server === this.#kept?.server) return false;
@@ -62,7 +62,7 @@ export class Accounts {
     return true;
   }
 
-  /** With what the person pasted: a link, a code, or a token. Throws an ApiError when the server does not take it. */
+  /** Signs in with a pasted link, code or token. Throws an ApiError if the server refuses it. */
   async signIn(
     pasted: string,
     { server, allowHttp }: { readonly server: string; readonly allowHttp: boolean },
@@ -76,7 +76,7 @@ export class Accounts {
     if (!link) await this.#client(read.address, token).listProjects();
     const before = this.#kept;
     const kept = { server: read.address, token };
-    const account = this.#use(kept); // first: storing tells every window, this one too, of a change
+    const account = this.#use(kept); // set it first: storing notifies every window, this one too
     try {
       await this.#options.secrets.store(key, JSON.stringify(kept));
     } catch (error) {
@@ -87,7 +87,7 @@ export class Accounts {
     return account;
   }
 
-  /** Forgets the token in any case, and ends it on the server where that answers. */
+  /** Deletes the token here, and revokes it on the server if that responds. */
   async signOut(): Promise<void> {
     const kept = this.#kept;
     this.#use(undefined);
@@ -109,7 +109,7 @@ export class Accounts {
     const params = { token_id };
     await this.#client(server, token)
       .revokeToken({ params }, { timeoutMs: 5_000 })
-      .catch(() => {}); // it ends by itself
+      .catch(() => {}); // it expires by itself
   }
 
   async #exchange(address: string, code: string): Promise<string> {
@@ -122,7 +122,7 @@ export class Accounts {
   }
 }
 
-/** What cannot be read counts as signed out. */
+/** An unreadable entry counts as signed out. */
 function readKept(text: string | undefined): Kept | undefined {
   try {
     const { server, token } = JSON.parse(text ?? 'null') as Record<string, unknown>;

@@ -3,9 +3,9 @@ import type { Account, SecretStore } from './account.ts';
 
 export interface AgentAccessOptions {
   readonly secrets: SecretStore;
-  /** What approvals call the agent. */
+  /** The agent's name on approvals. */
   readonly name: string;
-  /** Whether an agent whose access the person had revoked gets it back. */
+  /** Asks whether an agent whose access was revoked gets it back. */
   readonly mayReturn: (project: PageProject) => Promise<boolean>;
 }
 
@@ -20,12 +20,12 @@ interface KeptToken {
 
 const key = 'countersign.mcp';
 const goodForSeconds = 7 * 24 * 3600;
-/** One that ends sooner is replaced. */
+/** A token that expires sooner is replaced. */
 const dayMs = 24 * 3600 * 1000;
 
 /**
- * The tokens with which the editor's own agent uses a folder's tools. They are an agent's: they can decide nothing
- * (AP-9). Whoever revokes one means the agent, so nothing but the person's own word brings it back.
+ * The tokens with which the editor's own agent uses a folder's tools. They have an agent's scope, so they cannot decide
+ * anything (AP-9). Revoking one locks the agent out until the person allows it again.
  */
 export class AgentAccess {
   readonly #options: AgentAccessOptions;
@@ -34,7 +34,7 @@ export class AgentAccess {
     this.#options = options;
   }
 
-  /** Undefined where the person does not want it back. Throws while the server cannot say whether it was revoked. */
+  /** Undefined if the person keeps the agent out. Throws if the server cannot say whether the token was revoked. */
   async tokenFor({ client, server }: Account, project: PageProject): Promise<string | undefined> {
     const { project_id } = project;
     const kept = (await this.#kept()).find((one) => one.server === server && one.projectId === project_id);
@@ -64,7 +64,7 @@ export class AgentAccess {
     return token;
   }
 
-  /** Ends the tokens of a server, while the person is still signed in there. */
+  /** Revokes the tokens of a server. Call it while the person is still signed in there. */
   async revoke({ client, server }: Account): Promise<void> {
     const all = await this.#kept();
     await this.#keep(all.filter((one) => one.server !== server));
@@ -82,7 +82,7 @@ export class AgentAccess {
     else await secrets.store(key, JSON.stringify(tokens));
   }
 
-  /** What cannot be read counts as never made. */
+  /** An unreadable entry counts as absent. */
   async #kept(): Promise<readonly KeptToken[]> {
     try {
       const kept: unknown = JSON.parse((await this.#options.secrets.get(key)) ?? '[]');

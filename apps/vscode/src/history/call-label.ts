@@ -1,6 +1,6 @@
 import { type Execution, type JsonValue, visibleLine } from '@countersign/protocol';
 
-/** The one thing that tells a call from others of its tool, on one line. */
+/** The parameter that identifies a call best, on one line. */
 export function callLabel(tool: string, params: Readonly<Record<string, JsonValue>>): string {
   const { command, args, path, source, dest, message, pattern, content, name } = params;
   const words = Array.isArray(args) ? args.map(String) : [];

@@ -6,14 +6,14 @@ import { callLabel } from './call-label.ts';
 interface Known {
   readonly label: string;
   isBegun: boolean;
-  /** Whether what was printed last ended its line. */
+  /** Whether the last output ended with a line break. */
   isAtLineStart: boolean;
   readonly printed: Record<Stream, Printed>;
 }
 
 type Stream = 'stdout' | 'stderr';
 
-/** How much of a stream has been told while it ran, and the end of that. */
+/** How much of a stream was already written while the command ran, and its last characters. */
 interface Printed {
   length: number;
   last: string;
@@ -21,7 +21,7 @@ interface Printed {
 
 const categories: readonly string[] = ['command', 'shell', 'git'];
 
-/** Writes down what commands print, as they print it, with a line before and after each. */
+/** Writes the live output of commands to the output channel, with a line before and after each command. */
 export class CommandLog {
   readonly #write: (text: string) => void;
   readonly #words: Words;
@@ -64,7 +64,7 @@ export class CommandLog {
 
   #print(call: Known, chunk: string): void {
     this.#begin(call);
-    // Colours and the like are not for a channel of plain text, nor may they forge a line of ours.
+    // The channel shows plain text, and output must not forge our own lines: make control characters visible.
     this.#write(chunk.split('\n').map(makeVisible).join('\n'));
     call.isAtLineStart = chunk.endsWith('\n');
   }
@@ -105,7 +105,7 @@ export class CommandLog {
   }
 }
 
-/** What a command printed at its end is told with its result only, and of much at once some is not told before. */
+/** The part of the result's output that was not streamed: streams may skip pieces and never carry the end. */
 function restOf(whole: string, { length, last }: Printed): string {
   if (whole.slice(0, length).endsWith(last)) return whole.slice(length);
   const at = whole.lastIndexOf(last);

@@ -6,7 +6,7 @@ interface Waiting {
   body: ReadableStreamDefaultController<Uint8Array> | undefined;
 }
 
-/** A `fetch` through the extension: the page may connect to nothing itself. */
+/** A `fetch` through the extension: the page itself may not connect anywhere. */
 export class BridgedFetch {
   readonly #post: (message: FromPage) => void;
   readonly #waiting = new Map<number, Waiting>();
@@ -35,7 +35,7 @@ export class BridgedFetch {
       });
     });
 
-  /** Takes what belongs to a request of ours. */
+  /** Handles messages that belong to one of our requests. */
   receive(message: ToPage): void {
     if (!('id' in message) || message.type === 'TOOL_RESULT') return;
     const waiting = this.#waiting.get(message.id);

@@ -95,7 +95,7 @@ function SignInButtons({ words: { chat }, post }: Pick<ChatPageProps, 'words' | 
   );
 }
 
-/** Why no runner is there, and what to do about it in an editor. */
+/** Says why there is no runner, and what to do in the editor. */
 function RunsNot({
   why,
   words: { chat },

@@ -1,6 +1,6 @@
 import { Observable } from '@countersign/ui';
 
-/** Where the page is in the chat. Its address never changes: an editor's webview has none of its own. */
+/** The page's current location. It is kept here because a webview has no address of its own. */
 export class PageLocation {
   readonly hash: Observable<string>;
 
@@ -12,7 +12,10 @@ export class PageLocation {
     this.hash.set(hash);
   }
 
-  /** Takes clicks on our own links before the editor does, which would look for them in the document. Answers an end. */
+  /**
+   * Handles clicks on our own links before the editor does, which would search the document for them. Returns a
+   * function that stops it.
+   */
   takeLinks(document: Document): () => void {
     const take = (event: Event) => {
       const link = (event.target as Element | null)?.closest?.('a[href^="#/"]');

@@ -5,7 +5,7 @@ import { JsonView, TextBlock } from '../text/json-view.tsx';
 import { ResultView } from '../text/result-view.tsx';
 import { useWords } from '../words/words.ts';
 
-/** Parameters and result of one call. What the page does not have is fetched when somebody looks. */
+/** Parameters and result of one call. Fetches what the page does not have when the person opens it. */
 export function CallDetails({ call }: { readonly call: ChatCall }) {
   const words = useWords();
   const isMissing = call.result === undefined && isFinal(call.status);

@@ -15,11 +15,11 @@ import { useSending } from './use-sending.ts';
 
 interface ChatScreenProps {
   readonly projectId: string;
-  /** Null: a conversation that begins with the first message. */
+  /** Null for a new conversation, which the first message creates. */
   readonly sessionId: string | null;
   readonly toolId: string | null;
   readonly firstMessage: string | null;
-  /** Where another thing than a command starts a runner. */
+  /** Replaces the advice to run a command, where a runner is started differently. */
   readonly runnerAdvice?: React.ReactNode;
   onSession(sessionId: string): void;
 }

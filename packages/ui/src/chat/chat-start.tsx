@@ -3,7 +3,7 @@ import { useWords } from '../words/words.ts';
 
 interface ChatStartProps {
   readonly isManual: boolean;
-  /** What the server suggests to say first: in a sample workspace, a message that shows the whole loop. */
+  /** The server's suggestion for the first message. */
   readonly firstMessage: string | null;
   onSuggest(text: string): void;
 }

@@ -6,7 +6,7 @@ interface CompletionListProps {
   readonly id: string;
   readonly kind: Completion['kind'];
   readonly options: readonly CompletionOption[];
-  /** Which one the arrows chose; -1 is none. */
+  /** Index of the option chosen with the arrow keys; -1 for none. */
   readonly active: number;
   optionId(index: number): string;
   onPick(option: CompletionOption): void;

@@ -10,7 +10,7 @@ export interface CompletionOption {
 
 export interface Completion {
   readonly kind: 'tool' | 'parameter' | 'value';
-  /** What is replaced: the word at the caret. */
+  /** Start of the word at the caret, which is replaced. */
   readonly from: number;
   readonly to: number;
   readonly options: readonly CompletionOption[];
@@ -22,7 +22,7 @@ interface ParameterSchema {
   readonly enum?: readonly unknown[];
 }
 
-/** Completes a call typed for the manual model (AG-1): the tool, then its parameters, then values that are listed. */
+/** Completes a call typed for the manual model (AG-1): the tool, then its parameters, then their listed values. */
 export function complete(text: string, caret: number, tools: readonly AvailableTool[]): Completion | null {
   const lineStart = text.lastIndexOf('\n', caret - 1) + 1;
   const line = text.slice(lineStart, caret);
@@ -42,7 +42,7 @@ export function complete(text: string, caret: number, tools: readonly AvailableT
       });
 }
 
-/** The text with the option in place of the word at the caret, and where the caret is then. */
+/** Replaces the word at the caret by the option. Returns the text and the new caret. */
 export function insertOption(
   text: string,
   { from, to }: Pick<Completion, 'from' | 'to'>,

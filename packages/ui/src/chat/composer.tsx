@@ -9,16 +9,16 @@ interface ComposerProps {
   readonly tools: readonly AvailableTool[];
   readonly placeholder: string;
   readonly isSending: boolean;
-  /** Nothing can be sent: offline, or nobody would answer. */
+  /** Sending is impossible: offline, or no model is configured. */
   readonly isBlocked: boolean;
   readonly problem: string | null;
-  /** While a run is under way there is Stop in place of Send. */
+  /** Set while a run is under way: Stop replaces Send. */
   readonly onStop: (() => void) | null;
   readonly isStopping: boolean;
-  /** Answers whether it was sent; the text stays when it was not. */
+  /** Resolves with whether it was sent; if not, the text stays. */
   onSend(text: string): Promise<boolean>;
   readonly footer: ReactNode;
-  /** A suggestion that was clicked: its text, and a number that makes it new. */
+  /** The suggestion that was clicked last. `count` changes with each click. */
   readonly suggested: { readonly text: string; readonly count: number };
 }
 
@@ -34,13 +34,13 @@ export function Composer(props: ComposerProps) {
   const [active, setActive] = useState(-1);
   const [isClosed, setClosed] = useState(false);
   const [isEarly, setEarly] = useState(false);
-  if (isEarly && !onStop) setEarly(false); // the run has ended; a later one is another matter
+  if (isEarly && !onStop) setEarly(false); // the run has ended: forget it
   const [taken, setTaken] = useState(suggested.count);
   if (taken !== suggested.count) {
     setTaken(suggested.count);
     setText(suggested.text);
     setCaret(suggested.text.length);
-    setClosed(true); // it is whole: Enter sends it
+    setClosed(true); // the call is complete: Enter sends it
   }
   const focusedFor = useRef(suggested.count);
   useEffect(() => {
@@ -75,7 +75,7 @@ export function Composer(props: ComposerProps) {
     setEarly(content !== '' && onStop !== null);
     if (content === '' || isBlocked || isSending || onStop) return;
     if (!(await onSend(content))) return;
-    // What was typed while it was on its way stays.
+    // Keep what was typed while the message was being sent.
     const now = field.current?.value ?? '';
     const rest = now.startsWith(text) ? now.slice(text.length) : now;
     change(rest, rest.length);
@@ -90,7 +90,7 @@ export function Composer(props: ComposerProps) {
           (active + step + options.length + (active < 0 && step < 0 ? 1 : 0)) % options.length,
         );
       }
-      // Enter takes what was chosen or begun; after a complete call it sends.
+      // Enter accepts an option that was chosen or begun; otherwise it sends.
       const takes = event.key === 'Tab' || (event.key === 'Enter' && (active >= 0 || typed.length > 1));
       if (takes && !event.shiftKey) {
         event.preventDefault();

@@ -11,8 +11,8 @@ interface MarkdownProps {
 }
 
 /**
- * A model's answer as Markdown. HTML in it is shown as text, images are not loaded, and a link leads somewhere only
- * when the person follows it (UI-6). Loaded when the first answer is shown.
+ * A model's answer as Markdown. HTML in it is shown as text, images are not loaded, and a link opens only when the
+ * person clicks it (UI-6). Loaded when the first answer is shown.
  */
 export default function Markdown({ text, rehypePlugins }: MarkdownProps) {
   return (

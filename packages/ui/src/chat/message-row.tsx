@@ -8,7 +8,7 @@ import { ToolCallRow } from './tool-call-row.tsx';
 interface MessageRowProps {
   readonly message: ChatMessage;
   readonly sessionId: string;
-  /** Shown as it is: the person's own words, and what the manual model quotes. */
+  /** Shown as plain text: the person's own messages, and those of the manual model. */
   readonly isPlain: boolean;
 }
 

@@ -4,7 +4,7 @@ import { CommandLine } from '../frame/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-/** Which model answers; behind it, what to do when there is none or it lacks its key. */
+/** Shows the current model. Its popover says what to do if there is none or its key is missing. */
 export function ModelChip({ model }: { readonly model: CallResponse<'getModel'> | undefined }) {
   const words = useWords();
   if (!model) return null;

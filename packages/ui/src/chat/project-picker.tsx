@@ -11,7 +11,7 @@ interface ProjectPickerProps {
   onPick(projectId: string): void;
 }
 
-/** Which project the page is about; with one there is nothing to pick. */
+/** Chooses the page's project. Draws nothing if there is only one. */
 export function ProjectPicker({ projects, current, onPick }: ProjectPickerProps) {
   const { nav } = useWords();
   const id = useId();

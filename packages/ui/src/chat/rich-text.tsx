@@ -5,7 +5,7 @@ const HighlightedMarkdown = lazy(() => import('./highlighted-markdown.tsx'));
 
 interface RichTextProps {
   readonly text: string;
-  /** Shown while the reader of Markdown is being loaded. */
+  /** Shown while the Markdown renderer loads. */
   readonly plain: ReactNode;
 }
 

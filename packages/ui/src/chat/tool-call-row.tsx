@@ -21,7 +21,7 @@ interface ToolCallRowProps {
   readonly call: ChatMessage['toolCalls'][number];
 }
 
-/** A call of a message: found by its id, or by the model's own id while it has none. */
+/** A call of a message: found by its id, or by the model's call id until it has one. */
 export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }: ToolCallRowProps) {
   const words = useWords();
   const { conversations } = useLive();
@@ -29,7 +29,7 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
     const conversation = all.get(sessionId);
     return conversation && callOf(conversation, runId, call);
   });
-  // A call that was not made before its run ended is never made: it waits for nothing.
+  // A call that was not made before its run ended is never made, so it is not queued.
   const isQueued = useObservable(conversations.all, (all) => {
     const conversation = all.get(sessionId);
     return conversation !== undefined && isAtWork(conversation, runId);
@@ -51,7 +51,7 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
   );
 });
 
-/** One tool call as it happens: what it is, how far it is, what it prints, and the approval it waits for. */
+/** One tool call as it happens: its title, progress, output and the approval it waits for. */
 export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall }) {
   const words = useWords();
   const live = useLive();

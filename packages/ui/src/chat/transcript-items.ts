@@ -2,7 +2,7 @@ import type { ChatCall, ChatMessage, Conversation } from '../live/conversation.t
 
 export type TranscriptItem =
   | { readonly kind: 'message'; readonly message: ChatMessage; readonly isPlain: boolean }
-  /** A call that no message made: an outside agent's, or the person's own by API. */
+  /** A call without a message: from an outside agent, or from the person through the API. */
   | { readonly kind: 'call'; readonly call: ChatCall };
 
 /** What the transcript shows, in order. Tool messages are not shown: their calls are. */
@@ -19,7 +19,7 @@ export function transcriptItems({
     while (alone[0] && alone[0].createdAt < message.createdAt) {
       items.push({ kind: 'call', call: alone.shift() as ChatCall });
     }
-    // The manual model quotes files and output as they are: read as Markdown they would be mangled.
+    // The manual model quotes files and output verbatim; rendering them as Markdown would mangle them.
     items.push({ kind: 'message', message, isPlain: message.model === 'manual' });
   }
   for (const call of alone) items.push({ kind: 'call', call });

@@ -12,11 +12,11 @@ interface TranscriptProps {
   readonly sessionId: string;
   /** A call to show: the person came from its approval. */
   readonly toolId: string | null;
-  /** How often the person has sent something here: whoever writes wants to see what comes of it. */
+  /** How often the person has sent something: after sending, scroll to the end. */
   readonly sent: number;
 }
 
-/** How near the end counts as being there. */
+/** Pixels from the end that still count as being there. */
 const nearEnd = 80;
 
 /** The conversation. It follows what is new while the person is at its end, and leaves them alone otherwise. */

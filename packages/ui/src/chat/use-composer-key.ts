@@ -1,8 +1,8 @@
 import { useState } from 'react';
 
 /**
- * Which composer is shown: each conversation has one of its own, so that a draft is not sent elsewhere. The one in which
- * a conversation was begun goes on as its composer, with the focus and with what was typed meanwhile.
+ * The React key of the composer. Each conversation has its own, so that a draft is not sent elsewhere. A new
+ * conversation keeps the composer it was started in, with its focus and text.
  */
 export function useComposerKey(sessionId: string | null) {
   const [place, setPlace] = useState<Place>({ sessionId, key: 0, begun: null });

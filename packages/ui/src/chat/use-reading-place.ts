@@ -5,7 +5,7 @@ import { type ReadingPlace, ScrollMemoryContext } from '../frame/scroll-memory.t
 const framesToSettle = 10;
 const ownScrolling = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
-/** Where the person was reading when they left this conversation; undefined in a new one, and at its end. */
+/** Where the person was reading when they left this conversation; undefined if it is new or they were at its end. */
 export function useLeftPlace(sessionId: string): ReadingPlace | undefined {
   const places = useContext(ScrollMemoryContext)?.conversations;
   const [left] = useState(() => places?.get(sessionId));

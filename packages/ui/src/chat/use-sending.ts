@@ -10,11 +10,11 @@ interface SendingInput {
   readonly sessionId: string | null;
   readonly conversation: Conversation | undefined;
   readonly model: CallResponse<'getModel'> | undefined;
-  /** The conversation that the first message has begun. */
+  /** Called with the conversation that the first message created. */
   onSession(sessionId: string): void;
 }
 
-/** Sends messages, begins conversations and stops runs. */
+/** Sends messages, creates conversations and stops runs. */
 export function useSending({ projectId, sessionId, conversation, model, onSession }: SendingInput) {
   const { client, conversations } = useLive();
   const queries = useQueryClient();
@@ -39,14 +39,14 @@ export function useSending({ projectId, sessionId, conversation, model, onSessio
     setProblem(null);
     try {
       const session_id = sessionId ?? (await begin(content));
-      // A model that lacks its key would refuse; the manual one takes what the person types.
+      // Without a key the model would refuse; the manual model takes typed tool calls.
       const named = (model?.problem ?? null) === null ? {} : { model: 'manual' };
       await client.sendMessage({ params, body: { content, session_id, ...named } });
       if (sessionId === null) onSession(session_id);
       setSent((count) => count + 1);
       return true;
     } catch (error) {
-      // A run that this page has not heard of: reading the conversation finds it, and with it the way to stop it.
+      // This page does not know the active run: reload the conversation, which also shows Stop.
       if (isRunActive(error) && sessionId !== null) await conversations.read({ projectId, sessionId });
       setProblem({ sessionId, error });
       return false;
@@ -85,7 +85,7 @@ interface Problem {
   readonly error: unknown;
 }
 
-/** What is to be said of it here and now: nothing elsewhere, nor that a run is active when it has ended. */
+/** The problem's text; null in another conversation, or if the active run has ended. */
 function problemText(
   { sessionId, error }: Problem,
   here: { readonly sessionId: string | null; readonly isAtWork: boolean },

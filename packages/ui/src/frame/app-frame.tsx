@@ -16,7 +16,7 @@ interface AppFrameProps {
   readonly children: ReactNode;
 }
 
-/** The frame around every screen: where one is, where one can go, and whether the server is there. */
+/** The frame around every screen: navigation and the connection state. */
 export function AppFrame({ location, aside, settings, children }: AppFrameProps) {
   const { nav } = useWords();
   const { approvals } = useLive();
@@ -71,6 +71,6 @@ export function AppFrame({ location, aside, settings, children }: AppFrameProps)
   );
 }
 
-/** What has a scroll position of its own. A conversation keeps its own, in its transcript. */
+/** The key of a screen's scroll position. A transcript keeps its own. */
 const placeOf = (location: Location): string =>
   location.screen === 'history' && location.toolId !== null ? `call ${location.toolId}` : location.screen;

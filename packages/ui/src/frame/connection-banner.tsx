@@ -4,10 +4,10 @@ import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-/** A connection that is lost for less is not worth a word. */
-const timeoutMs = 1_500;
+/** A connection that is lost for less is not reported. */
+const quietMs = 1_500;
 
-/** Says that what is shown may be out of date, since when nothing came, and when the next try is. */
+/** Says that the page may be out of date, since when, and when it tries again. */
 export function ConnectionBanner() {
   const { connection: words, said } = useWords();
   const { connection, clock } = useLive();
@@ -17,7 +17,7 @@ export function ConnectionBanner() {
   useEffect(() => {
     setPatient(true);
     if (staleSince === null) return;
-    return clock.after(Math.max(0, staleSince + timeoutMs - clock.monotonic()), () => setPatient(false));
+    return clock.after(Math.max(0, staleSince + quietMs - clock.monotonic()), () => setPatient(false));
   }, [staleSince, clock]);
   if (state.status === 'closed' && state.why === 'refused') {
     return (

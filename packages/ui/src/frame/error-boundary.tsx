@@ -6,7 +6,7 @@ interface ErrorBoundaryProps {
   readonly children: ReactNode;
 }
 
-/** One part that fails must not take the page, and the decision on it, away. */
+/** Keeps the page, and pending decisions, usable when one part fails. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, { readonly error: unknown }> {
   override readonly state = { error: undefined };
 

@@ -1,4 +1,4 @@
-/** The addresses of the page's own screens. They stand behind the `#`, so that no server needs to know them. */
+/** The addresses of the page's screens, in the part after `#`, which the server never sees. */
 export const links = {
   chat: (sessionId?: string, toolId?: string) =>
     `#/chat${sessionId === undefined ? '' : `/${sessionId}`}${toolId === undefined ? '' : `/${toolId}`}`,
@@ -18,7 +18,7 @@ export type Location =
   | { readonly screen: 'metrics' | 'permissions' | 'runners' }
   | { readonly screen: 'history'; readonly toolId: string | null };
 
-/** Reads an address; one that is not known is the chat. */
+/** Parses an address. An unknown one leads to the chat. */
 export function readLocation(hash: string): Location {
   const [, screen, first, second] = hash.replace(/^#/, '').split('/');
   switch (screen) {

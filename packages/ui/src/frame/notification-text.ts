@@ -6,8 +6,8 @@ import type { Words } from '../words/words.ts';
 const maxLength = 120;
 
 /**
- * What waits, as far as anybody may see it: notifications stand on locked screens and in the system's own lists. A path
- * or a program, never arguments, shell lines or contents, which may hold a password.
+ * Text for a notification, which may appear on a locked screen: a path or a program, never arguments, shell lines or
+ * contents, which may hold a password.
  */
 export function notificationText(
   { risk_level, tool_name, tool_params }: Pick<Approval, 'risk_level' | 'tool_name' | 'tool_params'>,

@@ -5,7 +5,7 @@ export type NotificationState = NotificationPermission | 'unsupported';
 const readState = (): NotificationState =>
   typeof Notification === 'undefined' ? 'unsupported' : Notification.permission;
 
-/** Whether this browser lets us notify, and a way to look again after it was asked. */
+/** Whether this browser allows notifications, and a function that checks again. */
 export function useNotificationState(): readonly [NotificationState, () => void] {
   const [state, setState] = useState(readState);
   return [state, useCallback(() => setState(readState()), [])];
@@ -17,7 +17,7 @@ export interface ShownNotification {
   close(): void;
 }
 
-/** Shows a notification while the person is elsewhere, be it in a window beside. `tag` lets a later one replace it. */
+/** Shows a notification unless the page has the focus. `tag` lets a later one replace it. */
 export function showNotification(
   title: string,
   { body, tag, onClick }: { readonly body: string; readonly tag: string; onClick(): void },
@@ -33,6 +33,6 @@ export function showNotification(
     };
     return notification;
   } catch {
-    return undefined; // phones know the name but allow it to service workers only
+    return undefined; // phones only allow it in service workers
   }
 }

@@ -24,7 +24,7 @@ const storageKey = 'countersign.preferences';
 /** One store for the page: preferences are of the device, not of a component. */
 export const preferences = new Observable<Preferences>(initial);
 
-/** Reads what an earlier visit kept. Storage that is unreadable or of another version counts as empty. */
+/** Loads the stored preferences. Unreadable or outdated ones count as empty. */
 export function loadPreferences(storage: Pick<Storage, 'getItem'>): void {
   try {
     const kept = JSON.parse(storage.getItem(storageKey) ?? '{}') as Partial<Preferences>;
@@ -34,7 +34,7 @@ export function loadPreferences(storage: Pick<Storage, 'getItem'>): void {
   }
 }
 
-/** Keeps each change; a browser that refuses storage still works until the page is closed. */
+/** Stores each change. Without storage, changes last until the page is closed. */
 export function keepPreferences(storage: Pick<Storage, 'setItem'>): () => void {
   return preferences.subscribe(() => {
     try {

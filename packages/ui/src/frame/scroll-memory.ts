@@ -1,22 +1,22 @@
 import { createContext, type RefObject, useLayoutEffect } from 'react';
 
-/** What stands at the top of a conversation, by its number, and how much of it is scrolled away. */
+/** The index of the item at the top of a conversation, and how far it is scrolled away. */
 export interface ReadingPlace {
   readonly item: number;
   readonly hidden: number;
 }
 
-/** Where the person was in each place when they left it. */
+/** The last scroll position of each screen and conversation. */
 export interface ScrollMemory {
   /** How far down, by the name of the screen. */
   readonly screens: Map<string, number>;
-  /** By the session's id; without one, it is followed at its end. */
+  /** By session id. Without an entry, a conversation opens at its end. */
   readonly conversations: Map<string, ReadingPlace>;
 }
 
 export const newScrollMemory = (): ScrollMemory => ({ screens: new Map(), conversations: new Map() });
 
-/** Without a frame around it, a screen remembers nothing and begins anew. */
+/** Undefined without a frame: then no position is remembered. */
 export const ScrollMemoryContext = createContext<ScrollMemory | undefined>(undefined);
 
 /**

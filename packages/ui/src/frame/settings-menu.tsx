@@ -61,7 +61,7 @@ export function SettingsMenu({ onShortcuts, onSignOut }: SettingsMenuProps) {
   );
 }
 
-/** Asked for on a click only: a page that asks at once is refused for ever. */
+/** Asks the browser only on a click: browsers block pages that ask on load. */
 function NotificationSwitch() {
   const { settings } = useWords();
   const [wanted, setWanted] = usePreference('notify');

@@ -25,7 +25,7 @@ export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
   return isHelpOpen ? <ShortcutsHelp onClose={() => onHelp(false)} /> : null;
 }
 
-/** The letter; on a keyboard of another script the place of its key. */
+/** Matches the letter, or the key's position on a non-Latin keyboard. */
 const isKey = ({ key, code }: KeyboardEvent, letter: string): boolean =>
   /^[a-z]$/i.test(key) ? key.toLowerCase() === letter : code === `Key${letter.toUpperCase()}`;
 

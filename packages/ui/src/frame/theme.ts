@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { usePreference } from './preferences.ts';
 
-/** Puts the person's choice of colours on the page; without one, the system's counts. */
+/** Applies the chosen colour theme; the system's by default. */
 export function useTheme(): void {
   const [theme] = usePreference('theme');
   useEffect(() => {

@@ -167,7 +167,7 @@ function TimingFacts({ detail }: { readonly detail: Detail }) {
   );
 }
 
-/** Names and values; what there is not is left out. */
+/** A list of names and values, without the empty ones. */
 function Facts({ rows }: { readonly rows: readonly (readonly [string, string | null])[] }) {
   return (
     <dl className="facts">

@@ -13,16 +13,16 @@ type Undo =
 
 type Answer = EventPayload<'tool.result'>;
 
-/** Where the file was changed after the call, undoing would lose that: it is said, and can be forced (RN-3). */
+/** The file was changed after the call, so undoing would lose that change. The person may force it (RN-3). */
 const conflictCodes: readonly string[] = ['UNDO_CONFLICT'];
 
-/** Asks the runner to restore what a call changed, and tells its answer. */
+/** Asks the runner to undo a call, and shows the result. */
 export function UndoButton({ execution }: { readonly execution: Execution }) {
   const { history, said } = useWords();
   const live = useLive();
   const { tool_id } = execution;
   const [request, setRequest] = useState<Undo>({ step: 'idle' });
-  /** The runner may answer before the server has told us the id of what we asked. */
+  /** The runner's result may arrive before the response with the undo's id. */
   const [answer, setAnswer] = useState<Answer | null>(null);
 
   useEffect(

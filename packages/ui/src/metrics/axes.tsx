@@ -55,7 +55,7 @@ export function TimeAxis({ area, from, to }: TimeAxisProps) {
   const isLong = to - from > 2 * dayMs;
   const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   const format = new Intl.DateTimeFormat(language, isLong ? { day: 'numeric', month: 'short' } : hour);
-  // From noon to noon: which day's it is stands at the ends.
+  // For a range over midnight, show the day at both ends.
   const isOfOneDay = new Date(from).toDateString() === new Date(to).toDateString();
   const atEnds =
     isLong || isOfOneDay ? format : new Intl.DateTimeFormat(language, { weekday: 'short', ...hour });

@@ -8,7 +8,7 @@ import { TimeColumns } from './time-columns.tsx';
 import { TimeLines } from './time-lines.tsx';
 import { ToolBars } from './tool-bars.tsx';
 
-/** What the tools did and how long everybody took, as plots. */
+/** Plots of what the tools did and how long people and tools took. */
 export function MetricsScreen({ projectId }: { readonly projectId: string }) {
   const { metrics: names } = useWords();
   const [period, setPeriod] = useState<Period>('day');

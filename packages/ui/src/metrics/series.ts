@@ -28,7 +28,7 @@ export interface Stretch {
   readonly counts: OutcomeCounts;
 }
 
-/** Where a plot ends: now, unless the server's clock is ahead of ours and knows later calls. */
+/** The end of a plot: now, or the latest call if the server's clock is ahead of ours. */
 export const endOf = ({ series }: Pick<MetricsAnswer, 'series'>, now: number): number =>
   series.reduce((end, { from }) => Math.max(end, Date.parse(from)), now);
 
@@ -68,7 +68,7 @@ export function linesOf(
     .slice(0, maxLines);
 }
 
-/** The same for what is counted: its half is a whole number too. */
+/** The end of an axis of counts; its half is a whole number too. */
 export function wholeMax(count: number): number {
   const max = niceMax(count);
   return max % 2 === 0 ? max : max + 1;

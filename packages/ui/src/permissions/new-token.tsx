@@ -7,7 +7,7 @@ import { useWords } from '../words/words.ts';
 
 type Project = CallResponse<'listProjects'>['projects'][number];
 
-/** As long as `countersign tokens new` makes them. */
+/** The same lifetime as `countersign tokens new`. */
 const goodForSeconds = 90 * 24 * 3600;
 
 /** Makes a token for an agent. It is shown once, until the person says that they have it. */
@@ -91,7 +91,7 @@ function ShownOnce({ token, name, onDone }: ShownOnceProps) {
       await navigator.clipboard.writeText(token);
       setCopied(true);
     } catch {
-      setCopied(false); // not over plain http, or the browser does not let us
+      setCopied(false); // no clipboard over plain http, or the browser refuses
     }
   };
   return (

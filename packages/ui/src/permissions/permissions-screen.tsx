@@ -4,7 +4,7 @@ import { GrantList } from './grant-list.tsx';
 import { PolicyPanel } from './policy-panel.tsx';
 import { TokenPanel } from './token-panel.tsx';
 
-/** What runs without asking, and what never does: grants, the person's policy, a way to try a rule first, and who may ask. */
+/** Grants, the person's policy, a form to test a rule, and the tokens. */
 export function PermissionsScreen() {
   const { permissions } = useWords();
   return (

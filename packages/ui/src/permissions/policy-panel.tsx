@@ -143,7 +143,7 @@ function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEdi
   );
 }
 
-/** The same schema as the server's: most mistakes are told while one types. */
+/** Validates with the server's schema, so most mistakes show while typing. */
 function parsePolicy(text: string): { ok: true; policy: PolicyFile } | { ok: false; problem: string } {
   let value: unknown;
   try {

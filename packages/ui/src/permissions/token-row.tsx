@@ -12,7 +12,7 @@ interface TokenRowProps {
   readonly projects: readonly Project[];
 }
 
-/** One token: whose, for what, when it was used, until when; and a way to end it. */
+/** One token: owner, scope, last use and expiry, with a button to revoke it. */
 export function TokenRow({ token, projects }: TokenRowProps) {
   const words = useWords().tokens;
   const language = useLanguage();

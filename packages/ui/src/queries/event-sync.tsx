@@ -7,7 +7,7 @@ import { keys } from './keys.ts';
 /** Events come in bursts; lists are read again at most this often. */
 const gatherMs = 400;
 
-/** Keeps what was read by REST in step with the events. Draws nothing. */
+/** Refetches REST data when an event makes it out of date. Draws nothing. */
 export function EventSync() {
   const live = useLive();
   const queries = useQueryClient();
@@ -31,7 +31,7 @@ export function EventSync() {
   return null;
 }
 
-/** Which answers an event puts out of date. */
+/** The query keys that an event makes out of date. */
 function outdatedBy(event: CountersignEvent): readonly (readonly unknown[])[] {
   switch (event.event) {
     case 'stream.reset':

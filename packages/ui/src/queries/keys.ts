@@ -1,4 +1,4 @@
-/** The names under which answers are kept, so that an event can say which are out of date. */
+/** The keys of all queries, so that events can invalidate them. */
 export const keys = {
   projects: ['projects'],
   sessions: (projectId: string) => ['sessions', projectId],

@@ -37,7 +37,7 @@ export function useSavingPolicy() {
   });
 }
 
-/** Takes one rule out of the policy as it stands on the server now, not as this page has it. */
+/** Removes one rule from the server's current policy, not from this page's copy. */
 export function useRemovingRule() {
   const { client } = useLive();
   const queries = useQueryClient();

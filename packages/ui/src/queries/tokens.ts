@@ -11,7 +11,7 @@ export function useTokens() {
   });
 }
 
-/** The answer holds the token itself: it is kept nowhere, and forgotten when the form is reset. */
+/** The response holds the token itself. It is not cached, and dropped when the form is reset. */
 export function useMakingToken() {
   const { client } = useLive();
   const queries = useQueryClient();

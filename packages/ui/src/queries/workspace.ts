@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useLive } from '../live/live-context.ts';
 import { keys } from './keys.ts';
 
-/** Asked now and then while there is none: no event tells of a first project. */
+/** Poll while there is no project: no event announces the first one. */
 const whileEmptyMs = 3_000;
 
 export function useProjects() {
@@ -41,7 +41,7 @@ export function useTools(projectId: string) {
   });
 }
 
-/** Which model answers, and what it lacks. It changes only when the server is started anew. */
+/** The server's model and its problem, if any. Changes only with a restart of the server. */
 export function useModel() {
   const { client } = useLive();
   return useQuery({ queryKey: keys.model, queryFn: ({ signal }) => client.getModel({}, { signal }) });

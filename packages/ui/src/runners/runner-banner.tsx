@@ -5,11 +5,11 @@ import { useWords } from '../words/words.ts';
 
 interface RunnerBannerProps {
   readonly projectId: string;
-  /** What is said instead of the command. */
+  /** Replaces the advice to run a command. */
   readonly advice?: React.ReactNode;
 }
 
-/** Says clearly that nobody would execute, and what to run (EX-10). */
+/** Says that no runner is connected, and what to run (EX-10). */
 export function RunnerBanner({ projectId, advice }: RunnerBannerProps) {
   const { runners: names } = useWords();
   const runners = useRunners();

@@ -4,7 +4,7 @@ import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 
-/** The programs that execute: which are connected, for which folder, and what to run when none is. */
+/** Lists the runners with their folders, or what to run if none is connected. */
 export function RunnersScreen() {
   const words = useWords();
   const { runners: names } = words;

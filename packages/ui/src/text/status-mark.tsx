@@ -1,7 +1,7 @@
 import type { ExecutionStatus } from '@countersign/protocol';
 import type { Words } from '../words/words.ts';
 
-/** How a call stands; what was undone is done no more. `nonzero`: a command ended by itself, but not with 0 (TL-2). */
+/** The state of a call. `nonzero`: a command ended with another exit code than 0 (TL-2). */
 export type CallState = ExecutionStatus | 'undone' | 'nonzero';
 
 export function callState(

@@ -3,10 +3,10 @@ import { memo } from 'react';
 import { useWords } from '../words/words.ts';
 
 const marks = /(⟨U\+[0-9A-F]{4,6}⟩)/;
-/** A look-alike that the runner had named already, named once more. */
+/** A look-alike character that was already labelled by the runner and then again here. */
 const twice = /(.)(⟨U\+([0-9A-F]{4,6})⟩)\2/gu;
 
-/** `makeVisible` for text that may have been made visible before: previews come so from the runner. */
+/** `makeVisible` for text that the runner may have made visible already, such as previews. */
 export const visibleText = (text: string): string =>
   makeVisible(text).replace(twice, (all, letter: string, mark: string, code: string) =>
     letter.codePointAt(0) === Number.parseInt(code, 16) ? `${letter}${mark}` : all,
