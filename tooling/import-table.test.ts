@@ -33,9 +33,19 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   'apps/emacs': packages,
   /** It measures a server, so it starts one, as tests/e2e does. */
   bench: [...packages, 'testing', 'apps/server'],
-  'tests/e2e': [...packages, 'testing', 'apps/server', 'apps/web', 'apps/vscode', 'apps/cli', 'apps/emacs'],
-  /** The larger sibling of the kill loop: it has its servers, runners and people from there. */
-  'tests/faults': ['protocol', 'engine', 'client', 'testing', 'tests/e2e'],
+  'tests/e2e': [
+    ...packages,
+    'testing',
+    'tests/lab',
+    'apps/server',
+    'apps/web',
+    'apps/vscode',
+    'apps/cli',
+    'apps/emacs',
+  ],
+  'tests/faults': ['protocol', 'engine', 'client', 'testing', 'tests/lab'],
+  /** Servers, runners and people for the two above. */
+  'tests/lab': ['protocol', 'client', 'tool-runner', 'testing', 'apps/server', 'apps/cli'],
 };
 
 const all = allWorkspaces();
@@ -75,16 +85,16 @@ describe.each(all)('$name', (workspace) => {
 });
 
 describe('the import table', () => {
-  it('lets nothing but bench and tests/e2e import an app', () => {
+  it('lets nothing but bench, tests/e2e and tests/lab import an app', () => {
     const importers = Object.keys(importTable).filter((name) =>
       importTable[name]?.some((imported) => imported.startsWith('apps/')),
     );
-    expect(importers).toEqual(['bench', 'tests/e2e']);
+    expect(importers).toEqual(['bench', 'tests/e2e', 'tests/lab']);
   });
 
   it('lets no product code import testing', () => {
     const importers = Object.keys(importTable).filter((name) => importTable[name]?.includes('testing'));
-    expect(importers).toEqual(['bench', 'tests/e2e', 'tests/faults']);
+    expect(importers).toEqual(['bench', 'tests/e2e', 'tests/faults', 'tests/lab']);
   });
 
   it('would notice every way to import', () => {

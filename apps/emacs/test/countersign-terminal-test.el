@@ -7,7 +7,7 @@
 ;; Emacs runs in tmux, keys are sent to it and its screen is read.  Nothing
 ;; waits for a time that may be too short: every step waits for what the
 ;; screen shows.  With COUNTERSIGN_SCREENS, screens are kept there, for the
-;; pictures of the README (see screen-picture.el).
+;; pictures of the README (`npm run pictures -- emacs').
 
 ;;; Code:
 

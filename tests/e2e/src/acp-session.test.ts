@@ -10,7 +10,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { until } from './patience.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
 import { Machine, type PipedProcess } from './up-process.ts';
 

@@ -6,14 +6,14 @@ import {
   type WireRequest,
   type WireTurn,
 } from '@countersign/testing';
-import { findProblems } from './invariants.ts';
-import { quickClock, until } from './patience.ts';
-import { RemotePerson } from './remote-person.ts';
-import { completed, digestOf, RemoteRunner, type RunnerScript } from './remote-runner.ts';
-import { RoundRobinProxy } from './round-robin-proxy.ts';
-import { freePort, ServerProcess } from './server-process.ts';
-import { postgresDatabase, type TestDatabase } from './test-database.ts';
-import { signToken } from './tokens.ts';
+import { findProblems } from '../../lab/src/invariants.ts';
+import { LoadBalancer } from '../../lab/src/load-balancer.ts';
+import { RemotePerson } from '../../lab/src/remote-person.ts';
+import { completed, digestOf, RemoteRunner, type RunnerScript } from '../../lab/src/remote-runner.ts';
+import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
+import { postgresDatabase, type TestDatabase } from '../../lab/src/test-database.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { quickClock, until } from '../../lab/src/waiting.ts';
 
 /** One server process of a cluster. */
 export interface ClusterNode {
@@ -33,7 +33,7 @@ export interface ClusterPerson {
 /** Several `countersign serve` on one PostgreSQL, behind a load balancer that knows no sessions. */
 export class Cluster {
   readonly database: TestDatabase;
-  readonly proxy: RoundRobinProxy;
+  readonly balancer: LoadBalancer;
   readonly nodes: readonly ClusterNode[];
   readonly model: OpenAiCompatibleServer;
   readonly people: ClusterPerson[] = [];
@@ -41,12 +41,12 @@ export class Cluster {
 
   private constructor(
     database: TestDatabase,
-    proxy: RoundRobinProxy,
+    balancer: LoadBalancer,
     model: OpenAiCompatibleServer,
     nodes: readonly ClusterNode[],
   ) {
     this.database = database;
-    this.proxy = proxy;
+    this.balancer = balancer;
     this.model = model;
     this.nodes = nodes;
     model.script((request) => this.#answer(request));
@@ -56,12 +56,7 @@ export class Cluster {
     const database = await postgresDatabase(postgres);
     const nodes: ClusterNode[] = [];
     for (let i = 0; i < size; i += 1) nodes.push({ port: await freePort(), server: new ServerProcess() });
-    const cluster = new Cluster(
-      database,
-      await RoundRobinProxy.start(),
-      await openAiCompatibleServer(),
-      nodes,
-    );
+    const cluster = new Cluster(database, await LoadBalancer.open(), await openAiCompatibleServer(), nodes);
     // All at once, on an empty database: one of them makes the tables.
     await Promise.all(nodes.map((node) => cluster.#serve(node)));
     cluster.useAll();
@@ -83,12 +78,12 @@ export class Cluster {
 
   /** The balancer gives requests to every server that runs. */
   useAll(): void {
-    this.proxy.use(this.nodes.filter(({ server }) => server.isRunning).map(({ port }) => port));
+    this.balancer.use(this.nodes.filter(({ server }) => server.isRunning).map(({ port }) => port));
   }
 
   /** Takes a server out as a balancer's health check would. */
   without(index: number): void {
-    this.proxy.use(this.nodes.filter((_, place) => place !== index).map(({ port }) => port));
+    this.balancer.use(this.nodes.filter((_, place) => place !== index).map(({ port }) => port));
   }
 
   async kill(index: number): Promise<void> {
@@ -115,7 +110,7 @@ export class Cluster {
   }
 
   async person(userId: string, script: Partial<RunnerScript> = {}): Promise<ClusterPerson> {
-    const baseUrl = this.proxy.origin;
+    const baseUrl = this.balancer.url;
     const person = new RemotePerson(baseUrl, signToken(userId, 'person'));
     const { client } = person;
     const workspace = `/workspaces/${userId}`;
@@ -191,7 +186,7 @@ export class Cluster {
     }
     for (const { server } of this.nodes) server.resume();
     await Promise.all(this.nodes.map(({ server }) => server.kill()));
-    await Promise.all([this.proxy.close(), this.model.close()]);
+    await Promise.all([this.balancer.close(), this.model.close()]);
     await this.database.close();
   }
 
@@ -200,7 +195,7 @@ export class Cluster {
       port,
       database: this.database.url,
       modelUrl: this.model.url,
-      publicOrigin: this.proxy.origin,
+      publicOrigin: this.balancer.url,
     });
   }
 

@@ -9,8 +9,8 @@ import { join, matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { until } from './patience.ts';
-import { freePort } from './server-process.ts';
+import { freePort } from '../../lab/src/server-process.ts';
+import { until } from '../../lab/src/waiting.ts';
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8');

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { until } from './patience.ts';
-import { Desk, RunnerServer } from './runner/runner-story.ts';
+import { until } from '../../lab/src/waiting.ts';
+import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
 // Real processes in real isolation, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -20,10 +20,10 @@ const fromNpm = (name: string): string =>
   join(dirname(resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist/index.js');
 
 let server: RunnerServer;
-let desk: Desk;
+let story: RunnerStory;
 beforeAll(async () => {
   server = await RunnerServer.start();
-  desk = await Desk.open(server, 'ada');
+  story = await RunnerStory.open(server, 'ada');
   configure({
     files: {
       command: 'node',
@@ -32,21 +32,21 @@ beforeAll(async () => {
     },
     everything: { command: 'node', args: [fromNpm('server-everything')], env: { SECRET: 'hunter2-secret' } },
   });
-  desk.write('notes.md', 'hello\n');
-  desk.write('.env', 'KEY=secret\n');
-  await desk.startRunner();
+  story.write('notes.md', 'hello\n');
+  story.write('.env', 'KEY=secret\n');
+  await story.startRunner();
   await untilListed('files__write_file', 'everything__echo');
 });
 afterAll(async () => {
-  await desk?.close();
+  await story?.close();
   await server?.close();
 });
 
 const configure = (mcpServers: object) =>
-  desk.write(join(desk.home, '.config/countersign/mcp.json'), JSON.stringify({ mcpServers }), 0o600);
+  story.write(join(story.home, '.config/countersign/mcp.json'), JSON.stringify({ mcpServers }), 0o600);
 
 async function listed() {
-  const { tools } = await desk.agent.availableTools({ params: { project_id: desk.projectId } });
+  const { tools } = await story.agent.availableTools({ params: { project_id: story.projectId } });
   return tools.filter(({ category }) => category === 'custom');
 }
 
@@ -57,13 +57,13 @@ async function untilListed(...names: readonly string[]): Promise<void> {
       return names.every((name) => known.includes(name));
     },
     {
-      otherwise: async () => `${names} are not among ${JSON.stringify(await listed())}\n${desk.runner.log}`,
+      otherwise: async () => `${names} are not among ${JSON.stringify(await listed())}\n${story.runner.log}`,
     },
   );
 }
 
 const ask = async (tool: string, params: object): Promise<string> => {
-  const asked = await desk.ask(tool, params);
+  const asked = await story.ask(tool, params);
   if (typeof asked !== 'string') throw new Error(asked.message);
   return asked;
 };
@@ -85,7 +85,7 @@ describe('[RN-8] the official filesystem server', () => {
 
   it('[AP-7] writes what a person approved, and its card says what it is', async () => {
     const toolId = await ask('files__write_file', { path: 'made.txt', content: 'from a custom tool' });
-    const card = await desk.card(toolId);
+    const card = await story.card(toolId);
     expect(card).toMatchObject({
       risk_level: 'HIGH',
       preview: {
@@ -98,29 +98,29 @@ describe('[RN-8] the official filesystem server', () => {
       },
     });
     expect(card.reasons.map(({ rule }) => rule)).toEqual(['CUSTOM-1', 'CUSTOM-2']);
-    expect(existsSync(desk.at('made.txt'))).toBe(false);
-    const ended = await desk.approvedToTheEnd(toolId);
+    expect(existsSync(story.at('made.txt'))).toBe(false);
+    const ended = await story.approvedToTheEnd(toolId);
     expect(ended).toMatchObject({ status: 'completed', result: { success: true } });
-    expect(desk.read('made.txt')).toBe('from a custom tool');
+    expect(story.read('made.txt')).toBe('from a custom tool');
   });
 
   it('reads with approval, lists unasked where the person said so, and never sees a secret', async () => {
-    expect(await desk.call('files__read_text_file', { path: 'notes.md' })).toMatchObject({
+    expect(await story.call('files__read_text_file', { path: 'notes.md' })).toMatchObject({
       status: 'completed',
       result: { success: true, content: 'hello\n' },
     });
     const unasked = await ask('files__list_directory', { path: '.' });
-    const ended = await desk.untilFinal(unasked);
+    const ended = await story.untilFinal(unasked);
     expect(ended).toMatchObject({
       status: 'completed',
       result: { content: expect.stringContaining('notes.md') },
     });
-    const { execution } = await desk.look(unasked);
+    const { execution } = await story.look(unasked);
     expect(execution).toMatchObject({ approved_by: 'config', requires_approval: false, attempt: 1 });
-    expect(await desk.call('files__read_text_file', { path: '.env' })).toMatchObject({
+    expect(await story.call('files__read_text_file', { path: '.env' })).toMatchObject({
       result: { content: '' },
     });
-    expect(await desk.call('files__read_text_file', { path: '/etc/passwd' })).toMatchObject({
+    expect(await story.call('files__read_text_file', { path: '/etc/passwd' })).toMatchObject({
       status: 'failed',
       code: 'EXECUTION_FAILED',
       message: expect.stringContaining('Access denied'),
@@ -129,33 +129,33 @@ describe('[RN-8] the official filesystem server', () => {
 
   it('[AP-5] does nothing when the person rejects', async () => {
     const toolId = await ask('files__write_file', { path: 'never.txt', content: 'x' });
-    const { approval_id, project_id } = await desk.card(toolId);
-    await desk.person.client.reject({
+    const { approval_id, project_id } = await story.card(toolId);
+    await story.person.client.reject({
       params: { approval_id, project_id },
       body: { reason: 'no', message: 'use notes.md' },
     });
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
-    expect(existsSync(desk.at('never.txt'))).toBe(false);
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
+    expect(existsSync(story.at('never.txt'))).toBe(false);
   });
 
   it('[AP-4] may be granted for the session, this tool alone', async () => {
     const toolId = await ask('files__get_file_info', { path: 'notes.md' });
-    await desk.approve(await desk.card(toolId), { scope: 'class' });
-    await desk.untilFinal(toolId);
-    const again = await desk.untilFinal(await ask('files__get_file_info', { path: 'made.txt' }));
+    await story.approve(await story.card(toolId), { scope: 'class' });
+    await story.untilFinal(toolId);
+    const again = await story.untilFinal(await ask('files__get_file_info', { path: 'made.txt' }));
     expect(again.status).toBe('completed');
-    expect((await desk.look(again.toolId)).execution.grant_id).not.toBeNull();
+    expect((await story.look(again.toolId)).execution.grant_id).not.toBeNull();
     const other = await ask('files__directory_tree', { path: '.' });
-    expect((await desk.card(other)).risk_level).toBe('MEDIUM');
+    expect((await story.card(other)).risk_level).toBe('MEDIUM');
   });
 
   it('is refused clearly for what it does not have, and for parameters that do not fit', async () => {
-    expect(await desk.ask('files__format_disk', {})).toMatchObject({
+    expect(await story.ask('files__format_disk', {})).toMatchObject({
       status: 'refused',
       code: 'UNKNOWN_TOOL',
       message: expect.stringContaining('files__read_file'),
     });
-    expect(await desk.ask('files__write_file', { path: 'a' })).toMatchObject({
+    expect(await story.ask('files__write_file', { path: 'a' })).toMatchObject({
       code: 'INVALID_PARAMS',
       message: expect.stringContaining('content is missing'),
     });
@@ -164,41 +164,41 @@ describe('[RN-8] the official filesystem server', () => {
 
 describe('[RN-8] the official everything server', () => {
   it('answers in every kind of content', async () => {
-    expect(await desk.call('everything__echo', { message: 'hi' })).toMatchObject({
+    expect(await story.call('everything__echo', { message: 'hi' })).toMatchObject({
       result: { content: 'Echo: hi' },
     });
-    expect(await desk.call('everything__get-tiny-image', {})).toMatchObject({
+    expect(await story.call('everything__get-tiny-image', {})).toMatchObject({
       result: { items: [{ type: 'image', mime_type: 'image/png', encoding: 'base64' }] },
     });
-    expect(await desk.call('everything__get-resource-links', { count: 2 })).toMatchObject({
+    expect(await story.call('everything__get-resource-links', { count: 2 })).toMatchObject({
       result: { items: [{ type: 'resource_link' }, { type: 'resource_link' }] },
     });
     expect(
-      await desk.call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
+      await story.call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
     ).toMatchObject({ result: { items: [{ type: 'resource', mime_type: 'text/plain' }] } });
-    expect(await desk.call('everything__get-structured-content', { location: 'New York' })).toMatchObject({
+    expect(await story.call('everything__get-structured-content', { location: 'New York' })).toMatchObject({
       result: { structured_content: { temperature: expect.anything() } },
     });
-    const { result } = await desk.call('everything__get-env', {});
+    const { result } = await story.call('everything__get-env', {});
     expect(result.content).toContain('"SECRET": "[masked]"');
     expect(result.content).not.toContain('COUNTERSIGN');
   });
 
   it('[EV-1] tells its progress, and can be cancelled', async () => {
-    const long = await desk.call('everything__trigger-long-running-operation', { duration: 1, steps: 4 });
+    const long = await story.call('everything__trigger-long-running-operation', { duration: 1, steps: 4 });
     expect(long.status).toBe('completed');
-    const progress = desk.person.all('tool.progress').filter(({ tool_id }) => tool_id === long.toolId);
+    const progress = story.person.all('tool.progress').filter(({ tool_id }) => tool_id === long.toolId);
     expect(progress.map((made) => made.progress)).toContain(50);
 
     const toolId = await ask('everything__trigger-long-running-operation', { duration: 60, steps: 60 });
-    await desk.approve(await desk.card(toolId));
-    await desk.untilStatus(toolId, 'executing');
-    await until(() => desk.person.all('tool.progress').some(({ tool_id }) => tool_id === toolId), {
-      otherwise: () => `no progress\n${desk.runner.log}`,
+    await story.approve(await story.card(toolId));
+    await story.untilStatus(toolId, 'executing');
+    await until(() => story.person.all('tool.progress').some(({ tool_id }) => tool_id === toolId), {
+      otherwise: () => `no progress\n${story.runner.log}`,
     });
-    await desk.agent.cancelExecution({ params: { tool_id: toolId } });
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
-    expect(await desk.call('everything__echo', { message: 'again' })).toMatchObject({ status: 'completed' });
+    await story.agent.cancelExecution({ params: { tool_id: toolId } });
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
+    expect(await story.call('everything__echo', { message: 'again' })).toMatchObject({ status: 'completed' });
   });
 });
 
@@ -208,32 +208,34 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
     await until(async () => (await listed().catch(() => [])).length > 0, {
       otherwise: () => 'the tools are forgotten',
     });
-    expect(await desk.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
+    expect(await story.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
   });
 
   it('a tool that the person has just made works', async () => {
-    desk.run(process.execPath, cli, 'tools', 'new', 'ship', '--in', join(desk.parent, 'ship'), '--add');
+    story.run(process.execPath, cli, 'tools', 'new', 'ship', '--in', join(story.parent, 'ship'), '--add');
     await untilListed('ship__ship');
-    expect(await desk.call('ship__ship', { environment: 'staging' })).toMatchObject({
+    expect(await story.call('ship__ship', { environment: 'staging' })).toMatchObject({
       status: 'completed',
       result: { content: 'Deployed to staging.' },
     });
-    expect(await desk.ask('ship__ship', { environment: 'moon' })).toMatchObject({ code: 'INVALID_PARAMS' });
+    expect(await story.ask('ship__ship', { environment: 'moon' })).toMatchObject({ code: 'INVALID_PARAMS' });
   });
 
   it("a workspace's server waits until the person allows it on this machine", async () => {
-    desk.write('tools/server.ts', readFileSync(scriptedServer, 'utf8'));
+    story.write('tools/server.ts', readFileSync(scriptedServer, 'utf8'));
     const args = ['--disable-warning=ExperimentalWarning', 'tools/server.ts'];
-    desk.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'node', args } } }));
+    story.write('.mcp.json', JSON.stringify({ mcpServers: { theirs: { command: 'node', args } } }));
     const notice = () =>
-      desk.runner.said.find((line) => (line.tool_server as { name?: string } | undefined)?.name === 'theirs');
+      story.runner.said.find(
+        (line) => (line.tool_server as { name?: string } | undefined)?.name === 'theirs',
+      );
     await until(() => notice() !== undefined, {
-      otherwise: () => `the runner says nothing of it\n${desk.runner.log}`,
+      otherwise: () => `the runner says nothing of it\n${story.runner.log}`,
     });
     expect(notice()).toMatchObject({ tool_server: { state: 'not_allowed' } });
 
     const tools = (...words: string[]) =>
-      desk.run('sh', '-c', '"$@" || true', 'sh', process.execPath, cli, 'tools', ...words, '--json');
+      story.run('sh', '-c', '"$@" || true', 'sh', process.execPath, cli, 'tools', ...words, '--json');
     const question = JSON.parse(tools('allow', 'theirs')) as {
       digest: string;
       runs: string;
@@ -243,24 +245,24 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
     expect((await listed()).map(({ name }) => name)).not.toContain('theirs__do');
     tools('allow', 'theirs', '--digest', question.digest);
     await untilListed('theirs__do');
-    expect(await desk.call('theirs__do', { what: 'version' })).toMatchObject({
+    expect(await story.call('theirs__do', { what: 'version' })).toMatchObject({
       result: { content: 'version 1' },
     });
 
     // Approved as it was; then the server describes it differently: asked again, and nothing ran before.
     const toolId = await ask('theirs__do', { what: 'version' });
-    const before = await desk.card(toolId);
-    await desk.call('theirs__do', { what: 'change' });
+    const before = await story.card(toolId);
+    await story.call('theirs__do', { what: 'change' });
     await until(async () => (await listed()).some(({ description }) => description === 'Version 2'), {
       otherwise: () => 'the list is not followed',
     });
-    await desk.approve(before);
-    const again = await desk.card(toolId, ({ digest }) => digest !== before.digest);
+    await story.approve(before);
+    const again = await story.card(toolId, ({ digest }) => digest !== before.digest);
     expect(again.preview).toMatchObject({ summary: 'Version 2' });
-    await desk.approve(again);
-    expect(await desk.untilFinal(toolId)).toMatchObject({ result: { content: 'version 2' } });
+    await story.approve(again);
+    expect(await story.untilFinal(toolId)).toMatchObject({ result: { content: 'version 2' } });
 
-    desk.write('tools/server.ts', '// another program\n');
+    story.write('tools/server.ts', '// another program\n');
     await until(async () => !(await listed()).some(({ name }) => name.startsWith('theirs__')), {
       otherwise: () => 'its tools are still offered',
     });

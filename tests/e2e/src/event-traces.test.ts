@@ -1,7 +1,7 @@
 import { type OpenAiCompatibleServer, openAiCompatibleServer, type WireTurn } from '@countersign/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { until } from './patience.ts';
-import { Desk, RunnerServer } from './runner/runner-story.ts';
+import { until } from '../../lab/src/waiting.ts';
+import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
 /** Every event and every audit record of three stories, byte for byte as in goldens/*.txt. */
 
@@ -21,7 +21,7 @@ interface TracedStory {
   readonly call: { readonly name: string; readonly args: object };
   readonly answer: string;
   /** What the person does once the card is there; undefined: nobody is asked. */
-  readonly decide?: (desk: Desk, card: Awaited<ReturnType<Desk['card']>>) => Promise<unknown>;
+  readonly decide?: (story: RunnerStory, card: Awaited<ReturnType<RunnerStory['card']>>) => Promise<unknown>;
 }
 
 const stories: Readonly<Record<string, TracedStory>> = {
@@ -34,58 +34,61 @@ const stories: Readonly<Record<string, TracedStory>> = {
     said: 'Write about coffee',
     call: { name: 'write_file', args: { path: 'notes.md', content: 'Coffee\n' } },
     answer: 'Done.',
-    decide: (desk, card) => desk.approve(card),
+    decide: (story, card) => story.approve(card),
   },
   'high-shell': {
     said: 'Pack the folder',
     call: { name: 'shell_exec', args: { command: 'tar -czf all.tgz . && sha256sum all.tgz' } },
     answer: 'As you wish.',
-    decide: (desk, { approval_id, project_id }) =>
-      desk.person.client.reject({
+    decide: (story, { approval_id, project_id }) =>
+      story.person.client.reject({
         params: { approval_id, project_id },
         body: { reason: 'too much', message: 'Pack only notes.md.' },
       }),
   },
 };
 
-it.each(Object.entries(stories))('[EV-1] [DA-4] the trace of %s', async (name, story) => {
-  const desk = await Desk.open(server, name);
-  try {
-    desk.write('notes.md', 'Tea\n');
-    await desk.startRunner();
-    // Its stream tells of the runner, then its first heartbeat does: both before the story begins.
-    await until(() => desk.person.all('runner.changed').length === 2, {
-      otherwise: () => `The runner did not come: ${desk.runner.log}`,
-    });
-    const turns: WireTurn[] = [[{ call: { ...story.call, id: 'call_0' } }], [{ text: story.answer }]];
-    model.script(turns);
-    const { run_id } = await desk.person.client.sendMessage({
-      params: { project_id: desk.projectId },
-      body: { content: story.said, session_id: desk.sessionId },
-    });
-    if (story.decide) {
-      const { tool_id } = await desk.person.next('tool.approval_request');
-      await story.decide(desk, await desk.card(tool_id));
+it.each(Object.entries(stories))(
+  '[EV-1] [DA-4] the trace of %s',
+  async (name, { said, call, answer, decide }) => {
+    const story = await RunnerStory.open(server, name);
+    try {
+      story.write('notes.md', 'Tea\n');
+      await story.startRunner();
+      // Its stream tells of the runner, then its first heartbeat does: both before the story begins.
+      await until(() => story.person.all('runner.changed').length === 2, {
+        otherwise: () => `The runner did not come: ${story.runner.log}`,
+      });
+      const turns: WireTurn[] = [[{ call: { ...call, id: 'call_0' } }], [{ text: answer }]];
+      model.script(turns);
+      const { run_id } = await story.person.client.sendMessage({
+        params: { project_id: story.projectId },
+        body: { content: said, session_id: story.sessionId },
+      });
+      if (decide) {
+        const { tool_id } = await story.person.next('tool.approval_request');
+        await decide(story, await story.card(tool_id));
+      }
+      await story.person.next('agent.state', (state) => state.run_id === run_id && state.state === 'idle');
+      const audit = await server.database.query(
+        'select seq, at, action, subject, data from audit where user_id = $1 order by seq',
+        name,
+      );
+      const events = story.person.received.map(({ event: { event, data } }) => `${event} ${pretty(data)}`);
+      const records = audit.map(
+        ({ data, ...record }) => `audit ${pretty({ ...record, data: JSON.parse(String(data)) })}`,
+      );
+      const trace = withPlaceholders([...events, ...records].join('\n'), story.parent);
+      await expect(`${trace}\n`).toMatchFileSnapshot(`goldens/${name}.txt`);
+    } finally {
+      await story.close();
     }
-    await desk.person.next('agent.state', (state) => state.run_id === run_id && state.state === 'idle');
-    const audit = await server.database.query(
-      'select seq, at, action, subject, data from audit where user_id = $1 order by seq',
-      name,
-    );
-    const events = desk.person.received.map(({ event: { event, data } }) => `${event} ${pretty(data)}`);
-    const records = audit.map(
-      ({ data, ...record }) => `audit ${pretty({ ...record, data: JSON.parse(String(data)) })}`,
-    );
-    const trace = withPlaceholders([...events, ...records].join('\n'), desk.parent);
-    await expect(`${trace}\n`).toMatchFileSnapshot(`goldens/${name}.txt`);
-  } finally {
-    await desk.close();
-  }
-});
+  },
+);
 
 const pretty = (value: object): string => JSON.stringify(value, null, 2);
 
-/** Ids and digests are numbered by kind as they come; times, durations and the folder of the desk have one name each. */
+/** Ids and digests are numbered by kind as they come; times, durations and the folder of the story have one name each. */
 function withPlaceholders(text: string, parent: string): string {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();

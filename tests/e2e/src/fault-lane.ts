@@ -1,13 +1,13 @@
 import { ApiError } from '@countersign/client';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
+import { findAuditProblems, findProblems } from '../../lab/src/invariants.ts';
+import { RemotePerson } from '../../lab/src/remote-person.ts';
+import { RemoteRunner } from '../../lab/src/remote-runner.ts';
+import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
+import type { TestDatabase } from '../../lab/src/test-database.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { pause, until } from '../../lab/src/waiting.ts';
 import { actAsPlanned, plannedEnds, planOf, runnerScript, scriptedModel } from './fault-workload.ts';
-import { findAuditProblems, findProblems } from './invariants.ts';
-import { pause, until } from './patience.ts';
-import { RemotePerson } from './remote-person.ts';
-import { RemoteRunner } from './remote-runner.ts';
-import { freePort, ServerProcess } from './server-process.ts';
-import type { TestDatabase } from './test-database.ts';
-import { signToken } from './tokens.ts';
 
 export interface LaneReport {
   readonly kills: number;

@@ -1,7 +1,7 @@
 import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
 import { afterAll, beforeAll } from 'vitest';
+import { postgresDatabase } from '../../lab/src/test-database.ts';
 import { describeFoundingDocuments } from './founding-documents/document-stories.ts';
-import { postgresDatabase } from './test-database.ts';
 
 let postgres: TemporaryPostgres;
 beforeAll(async () => {

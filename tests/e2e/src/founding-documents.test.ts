@@ -1,4 +1,4 @@
+import { sqliteDatabase } from '../../lab/src/test-database.ts';
 import { describeFoundingDocuments } from './founding-documents/document-stories.ts';
-import { sqliteDatabase } from './test-database.ts';
 
 describeFoundingDocuments('SQLite', async () => sqliteDatabase());

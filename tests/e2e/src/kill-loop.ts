@@ -1,8 +1,8 @@
 import { env } from 'node:process';
+import type { TestDatabase } from '../../lab/src/test-database.ts';
 import type { Life } from './fault-lane.ts';
 import { FaultLane, type LaneReport } from './fault-lane.ts';
 import { livesFor, quickLives, slowLives } from './fault-lives.ts';
-import type { TestDatabase } from './test-database.ts';
 
 /** Lanes that work at once: one for each core, and those that only wait. */
 const workingLanes = 2;

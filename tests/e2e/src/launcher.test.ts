@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { until } from './patience.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { isAlive, launcher, Machine, processesBelow } from './up-process.ts';
 
 const tooling = fileURLToPath(new URL('../../../tooling/', import.meta.url));

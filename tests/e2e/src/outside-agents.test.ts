@@ -9,9 +9,9 @@ import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client
 import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Agent, MCPServerStreamableHttp, Runner, setTracingDisabled } from '@openai/agents';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { until } from './patience.ts';
+import type { RemotePerson } from '../../lab/src/remote-person.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
-import type { RemotePerson } from './remote-person.ts';
 import { ScriptedAgentModel } from './scripted-agent-model.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
 import { signedIn } from './up-story.ts';

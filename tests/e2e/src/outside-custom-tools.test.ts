@@ -11,8 +11,8 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { until } from './patience.ts';
-import type { RemotePerson } from './remote-person.ts';
+import type { RemotePerson } from '../../lab/src/remote-person.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
 import { signedIn } from './up-story.ts';
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { until } from './patience.ts';
+import { until } from '../../lab/src/waiting.ts';
 
 const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 

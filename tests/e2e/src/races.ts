@@ -9,9 +9,9 @@ import {
 } from '@countersign/engine';
 import { isFinal, shownDigest } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pause } from './patience.ts';
+import { digestOf } from '../../lab/src/remote-runner.ts';
+import { pause } from '../../lab/src/waiting.ts';
 import { person, type RaceNode, requestTo, runner, runnerCaller } from './race-node.ts';
-import { digestOf } from './remote-runner.ts';
 
 /** How often each race is run: a third begins with the one, a third with the other, a third with both at once. */
 const repeats = 60;

@@ -1,8 +1,8 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { catalogue } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from './patience.ts';
-import { Desk, RunnerServer, whyNotAs } from './runner/runner-story.ts';
+import { until } from '../../lab/src/waiting.ts';
+import { RunnerServer, RunnerStory, whyNotAs } from './runner/runner-story.ts';
 
 /** Every tool of the catalogue, called by an agent over REST, executed by `countersign connect` on a real folder. */
 
@@ -20,11 +20,11 @@ const users = [
 
 for (const { who, uid, why } of users) {
   describe.skipIf(why !== undefined)(`as ${who}${why === undefined ? '' : `: left out, ${why}`}`, () => {
-    let desk: Desk;
+    let story: RunnerStory;
     const called = new Set<string>();
     const call = (tool: string, params: object) => {
       called.add(tool);
-      return desk.call(tool, params);
+      return story.call(tool, params);
     };
     const codeOf = async (tool: string, params: object) => (await call(tool, params)).code;
     /** The result of a call that succeeds. */
@@ -35,18 +35,18 @@ for (const { who, uid, why } of users) {
     };
 
     beforeAll(async () => {
-      desk = await Desk.open(server, `catalogue-${uid ?? 'us'}`, uid === undefined ? {} : { uid });
-      desk.write('README.md', '# Hello\nsecond line\nthird line\n');
-      desk.write('src/app.ts', "import { add } from './add';\nexport const total: number = add(1, 2);\n");
-      desk.write('src/add.ts', 'export function add(a: number, b: number): number {\n  return a + b;\n}\n');
-      desk.write('src/broken.ts', "export const n: number = 'text';\n");
-      desk.write('tool.py', 'def double(x: int) -> int:\n    return x * 2\n\n\nprint(double(21))\n');
-      desk.write('tsconfig.json', '{"compilerOptions": {"strict": true}, "include": ["src"]}');
-      desk.write('.env', 'TOKEN=CANARY\n');
-      desk.write('blob.bin', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 1, 2]));
-      await desk.startRunner();
+      story = await RunnerStory.open(server, `catalogue-${uid ?? 'us'}`, uid === undefined ? {} : { uid });
+      story.write('README.md', '# Hello\nsecond line\nthird line\n');
+      story.write('src/app.ts', "import { add } from './add';\nexport const total: number = add(1, 2);\n");
+      story.write('src/add.ts', 'export function add(a: number, b: number): number {\n  return a + b;\n}\n');
+      story.write('src/broken.ts', "export const n: number = 'text';\n");
+      story.write('tool.py', 'def double(x: int) -> int:\n    return x * 2\n\n\nprint(double(21))\n');
+      story.write('tsconfig.json', '{"compilerOptions": {"strict": true}, "include": ["src"]}');
+      story.write('.env', 'TOKEN=CANARY\n');
+      story.write('blob.bin', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 1, 2]));
+      await story.startRunner();
     });
-    afterAll(() => desk?.close());
+    afterAll(() => story?.close());
 
     it('[TL-2] read_file: whole, a range, and what cannot be read', async () => {
       expect(await resultOf('read_file', { path: 'README.md' })).toEqual({
@@ -74,9 +74,9 @@ for (const { who, uid, why } of users) {
         size: 4,
         changed_files: [{ path: 'notes/a.md', operation: 'created' }],
       });
-      expect(statSync(desk.at('notes/a.md')).uid).toBe(uid ?? process.getuid?.());
+      expect(statSync(story.at('notes/a.md')).uid).toBe(uid ?? process.getuid?.());
       await resultOf('write_file', { path: 'notes/a.md', content: 'two\n', mode: 'append' });
-      expect(desk.read('notes/a.md')).toBe('one\ntwo\n');
+      expect(story.read('notes/a.md')).toBe('one\ntwo\n');
       const replaced = await resultOf('write_file', { path: 'notes/a.md', content: 'three\n' });
       expect(replaced.changed_files).toEqual([{ path: 'notes/a.md', operation: 'modified' }]);
       await resultOf('write_file', { path: 'run.sh', content: 'echo ran\n' });
@@ -84,30 +84,30 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('write_file', { path: 'src', content: '' })).toBe('IS_A_DIRECTORY');
       expect(await codeOf('write_file', { path: '../a.md', content: '' })).toBe('PATH_OUTSIDE_WORKSPACE');
       expect(await codeOf('write_file', { path: 'README.md/a.md', content: '' })).toBe('NOT_A_DIRECTORY');
-      expect(existsSync(desk.at('../a.md'))).toBe(false);
+      expect(existsSync(story.at('../a.md'))).toBe(false);
     });
 
     it.skipIf(uid === undefined && process.getuid?.() === 0)(
       '[TL-2] what the system does not permit is said, and nothing is changed (root may do everything)',
       async () => {
-        desk.write('closed.md', 'mine\n', 0o000);
+        story.write('closed.md', 'mine\n', 0o000);
         expect(await codeOf('read_file', { path: 'closed.md' })).toBe('PERMISSION_DENIED');
-        mkdirSync(desk.at('theirs'));
-        chownSync(desk.at('theirs'), 0, 0);
+        mkdirSync(story.at('theirs'));
+        chownSync(story.at('theirs'), 0, 0);
         expect(await codeOf('write_file', { path: 'theirs/a.md', content: 'x' })).toBe('PERMISSION_DENIED');
-        chmodSync(desk.at('closed.md'), 0o644);
-        expect(desk.read('closed.md')).toBe('mine\n');
+        chmodSync(story.at('closed.md'), 0o644);
+        expect(story.read('closed.md')).toBe('mine\n');
       },
     );
 
     it('[TL-2] edit_file: exactly one place, or all; 0 or several matches are an error', async () => {
-      desk.write('edit.md', 'a\nb\na\n');
+      story.write('edit.md', 'a\nb\na\n');
       await resultOf('edit_file', { path: 'edit.md', old: 'b', new: 'c' });
       expect(await codeOf('edit_file', { path: 'edit.md', old: 'a', new: 'x' })).toBe('EDIT_AMBIGUOUS');
       expect(await codeOf('edit_file', { path: 'edit.md', old: 'zzz', new: 'x' })).toBe('EDIT_NO_MATCH');
       expect(await codeOf('edit_file', { path: 'none.md', old: 'a', new: 'x' })).toBe('FILE_NOT_FOUND');
       await resultOf('edit_file', { path: 'edit.md', old: 'a', new: 'x', replace_all: true });
-      expect(desk.read('edit.md')).toBe('x\nc\nx\n');
+      expect(story.read('edit.md')).toBe('x\nc\nx\n');
     });
 
     it('[TL-2] search_files and list_directory, without what is sensitive', async () => {
@@ -136,16 +136,16 @@ for (const { who, uid, why } of users) {
 
     it('[TL-2] create_directory, copy_file and delete_file', async () => {
       await resultOf('create_directory', { path: 'made/deep' });
-      expect(statSync(desk.at('made/deep')).isDirectory()).toBe(true);
+      expect(statSync(story.at('made/deep')).isDirectory()).toBe(true);
       expect(await codeOf('create_directory', { path: 'README.md' })).toBe('FILE_EXISTS');
       const copied = await resultOf('copy_file', { source: 'README.md', dest: 'made/copy.md' });
       expect(copied.size).toBe(31);
-      expect(desk.read('made/copy.md')).toBe(desk.read('README.md'));
+      expect(story.read('made/copy.md')).toBe(story.read('README.md'));
       expect(await codeOf('copy_file', { source: 'none.md', dest: 'b.md' })).toBe('FILE_NOT_FOUND');
       expect(await codeOf('copy_file', { source: '.env', dest: 'b.md' })).toBe('PATH_SENSITIVE');
       const deleted = await resultOf('delete_file', { path: 'made/copy.md' });
       expect(deleted.changed_files).toEqual([{ path: 'made/copy.md', operation: 'deleted' }]);
-      expect(existsSync(desk.at('made/copy.md'))).toBe(false);
+      expect(existsSync(story.at('made/copy.md'))).toBe(false);
       expect(await codeOf('delete_file', { path: 'made/copy.md' })).toBe('FILE_NOT_FOUND');
       expect(await codeOf('delete_file', { path: 'made' })).toBe('IS_A_DIRECTORY');
       expect(await codeOf('delete_file', { path: '.' })).toBe('PATH_IS_ROOT');
@@ -154,15 +154,15 @@ for (const { who, uid, why } of users) {
     it('[TL-2] execute_command: harmless at once, others asked; how it failed is said', async () => {
       const listed = await resultOf('execute_command', { command: 'ls', args: ['src'] });
       expect(listed).toMatchObject({ stdout: 'add.ts\napp.ts\nbroken.ts\n', exit_code: 0 });
-      desk.write('script.js', 'console.log("hello"); console.error("there");\n');
+      story.write('script.js', 'console.log("hello"); console.error("there");\n');
       const ran = await resultOf('execute_command', { command: 'node', args: ['script.js'] });
       expect(ran).toMatchObject({ stdout: 'hello\n', stderr: 'there\n', exit_code: 0 });
       const python = await resultOf('execute_command', { command: 'python3', args: ['tool.py'] });
       expect(python.stdout).toBe('42\n');
       const exited = await call('execute_command', { command: 'ls', args: ['none'] });
       expect(exited).toMatchObject({ status: 'completed', result: { success: false, exit_code: 2 } });
-      expect((await desk.look(exited.toolId)).execution).toMatchObject({ error: null, exit_code: 2 });
-      desk.write('slow.js', 'setTimeout(() => {}, 600_000);\n');
+      expect((await story.look(exited.toolId)).execution).toMatchObject({ error: null, exit_code: 2 });
+      story.write('slow.js', 'setTimeout(() => {}, 600_000);\n');
       const slow = await call('execute_command', { command: 'node', args: ['slow.js'], timeout: 1 });
       expect(slow).toMatchObject({ status: 'failed', code: 'COMMAND_TIMEOUT', result: { stdout: '' } });
       expect(await codeOf('execute_command', { command: 'rm', args: ['-rf', 'src'] })).toBe(
@@ -178,17 +178,17 @@ for (const { who, uid, why } of users) {
       const ran = await resultOf('shell_exec', { command: 'cat README.md | wc -l; echo made > made.txt' });
       const changed_files = [{ path: 'made.txt', operation: 'created' }];
       expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0, changed_files });
-      expect(await desk.person.next('file.changed', ({ path }) => path === 'made.txt')).toMatchObject({
+      expect(await story.person.next('file.changed', ({ path }) => path === 'made.txt')).toMatchObject({
         operation: 'created',
       });
-      expect(desk.read('made.txt')).toBe('made\n');
+      expect(story.read('made.txt')).toBe('made\n');
       const inSrc = await resultOf('shell_exec', { command: 'pwd', cwd: 'src' });
-      expect(inSrc.stdout).toBe(`${desk.at('src')}\n`);
-      desk.write(
+      expect(inSrc.stdout).toBe(`${story.at('src')}\n`);
+      story.write(
         'spy.js',
         `const { readdirSync, readFileSync } = require('node:fs');
         const environments = readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map((pid) => '/proc/' + pid + '/environ');
-        for (const path of [...environments, ${JSON.stringify(`${desk.home}/.gitconfig`)}]) {
+        for (const path of [...environments, ${JSON.stringify(`${story.home}/.gitconfig`)}]) {
           try { console.log(readFileSync(path, 'utf8')); } catch {}
         }
         console.log('looked at', environments.length > 0);`,
@@ -226,17 +226,17 @@ for (const { who, uid, why } of users) {
     it('[TL-2] [RN-6] git: before there is a repository, then every tool on a real one', async () => {
       for (const tool of ['git_status', 'git_diff', 'git_log', 'git_branch'])
         expect([tool, await codeOf(tool, {})]).toEqual([tool, 'NOT_A_REPOSITORY']);
-      desk.git('init', '--quiet', '--initial-branch=main');
-      desk.write('.gitignore', '.env\n');
+      story.git('init', '--quiet', '--initial-branch=main');
+      story.write('.gitignore', '.env\n');
       expect(await resultOf('git_branch', {})).toMatchObject({ current: 'main', branches: [] });
       const committed = await resultOf('git_commit', {
         message: 'first',
         files: ['README.md', 'src/add.ts'],
       });
       expect(committed.commit).toMatchObject({ author: 'Ada', email: 'ada@example.org', subject: 'first' });
-      expect(desk.git('log', '--format=%s %an')).toBe('first Ada\n');
-      expect(desk.git('show', '--name-only', '--format=', 'HEAD')).toBe('README.md\nsrc/add.ts\n');
-      desk.write('README.md', '# Hello\nchanged\n');
+      expect(story.git('log', '--format=%s %an')).toBe('first Ada\n');
+      expect(story.git('show', '--name-only', '--format=', 'HEAD')).toBe('README.md\nsrc/add.ts\n');
+      story.write('README.md', '# Hello\nchanged\n');
       const status = await resultOf('git_status', {});
       expect(status).toMatchObject({ branch: 'main', head: committed.commit.id });
       expect(status.files).toContainEqual({ path: 'README.md', staged: null, unstaged: 'modified' });
@@ -253,9 +253,9 @@ for (const { who, uid, why } of users) {
       );
       expect(await codeOf('git_commit', { message: 'x', files: ['../a'] })).toBe('PATH_OUTSIDE_WORKSPACE');
       expect(await codeOf('git_push', {})).toBe('GIT_FAILED');
-      const remote = `${desk.outside}/remote.git`;
-      desk.git('init', '--quiet', '--bare', remote);
-      desk.git('remote', 'add', 'origin', remote);
+      const remote = `${story.outside}/remote.git`;
+      story.git('init', '--quiet', '--bare', remote);
+      story.git('remote', 'add', 'origin', remote);
       expect(await resultOf('git_push', {})).toEqual({
         success: true,
         remote: 'origin',
@@ -263,7 +263,7 @@ for (const { who, uid, why } of users) {
         from: null,
         to: committed.commit.id,
       });
-      expect(desk.git('-C', remote, 'rev-parse', 'main').trim()).toBe(committed.commit.id);
+      expect(story.git('-C', remote, 'rev-parse', 'main').trim()).toBe(committed.commit.id);
       expect(await codeOf('git_push', { remote: 'nowhere' })).toBe('GIT_FAILED');
     });
 
@@ -281,7 +281,7 @@ for (const { who, uid, why } of users) {
       expect((await resultOf('references', at)).locations.length).toBeGreaterThanOrEqual(3);
       const python = await resultOf('symbols', { path: 'tool.py' });
       expect(python.symbols).toContainEqual(expect.objectContaining({ name: 'double', kind: 'function' }));
-      desk.write('main.rs', 'fn main() {}\n');
+      story.write('main.rs', 'fn main() {}\n');
       expect(await codeOf('symbols', { path: 'main.rs' })).toBe('NO_LANGUAGE_SERVER');
       for (const tool of ['hover', 'definition', 'references'])
         expect(await codeOf(tool, { ...at, path: 'none.ts' })).toBe('FILE_NOT_FOUND');
@@ -289,29 +289,33 @@ for (const { who, uid, why } of users) {
     });
 
     it('[AP-5] what the person rejects is not done, and the agent hears why', async () => {
-      const toolId = (await desk.ask('write_file', { path: 'no.md', content: 'x' })) as string;
-      const { approval_id, project_id } = await desk.card(toolId);
-      await desk.person.client.reject({ params: { approval_id, project_id }, body: { reason: 'not there' } });
-      expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
-      expect(existsSync(desk.at('no.md'))).toBe(false);
+      const toolId = (await story.ask('write_file', { path: 'no.md', content: 'x' })) as string;
+      const { approval_id, project_id } = await story.card(toolId);
+      await story.person.client.reject({
+        params: { approval_id, project_id },
+        body: { reason: 'not there' },
+      });
+      expect(await story.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
+      expect(existsSync(story.at('no.md'))).toBe(false);
     });
 
     it('[AG-1] the manual model calls tools from a chat message', async () => {
-      const params = { project_id: desk.projectId };
+      const params = { project_id: story.projectId };
       const say = async (content: string) =>
-        (await desk.person.client.sendMessage({ params, body: { content, session_id: desk.sessionId } }))
+        (await story.person.client.sendMessage({ params, body: { content, session_id: story.sessionId } }))
           .run_id;
       const untilIdle = (run: string) =>
-        desk.person.next('agent.state', ({ run_id, state }) => run_id === run && state === 'idle');
+        story.person.next('agent.state', ({ run_id, state }) => run_id === run && state === 'idle');
       await untilIdle(await say('/read_file path=src/add.ts'));
       const writes = await say('/write_file path=chat.md content=hello');
-      const request = await desk.person.next('tool.approval_request', ({ tool_params }) =>
+      const request = await story.person.next('tool.approval_request', ({ tool_params }) =>
         JSON.stringify(tool_params).includes('chat.md'),
       );
-      await desk.approve(await desk.card(request.tool_id));
+      await story.approve(await story.card(request.tool_id));
       await untilIdle(writes);
-      expect(desk.read('chat.md')).toBe('hello');
-      const calls = (await desk.person.client.history({ query: { session_id: desk.sessionId } })).executions;
+      expect(story.read('chat.md')).toBe('hello');
+      const calls = (await story.person.client.history({ query: { session_id: story.sessionId } }))
+        .executions;
       expect(
         calls.filter(({ run_id }) => run_id !== null).map(({ tool_name, status }) => [tool_name, status]),
       ).toEqual([

@@ -1,8 +1,8 @@
 import { env } from 'node:process';
 import { expect, it } from 'vitest';
+import type { MortalStep } from '../../lab/src/mortal-steps.ts';
 import { type Kill, KillLane } from './runner/kill-lane.ts';
 import { killPlans } from './runner/kill-plans.ts';
-import type { MortalStep } from './runner/mortal-steps.ts';
 import { RunnerServer, whyNotAs } from './runner/runner-story.ts';
 
 /**

@@ -8,26 +8,26 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Desk, RunnerServer } from './runner/runner-story.ts';
+import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 import { startSwappingLink } from './runner/swapped-link.ts';
 
 /** `security/paths.jsonl` from the agent's request to the disk and back: nothing outside is touched or shown. */
 
 let server: RunnerServer;
 let files: TemporaryWorkspace;
-let desk: Desk;
+let story: RunnerStory;
 let pristine: string;
 
 beforeAll(async () => {
   files = temporaryWorkspace();
   server = await RunnerServer.start();
-  desk = await Desk.open(server, 'paths', { folders: files });
-  pristine = join(desk.parent, 'pristine');
+  story = await RunnerStory.open(server, 'paths', { folders: files });
+  pristine = join(story.parent, 'pristine');
   cpSync(files.root, pristine, { recursive: true });
-  await desk.startRunner();
+  await story.startRunner();
 });
 afterAll(async () => {
-  await desk?.close();
+  await story?.close();
   await server?.close();
   files?.remove();
 });
@@ -83,14 +83,14 @@ describe('[VA-9] security/paths.jsonl through the server', () => {
     const hosts = readFileSync('/etc/hosts', 'utf8');
     const startedAt = performance.now();
     const params = argumentsOf(testCase);
-    const ended = await desk.call(testCase.input.tool, params);
+    const ended = await story.call(testCase.input.tool, params);
     // Not hanging is what is asked; a machine that does much else may take four times as long.
     expect(performance.now() - startedAt).toBeLessThan(4 * (testCase.input.assert?.max_ms ?? 5_000));
 
     expect(stateOf(files.outside)).toEqual(outside);
     expect(readFileSync('/etc/hosts', 'utf8')).toBe(hosts);
     // A search names what it was asked for; the content of what is outside or sensitive stands nowhere.
-    expect(JSON.stringify([ended, desk.runner.log])).not.toMatch(/CANARY-|T=CANARY/);
+    expect(JSON.stringify([ended, story.runner.log])).not.toMatch(/CANARY-|T=CANARY/);
     const isDone = ended.status === 'completed';
     if (testCase.expect === 'REJECT') {
       expect([isDone, ended.code]).toEqual([false, expect.any(String)]);
@@ -102,7 +102,7 @@ describe('[VA-9] security/paths.jsonl through the server', () => {
     else if (testCase.expect === 'ALLOW') expect(stateOf(files.root)).toEqual(inside);
     else expect(stateOf(files.root)).not.toEqual(inside);
     if (!['MEDIUM', 'HIGH'].includes(testCase.expect)) return;
-    expect((await desk.look(ended.toolId)).execution.risk_level).toBe(testCase.expect);
+    expect((await story.look(ended.toolId)).execution.risk_level).toBe(testCase.expect);
   });
 });
 
@@ -122,7 +122,7 @@ describe('[VA-1] while a folder and a link to the outside are swapped all the ti
     const lane = async () => {
       while (left > 0) {
         left -= 1;
-        const { status, code, result, message } = await desk.callAtOnce('read_file', {
+        const { status, code, result, message } = await story.callAtOnce('read_file', {
           path: 'cur/secret.txt',
         });
         expect(JSON.stringify([result, message])).not.toContain('CANARY-OUTSIDE');
@@ -173,8 +173,8 @@ describe('[VA-1] while a folder and a link to the outside are swapped all the ti
     const seen = new Map<string, number>();
     try {
       for (let n = 0; n < times; n += 1) {
-        if (tool === 'edit_file' || tool === 'delete_file') desk.write('cur.real/secret.txt', 'INSIDE\n');
-        const { status, code, result, message } = await desk.call(tool, paramsOf(n));
+        if (tool === 'edit_file' || tool === 'delete_file') story.write('cur.real/secret.txt', 'INSIDE\n');
+        const { status, code, result, message } = await story.call(tool, paramsOf(n));
         expect(JSON.stringify([result, message])).not.toContain('CANARY-OUTSIDE');
         const outcome = code ?? status;
         seen.set(outcome, (seen.get(outcome) ?? 0) + 1);

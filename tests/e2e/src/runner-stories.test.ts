@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import type { ApiError } from '@countersign/client';
 import type { PolicyRule } from '@countersign/protocol';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { pause, until } from './patience.ts';
-import { Desk, RunnerServer } from './runner/runner-story.ts';
+import { pause, until } from '../../lab/src/waiting.ts';
+import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
 /** What goes wrong between a decision and its effect, with the real server and `countersign connect`. */
 
 let server: RunnerServer;
-let desk: Desk;
+let story: RunnerStory;
 beforeAll(async () => {
   server = await RunnerServer.start();
-  desk = await Desk.open(server, 'ada');
-  await desk.startRunner();
+  story = await RunnerStory.open(server, 'ada');
+  await story.startRunner();
 });
 afterAll(async () => {
-  await desk?.close();
+  await story?.close();
   await server?.close();
 });
 
@@ -26,78 +26,78 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: ApiError) => error.code,
   );
 const ask = async (tool: string, params: object): Promise<string> => {
-  const asked = await desk.ask(tool, params);
+  const asked = await story.ask(tool, params);
   if (typeof asked !== 'string') throw new Error(asked.message);
   return asked;
 };
 /** Whatever a decided call would still have to do comes before a later read of the same runner. */
-const barrier = () => desk.call('read_file', { path: 'README.md' });
+const barrier = () => story.call('read_file', { path: 'README.md' });
 
-beforeAll(() => desk.write('README.md', '# Hello\n'));
+beforeAll(() => story.write('README.md', '# Hello\n'));
 
 /** Approves the card, and lets something happen before the runner hears of it. */
 async function approveThen(toolId: string, meanwhile: () => unknown): Promise<string> {
-  const card = await desk.card(toolId);
-  desk.runner.pause();
+  const card = await story.card(toolId);
+  story.runner.pause();
   try {
-    await desk.approve(card);
+    await story.approve(card);
     await meanwhile();
   } finally {
-    desk.runner.resume();
+    story.runner.resume();
   }
   return String(card.digest);
 }
 
 describe('[AP-8] what was approved has changed before it runs', () => {
   it('a file: nothing is written, and the person is asked again with a new preview', async () => {
-    desk.write('stale.md', 'first\n');
+    story.write('stale.md', 'first\n');
     const toolId = await ask('write_file', { path: 'stale.md', content: 'theirs\n' });
-    const before = await approveThen(toolId, () => desk.write('stale.md', 'mine\n'));
-    const again = await desk.card(toolId, ({ digest }) => digest !== before);
-    expect(desk.read('stale.md')).toBe('mine\n');
+    const before = await approveThen(toolId, () => story.write('stale.md', 'mine\n'));
+    const again = await story.card(toolId, ({ digest }) => digest !== before);
+    expect(story.read('stale.md')).toBe('mine\n');
     expect(JSON.stringify(again.preview)).toContain('-mine');
     expect(JSON.stringify(again.preview)).not.toContain('first');
-    expect((await desk.look(toolId)).execution.status).toBe('awaiting_approval');
-    await desk.approve(again);
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed' });
-    expect(desk.read('stale.md')).toBe('theirs\n');
+    expect((await story.look(toolId)).execution.status).toBe('awaiting_approval');
+    await story.approve(again);
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed' });
+    expect(story.read('stale.md')).toBe('theirs\n');
   });
 
   it('at most 3 times, then the call fails', async () => {
-    desk.write('restless.md', 'version 0\n');
+    story.write('restless.md', 'version 0\n');
     const toolId = await ask('write_file', { path: 'restless.md', content: 'theirs\n' });
     const digests = new Set<string>();
     for (let turn = 1; turn <= 4; turn += 1) {
-      await desk.card(toolId, ({ digest }) => !digests.has(String(digest)));
-      digests.add(await approveThen(toolId, () => desk.write('restless.md', `version ${turn}\n`)));
+      await story.card(toolId, ({ digest }) => !digests.has(String(digest)));
+      digests.add(await approveThen(toolId, () => story.write('restless.md', `version ${turn}\n`)));
     }
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'APPROVAL_STALE' });
-    expect([digests.size, desk.read('restless.md')]).toEqual([4, 'version 4\n']);
-    const asked = desk.person.all('tool.approval_request').filter(({ tool_id }) => tool_id === toolId);
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'APPROVAL_STALE' });
+    expect([digests.size, story.read('restless.md')]).toEqual([4, 'version 4\n']);
+    const asked = story.person.all('tool.approval_request').filter(({ tool_id }) => tool_id === toolId);
     expect(asked).toHaveLength(4);
   });
 
   it('a script: it does not run', async () => {
-    desk.write('script.js', "console.log('what was shown');\n");
+    story.write('script.js', "console.log('what was shown');\n");
     const toolId = await ask('execute_command', { command: 'node', args: ['script.js'] });
     const evil = "require('node:fs').writeFileSync('evil.txt', '');\n";
-    const before = await approveThen(toolId, () => desk.write('script.js', evil));
-    const { approval_id, project_id } = await desk.card(toolId, ({ digest }) => digest !== before);
-    await desk.person.client.reject({ params: { approval_id, project_id }, body: {} });
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
-    expect(existsSync(desk.at('evil.txt'))).toBe(false);
+    const before = await approveThen(toolId, () => story.write('script.js', evil));
+    const { approval_id, project_id } = await story.card(toolId, ({ digest }) => digest !== before);
+    await story.person.client.reject({ params: { approval_id, project_id }, body: {} });
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'rejected' });
+    expect(existsSync(story.at('evil.txt'))).toBe(false);
   });
 
   it('a folder on the way became a link to the outside: nothing is written there', async () => {
-    desk.write('way/a.md', 'old\n');
+    story.write('way/a.md', 'old\n');
     const toolId = await ask('write_file', { path: 'way/a.md', content: 'theirs\n' });
     await approveThen(toolId, () => {
-      desk.run('mv', 'way', 'way.before');
-      desk.run('ln', '-s', desk.outside, 'way');
+      story.run('mv', 'way', 'way.before');
+      story.run('ln', '-s', story.outside, 'way');
     });
-    const ended = await desk.untilFinal(toolId);
+    const ended = await story.untilFinal(toolId);
     expect([ended.status, ended.code]).toEqual(['failed', 'PATH_OUTSIDE_WORKSPACE']);
-    expect([readdirSync(desk.outside), desk.read('way.before/a.md')]).toEqual([[], 'old\n']);
+    expect([readdirSync(story.outside), story.read('way.before/a.md')]).toEqual([[], 'old\n']);
   });
 });
 
@@ -105,155 +105,155 @@ describe('[EX-6] who may not start does nothing', () => {
   it('cancelled between the decision and the claim: nothing runs', async () => {
     const toolId = await ask('write_file', { path: 'cancelled.md', content: 'x' });
     await approveThen(toolId, async () => {
-      const answer = await desk.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
+      const answer = await story.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
       expect(answer.status).toBe('cancelled');
     });
     await barrier();
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
-    expect(existsSync(desk.at('cancelled.md'))).toBe(false);
-    expect(desk.witnessed()).not.toContain('renamed cancelled.md');
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
+    expect(existsSync(story.at('cancelled.md'))).toBe(false);
+    expect(story.witnessed()).not.toContain('renamed cancelled.md');
   });
 
   it('[AP-7] [EX-10] approved while no runner was there: it runs when one comes; HIGH is not approved unseen', async () => {
-    await desk.runner.end('SIGTERM');
+    await story.runner.end('SIGTERM');
     const medium = await ask('write_file', { path: 'offline.md', content: 'x\n' });
     const high = await ask('delete_file', { path: 'README.md' });
-    const approvals = (await desk.person.client.listApprovals()).approvals;
+    const approvals = (await story.person.client.listApprovals()).approvals;
     const idOf = (toolId: string) => String(approvals.find(({ tool_id }) => tool_id === toolId)?.approval_id);
     const confirm = (toolId: string) =>
-      codeOf(desk.person.client.confirm({ params: { approval_id: idOf(toolId) }, body: {} }));
+      codeOf(story.person.client.confirm({ params: { approval_id: idOf(toolId) }, body: {} }));
     // It may be back within its lease, and previews then.
     expect([await confirm(medium), await confirm(high)]).toEqual(['PREVIEW_PENDING', 'PREVIEW_PENDING']);
     const isGone = async () =>
-      (await desk.person.client.listRunners()).runners.every(({ connected }) => !connected);
+      (await story.person.client.listRunners()).runners.every(({ connected }) => !connected);
     await until(isGone, { within: 60_000, otherwise: () => 'its lease does not end' });
     expect([await confirm(medium), await confirm(high)]).toEqual(['ok', 'PREVIEW_PENDING']);
-    expect((await desk.look(medium)).execution.status).toBe('approved');
-    await desk.startRunner();
-    expect(await desk.untilFinal(medium)).toMatchObject({ status: 'completed' });
-    expect(desk.read('offline.md')).toBe('x\n');
-    await desk.card(high);
-    await desk.person.client.cancelExecution({ params: { tool_id: high }, body: {} });
-    expect(existsSync(desk.at('README.md'))).toBe(true);
+    expect((await story.look(medium)).execution.status).toBe('approved');
+    await story.startRunner();
+    expect(await story.untilFinal(medium)).toMatchObject({ status: 'completed' });
+    expect(story.read('offline.md')).toBe('x\n');
+    await story.card(high);
+    await story.person.client.cancelExecution({ params: { tool_id: high }, body: {} });
+    expect(existsSync(story.at('README.md'))).toBe(true);
   });
 });
 
 describe('[AP-10] the runner is killed while the person is asked', () => {
   it('with the preview there: the card stands, and the next runner does what it shows', async () => {
     const toolId = await ask('delete_file', { path: 'offline.md' });
-    const card = await desk.card(toolId);
-    await desk.runner.end('SIGKILL');
-    await desk.startRunner();
-    await desk.approve(card);
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed' });
-    expect(existsSync(desk.at('offline.md'))).toBe(false);
+    const card = await story.card(toolId);
+    await story.runner.end('SIGKILL');
+    await story.startRunner();
+    await story.approve(card);
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed' });
+    expect(existsSync(story.at('offline.md'))).toBe(false);
   });
 
   it('before the preview: the next runner makes it', async () => {
-    desk.runner.pause();
+    story.runner.pause();
     const toolId = await ask('shell_exec', { command: 'echo previewed' });
-    await desk.runner.end('SIGKILL');
-    await desk.startRunner();
-    expect((await desk.card(toolId)).preview).toMatchObject({
+    await story.runner.end('SIGKILL');
+    await story.startRunner();
+    expect((await story.card(toolId)).preview).toMatchObject({
       kind: 'command',
       commands: [['echo', 'previewed']],
     });
-    expect((await desk.approvedToTheEnd(toolId)).result.stdout).toBe('previewed\n');
+    expect((await story.approvedToTheEnd(toolId)).result.stdout).toBe('previewed\n');
   });
 
   it('and comes to the call twice, at the claim and in the middle: it is done once', async () => {
     const toolId = await ask('write_file', { path: 'thrice.md', content: 'x\n', mode: 'append' });
-    const card = await desk.card(toolId);
-    await desk.runner.dieAt({ step: 'claim asked', onlyReads: false });
-    await desk.approve(card);
-    expect(await desk.runner.ended).toBe('SIGKILL');
-    const second = desk.prepare();
+    const card = await story.card(toolId);
+    await story.runner.dieAt({ step: 'claim asked', onlyReads: false });
+    await story.approve(card);
+    expect(await story.runner.ended).toBe('SIGKILL');
+    const second = story.prepare();
     await second.dieAt({ step: 'renamed', onlyReads: false });
-    void second.start(['--no-prompt', '--json', desk.root]);
+    void second.start(['--no-prompt', '--json', story.root]);
     expect(await second.ended).toBe('SIGKILL');
-    await desk.startRunner();
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed' });
-    expect(desk.read('thrice.md')).toBe('x\n');
+    await story.startRunner();
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed' });
+    expect(story.read('thrice.md')).toBe('x\n');
   });
 });
 
 describe('[RN-2] the ceiling file', () => {
-  const ceiling = () => join(desk.home, '.config/countersign/ceiling.json');
-  afterEach(() => desk.run('rm', '-f', ceiling()));
+  const ceiling = () => join(story.home, '.config/countersign/ceiling.json');
+  afterEach(() => story.run('rm', '-f', ceiling()));
 
   it('HIGH needs a decision on this machine: one made elsewhere runs nothing; MEDIUM goes on', async () => {
-    mkdirSync(join(desk.home, '.config/countersign'), { recursive: true, mode: 0o700 });
-    desk.write(ceiling(), '{"version": 1, "decide_here": ["HIGH"]}', 0o600);
-    const high = await desk.call('shell_exec', { command: 'echo x > ceiling.txt' });
+    mkdirSync(join(story.home, '.config/countersign'), { recursive: true, mode: 0o700 });
+    story.write(ceiling(), '{"version": 1, "decide_here": ["HIGH"]}', 0o600);
+    const high = await story.call('shell_exec', { command: 'echo x > ceiling.txt' });
     expect([high.status, high.code]).toEqual(['failed', 'APPROVAL_STALE']);
     expect(high.message).toContain('a decision made on the machine');
-    expect(existsSync(desk.at('ceiling.txt'))).toBe(false);
-    const medium = await desk.call('write_file', { path: 'ceiling.md', content: 'x' });
+    expect(existsSync(story.at('ceiling.txt'))).toBe(false);
+    const medium = await story.call('write_file', { path: 'ceiling.md', content: 'x' });
     expect(medium.status).toBe('completed');
   });
 
   it('one that others can write is not believed: nothing above LOW runs', async () => {
-    desk.write(ceiling(), '{"version": 1, "decide_here": []}', 0o666);
-    const ended = await desk.call('write_file', { path: 'unbelieved.md', content: 'x' });
+    story.write(ceiling(), '{"version": 1, "decide_here": []}', 0o666);
+    const ended = await story.call('write_file', { path: 'unbelieved.md', content: 'x' });
     expect([ended.status, ended.code]).toEqual(['failed', 'DENIED_BY_POLICY']);
-    expect(existsSync(desk.at('unbelieved.md'))).toBe(false);
+    expect(existsSync(story.at('unbelieved.md'))).toBe(false);
     expect((await barrier()).status).toBe('completed');
   });
 });
 
 it("[RK-5] [VA-8] a link that leads to what the person's rules at the server deny: refused before anybody approves", async () => {
-  const save = (rules: PolicyRule[]) => desk.person.client.putPolicy({ body: { version: 1, rules } });
+  const save = (rules: PolicyRule[]) => story.person.client.putPolicy({ body: { version: 1, rules } });
   await save([{ id: 'no-private', effect: 'deny', tool: '*', path: 'private/**' }]);
   try {
-    mkdirSync(desk.at('private'));
-    desk.write('private/a.md', 'private\n');
-    symlinkSync('private/a.md', desk.at('leads-there.md'));
+    mkdirSync(story.at('private'));
+    story.write('private/a.md', 'private\n');
+    symlinkSync('private/a.md', story.at('leads-there.md'));
     const toolId = await ask('write_file', { path: 'leads-there.md', content: 'x' });
-    const ended = await desk.untilFinal(toolId);
+    const ended = await story.untilFinal(toolId);
     expect([ended.status, ended.code]).toEqual(['failed', 'DENIED_BY_POLICY']);
-    expect((await desk.look(toolId)).decision).toMatchObject({ status: 'cancelled', by: null });
-    expect(desk.read('private/a.md')).toBe('private\n');
+    expect((await story.look(toolId)).decision).toMatchObject({ status: 'cancelled', by: null });
+    expect(story.read('private/a.md')).toBe('private\n');
   } finally {
     await save([]);
   }
 });
 
 it('[RN-10] a second runner of the same workspace is told who has it, and ends; the first goes on', async () => {
-  const second = desk.prepare();
-  await second.start(['--no-prompt', '--json', desk.root]);
+  const second = story.prepare();
+  await second.start(['--no-prompt', '--json', story.root]);
   expect(await second.ended).toBe('1');
   expect(second.log).toMatch(/is the runner of this workspace already/);
-  expect((await desk.call('write_file', { path: 'first.md', content: 'x' })).status).toBe('completed');
-  await desk.runner.end('SIGKILL');
-  await desk.startRunner();
-  expect((await desk.call('write_file', { path: 'first.md', content: 'y' })).status).toBe('completed');
+  expect((await story.call('write_file', { path: 'first.md', content: 'x' })).status).toBe('completed');
+  await story.runner.end('SIGKILL');
+  await story.startRunner();
+  expect((await story.call('write_file', { path: 'first.md', content: 'y' })).status).toBe('completed');
 });
 
 describe('the server is restarted in the middle', () => {
   it('[AP-10] while the person is asked: the card stands, and what is approved runs', async () => {
     const toolId = await ask('write_file', { path: 'restart.md', content: 'x\n' });
-    const card = await desk.card(toolId);
+    const card = await story.card(toolId);
     await server.crash();
-    await desk.approve(card);
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed' });
-    expect(desk.read('restart.md')).toBe('x\n');
+    await story.approve(card);
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed' });
+    expect(story.read('restart.md')).toBe('x\n');
   });
 
   it('[EX-7] while it runs: it runs on, once, and its result arrives', async () => {
     const command = 'echo begun >> once.log; sleep 2; echo ended >> once.log';
     const toolId = await ask('shell_exec', { command });
-    await desk.approve(await desk.card(toolId));
-    await until(() => existsSync(desk.at('once.log')), { otherwise: () => desk.runner.log });
+    await story.approve(await story.card(toolId));
+    await until(() => existsSync(story.at('once.log')), { otherwise: () => story.runner.log });
     await server.crash(() => pause(2_500)); // it ends while nobody can be told
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'completed', result: { exit_code: 0 } });
-    expect(desk.read('once.log')).toBe('begun\nended\n');
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed', result: { exit_code: 0 } });
+    expect(story.read('once.log')).toBe('begun\nended\n');
   });
 });
 
 describe('[EX-8] cancelling what runs', () => {
   const noneLeft = (mark: string) =>
-    until(() => !desk.processes().some((line) => line.includes(mark)), {
-      otherwise: () => desk.processes().join('\n'),
+    until(() => !story.processes().some((line) => line.includes(mark)), {
+      otherwise: () => story.processes().join('\n'),
     });
 
   it.each([
@@ -267,82 +267,85 @@ describe('[EX-8] cancelling what runs', () => {
     ['ends what ignores SIGTERM', 'trap "" TERM; echo up > up-2; while :; do sleep 0.1; done', 'up-2', []],
   ])('%s', async (_what, command, mark, left) => {
     const toolId = await ask('shell_exec', { command, timeout: 300 });
-    await desk.approve(await desk.card(toolId));
-    await until(() => existsSync(desk.at(mark)), { otherwise: () => desk.runner.log });
-    const { status } = await desk.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
+    await story.approve(await story.card(toolId));
+    await until(() => existsSync(story.at(mark)), { otherwise: () => story.runner.log });
+    const { status } = await story.agent.cancelExecution({ params: { tool_id: toolId }, body: {} });
     expect(status).toBe('executing');
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'cancelled', code: 'EXECUTION_CANCELLED' });
+    expect(await story.untilFinal(toolId)).toMatchObject({
+      status: 'cancelled',
+      code: 'EXECUTION_CANCELLED',
+    });
     await noneLeft(mark);
-    expect(left.filter((name) => !existsSync(desk.at(name)))).toEqual([]);
+    expect(left.filter((name) => !existsSync(story.at(name)))).toEqual([]);
   });
 
   it('[RN-1] the end of the runner ends what it runs, and leaves nothing behind', async () => {
-    const job = await desk.call('shell_background', { command: 'echo up > up-3; sleep 603' });
+    const job = await story.call('shell_background', { command: 'echo up > up-3; sleep 603' });
     expect(job.status).toBe('completed');
     const toolId = await ask('shell_exec', { command: 'echo up > up-4; sleep 604', timeout: 300 });
-    await desk.approve(await desk.card(toolId));
+    await story.approve(await story.card(toolId));
     for (const mark of ['up-3', 'up-4'])
-      await until(() => existsSync(desk.at(mark)), { otherwise: () => desk.runner.log });
-    expect(await desk.runner.end('SIGTERM')).toBe('0');
+      await until(() => existsSync(story.at(mark)), { otherwise: () => story.runner.log });
+    expect(await story.runner.end('SIGTERM')).toBe('0');
     for (const mark of ['up-3', 'up-4']) await noneLeft(mark);
-    expect(readdirSync(desk.root).filter((name) => name.startsWith('.'))).toEqual([]);
-    await desk.startRunner();
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
-    const gone = await desk.call('shell_output', { job_id: job.result.job_id });
+    expect(readdirSync(story.root).filter((name) => name.startsWith('.'))).toEqual([]);
+    await story.startRunner();
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
+    const gone = await story.call('shell_output', { job_id: job.result.job_id });
     expect(gone.code).toBe('JOB_NOT_FOUND');
   });
 });
 
 describe('[RN-3] undo by call', () => {
   const written = async (content: string) => {
-    const { toolId } = await desk.call('write_file', { path: 'undo.md', content });
+    const { toolId } = await story.call('write_file', { path: 'undo.md', content });
     return toolId;
   };
 
   it('restores what was there; not twice', async () => {
-    desk.write('undo.md', 'before\n', 0o640);
+    story.write('undo.md', 'before\n', 0o640);
     const toolId = await written('after\n');
-    expect(await desk.undo(toolId)).toMatchObject({ status: 'completed', error: null });
-    expect(desk.read('undo.md')).toBe('before\n');
-    expect((await desk.look(toolId)).execution.undone_at).not.toBeNull();
-    expect(await codeOf(desk.undo(toolId))).toBe('NOT_UNDOABLE');
+    expect(await story.undo(toolId)).toMatchObject({ status: 'completed', error: null });
+    expect(story.read('undo.md')).toBe('before\n');
+    expect((await story.look(toolId)).execution.undone_at).not.toBeNull();
+    expect(await codeOf(story.undo(toolId))).toBe('NOT_UNDOABLE');
   });
 
   it('a file that was changed since is a conflict, unless it is forced', async () => {
-    desk.write('undo.md', 'before\n');
+    story.write('undo.md', 'before\n');
     const toolId = await written('after\n');
-    desk.write('undo.md', 'mine\n');
-    expect(await desk.undo(toolId)).toMatchObject({ error: { code: 'UNDO_CONFLICT' } });
-    expect(desk.read('undo.md')).toBe('mine\n');
-    expect(await desk.undo(toolId, { force: true })).toMatchObject({ status: 'completed', error: null });
-    expect(desk.read('undo.md')).toBe('before\n');
+    story.write('undo.md', 'mine\n');
+    expect(await story.undo(toolId)).toMatchObject({ error: { code: 'UNDO_CONFLICT' } });
+    expect(story.read('undo.md')).toBe('mine\n');
+    expect(await story.undo(toolId, { force: true })).toMatchObject({ status: 'completed', error: null });
+    expect(story.read('undo.md')).toBe('before\n');
   });
 
   it('brings a deleted file back and takes a new one away, also after a restart of the runner', async () => {
-    desk.write('deleted.md', 'kept\n');
-    const deleted = await desk.call('delete_file', { path: 'deleted.md' });
-    const created = await desk.call('write_file', { path: 'created.md', content: 'x' });
-    await desk.runner.end('SIGKILL');
-    await desk.startRunner();
-    await desk.undo(deleted.toolId);
-    await desk.undo(created.toolId);
-    expect([desk.read('deleted.md'), existsSync(desk.at('created.md'))]).toEqual(['kept\n', false]);
+    story.write('deleted.md', 'kept\n');
+    const deleted = await story.call('delete_file', { path: 'deleted.md' });
+    const created = await story.call('write_file', { path: 'created.md', content: 'x' });
+    await story.runner.end('SIGKILL');
+    await story.startRunner();
+    await story.undo(deleted.toolId);
+    await story.undo(created.toolId);
+    expect([story.read('deleted.md'), existsSync(story.at('created.md'))]).toEqual(['kept\n', false]);
   });
 });
 
 it('[EX-7] a result that comes after the lease has ended is kept beside the status, which stays', async () => {
   const toolId = await ask('shell_exec', { command: 'echo begun > late.log; sleep 1; echo the result' });
-  await desk.approve(await desk.card(toolId));
-  await until(() => existsSync(desk.at('late.log')), { otherwise: () => desk.runner.log });
-  desk.runner.pause(); // as a machine that sleeps: its lease ends after 30 s
+  await story.approve(await story.card(toolId));
+  await until(() => existsSync(story.at('late.log')), { otherwise: () => story.runner.log });
+  story.runner.pause(); // as a machine that sleeps: its lease ends after 30 s
   try {
-    expect(await desk.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });
+    expect(await story.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });
   } finally {
-    desk.runner.resume();
+    story.runner.resume();
   }
-  const late = await desk.person.next('tool.result', (result) => result.tool_id === toolId && result.late);
+  const late = await story.person.next('tool.result', (result) => result.tool_id === toolId && result.late);
   expect(JSON.stringify(late.result)).toContain('the result');
-  const { execution, late_result } = await desk.look(toolId);
+  const { execution, late_result } = await story.look(toolId);
   expect([execution.status, execution.error?.code]).toEqual(['failed', 'RUNNER_LOST']);
   const result = { success: true, exit_code: 0, stdout: 'the result\n' };
   expect(late_result).toMatchObject({ status: 'completed', result, error: null });
@@ -350,13 +353,13 @@ it('[EX-7] a result that comes after the lease has ended is kept beside the stat
 });
 
 it('[EX-6] a copy of its folder is another program: it is refused while the runner is there', async () => {
-  const home = join(desk.parent, 'copied-home');
-  cpSync(desk.home, home, { recursive: true });
-  const copy = desk.prepare([], { home });
-  await copy.start(['--no-prompt', '--json', desk.root]);
+  const home = join(story.parent, 'copied-home');
+  cpSync(story.home, home, { recursive: true });
+  const copy = story.prepare([], { home });
+  await copy.start(['--no-prompt', '--json', story.root]);
   expect(await copy.ended).toBe('1');
   expect(copy.log).toContain('Another program is connected as the runner');
-  expect((await desk.call('write_file', { path: 'once.md', content: 'x\n' })).status).toBe('completed');
+  expect((await story.call('write_file', { path: 'once.md', content: 'x\n' })).status).toBe('completed');
 });
 
 it('leaves no call open and no approval forgotten', async () => {

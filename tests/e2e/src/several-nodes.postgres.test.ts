@@ -1,11 +1,11 @@
 import { ApiError, type Client } from '@countersign/client';
 import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { completed, type ResultBody } from '../../lab/src/remote-runner.ts';
+import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { Cluster, type ClusterPerson } from './cluster.ts';
-import { until } from './patience.ts';
-import { completed, type ResultBody } from './remote-runner.ts';
-import { freePort, ServerProcess } from './server-process.ts';
-import { signToken } from './tokens.ts';
 
 let postgres: TemporaryPostgres;
 let cluster: Cluster;
@@ -82,7 +82,7 @@ describe('three servers on one database, behind a balancer that knows no session
     );
     for (const { tool_id } of calls) await untilStatus(tool_id, 'completed');
     expect(ada.runner.effects).toHaveLength(33);
-    expect([...cluster.proxy.given.values()].every((requests) => requests > 10)).toBe(true);
+    expect([...cluster.balancer.given.values()].every((requests) => requests > 10)).toBe(true);
     await expectAskedOnce(runId, 'Go.');
     await settled(ada);
     expect(await cluster.problems(ada)).toEqual([]);

@@ -2,10 +2,10 @@ import { type ApiError, decide } from '@countersign/client';
 import type { EventPayload } from '@countersign/protocol';
 import type { WireTurn } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from './patience.ts';
-import { completed } from './remote-runner.ts';
+import { completed } from '../../lab/src/remote-runner.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { clientWith, newSession, Story, type StoryPerson } from './story.ts';
-import { signToken } from './tokens.ts';
 
 let story: Story;
 let ada: StoryPerson;

@@ -5,13 +5,19 @@ import {
   type WireRequest,
   type WireTurn,
 } from '@countersign/testing';
-import { findProblems } from './invariants.ts';
-import { until } from './patience.ts';
-import { RemotePerson } from './remote-person.ts';
-import { completed, digestOf, RemoteRunner, type ResultBody, type Signal } from './remote-runner.ts';
-import { freePort, ServerProcess } from './server-process.ts';
-import { sqliteDatabase, type TestDatabase } from './test-database.ts';
-import { signToken } from './tokens.ts';
+import { findProblems } from '../../lab/src/invariants.ts';
+import { RemotePerson } from '../../lab/src/remote-person.ts';
+import {
+  completed,
+  digestOf,
+  RemoteRunner,
+  type ResultBody,
+  type Signal,
+} from '../../lab/src/remote-runner.ts';
+import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
+import { sqliteDatabase, type TestDatabase } from '../../lab/src/test-database.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { until } from '../../lab/src/waiting.ts';
 
 /** One person of a story: their project and session, front end, runner and the runner's disk. */
 export interface StoryPerson {

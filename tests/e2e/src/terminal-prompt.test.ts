@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@countersign/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { pause, until } from './patience.ts';
+import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { pause, until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
-import { freePort, ServerProcess } from './server-process.ts';
-import { signToken } from './tokens.ts';
 
 /** The terminal as a person has it: a real process behind a real pseudo terminal, the real server, real files. */
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-e2e-terminal-')));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { until } from './patience.ts';
+import { until } from '../../lab/src/waiting.ts';
 
 export const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 

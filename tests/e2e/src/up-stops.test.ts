@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { until } from './patience.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
 import { launcher, Machine, type UpProcess } from './up-process.ts';
 

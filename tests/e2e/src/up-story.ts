@@ -1,5 +1,5 @@
 import type { EventPayload } from '@countersign/protocol';
-import { RemotePerson } from './remote-person.ts';
+import { RemotePerson } from '../../lab/src/remote-person.ts';
 import type { ReadyLine } from './up-process.ts';
 
 /** Uses a sign-in link as a browser does. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pause, until } from './patience.ts';
+import { pause, until } from '../../lab/src/waiting.ts';
 import { isAlive, Machine, processesBelow, type ReadyLine, type UpProcess } from './up-process.ts';
 import { approve, cardOf, signedIn, useLink, wholeLoop } from './up-story.ts';
 

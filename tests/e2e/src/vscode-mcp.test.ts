@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, it } from 'vitest';
-import { until } from './patience.ts';
+import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine } from './up-process.ts';
 import { EditorWindow } from './vscode/editor-window.ts';
 import { VsCode } from './vscode/vs-code.ts';

@@ -2,16 +2,16 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAiCompatibleServer } from '@countersign/testing';
-import { pause, until } from '../../e2e/src/patience.ts';
-import { freePort } from '../../e2e/src/server-process.ts';
+import { LoadBalancer } from '../../lab/src/load-balancer.ts';
+import { freePort } from '../../lab/src/server-process.ts';
+import { pause, until } from '../../lab/src/waiting.ts';
 import { agentModel } from './agent-model.ts';
-import { FaultyProxy } from './faulty-proxy.ts';
 import { type ForcedFault, force } from './forced-fault.ts';
 import { History } from './history.ts';
 import { PersonAtWork, tokenOf } from './person-at-work.ts';
 import { type Action, type CallKind, type Fault, type FaultKind, planOf } from './plan.ts';
 import { Random } from './random.ts';
-import { examine, type Household } from './remains.ts';
+import { examine, type Participant } from './remains.ts';
 import { openRunDatabase, type RunDatabase } from './run-database.ts';
 import { RunnerHost } from './runner-host.ts';
 import { type Build, patched } from './sabotage.ts';
@@ -92,8 +92,8 @@ class FaultRun {
   readonly #database: RunDatabase;
   readonly #model: Awaited<ReturnType<typeof openAiCompatibleServer>>;
   readonly #nodes: readonly ServerNode[];
-  readonly #proxy: FaultyProxy;
-  readonly #households: Household[] = [];
+  readonly #balancer: LoadBalancer;
+  readonly #participants: Participant[] = [];
   readonly #runnerDisks: FillableDisk[] = [];
   readonly #serverDisk: FillableDisk | undefined;
   readonly #leftOut: string[] = [];
@@ -108,25 +108,33 @@ class FaultRun {
       readonly database: RunDatabase;
       readonly model: Awaited<ReturnType<typeof openAiCompatibleServer>>;
       readonly ports: readonly number[];
-      readonly proxy: FaultyProxy;
+      readonly balancer: LoadBalancer;
     },
   ) {
-    const { history, database, model, ports, proxy } = parts;
+    const { history, database, model, ports, balancer } = parts;
     this.#options = options;
     this.#folder = folder;
     this.#history = history;
     this.#database = database;
     this.#model = model;
-    this.#proxy = proxy;
+    this.#balancer = balancer;
     const added = patched(options);
     this.#nodes = ports.map(
       (port, index) =>
-        new ServerNode({ index, port, database: database.url, modelUrl: model.url, history, added }),
+        new ServerNode({
+          index,
+          port,
+          database: database.url,
+          modelUrl: model.url,
+          publicOrigin: balancer.url,
+          history,
+          added,
+        }),
     );
     model.script(agentModel(database, history, (node) => this.#nodes[node]?.hasJustWoken ?? false));
     this.#serverDisk = database.disk ?? this.#limitedServers();
     const users = names.slice(0, options.users ?? 2);
-    for (const userId of users) this.#addHousehold(userId);
+    for (const userId of users) this.#addParticipant(userId);
   }
 
   /** Starts everything. Should something not start, what did is ended again. */
@@ -136,11 +144,13 @@ class FaultRun {
     const model = await openAiCompatibleServer();
     const ports: number[] = [];
     for (let node = 0; node < options.nodes; node++) ports.push(await freePort());
-    const proxy = await FaultyProxy.open(ports, new Random(options.seed ^ 0x51ed270b));
-    const run = new FaultRun(options, folder, { history, database, model, ports, proxy });
+    const random = new Random(options.seed ^ 0x51ed270b);
+    const balancer = await LoadBalancer.open(() => random.next());
+    balancer.use(ports);
+    const run = new FaultRun(options, folder, { history, database, model, ports, balancer });
     try {
       await run.#untilListening();
-      await Promise.all(run.#households.map(({ person }) => person.signIn()));
+      await Promise.all(run.#participants.map(({ person }) => person.signIn()));
       return run;
     } catch (error) {
       await run.close();
@@ -151,7 +161,7 @@ class FaultRun {
   async live(): Promise<FaultReport> {
     const { seed, ms, nodes, database, calls, faults } = this.#options;
     const { everyMs = 250, faultEveryMs = 2_500 } = this.#options;
-    const users = this.#households.length;
+    const users = this.#participants.length;
     const plan = planOf({ seed, ms, users, nodes, database, everyMs, faultEveryMs, calls, faults });
     writeFileSync(join(this.#folder, 'plan.json'), JSON.stringify(plan, null, 1));
     const { signal } = this.#options;
@@ -167,37 +177,37 @@ class FaultRun {
     }
     await Promise.race([this.#force(), aborted]);
     const violations = await Promise.race([this.#comeToRest(), aborted]);
-    violations.push(...(await examine(this.#database, this.#history, this.#households)));
+    violations.push(...(await examine(this.#database, this.#history, this.#participants)));
     // What was sought and found ended the run before everything else could end.
     const found = violations.filter((violation) => this.#options.seeks?.finding.test(violation));
     return this.#report(found.length > 0 ? found : violations);
   }
 
   async close(): Promise<void> {
-    for (const { person } of this.#households) person.close();
+    for (const { person } of this.#participants) person.close();
     await Promise.all([
-      ...this.#households.map(({ runner }) => runner.close()),
+      ...this.#participants.map(({ runner }) => runner.close()),
       ...this.#nodes.map((node) => node.close()),
     ]);
-    await Promise.all([this.#proxy.close(), this.#model.close()]);
+    await Promise.all([this.#balancer.close(), this.#model.close()]);
     // What was still asked has its answer now, that nobody is there; it is written down before the folder goes.
-    await Promise.all(this.#households.flatMap(({ person }) => [...person.unsettled]));
+    await Promise.all(this.#participants.flatMap(({ person }) => [...person.unsettled]));
     for (const [i, node] of this.#nodes.entries()) this.#keepLog(`node-${i}.log`, node.log);
-    for (const { person, runner } of this.#households) this.#keepLog(`${person.userId}.log`, runner.log);
+    for (const { person, runner } of this.#participants) this.#keepLog(`${person.userId}.log`, runner.log);
     for (const disk of this.#runnerDisks) disk.close();
     await this.#database.close();
   }
 
-  #addHousehold(userId: string): void {
+  #addParticipant(userId: string): void {
     const folder = join(this.#folder, userId);
     const added = patched(this.#options);
-    const serverUrl = this.#proxy.url;
+    const serverUrl = this.#balancer.url;
     const mounted = mountSmallDisk(join(folder, 'home'), 64);
     const token = tokenOf(userId, 'person');
     const runner = new RunnerHost({ folder, serverUrl, token, added });
     this.#runnerDisks.push(mounted ?? limitedFiles(() => [runner.pid].filter((pid) => pid !== undefined)));
     const person = new PersonAtWork({ userId, baseUrl: serverUrl, history: this.#history, runner });
-    this.#households.push({ person, runner });
+    this.#participants.push({ person, runner });
   }
 
   /** Without a mount only SQLite's server can be kept from writing: PostgreSQL's has processes of its own. */
@@ -213,10 +223,10 @@ class FaultRun {
   }
 
   #do(action: Action): void {
-    const household = (user: number) => (this.#households[user] as Household).person;
-    if (action.do === 'call') household(action.user).call(action.kind);
-    else if (action.do === 'say') household(action.user).say();
-    else if (action.do === 'pry') household(action.user).pryInto(household(action.other));
+    const participant = (user: number) => (this.#participants[user] as Participant).person;
+    if (action.do === 'call') participant(action.user).call(action.kind);
+    else if (action.do === 'say') participant(action.user).say();
+    else if (action.do === 'pry') participant(action.user).pryInto(participant(action.other));
     else this.#fail(action.fault);
   }
 
@@ -237,10 +247,10 @@ class FaultRun {
 
   async #force(): Promise<void> {
     const { forced } = this.#options;
-    const [household] = this.#households;
-    if (forced === undefined || household === undefined) return;
+    const [participant] = this.#participants;
+    if (forced === undefined || participant === undefined) return;
     this.#history.add({ what: 'fault', kind: forced, about: '' });
-    await force(forced, { database: this.#database, nodes: this.#nodes, household });
+    await force(forced, { database: this.#database, nodes: this.#nodes, participant });
   }
 
   async #happen(fault: Fault): Promise<void> {
@@ -262,11 +272,11 @@ class FaultRun {
       case 'runner-pause':
         return this.#runner(fault.user).pause(fault.ms);
       case 'network':
-        this.#proxy.weather = fault.weather;
+        this.#balancer.weather = fault.weather;
         await pause(fault.ms);
-        return this.#proxy.clearUp();
+        return this.#balancer.clearUp();
       case 'cut':
-        return this.#proxy.cut();
+        return this.#balancer.cut();
       case 'server-disk-full':
         return this.#fillServerDisk(fault);
       case 'runner-disk-full': {
@@ -316,7 +326,7 @@ class FaultRun {
   /** Nothing fails any more, nobody begins anything; what was begun comes to its end. Answers with what does not. */
   async #comeToRest(): Promise<string[]> {
     this.#options.tell?.('coming to rest');
-    for (const { person } of this.#households) person.comeToRest();
+    for (const { person } of this.#participants) person.comeToRest();
     await Promise.all(this.#failing);
     for (const node of this.#nodes) node.setClock(0);
     await this.#bringDeadlinesNear();
@@ -330,7 +340,7 @@ class FaultRun {
     } catch (error) {
       return [(error as Error).message];
     } finally {
-      for (const { person } of this.#households) person.stopTrying();
+      for (const { person } of this.#participants) person.stopTrying();
     }
   }
 
@@ -339,7 +349,7 @@ class FaultRun {
     const { seeks } = this.#options;
     if (!seeks) return false;
     await pause(seekEveryMs);
-    const violations = await examine(this.#database, this.#history, this.#households);
+    const violations = await examine(this.#database, this.#history, this.#participants);
     const found = violations.filter((violation) => seeks.finding.test(violation));
     const now = performance.now();
     for (const known of stands.keys()) if (!found.includes(known)) stands.delete(known);
@@ -362,7 +372,7 @@ class FaultRun {
 
   async #unrest(): Promise<string[]> {
     const unrest: string[] = [];
-    for (const { person } of this.#households)
+    for (const { person } of this.#participants)
       if (person.unsettled.size > 0)
         unrest.push(`${person.userId} waits for ${person.unsettled.size} answers`);
     const calls = await this.#database.query(
@@ -372,7 +382,7 @@ class FaultRun {
     if (calls.length + runs.length > 0) unrest.push(`not ended: ${JSON.stringify([...calls, ...runs])}`);
     if (unrest.length > 0) return unrest;
     const text = this.#options.database === 'postgres' ? 'event::text' : 'event';
-    for (const { person } of this.#households) {
+    for (const { person } of this.#participants) {
       const [newest] = await this.#database.query(
         `select max(id) as id from events where user_id = $1 and ${text} not like '%tool.execution_signal%'`,
         person.userId,
@@ -402,7 +412,7 @@ class FaultRun {
       violations,
       calls: Object.values(ends).reduce((sum, n) => sum + n, 0),
       faults,
-      requests: this.#proxy.treated,
+      requests: this.#balancer.treated,
       dooms: this.#nodes.reduce((sum, { dooms }) => sum + dooms, 0),
       ends,
       runs: Object.fromEntries(runs.map(({ status, n }) => [String(status), Number(n)])),
@@ -428,6 +438,6 @@ class FaultRun {
   }
 
   #runner(user: number): RunnerHost {
-    return (this.#households[user] as Household).runner;
+    return (this.#participants[user] as Participant).runner;
   }
 }

@@ -1,5 +1,5 @@
-import { until } from '../../e2e/src/patience.ts';
-import type { Household } from './remains.ts';
+import { until } from '../../lab/src/waiting.ts';
+import type { Participant } from './remains.ts';
 import type { RunDatabase } from './run-database.ts';
 import type { ServerNode } from './server-node.ts';
 
@@ -9,7 +9,7 @@ export type ForcedFault = 'node-kill-in-run' | 'runner-replace-in-call';
 export interface ForcedFaultParts {
   readonly database: RunDatabase;
   readonly nodes: readonly ServerNode[];
-  readonly household: Household;
+  readonly participant: Participant;
 }
 
 const downMs = 500;
@@ -25,13 +25,13 @@ export async function force(fault: ForcedFault, parts: ForcedFaultParts): Promis
   });
 }
 
-async function killNodeInRun({ database, nodes, household }: ForcedFaultParts): Promise<boolean> {
+async function killNodeInRun({ database, nodes, participant }: ForcedFaultParts): Promise<boolean> {
   const [run] = await database.query(
     `select runs.id, nodes.name from runs join nodes on nodes.id = runs.lease_owner
       where runs.status = 'running' limit 1`,
   );
   if (run === undefined) {
-    if (household.person.unsettled.size === 0) household.person.say();
+    if (participant.person.unsettled.size === 0) participant.person.say();
     return false;
   }
   const driving = nodes.find(({ pid }) => pid !== undefined && String(run.name).endsWith(`/${pid}`));
@@ -40,8 +40,8 @@ async function killNodeInRun({ database, nodes, household }: ForcedFaultParts): 
   return (await database.query(isMet, String(run.id))).length > 0;
 }
 
-async function replaceRunnerInCall({ database, household }: ForcedFaultParts): Promise<boolean> {
-  const { person, runner } = household;
+async function replaceRunnerInCall({ database, participant }: ForcedFaultParts): Promise<boolean> {
+  const { person, runner } = participant;
   const [call] = await database.query("select id from tool_executions where status = 'executing' limit 1");
   if (call === undefined) {
     if (person.unsettled.size === 0) person.call('long');

@@ -3,9 +3,9 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { ApiError, type ApprovalDecision, type Client, createClient, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
-import { clockWithPauses, pause } from '../../e2e/src/patience.ts';
-import { RemotePerson } from '../../e2e/src/remote-person.ts';
-import { signToken } from '../../e2e/src/tokens.ts';
+import { RemotePerson } from '../../lab/src/remote-person.ts';
+import { signToken } from '../../lab/src/tokens.ts';
+import { clockWithPauses, pause } from '../../lab/src/waiting.ts';
 import type { History } from './history.ts';
 import {
   changedBase,

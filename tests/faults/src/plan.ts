@@ -1,4 +1,5 @@
 import { commitMoments, labelledCommits, runPoints } from '@countersign/engine';
+import type { Weather } from '../../lab/src/load-balancer.ts';
 import { Random } from './random.ts';
 
 /** What becomes of a call, as far as people can decide that. Its name is the first part of its mark. */
@@ -32,17 +33,6 @@ const callWeights: Readonly<Record<CallKind, number>> = {
   run: 2.5,
   rival: 2,
 };
-
-/** How bad the network is, while it is: shares of all requests. */
-export interface Weather {
-  /** Never gets to the server. */
-  readonly lost: number;
-  /** Gets there, and its answer does not come back. */
-  readonly unanswered: number;
-  readonly duplicated: number;
-  readonly delayed: number;
-  readonly delayMs: number;
-}
 
 export type Fault =
   | { readonly kind: 'node-kill'; readonly node: number; readonly ms: number }

@@ -5,7 +5,7 @@ import {
   findDecisionProblems,
   findEventProblems,
   findOpenCalls,
-} from '../../e2e/src/invariants.ts';
+} from '../../lab/src/invariants.ts';
 import { type CallRecord, findViolations } from './checker.ts';
 import type { History } from './history.ts';
 import { markIn, tracesOf } from './marks.ts';
@@ -13,7 +13,7 @@ import type { PersonAtWork } from './person-at-work.ts';
 import type { RunDatabase } from './run-database.ts';
 import type { RunnerHost } from './runner-host.ts';
 
-export interface Household {
+export interface Participant {
   readonly person: PersonAtWork;
   readonly runner: RunnerHost;
 }
@@ -22,9 +22,9 @@ export interface Household {
 export async function examine(
   database: RunDatabase,
   history: History,
-  households: readonly Household[],
+  participants: readonly Participant[],
 ): Promise<string[]> {
-  const rootOf = new Map(households.map(({ person, runner }) => [person.userId, runner.root]));
+  const rootOf = new Map(participants.map(({ person, runner }) => [person.userId, runner.root]));
   const violations = findViolations({
     entries: history.entries,
     calls: await readCalls(database),
@@ -32,7 +32,7 @@ export async function examine(
     runs: (await database.query('select id, status from runs')) as { id: string; status: string }[],
     tracesOf: (mark) => tracesOf(rootOf.get(markIn(mark)?.user ?? '') ?? '', mark),
   });
-  for (const { person, runner } of households) {
+  for (const { person, runner } of participants) {
     const { userId, phone, laptop } = person;
     violations.push(
       ...(await findOpenCalls(database, userId)),

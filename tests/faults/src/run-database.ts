@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TemporaryPostgres, temporaryPostgres } from '@countersign/testing';
 import pg from 'pg';
-import { pause } from '../../e2e/src/patience.ts';
-import type { TestDatabase } from '../../e2e/src/test-database.ts';
+import { queryRows, type TestDatabase } from '../../lab/src/test-database.ts';
+import { pause } from '../../lab/src/waiting.ts';
 import { type FillableDisk, mountSmallDisk } from './small-disk.ts';
 
 /** The database of a run, which can be taken away from the servers. */
@@ -38,7 +38,7 @@ function sqlite(place: string): RunDatabase {
       // Opened for each question: who keeps a database open changes when its log is folded in.
       const opened = new DatabaseSync(url, { timeout: 10_000 });
       try {
-        return opened.prepare(sql.replaceAll(/\$(\d)/g, '?$1')).all(...values) as Record<string, unknown>[];
+        return queryRows(opened, sql, values);
       } finally {
         opened.close();
       }

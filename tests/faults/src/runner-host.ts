@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pause } from '../../e2e/src/patience.ts';
-import { RunnerProcess } from '../../e2e/src/runner/runner-process.ts';
-import type { AddedToProcess } from '../../e2e/src/server-process.ts';
+import { RunnerProcess } from '../../lab/src/runner-process.ts';
+import type { AddedToProcess } from '../../lab/src/server-process.ts';
+import { pause } from '../../lab/src/waiting.ts';
 
 const betweenStartsMs = 300;
 

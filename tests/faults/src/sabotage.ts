@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { AddedToProcess } from '../../e2e/src/server-process.ts';
+import type { AddedToProcess } from '../../lab/src/server-process.ts';
 
 /** One text of one source that is replaced when Node loads it. Nothing on disk changes, and the product has no switch. */
 export interface Patch {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { pause } from '../../e2e/src/patience.ts';
-import { type AddedToProcess, ServerProcess, type ServerSettings } from '../../e2e/src/server-process.ts';
+import { type AddedToProcess, ServerProcess, type ServerSettings } from '../../lab/src/server-process.ts';
+import { pause } from '../../lab/src/waiting.ts';
 import type { History } from './history.ts';
 
 const jumpingClock = fileURLToPath(new URL('./jumping-clock.ts', import.meta.url));

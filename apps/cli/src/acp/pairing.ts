@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
+import { tokenIdOf } from '@countersign/runner-client';
 import { personsFolders } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { Credentials } from '../sign-in/credentials.ts';
@@ -72,7 +73,7 @@ export async function unpair({ terminal, env, server, words, acpWords }: PairOpt
   try {
     await endToken(serverAccess(server, words, env).client, forgotten.token);
   } catch (error) {
-    const id = claimsOf(forgotten.token).jti;
+    const id = tokenIdOf(forgotten.token) ?? '';
     terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${words.said((error as Error).message)})\n`);
     return 1;
   }
@@ -87,8 +88,5 @@ async function isConfirmed(terminal: CommandContext['terminal'], question: strin
 
 /** By the id that our own tokens carry. */
 async function endToken(client: Client, token: string): Promise<void> {
-  await client.revokeToken({ params: { token_id: claimsOf(token).jti } });
+  await client.revokeToken({ params: { token_id: tokenIdOf(token) ?? '' } });
 }
-
-const claimsOf = (token: string): { readonly jti: string } =>
-  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import type { TestDatabase } from '../test-database.ts';
+import type { TestDatabase } from '../../../lab/src/test-database.ts';
 import { describeDecisions } from './decided-otherwise.ts';
 import { describePlan } from './plan-stories.ts';
 import { describeStoredCalls } from './stored-call-stories.ts';

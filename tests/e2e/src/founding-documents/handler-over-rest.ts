@@ -10,7 +10,7 @@ import {
   WorkspaceRunner,
   workspaceAt,
 } from '@countersign/tool-runner';
-import { signToken } from '../tokens.ts';
+import { signToken } from '../../../lab/src/tokens.ts';
 import type { Answer, Json, Person } from './world.ts';
 
 export interface HandlerOverRest {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { signToken } from '../tokens.ts';
+import { signToken } from '../../../lab/src/tokens.ts';
 import { calls, type Json, says, uuid, type World } from './world.ts';
 
 /** The REST endpoints of the implementation plan, and its four scenarios with the sample client. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { until } from '../patience.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { startHandler } from './handler-over-rest.ts';
 import { calls, type Json, type Person, says, utcTime, type World } from './world.ts';
 

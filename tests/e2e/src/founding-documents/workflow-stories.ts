@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { until } from '../patience.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { calls, type Json, type Person, says, utcTime, uuid, type World } from './world.ts';
 
 const npmTest = { command: 'npm', args: ['test'], timeout: 30 };

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type OpenAiCompatibleServer, openAiCompatibleServer, type WireTurn } from '@countersign/testing';
 import { EventSource } from 'eventsource';
-import { until } from '../patience.ts';
-import { freePort, ServerProcess } from '../server-process.ts';
-import type { TestDatabase } from '../test-database.ts';
-import { signToken } from '../tokens.ts';
+import { freePort, ServerProcess } from '../../../lab/src/server-process.ts';
+import type { TestDatabase } from '../../../lab/src/test-database.ts';
+import { signToken } from '../../../lab/src/tokens.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { executeToolsIn } from './local-tools.ts';
 import { type SampleEventSource, startSampleClient } from './sample-client.ts';
 

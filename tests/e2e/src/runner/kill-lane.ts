@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { pause, until } from '../patience.ts';
+import type { MortalStep } from '../../../lab/src/mortal-steps.ts';
+import { pause, until } from '../../../lab/src/waiting.ts';
 import { killPlans, type Outcome } from './kill-plans.ts';
-import type { MortalStep } from './mortal-steps.ts';
-import { Desk, type DeskOptions, type Ended, type RunnerServer } from './runner-story.ts';
+import { type Ended, type RunnerServer, RunnerStory, type RunnerStoryOptions } from './runner-story.ts';
 
 /** A call in which the runner dies: at a step, or so many milliseconds after the decision. */
 export interface Kill {
@@ -12,79 +12,79 @@ export interface Kill {
 
 /** One workspace over many lives of its runner. */
 export class KillLane {
-  readonly #desk: Desk;
+  readonly #story: RunnerStory;
   readonly #earlier: string[] = [];
   kills = 0;
 
-  private constructor(desk: Desk) {
-    this.#desk = desk;
+  private constructor(story: RunnerStory) {
+    this.#story = story;
   }
 
-  static async open(server: RunnerServer, userId: string, options: DeskOptions): Promise<KillLane> {
-    const desk = await Desk.open(server, userId, options);
-    desk.write('README.md', '# Hello\n');
-    desk.write('app.ts', 'export const answer = 42;\n');
-    desk.git('init', '--quiet', '--initial-branch=main');
-    desk.git('add', 'README.md');
-    desk.git('commit', '--quiet', '-m', 'first');
-    desk.git('init', '--quiet', '--bare', `${desk.outside}/remote.git`);
-    desk.git('-C', `${desk.outside}/remote.git`, 'config', 'core.logAllRefUpdates', 'always');
-    desk.git('remote', 'add', 'origin', `${desk.outside}/remote.git`);
-    return new KillLane(desk);
+  static async open(server: RunnerServer, userId: string, options: RunnerStoryOptions): Promise<KillLane> {
+    const story = await RunnerStory.open(server, userId, options);
+    story.write('README.md', '# Hello\n');
+    story.write('app.ts', 'export const answer = 42;\n');
+    story.git('init', '--quiet', '--initial-branch=main');
+    story.git('add', 'README.md');
+    story.git('commit', '--quiet', '-m', 'first');
+    story.git('init', '--quiet', '--bare', `${story.outside}/remote.git`);
+    story.git('-C', `${story.outside}/remote.git`, 'config', 'core.logAllRefUpdates', 'always');
+    story.git('remote', 'add', 'origin', `${story.outside}/remote.git`);
+    return new KillLane(story);
   }
 
   /** Dies each of these deaths in turn, and answers with what is wrong after which of them. */
   async live(kills: readonly (Kill & { readonly n: number })[]): Promise<string[]> {
     const problems: string[] = [];
-    await this.#desk.startRunner({ prepareNext: true });
+    await this.#story.startRunner({ prepareNext: true });
     for (const kill of kills) {
       try {
         await this.#die(kill);
       } catch (error) {
         problems.push(`call ${kill.n}, ${kill.plan}:${kill.at}: ${(error as Error).message}`);
-        if (!this.#desk.runner.isRunning) await this.#desk.startRunner({ prepareNext: true });
+        if (!this.#story.runner.isRunning) await this.#story.startRunner({ prepareNext: true });
       }
     }
     return problems;
   }
 
   close(): Promise<void> {
-    return this.#desk.close();
+    return this.#story.close();
   }
 
   async #die({ plan: name, at, n }: Kill & { readonly n: number }): Promise<void> {
     const plan = killPlans[name];
     if (!plan) throw new Error('there is no such plan');
-    const desk = this.#desk;
+    const story = this.#story;
     if (plan.keepsProcess) {
-      await desk.runner.end();
-      await desk.startRunner({ prepareNext: true });
+      await story.runner.end();
+      await story.startRunner({ prepareNext: true });
     }
-    const params = plan.prepare(desk, n);
+    const params = plan.prepare(story, n);
     if (typeof at !== 'number') {
-      await desk.runner.dieAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
+      await story.runner.dieAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
     }
-    const dying = desk.runner;
+    const dying = story.runner;
     const doom = () => (typeof at === 'number' ? pause(at).then(() => dying.end()) : undefined);
     let doomed = plan.onlyReads ? doom() : undefined;
     // An agent whose call only reads waits for it, over the death of the runner.
-    const asking = desk.ask(plan.tool, params);
+    const asking = story.ask(plan.tool, params);
     if (!plan.onlyReads) {
       const toolId = await asking;
       if (typeof toolId !== 'string') throw new Error(`refused: ${toolId.message}`);
-      const card = await desk.card(toolId);
+      const card = await story.card(toolId);
       doomed = doom();
-      await desk.approve(card);
+      await story.approve(card);
     }
     const how = await Promise.race([dying.ended, pause(20_000).then(() => 'it lives on')]);
     await doomed;
     if (how !== 'SIGKILL') throw new Error(`it did not die there: ${how}\n${dying.log}`);
     this.kills += 1;
-    await desk.startRunner({ prepareNext: true });
+    await story.startRunner({ prepareNext: true });
     const toolId = await asking;
     if (typeof toolId !== 'string') throw new Error(`refused: ${toolId.message}`);
     this.#earlier.push(toolId);
-    const ended = await desk.untilFinal(toolId);
+    const ended = await story.untilFinal(toolId);
     this.#check(ended, {
       n,
       name,
@@ -92,7 +92,7 @@ export class KillLane {
     });
     // A job that the second life started, because the first had not come to it, is still there: rightly.
     if (ended.result?.job_id) {
-      const killed = await desk.call('shell_kill', { job_id: ended.result.job_id });
+      const killed = await story.call('shell_kill', { job_id: ended.result.job_id });
       this.#earlier.push(killed.toolId);
     }
     await this.#nothingIsLeft(n);
@@ -103,7 +103,7 @@ export class KillLane {
     { n, name, expected }: { n: number; name: string; expected: Outcome | undefined },
   ): void {
     const outcome = outcomeOf(ended);
-    const effects = killPlans[name]?.effects(this.#desk, n) ?? 0;
+    const effects = killPlans[name]?.effects(this.#story, n) ?? 0;
     const told = `${ended.status} ${ended.code ?? ''} ${ended.message}, done ${effects} times`;
     if (outcome === undefined) throw new Error(`it ended otherwise than it may: ${told}`);
     if (effects > 1) throw new Error(`it was done twice: ${told}`);
@@ -114,11 +114,11 @@ export class KillLane {
 
   /** No file of the runner in the workspace, and no process of the call. */
   async #nothingIsLeft(n: number): Promise<void> {
-    const leftovers = readdirSync(this.#desk.root).filter((name) => name.startsWith('.') && name !== '.git');
-    const locks = readdirSync(this.#desk.at('.git')).filter((name) => name.endsWith('.lock'));
+    const leftovers = readdirSync(this.#story.root).filter((name) => name.startsWith('.') && name !== '.git');
+    const locks = readdirSync(this.#story.at('.git')).filter((name) => name.endsWith('.lock'));
     if (leftovers.length + locks.length > 0) throw new Error(`left behind: ${leftovers} ${locks}`);
     const marks = [`shell-${n}.log`, `job-${n}.log`, `command-${n}.js`];
-    const left = () => this.#desk.processes().filter((line) => marks.some((mark) => line.includes(mark)));
+    const left = () => this.#story.processes().filter((line) => marks.some((mark) => line.includes(mark)));
     await until(() => left().length === 0, { otherwise: () => `still running: ${left()}` });
   }
 }

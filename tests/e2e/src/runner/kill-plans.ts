@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { MortalStep } from './mortal-steps.ts';
-import type { Desk } from './runner-story.ts';
+import type { MortalStep } from '../../../lab/src/mortal-steps.ts';
+import type { RunnerStory } from './runner-story.ts';
 
 /** How a call may have ended when its runner was killed on the way. */
 export type Outcome =
@@ -22,9 +22,9 @@ export interface KillPlan {
   /** Random deaths come within so many milliseconds of the decision. */
   readonly within: number;
   /** Prepares the disk, and answers with the parameters. */
-  prepare(desk: Desk, n: number): object;
+  prepare(story: RunnerStory, n: number): object;
   /** How often it has been done, by what can be seen outside of the runner. Throws where something is half done. */
-  effects(desk: Desk, n: number): number;
+  effects(story: RunnerStory, n: number): number;
 }
 
 const beforeJournal = { 'claim asked': 'completed', 'claim granted': 'completed' } as const;
@@ -44,10 +44,10 @@ const written = {
 } as const;
 const started = { 'journal started': 'unknown', 'process started': 'unknown' } as const;
 
-const linesOf = (desk: Desk, path: string): string[] =>
-  existsSync(desk.at(path)) ? desk.read(path).split('\n').slice(0, -1) : [];
+const linesOf = (story: RunnerStory, path: string): string[] =>
+  existsSync(story.at(path)) ? story.read(path).split('\n').slice(0, -1) : [];
 const count = (lines: readonly string[], line: string): number => lines.filter((one) => one === line).length;
-const witnessed = (desk: Desk, line: string): number => count(desk.witnessed(), line);
+const witnessed = (story: RunnerStory, line: string): number => count(story.witnessed(), line);
 
 /** Content that is larger than any buffer, so that half of it would show. */
 const large = (n: number): string => `${`line ${n} `.repeat(40_000)}\n`;
@@ -58,12 +58,12 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     onlyReads: false,
     steps: { ...beforeJournal, ...written, ...afterwards, acknowledged: 'completed' },
     within: 60,
-    prepare(desk, n) {
-      desk.write(`append-${n}.md`, 'old\n');
+    prepare(story, n) {
+      story.write(`append-${n}.md`, 'old\n');
       return { path: `append-${n}.md`, content: large(n), mode: 'append' };
     },
-    effects(desk, n) {
-      const content = desk.read(`append-${n}.md`);
+    effects(story, n) {
+      const content = story.read(`append-${n}.md`);
       const times = [0, 1, 2].find((many) => content === `old\n${large(n).repeat(many)}`);
       if (times === undefined) throw new Error(`append-${n}.md has ${content.length} characters`);
       return times;
@@ -74,13 +74,13 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     onlyReads: false,
     steps: written,
     within: 60,
-    prepare(desk, n) {
-      desk.write(`edit-${n}.md`, 'begin\nend\n');
+    prepare(story, n) {
+      story.write(`edit-${n}.md`, 'begin\nend\n');
       return { path: `edit-${n}.md`, old: 'end\n', new: 'line\nend\n' };
     },
-    effects(desk, n) {
-      const match = /^begin\n((?:line\n)*)end\n$/.exec(desk.read(`edit-${n}.md`));
-      if (!match) throw new Error(`edit-${n}.md is ${desk.read(`edit-${n}.md`)}`);
+    effects(story, n) {
+      const match = /^begin\n((?:line\n)*)end\n$/.exec(story.read(`edit-${n}.md`));
+      if (!match) throw new Error(`edit-${n}.md is ${story.read(`edit-${n}.md`)}`);
       return (match[1] ?? '').length / 'line\n'.length;
     },
   },
@@ -94,15 +94,15 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       'journal ended': 'completed',
     },
     within: 60,
-    prepare(desk, n) {
-      desk.write(`source-${n}.md`, large(n));
+    prepare(story, n) {
+      story.write(`source-${n}.md`, large(n));
       return { source: `source-${n}.md`, dest: `copy-${n}.md` };
     },
-    effects(desk, n) {
-      const times = witnessed(desk, `renamed copy-${n}.md`);
-      if (existsSync(desk.at(`copy-${n}.md`)) !== times > 0)
+    effects(story, n) {
+      const times = witnessed(story, `renamed copy-${n}.md`);
+      if (existsSync(story.at(`copy-${n}.md`)) !== times > 0)
         throw new Error(`copy-${n}.md: ${times} renames`);
-      if (times > 0 && desk.read(`copy-${n}.md`) !== large(n)) throw new Error(`copy-${n}.md is not whole`);
+      if (times > 0 && story.read(`copy-${n}.md`) !== large(n)) throw new Error(`copy-${n}.md is not whole`);
       return times;
     },
   },
@@ -116,11 +116,11 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       'journal ended': 'completed',
     },
     within: 60,
-    prepare(desk, n) {
-      desk.write(`delete-${n}.md`, 'old\n');
+    prepare(story, n) {
+      story.write(`delete-${n}.md`, 'old\n');
       return { path: `delete-${n}.md` };
     },
-    effects: (desk, n) => witnessed(desk, `unlinked delete-${n}.md`),
+    effects: (story, n) => witnessed(story, `unlinked delete-${n}.md`),
   },
   mkdir: {
     tool: 'create_directory',
@@ -134,18 +134,18 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     },
     within: 60,
     prepare: (_desk, n) => ({ path: `directory-${n}` }),
-    effects: (desk, n) => witnessed(desk, `made directory-${n}`),
+    effects: (story, n) => witnessed(story, `made directory-${n}`),
   },
   command: {
     tool: 'execute_command',
     onlyReads: false,
     steps: { ...beforeJournal, ...started, ...afterwards },
     within: 250,
-    prepare(desk, n) {
-      desk.write(`command-${n}.js`, `require('node:fs').appendFileSync('command-${n}.log', 'done\\n');\n`);
+    prepare(story, n) {
+      story.write(`command-${n}.js`, `require('node:fs').appendFileSync('command-${n}.log', 'done\\n');\n`);
       return { command: 'node', args: [`command-${n}.js`] };
     },
-    effects: (desk, n) => count(linesOf(desk, `command-${n}.log`), 'done'),
+    effects: (story, n) => count(linesOf(story, `command-${n}.log`), 'done'),
   },
   shell: {
     tool: 'shell_exec',
@@ -160,8 +160,8 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     prepare: (_desk, n) => ({
       command: `echo begun >> shell-${n}.log; sleep 0.2; echo done >> shell-${n}.log`,
     }),
-    effects(desk, n) {
-      const lines = linesOf(desk, `shell-${n}.log`);
+    effects(story, n) {
+      const lines = linesOf(story, `shell-${n}.log`);
       if (count(lines, 'done') > count(lines, 'begun')) throw new Error(`shell-${n}.log: ${lines}`);
       return count(lines, 'begun');
     },
@@ -173,18 +173,18 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     within: 100,
     prepare: (_desk, n) => ({ command: `echo begun >> job-${n}.log; sleep 30; echo done >> job-${n}.log` }),
     /** The job itself ended with its runner, whenever that was. */
-    effects: (desk, n) => (count(linesOf(desk, `job-${n}.log`), 'begun') > 1 ? 2 : 1),
+    effects: (story, n) => (count(linesOf(story, `job-${n}.log`), 'begun') > 1 ? 2 : 1),
   },
   commit: {
     tool: 'git_commit',
     onlyReads: false,
     steps: { 'claim granted': 'completed', ...started, 'journal ended': 'completed' },
     within: 600,
-    prepare(desk, n) {
-      desk.write(`commit-${n}.md`, `${n}\n`);
+    prepare(story, n) {
+      story.write(`commit-${n}.md`, `${n}\n`);
       return { message: `commit ${n}`, files: [`commit-${n}.md`] };
     },
-    effects: (desk, n) => count(desk.git('log', '--all', '--format=%s').split('\n'), `commit ${n}`),
+    effects: (story, n) => count(story.git('log', '--all', '--format=%s').split('\n'), `commit ${n}`),
   },
   branch: {
     tool: 'git_branch',
@@ -192,20 +192,20 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     steps: { 'journal started': 'unknown', 'journal ended': 'completed' },
     within: 200,
     prepare: (_desk, n) => ({ name: `branch-${n}`, create: true }),
-    effects: (desk, n) => count(desk.git('branch', '--format=%(refname:short)').split('\n'), `branch-${n}`),
+    effects: (story, n) => count(story.git('branch', '--format=%(refname:short)').split('\n'), `branch-${n}`),
   },
   push: {
     tool: 'git_push',
     onlyReads: false,
     steps: { ...started, 'journal ended': 'completed' },
     within: 600,
-    prepare(desk, n) {
-      desk.git('branch', `push-${n}`);
+    prepare(story, n) {
+      story.git('branch', `push-${n}`);
       return { branch: `push-${n}` };
     },
     // The remote writes down each push that it accepts.
-    effects: (desk, n) => {
-      const log = `${desk.outside}/remote.git/logs/refs/heads/push-${n}`;
+    effects: (story, n) => {
+      const log = `${story.outside}/remote.git/logs/refs/heads/push-${n}`;
       return existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0;
     },
   },

@@ -15,13 +15,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ApiError, type CallResponse, type Client, createClient } from '@countersign/client';
 import { type EventPayload, findTool, isFinal, type JsonValue, resultSchemaOf } from '@countersign/protocol';
-import { until } from '../patience.ts';
-import { RemotePerson } from '../remote-person.ts';
-import { type AddedToProcess, freePort, ServerProcess } from '../server-process.ts';
+import { RemotePerson } from '../../../lab/src/remote-person.ts';
+import { asUser, RunnerProcess } from '../../../lab/src/runner-process.ts';
+import { type AddedToProcess, freePort, ServerProcess } from '../../../lab/src/server-process.ts';
+import { sqliteDatabase, type TestDatabase } from '../../../lab/src/test-database.ts';
+import { signToken } from '../../../lab/src/tokens.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { newSession } from '../story.ts';
-import { sqliteDatabase, type TestDatabase } from '../test-database.ts';
-import { signToken } from '../tokens.ts';
-import { asUser, RunnerProcess } from './runner-process.ts';
 
 export type Card = EventPayload<'approval.updated'>;
 type Execution = CallResponse<'getExecution'>['execution'];
@@ -37,14 +37,14 @@ export interface Ended {
   readonly message: string;
 }
 
-export interface DeskOptions {
+export interface RunnerStoryOptions {
   /** Who the runner runs as; whoever runs the tests by default. */
   readonly uid?: number | undefined;
   /** Made elsewhere, and removed there. */
   readonly folders?: { readonly root: string; readonly outside: string };
 }
 
-/** The real server in a process of its own, for some desks. */
+/** The real server in a process of its own, for some stories. */
 export class RunnerServer {
   readonly database: TestDatabase = sqliteDatabase();
   readonly #port: number;
@@ -87,10 +87,10 @@ export class RunnerServer {
 }
 
 /**
- * One person's desk: a real workspace, the runner of it in a process of its own, an agent that calls tools over REST,
+ * One person's machine: a real workspace, the runner of it in a process of its own, an agent that calls tools over REST,
  * and the person who decides over REST.
  */
-export class Desk {
+export class RunnerStory {
   readonly server: RunnerServer;
   readonly parent: string;
   readonly root: string;
@@ -108,10 +108,10 @@ export class Desk {
   #next: RunnerProcess | undefined;
   readonly #others: RunnerProcess[] = [];
 
-  private constructor(server: RunnerServer, userId: string, { uid, folders }: DeskOptions) {
+  private constructor(server: RunnerServer, userId: string, { uid, folders }: RunnerStoryOptions) {
     this.server = server;
     this.uid = uid;
-    this.parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-desk-')));
+    this.parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-runner-story-')));
     chmodSync(this.parent, 0o755);
     this.root = folders?.root ?? join(this.parent, 'workspace');
     this.home = join(this.parent, 'home');
@@ -127,16 +127,22 @@ export class Desk {
     this.agent = createClient({ baseUrl: server.url, token: () => this.#agentToken });
   }
 
-  static async open(server: RunnerServer, userId: string, options: DeskOptions = {}): Promise<Desk> {
-    const desk = new Desk(server, userId, options);
-    const { project } = await desk.person.client.createProject({ body: { name: 'p', workspace: desk.root } });
-    desk.projectId = project.project_id;
-    desk.sessionId = await newSession(desk.person.client, desk.projectId);
-    await desk.person.connect();
-    return desk;
+  static async open(
+    server: RunnerServer,
+    userId: string,
+    options: RunnerStoryOptions = {},
+  ): Promise<RunnerStory> {
+    const story = new RunnerStory(server, userId, options);
+    const { project } = await story.person.client.createProject({
+      body: { name: 'p', workspace: story.root },
+    });
+    story.projectId = project.project_id;
+    story.sessionId = await newSession(story.person.client, story.projectId);
+    await story.person.connect();
+    return story;
   }
 
-  /** A process that has not connected yet; the runner of this desk unless another one is meant. */
+  /** A process that has not connected yet; the runner of this story unless another one is meant. */
   prepare(
     args: readonly string[] = [],
     { home = this.home, added }: { readonly home?: string; readonly added?: AddedToProcess } = {},

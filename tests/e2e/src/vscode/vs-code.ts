@@ -2,8 +2,8 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { until } from '../patience.ts';
-import { freePort } from '../server-process.ts';
+import { freePort } from '../../../lab/src/server-process.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { vsCodeProgram } from './real-vs-code.ts';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { until } from '../patience.ts';
-import { RemotePerson } from '../remote-person.ts';
+import { RemotePerson } from '../../../lab/src/remote-person.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
 import { takePicture } from './pictures.ts';
 import { WebWindow } from './web-window.ts';
@@ -50,6 +50,11 @@ export class Household {
   get ready(): ReadyLine {
     if (!this.#ready) throw new Error('Nothing is up');
     return this.#ready;
+  }
+
+  /** The environment of every program on this machine. */
+  get env(): Readonly<Record<string, string>> {
+    return this.#machine.env;
   }
 
   get up(): UpProcess {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { until } from '../patience.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { takePicture } from './pictures.ts';
 import { useHousehold } from './use-household.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Browser } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { until } from '../patience.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { isAlive } from '../up-process.ts';
 import { expectNoBarriers } from './barriers.ts';
 import { takePicture } from './pictures.ts';

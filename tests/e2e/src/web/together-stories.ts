@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { until } from '../patience.ts';
+import { until } from '../../../lab/src/waiting.ts';
 import { expectNoBarriers } from './barriers.ts';
 import type { Household } from './household.ts';
 import { takePicture } from './pictures.ts';

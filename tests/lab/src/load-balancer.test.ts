@@ -1,9 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { freePort } from '../../e2e/src/server-process.ts';
-import { FaultyProxy } from './faulty-proxy.ts';
-import { Random } from './random.ts';
+import { LoadBalancer } from './load-balancer.ts';
+import { freePort } from './server-process.ts';
 
 const fair = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
 const opened: { close(): unknown }[] = [];
@@ -35,10 +34,11 @@ async function node(name: string, listener?: RequestListener): Promise<{ port: n
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
-async function proxyTo(...ports: number[]): Promise<FaultyProxy> {
-  const proxy = await FaultyProxy.open(ports, new Random(1));
-  opened.unshift(proxy);
-  return proxy;
+async function balancerFor(...ports: number[]): Promise<LoadBalancer> {
+  const balancer = await LoadBalancer.open();
+  balancer.use(ports);
+  opened.unshift(balancer);
+  return balancer;
 }
 
 const get = async (url: string): Promise<string> => (await fetch(url)).text();
@@ -48,23 +48,24 @@ const post = (url: string): Promise<string> =>
     () => 'no answer',
   );
 
-it('asks the nodes in turn, each by its own address', async () => {
+it('asks the nodes in turn, by the address that the client knows', async () => {
   const [one, two] = [await node('one'), await node('two')];
-  const { url } = await proxyTo(one.port, two.port);
+  const { url, given } = await balancerFor(one.port, two.port);
   expect([await get(`${url}/a`), await get(`${url}/b`), await get(`${url}/c`)]).toEqual([
     'one',
     'two',
     'one',
   ]);
-  expect(one.asked[0]).toBe(`GET /a 127.0.0.1:${one.port} `);
+  expect(one.asked[0]).toBe(`GET /a ${new URL(url).host} `);
+  expect([given.get(one.port), given.get(two.port)]).toEqual([2, 1]);
 });
 
 it('passes a node over that is not there, and says so when none is', async () => {
   const one = await node('one');
   const gone = await freePort();
-  const { url } = await proxyTo(gone, one.port);
+  const { url } = await balancerFor(gone, one.port);
   expect([await get(url), await get(url)]).toEqual(['one', 'one']);
-  const none = await proxyTo(gone);
+  const none = await balancerFor(gone);
   const answer = await fetch(none.url, { method: 'POST', body: 'x' });
   expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'UNAVAILABLE']);
 });
@@ -72,38 +73,38 @@ it('passes a node over that is not there, and says so when none is', async () =>
 it('never sends a request to a second node once one has begun to take it', async () => {
   const broken = await node('broken', (_request, response) => response.destroy());
   const other = await node('other');
-  const { url } = await proxyTo(broken.port, other.port);
+  const { url } = await balancerFor(broken.port, other.port);
   expect(await post(url)).toBe('no answer');
   expect(other.asked).toEqual([]);
 });
 
 it('loses requests and answers, doubles and delays them, until the weather clears up', async () => {
   const one = await node('one');
-  const proxy = await proxyTo(one.port);
-  proxy.weather = { ...fair, lost: 1 };
-  expect(await post(proxy.url)).toBe('no answer');
+  const balancer = await balancerFor(one.port);
+  balancer.weather = { ...fair, lost: 1 };
+  expect(await post(balancer.url)).toBe('no answer');
   expect(one.asked).toHaveLength(0);
-  proxy.weather = { ...fair, unanswered: 1 };
-  expect(await post(proxy.url)).toBe('no answer');
+  balancer.weather = { ...fair, unanswered: 1 };
+  expect(await post(balancer.url)).toBe('no answer');
   expect(one.asked).toHaveLength(1);
-  proxy.weather = { ...fair, duplicated: 1 };
-  expect(await post(proxy.url)).toBe('one');
+  balancer.weather = { ...fair, duplicated: 1 };
+  expect(await post(balancer.url)).toBe('one');
   await expect.poll(() => one.asked.length).toBe(3);
-  expect(await get(proxy.url)).toBe('one'); // what only reads is not doubled
+  expect(await get(balancer.url)).toBe('one'); // what only reads is not doubled
   expect(one.asked).toHaveLength(4);
-  proxy.weather = { ...fair, delayed: 1, delayMs: 300 };
+  balancer.weather = { ...fair, delayed: 1, delayMs: 300 };
   const startedAt = performance.now();
-  expect(await post(proxy.url)).toBe('one');
+  expect(await post(balancer.url)).toBe('one');
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(290);
-  proxy.clearUp();
-  expect(proxy.weather).toEqual(fair);
+  balancer.clearUp();
+  expect(balancer.weather).toEqual(fair);
 });
 
 it('passes a stream on as it comes, and cuts it', async () => {
   const streaming = await node('', (_request, response) => response.write('first'));
-  const proxy = await proxyTo(streaming.port);
-  const reader = (await fetch(proxy.url)).body?.getReader();
+  const balancer = await balancerFor(streaming.port);
+  const reader = (await fetch(balancer.url)).body?.getReader();
   expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('first');
-  proxy.cut();
+  balancer.cut();
   await expect(reader?.read()).rejects.toThrow();
 });

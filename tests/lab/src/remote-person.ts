@@ -1,6 +1,6 @@
 import { type Client, type Clock, createClient, type EventStream, openStream } from '@countersign/client';
 import type { CountersignEvent, EventName, EventPayload } from '@countersign/protocol';
-import { quickClock, until } from './patience.ts';
+import { quickClock, until } from './waiting.ts';
 import { WireIds } from './wire-ids.ts';
 
 export interface Received {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Client, createClient, type EventStream, openStream } from '@countersign/client';
 import type { EventPayload } from '@countersign/protocol';
-import { quickClock, untilAnswered } from './patience.ts';
+import { quickClock, untilAnswered } from './waiting.ts';
 import { WireIds } from './wire-ids.ts';
 
 export type Signal = EventPayload<'tool.execution_signal'>;

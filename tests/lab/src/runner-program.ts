@@ -11,8 +11,8 @@ delete process.env.E2E_COMPILE_CACHE;
 delete process.env.E2E_WITNESS;
 enableCompileCache(E2E_COMPILE_CACHE);
 const { becomeMortal } = await import('./mortal-steps.ts');
-const { main } = await import('../../../../apps/cli/src/main.ts');
-await import('../../../../apps/cli/src/connect/connect-command.ts');
+const { main } = await import('../../../apps/cli/src/main.ts');
+await import('../../../apps/cli/src/connect/connect-command.ts');
 flushCompileCache();
 
 export type RunnerOrder = { readonly connect: readonly string[] } | { readonly die: Death };

@@ -15,6 +15,10 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
+/** SQLite by the same text as PostgreSQL: `$1` and so on are the values. */
+export const queryRows = (opened: DatabaseSync, sql: string, values: (string | number)[]): Row[] =>
+  opened.prepare(sql.replaceAll(/\$(\d)/g, '?$1')).all(...values) as Row[];
+
 export function sqliteDatabase(): TestDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-e2e-'));
   const url = join(folder, 'countersign.db');
@@ -23,7 +27,7 @@ export function sqliteDatabase(): TestDatabase {
     url,
     async query(sql, ...values) {
       opened ??= new DatabaseSync(url, { timeout: 10_000 });
-      return opened.prepare(sql.replaceAll(/\$(\d)/g, '?$1')).all(...values) as Row[];
+      return queryRows(opened, sql, values);
     },
     async close() {
       opened?.close();

@@ -3,13 +3,21 @@ import {
   createServer,
   request as httpRequest,
   type IncomingMessage,
-  type OutgoingHttpHeaders,
   type Server,
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Weather } from './plan.ts';
-import type { Random } from './random.ts';
+
+/** How many of the requests, from 0 to 1, something happens to. */
+export interface Weather {
+  /** Never gets to the server. */
+  readonly lost: number;
+  /** Gets there, and its answer does not come back. */
+  readonly unanswered: number;
+  readonly duplicated: number;
+  readonly delayed: number;
+  readonly delayMs: number;
+}
 
 const fairWeather: Weather = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
 /** A node that does not begin to answer within this time is given up, as any load balancer does. */
@@ -17,14 +25,14 @@ const timeoutMs = 10_000;
 const canHaveBody = (method: string | undefined): boolean => method !== 'GET' && method !== 'HEAD';
 
 /**
- * A load balancer without sticky sessions in front of the nodes, which loses, delays and duplicates requests and
- * answers while it is told to. A node that refuses the connection is passed over; a request that a node has begun to
+ * A load balancer without sticky sessions: each request, also of one connection, goes to the next node. It loses, delays
+ * and duplicates requests and answers while it is told to. A node that refuses the connection is passed over; a request that a node has begun to
  * take is never sent to another one by itself.
  */
-export class FaultyProxy {
+export class LoadBalancer {
   readonly #server: Server;
-  readonly #ports: readonly number[];
-  readonly #random: Random;
+  readonly #dice: () => number;
+  #ports: readonly number[] = [];
   readonly #sockets = new Set<Socket>();
   /** No connection is kept: one that a node has closed would look like a fault that nobody planned. */
   readonly #agent = new Agent({ keepAlive: false });
@@ -32,10 +40,11 @@ export class FaultyProxy {
   weather: Weather = fairWeather;
   /** What was done to requests, so far. */
   readonly treated = { passed: 0, lost: 0, unanswered: 0, duplicated: 0, delayed: 0 };
+  /** How many requests each node was given, by its port. */
+  readonly given = new Map<number, number>();
 
-  private constructor(ports: readonly number[], random: Random) {
-    this.#ports = ports;
-    this.#random = random;
+  private constructor(dice: () => number) {
+    this.#dice = dice;
     this.#server = createServer((incoming, outgoing) => {
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
@@ -47,10 +56,16 @@ export class FaultyProxy {
     });
   }
 
-  static async open(ports: readonly number[], random: Random): Promise<FaultyProxy> {
-    const proxy = new FaultyProxy(ports, random);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
-    return proxy;
+  /** `dice`: numbers from 0 to 1, which decide what the weather does to a request. */
+  static async open(dice: () => number = Math.random): Promise<LoadBalancer> {
+    const balancer = new LoadBalancer(dice);
+    await new Promise<void>((resolve) => balancer.#server.listen(0, '127.0.0.1', resolve));
+    return balancer;
+  }
+
+  /** The nodes that count as healthy, by their ports. */
+  use(ports: readonly number[]): void {
+    this.#ports = ports;
   }
 
   get url(): string {
@@ -74,7 +89,7 @@ export class FaultyProxy {
 
   async #take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     // All of it is drawn at once: one fault does not change the dice of the next request.
-    const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#random.next()) as Dice;
+    const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#dice()) as Dice;
     const { weather } = this;
     const body = canHaveBody(incoming.method) ? await bodyOf(incoming) : undefined;
     const isUnanswered = unanswered < weather.unanswered;
@@ -101,8 +116,9 @@ export class FaultyProxy {
     body: Buffer | undefined,
     answer: ServerResponse | 'unanswered' | 'twin',
   ): Promise<void> {
-    for (let tried = 0; tried < this.#ports.length; tried++) {
-      const port = this.#ports[this.#turn++ % this.#ports.length] as number;
+    const ports = this.#ports; // one try each, also when they change meanwhile
+    for (let tried = 0; tried < ports.length; tried++) {
+      const port = ports[this.#turn++ % ports.length] as number;
       const response = await this.#ask(port, incoming, body);
       if (response === 'refused') continue;
       if (response === 'broken' || answer === 'unanswered' || answer === 'twin') {
@@ -122,7 +138,7 @@ export class FaultyProxy {
     incoming: IncomingMessage,
     body: Buffer | undefined,
   ): Promise<IncomingMessage | 'refused' | 'broken'> {
-    const headers = headersFor(incoming, port);
+    const { connection: _, 'transfer-encoding': __, ...headers } = incoming.headers;
     return new Promise((resolve) => {
       let wasOpen = false;
       const { method, url } = incoming;
@@ -139,6 +155,7 @@ export class FaultyProxy {
       sent.on('socket', (socket) => {
         socket.once('connect', () => {
           wasOpen = true;
+          this.given.set(port, (this.given.get(port) ?? 0) + 1);
         });
       });
       sent.once('close', () => incoming.socket.off('close', left));
@@ -162,12 +179,6 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
-}
-
-/** The node is asked by its own address, as its Host check wants it. */
-function headersFor({ headers }: IncomingMessage, port: number): OutgoingHttpHeaders {
-  const { connection: _, 'transfer-encoding': __, ...rest } = headers;
-  return { ...rest, host: `127.0.0.1:${port}` };
 }
 
 function pass(response: IncomingMessage, outgoing: ServerResponse): void {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
-import { Journal } from '../../../../packages/tool-runner/src/journal/journal.ts';
+import { Journal } from '../../../packages/tool-runner/src/journal/journal.ts';
 
 /** The moments at which a runner can be made to kill itself, in the order in which a call comes to them. */
 export const mortalSteps = [

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { AddedToProcess } from '../server-process.ts';
 import type { Death } from './mortal-steps.ts';
 import type { RunnerNews, RunnerOrder } from './runner-program.ts';
+import type { AddedToProcess } from './server-process.ts';
 
 const program = fileURLToPath(new URL('./runner-program.ts', import.meta.url));
 
