@@ -199,3 +199,13 @@ it('[AP-9] an agent cancels its own calls only', async () => {
     codeOf(fixture.engine.dispatcher.cancel({ userId: 'ada', tokenId, scope: 'agent' }, id, 'No more.'));
   expect([await cancel('another'), await cancel('mine')]).toEqual(['NOT_FOUND', 'ok']);
 });
+
+it('[EX-8] a cancelled call that its runner finds stale ends as cancelled: nobody is asked again', async () => {
+  await fixture.listen({ runnerId: 'runner-1' });
+  const id = await approved();
+  await fixture.claim(id);
+  await fixture.engine.dispatcher.cancel(fixture.person, id, 'No more.');
+  const error = { code: 'APPROVAL_STALE', message: 'The file changed.' };
+  await fixture.report(id, { status: 'failed', error });
+  expect((await fixture.execution(id)).status).toBe('cancelled');
+});
