@@ -1,5 +1,6 @@
 import { codeOf, digest, EngineFixture, type Listener } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { unsettledSignals } from './signals.ts';
 
 let fixture: EngineFixture;
 beforeEach(async () => {
@@ -180,4 +181,31 @@ it('[RE-3] people choose the ids of their runners each for themselves', async ()
   expect(await fixture.store.read((tx) => tx.runnersOf('bob'))).toMatchObject([{ runner_id: 'laptop' }]);
   await fixture.loseRunner('bob', 'laptop');
   expect((await fixture.execution(id)).attempt).toBe(1);
+});
+
+it("[EX-7] a runner that comes back is not told of a call that is another runner's or of another attempt by now", async () => {
+  await fixture.listen({ runnerId: 'runner-1' });
+  const { id, attempt } = await fixture.submit('read_file', { path: 'a.md' });
+  const signalsTo = (runnerId: string, seen: number) =>
+    fixture.store.read((tx) => unsettledSignals(tx, runnerId, [{ id, attempt: seen }], 0));
+  expect(await signalsTo('runner-1', attempt)).toHaveLength(1);
+  expect(await signalsTo('runner-2', attempt)).toEqual([]);
+  expect(await signalsTo('runner-1', attempt + 1)).toEqual([]);
+});
+
+it('[AP-9] an agent cancels its own calls only', async () => {
+  const { id } = await fixture.submit('write_file', { path: 'a.md', content: 'x' }, { requestedBy: 'mine' });
+  const cancel = (tokenId: string) =>
+    codeOf(fixture.engine.dispatcher.cancel({ userId: 'ada', tokenId, scope: 'agent' }, id, 'No more.'));
+  expect([await cancel('another'), await cancel('mine')]).toEqual(['NOT_FOUND', 'ok']);
+});
+
+it('[EX-8] a cancelled call that its runner finds stale ends as cancelled: nobody is asked again', async () => {
+  await fixture.listen({ runnerId: 'runner-1' });
+  const id = await approved();
+  await fixture.claim(id);
+  await fixture.engine.dispatcher.cancel(fixture.person, id, 'No more.');
+  const error = { code: 'APPROVAL_STALE', message: 'The file changed.' };
+  await fixture.report(id, { status: 'failed', error });
+  expect((await fixture.execution(id)).status).toBe('cancelled');
 });
