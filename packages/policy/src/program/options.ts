@@ -47,7 +47,7 @@ interface OptionGrammar {
   readonly loose?: boolean;
 }
 
-export interface OptionTableSource extends OptionSection, OptionGrammar {
+interface OptionTableSource extends OptionSection, OptionGrammar {
   /** Further sections; where two name the same option, the later one counts. */
   readonly sections?: readonly OptionSection[];
 }

@@ -81,7 +81,7 @@ const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|
  * A file that a compiler or gunzip makes out of a download is a download. Archives are not followed: the line does not
  * say which files are in them, so a person decides (`curl … | tar xz && cd x && ./configure`).
  */
-export function followMadeFiles(call: ProgramCall): void {
+function followMadeFiles(call: ProgramCall): void {
   const { run, name, args } = call;
   if (!COMPILES.test(name) && !EXPANDS.test(name)) return;
   const { operands, every } = readOptions(args, '-o -f --output --file');

@@ -8,7 +8,7 @@ const NARROWS_NOTHING =
   /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
 
 /** A call of `find` or `fd`, as far as it decides what is found and what happens to it. */
-export interface FindCall {
+interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
   readonly takesAll: boolean;

@@ -11,7 +11,7 @@ export interface FindTerm {
 }
 
 /** The words of `find`: it has no getopt grammar. */
-export interface FindWords {
+interface FindWords {
   /** Options before the starting points: `-L`, `-O3`. */
   readonly options: readonly string[];
   readonly starts: readonly string[];
