@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultLimits } from '@countersign/protocol';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
-import type { ApprovalDialogProvider, DialogAnswer } from './approval-desk.ts';
 import type { Logger } from './logger.ts';
+import type { ApprovalDialogProvider, DialogAnswer } from './open-approval.ts';
 import type {
   ApprovalRequest,
   Heartbeat,

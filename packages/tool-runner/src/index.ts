@@ -1,5 +1,5 @@
 export { announcedCapabilities } from './announced-capabilities.ts';
-export type { ApprovalDialogProvider, DialogAnswer, PendingApproval } from './approval-desk.ts';
+export type { ActiveExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
@@ -19,6 +19,12 @@ export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
+export type {
+  ApprovalDialogProvider,
+  DialogAnswer,
+  DialogDecision,
+  PendingApproval,
+} from './open-approval.ts';
 export type { OpenDocument, OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
@@ -45,11 +51,7 @@ export {
 } from './runner-errors.ts';
 export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
 export { readRunnerSettings } from './runner-settings.ts';
-export {
-  type ActiveExecution,
-  type ToolExecutionResult,
-  ToolHandler,
-} from './tool-handler.ts';
+export { ToolHandler } from './tool-handler.ts';
 export type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 export type { Workspace } from './workspace.ts';
 export { WorkspaceRunner, type WorkspaceRunnerOptions } from './workspace-runner.ts';

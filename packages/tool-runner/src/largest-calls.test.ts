@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isManageable, routes } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { approvalRequest } from './call-samples.test-data.ts';
+import { approvalRequest, approvalResolved } from './call-samples.test-data.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import type { PreviewReport } from './runner-api.ts';
 import { WorkspaceRunner } from './workspace-runner.ts';
@@ -35,8 +35,17 @@ const BODY_BYTES = 8 * 1024 * 1024;
 
 /** The body that a runner sends of a call, as the server's routes check it. */
 async function bodyOf(tool_name: string, tool_params: Record<string, unknown>) {
-  const request = approvalRequest({ tool_name, tool_params: tool_params as never });
-  const report: PreviewReport = await runner.handler.views.report({ ...request, approval_id: tool_name });
+  const before = fixture.api.of('preview').length;
+  const data = approvalRequest({
+    approval_id: tool_name,
+    tool_id: `call-${before}`,
+    tool_name,
+    tool_params: tool_params as never,
+  });
+  runner.receive({ event: 'tool.approval_request', data });
+  await expect.poll(() => fixture.api.of('preview').length, { timeout: 30_000 }).toBe(before + 1);
+  const report = fixture.api.of<PreviewReport>('preview').at(-1) as PreviewReport;
+  runner.receive({ event: 'approval.resolved', data: approvalResolved({ approval_id: tool_name }) });
   const body = { runner_id: 'runner-1', ...report };
   return { report, body };
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { CountersignError, checkShown, type JsonValue } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { DialogAnswer } from './approval-desk.ts';
 import {
   approvalRequest,
   approvalResolved,
@@ -18,6 +17,7 @@ import type { CallContext, ToolResult } from './executor.ts';
 import { FileSystemExecutor } from './files/file-system-executor.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
+import type { DialogAnswer } from './open-approval.ts';
 import { shownView } from './preview/shown-view.ts';
 import type { ApprovalRequest, Claim, ExecutionSignal } from './runner-api.ts';
 import { EndedAfterChanges, ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
@@ -126,7 +126,9 @@ describe('handleToolApprovalRequest', () => {
 
     fixture.dialogs.answer(true);
     await asked;
-    expect(fixture.api.sent).toEqual([{ what: 'approve', id: 'approval-1', data: { digest } }]);
+    expect(fixture.api.sent).toEqual([
+      { what: 'approve', id: 'approval-1', data: { decision: 'approved', digest } },
+    ]);
     expect(handler.pendingApprovals.size).toBe(0);
     expect(handler.executionHistory).toMatchObject([{ status: 'approved', user_approved: true }]);
     expect(fixture.logger.messages('info')[0]).toBe(
@@ -140,7 +142,7 @@ describe('handleToolApprovalRequest', () => {
     await settle();
     fixture.dialogs.answer(false);
     await asked;
-    expect(fixture.api.of('reject')).toEqual([{ reason: 'User declined' }]);
+    expect(fixture.api.of('reject')).toEqual([{ decision: 'rejected', reason: 'User declined' }]);
     expect(handler.executionHistory).toMatchObject([{ status: 'rejected', user_approved: false }]);
   });
 
@@ -163,12 +165,13 @@ describe('handleToolApprovalRequest', () => {
     await second;
     expect(fixture.api.sent.map(({ data }) => data)).toEqual([
       {
+        decision: 'approved',
         scope: 'class',
         pattern: 'src/**',
         tool_params,
         include_high: true,
       },
-      { reason: 'wrong file', message: 'use docs/' },
+      { decision: 'rejected', reason: 'wrong file', message: 'use docs/' },
     ]);
   });
 
@@ -190,7 +193,7 @@ describe('handleToolApprovalRequest', () => {
   it('[RN-1] takes its own time-out only where the event has none', async () => {
     const handler = makeHandler({ ...elsewhere, approvalTimeoutMs: 50 });
     const { remaining_ms: _, ...withSeconds } = approvalRequest({ tool_id: 'a', timeout_seconds: 2 });
-    const { timeout_seconds: __, ...without } = { ...withSeconds, tool_id: 'b' };
+    const { timeout_seconds: __, ...without } = { ...withSeconds, tool_id: 'b', approval_id: 'b' };
     void handler.handleToolApprovalRequest(withSeconds as never);
     void handler.handleToolApprovalRequest(without as never);
     await fixture.clock.advance(50);
@@ -230,7 +233,7 @@ describe('handleToolApprovalRequest', () => {
     ]);
     fixture.dialogs.answer(true);
     await asked;
-    expect(fixture.api.of('approve')).toEqual([{ digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest }]);
     expect(handler.executionHistory.map(({ status }) => status)).toEqual(['approved']);
   });
 
@@ -247,7 +250,9 @@ describe('handleToolApprovalRequest', () => {
     fixture.dialogs.answer({ decision: 'approved', digest: `sha256:${'c'.repeat(64)}` });
     await asked;
     expect([updates, fixture.dialogs.shown.length]).toEqual([['newer'], 1]);
-    expect(fixture.api.of('approve')).toEqual([{ digest: `sha256:${'c'.repeat(64)}` }]);
+    expect(fixture.api.of('approve')).toEqual([
+      { decision: 'approved', digest: `sha256:${'c'.repeat(64)}` },
+    ]);
   });
 
   it('[AP-8] shows the card again when there was something newer to look at', async () => {
@@ -1351,7 +1356,7 @@ describe('the ceiling', () => {
     });
     expect(checkShown(shown as ApprovalRequest)).toBe('fits');
     expect(shown).not.toHaveProperty('omitted');
-    expect(fixture.api.of('approve')).toEqual([{ digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest }]);
   });
 
   it('[RN-2] a call that is refused here has no digest that could be approved, and says why', async () => {
@@ -1411,7 +1416,7 @@ describe('the ceiling', () => {
     fixture.dialogs.answer(true);
     await asked;
     const digest = fixture.dialogs.shown[0]?.request.digest;
-    expect(fixture.api.of('approve')).toEqual([{ digest }]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest }]);
     expect(await ranAs(handler, await approvedWrite(handler, { tool_params }))).toBe('APPROVAL_STALE');
     expect(await ranAs(handler, await approvedWrite(handler, { attempt: 2 }))).toBe('success');
   });
@@ -1715,7 +1720,7 @@ describe('logging', () => {
 describe('dispose', () => {
   it('withdraws cards, cancels what runs, empties the queue and disposes of the executors', async () => {
     const { executor } = heldReads();
-    const handler = makeHandler({ executors: [executor], concurrencyLimit: 1 });
+    const handler = makeHandler({ ...elsewhere, executors: [executor], concurrencyLimit: 1 });
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     const running = handler.handleToolExecutionSignal(readSignal({ tool_id: 'a' }));
     const queued = handler.handleToolExecutionSignal(readSignal({ tool_id: 'b' }));

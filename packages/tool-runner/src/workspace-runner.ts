@@ -1,16 +1,7 @@
-import {
-  CountersignError,
-  type CountersignEvent,
-  type EventPayload,
-  type JsonValue,
-  timing,
-  toldLimits,
-} from '@countersign/protocol';
-import type { ApprovalDialogProvider } from './approval-desk.ts';
+import { CountersignError, type CountersignEvent, timing, toldLimits } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
-import { PreviewDesk } from './preview-desk.ts';
-import { retry } from './retry.ts';
+import type { ApprovalDialogProvider } from './open-approval.ts';
 import type { ApprovalRequest, Heartbeat, ResultReport, RunnerApi } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
@@ -48,9 +39,6 @@ export class WorkspaceRunner {
   readonly #options: WorkspaceRunnerOptions;
   readonly #clock: RunnerClock;
   readonly #logger: Logger;
-  readonly #previews: PreviewDesk;
-  /** Requests that nobody has decided, by approval id: updates leave out what has not changed. */
-  readonly #open = new Map<string, ApprovalRequest>();
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
   #cancelLooking = () => {};
@@ -72,9 +60,7 @@ export class WorkspaceRunner {
       clock,
       executes: (request) => this.#isOurs(request),
     });
-    const { logger, views } = this.handler;
-    this.#logger = logger;
-    this.#previews = new PreviewDesk({ api, views, clock, logger });
+    this.#logger = this.handler.logger;
     this.#scheduleHeartbeat();
     if (options.onWanted) this.#lookForEditor(options.onWanted);
   }
@@ -110,26 +96,20 @@ export class WorkspaceRunner {
     this.#ended.abort();
     this.#cancelHeartbeat();
     this.#cancelLooking();
-    this.#previews.close();
     await this.handler.dispose();
   }
 
   async #route({ event, data }: CountersignEvent): Promise<void> {
     switch (event) {
       case 'tool.approval_request':
-        return this.#approvalRequested(data);
+        return this.handler.handleToolApprovalRequest(data);
       case 'approval.updated':
-        return this.#approvalUpdated(data);
+        return this.handler.handleApprovalUpdated(data);
       case 'approval.resolved':
-        this.#open.delete(data.approval_id);
-        this.#previews.resolved(data);
         return this.handler.handleApprovalResolved(data);
-      case 'tool.execution_signal': {
-        if (data.runner_id !== this.#options.runnerId) return;
-        const tool_params = await this.#paramsOf(data);
-        await this.handler.handleToolExecutionSignal({ ...data, tool_params });
+      case 'tool.execution_signal':
+        if (data.runner_id === this.#options.runnerId) await this.handler.handleToolExecutionSignal(data);
         return;
-      }
       case 'tool.cancel':
         return this.handler.handleToolCancel(data);
       case 'tool.result_ack':
@@ -139,47 +119,10 @@ export class WorkspaceRunner {
         return;
       case 'stream.reset':
         // What is still pending follows; the rest was decided while nobody told us.
-        this.#open.clear();
         return this.handler.withdrawApprovals();
       default:
         return; // for front ends
     }
-  }
-
-  async #approvalRequested(request: ApprovalRequest): Promise<void> {
-    const { approval_id } = request;
-    this.#open.set(approval_id, request);
-    const tool_params = await this.#paramsToShow(request);
-    const newest = this.#open.get(approval_id);
-    if (!newest) return; // decided meanwhile
-    const complete = { ...newest, tool_params };
-    this.#open.set(approval_id, complete);
-    this.#previewIfOurs(complete);
-    await this.handler.handleToolApprovalRequest(complete);
-  }
-
-  async #approvalUpdated(update: EventPayload<'approval.updated'>): Promise<void> {
-    const known = this.#open.get(update.approval_id);
-    if (!known) return;
-    // What an update does not say of these is so no more.
-    const { omitted: _, path_rules: __, ...before } = known;
-    const changed = { ...before, ...update };
-    this.#open.set(update.approval_id, changed);
-    const tool_params = await this.#paramsToShow(changed);
-    const newest = this.#open.get(update.approval_id);
-    if (newest?.revision !== update.revision) return;
-    const complete = { ...newest, tool_params };
-    this.#open.set(update.approval_id, complete);
-    this.handler.handleApprovalUpdated({ ...update, tool_params });
-    this.#previewIfOurs(complete);
-  }
-
-  /** Also where the server has a preview: one that does not say what is on the disk now is replaced (AP-7). */
-  #previewIfOurs(request: ApprovalRequest): void {
-    if (!this.#isOurs(request)) return;
-    this.#previews.preview(request).catch((error: unknown) => {
-      this.#logger.error(`Preview failed: ${request.approval_id}`, { error });
-    });
   }
 
   /** Whether this runner would execute it: it belongs to this workspace, and no other runner has it. */
@@ -187,34 +130,6 @@ export class WorkspaceRunner {
     const { runnerId, projectId } = this.#options;
     if (runner_id !== null && runner_id !== runnerId) return false;
     return projectId === undefined || project_id === projectId;
-  }
-
-  /** Of a request. Where they cannot be had, there will be no preview either: the call ends with that reason (AP-7). */
-  async #paramsToShow(request: ApprovalRequest): Promise<Record<string, JsonValue>> {
-    try {
-      return await this.#paramsOf(request);
-    } catch (error) {
-      if (this.#isOurs(request)) await this.#previews.fail(request, error);
-      throw error;
-    }
-  }
-
-  /** The parameters, also where the event left them out for their size (EV-2). */
-  async #paramsOf({
-    tool_id,
-    tool_params,
-    omitted,
-  }: Pick<ApprovalRequest, 'tool_id' | 'tool_params' | 'omitted'>): Promise<Record<string, JsonValue>> {
-    const fetchParams = this.#options.api.fetchToolParams?.bind(this.#options.api);
-    if (!omitted?.includes('tool_params')) return tool_params;
-    if (!fetchParams)
-      throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
-    return retry(() => fetchParams(tool_id), {
-      clock: this.#clock,
-      logger: this.#logger,
-      failing: `Fetching the parameters failed: ${tool_id}`,
-      signal: this.#ended.signal,
-    });
   }
 
   #scheduleHeartbeat(): void {

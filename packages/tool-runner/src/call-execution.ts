@@ -1,0 +1,338 @@
+import type { ChildProcess } from 'node:child_process';
+import type { PolicyDecision, Refused } from '@countersign/policy';
+import {
+  CountersignError,
+  type ErrorCode,
+  findTool,
+  higherRisk,
+  type JsonValue,
+  type PolicyRule,
+  type RiskLevel,
+  type ToolCall,
+} from '@countersign/protocol';
+import { permissionFor } from './call-permission.ts';
+import { readCeiling } from './ceiling.ts';
+import type { RunnerClock } from './clock.ts';
+import type { ExecutionHistory } from './execution-history.ts';
+import type { ExecutionQueue } from './execution-queue.ts';
+import type { Executor, ToolResult } from './executor.ts';
+import { failedReport, reportOf } from './failure-report.ts';
+import type { Journal } from './journal/journal.ts';
+import type { Logger } from './logger.ts';
+import { ownRisk } from './own-verdict.ts';
+import { shownView } from './preview/shown-view.ts';
+import { ProgressSender } from './progress-sender.ts';
+import { retry } from './retry.ts';
+import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
+import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
+import { Stopwatch } from './stopwatch.ts';
+import type { CallPreviews } from './tool-handler-config.ts';
+import type { Workspace } from './workspace.ts';
+
+/** How a call ended, for whoever called the handler; the server gets a ResultReport. */
+export interface ToolExecutionResult {
+  readonly tool_id: string;
+  readonly tool_type: string;
+  readonly status: 'success' | 'error' | 'timeout' | 'cancelled';
+  readonly output?: JsonValue;
+  readonly error?: { readonly message: string; readonly code: string; readonly details?: JsonValue };
+  readonly duration_ms: number;
+  readonly timestamp: string;
+}
+
+/** A call that was signalled and has not ended. */
+export interface ActiveExecution {
+  readonly signal: ExecutionSignal;
+  readonly startTime: Date;
+  /** The program that executes it now; undefined for a call that waits, or that needs no program of its own. */
+  readonly process?: ChildProcess;
+  /** Stops that program when its time is over. */
+  readonly timeout?: NodeJS.Timeout;
+  /** Aborting it cancels the call, in the queue and while it executes. */
+  readonly abort: AbortController;
+  readonly done: Promise<ToolExecutionResult>;
+}
+
+export interface CallExecutionDeps {
+  readonly api: RunnerApi;
+  readonly clock: RunnerClock;
+  readonly logger: Logger;
+  readonly workspace: Workspace;
+  /** The person's, where `ceiling.json` may stand. */
+  readonly configFolder: string;
+  readonly journal: Journal;
+  readonly history: ExecutionHistory;
+  readonly queue: ExecutionQueue;
+  readonly previews: CallPreviews;
+  readonly decide: (
+    tool: string,
+    params: Record<string, JsonValue>,
+    rules: readonly PolicyRule[] | undefined,
+  ) => PolicyDecision;
+  readonly executorOf: (tool: string) => Executor | undefined;
+  /** The call has ended; undefined where the server is told nothing. */
+  readonly onEnd: (toolId: string, report: ResultReport | undefined) => void;
+  /** Whether the runner itself ends. */
+  readonly isEnding: () => boolean;
+}
+
+/** These concern jobs, or return at once (EX-4). */
+const withoutSlot: ReadonlySet<string> = new Set(['shell_output', 'shell_kill', 'shell_background']);
+/** The server knows already why this call may not start: there is nothing to report. */
+const settledByServer: ReadonlySet<ErrorCode> = new Set([
+  'CLAIM_REFUSED',
+  'APPROVAL_STALE',
+  'GRANT_REVOKED',
+  'NOT_FOUND',
+]);
+
+/** One attempt of one call on this machine, from the server's signal to the report of its end. */
+export class CallExecution implements ActiveExecution {
+  readonly signal: ExecutionSignal;
+  readonly startTime: Date;
+  process?: ChildProcess;
+  timeout?: NodeJS.Timeout;
+  readonly abort = new AbortController();
+  readonly done: Promise<ToolExecutionResult>;
+  readonly #deps: CallExecutionDeps;
+  readonly #watch: Stopwatch;
+
+  constructor(signal: ExecutionSignal, deps: CallExecutionDeps) {
+    this.signal = signal;
+    this.#deps = deps;
+    this.startTime = new Date(deps.clock.now());
+    this.#watch = new Stopwatch(deps.clock);
+    deps.history.started(signal);
+    this.done = this.#run();
+  }
+
+  async #run(): Promise<ToolExecutionResult> {
+    const { history, queue, clock, onEnd, isEnding } = this.#deps;
+    const { tool_id, tool_name, attempt } = this.signal;
+    let report: ResultReport;
+    let isReported = true;
+    try {
+      const execute = () => {
+        this.#watch.endStage('queued_ms');
+        return this.#execute();
+      };
+      const { signal } = this.abort;
+      report = await (withoutSlot.has(tool_name) ? execute() : queue.run(tool_id, signal, execute));
+    } catch (error) {
+      report = failedReport(error, attempt, this.#watch.elapsed());
+      // A call that never began and that nobody cancelled but our own end: the server gives it to somebody else.
+      const isCancelled = isCancellation(error);
+      isReported = !(error instanceof ClaimRefused) && !(isEnding() && isCancelled);
+      if (!isCancelled) this.#logError(error);
+    }
+    history.ended(tool_id, report, this.#watch.elapsed());
+    this.#logEnd(report);
+    onEnd(tool_id, isReported ? report : undefined);
+    return executionResult(this.signal, report, clock.now());
+  }
+
+  /** Verdict, permission, digest, claim, journal, work, journal: each step that must survive a crash is flushed. */
+  async #execute(): Promise<ResultReport> {
+    const { decide, executorOf, workspace, configFolder, clock, journal, logger } = this.#deps;
+    const event = this.signal;
+    const { tool_id, tool_name, attempt, approval_id } = event;
+    this.#stopIfCancelled();
+    const executor = executorOf(tool_name);
+    if (!executor) throw new ToolTypeError(tool_name);
+    const own = decide(tool_name, event.tool_params, event.path_rules);
+    this.#watch.endStage('verdict_ms');
+    const { verdict, call } = own;
+    // Only a refused call cannot be read; the types do not say so.
+    if (verdict.decision === 'REJECT' || !call) throw new RefusedHere(verdict as Refused);
+    const risk = higherRisk(event.risk_level, ownRisk(own));
+    if (risk === 'LOW') {
+      const result = await this.#work(executor, call, { risk, network: false });
+      return reportOf(result, attempt, this.#watch.elapsed());
+    }
+    const { base, digest } = await this.#digestNow(call, own);
+    const permission = permissionFor({
+      signal: event,
+      own,
+      risk,
+      digest,
+      workspaceRoot: workspace.root,
+      now: clock.now(),
+      ceiling: readCeiling(configFolder, workspace.root),
+      decidedHere: approval_id === null ? undefined : journal.decidedHere(approval_id, tool_id),
+    });
+    if (!permission.ok) throw new CountersignError(permission.code, permission.values);
+    await this.#claim(digest);
+    await this.#lookAgain(digest);
+    this.#stopIfCancelled();
+    journal.start(tool_id, attempt, tool_name, {
+      approvalId: approval_id,
+      isDecisionNeeded: permission.needsDecisionHere,
+    });
+    const network = event.network && verdict.network;
+    this.#watch.endStage('permission_ms');
+    let report: ResultReport;
+    try {
+      const result = await this.#work(executor, call, { risk, network, base });
+      report = reportOf(result, attempt, this.#watch.elapsed());
+    } catch (error) {
+      if (!isCancellation(error)) this.#logError(error);
+      report = failedReport(error, attempt, this.#watch.elapsed());
+    }
+    try {
+      journal.end(tool_id, attempt, report);
+    } catch (error) {
+      // It has happened: the server hears of it now, and after a crash the journal says "unknown".
+      logger.error(`Result not journalled: ${tool_id}`, { call: tool_id, error });
+    }
+    return report;
+  }
+
+  async #work(
+    executor: Executor,
+    call: ToolCall,
+    how: { risk: RiskLevel; network: boolean; base?: string },
+  ): Promise<ToolResult> {
+    const { api, logger, journal } = this.#deps;
+    const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = this.signal;
+    logger.info(`Tool execution started: ${toolId}, ${tool_name}`, { call: toolId, tool: tool_name });
+    const progress = new ProgressSender(api, toolId, logger);
+    try {
+      const result = await executor.execute(call, {
+        toolId,
+        attempt,
+        sessionId,
+        riskLevel: how.risk,
+        network: how.network,
+        ...(how.base !== undefined && { digest: how.base }),
+        signal: this.abort.signal,
+        onProgress: (made) => progress.report(made),
+        onProcess: ({ process, timeout }) => {
+          this.process = process;
+          this.timeout = timeout;
+        },
+        changes: {
+          begin: (changes) => {
+            if (how.base === undefined)
+              throw new CountersignError('JOURNAL_UNAVAILABLE', {
+                problem: `${tool_name} was started as harmless`,
+              });
+            journal.recordChanges(toolId, attempt, changes);
+          },
+        },
+      });
+      logger.debug(`Tool result: ${toolId}`, { call: toolId, result });
+      return result;
+    } finally {
+      this.#watch.endStage('execution_ms');
+      progress.close();
+    }
+  }
+
+  /**
+   * The digest by which the call may start: of the whole card, drawn again from the disk, where a person approved it; of
+   * call, place and files alone where a grant or a rule did, and nobody saw a card (0005). What was approved and cannot
+   * even be planned any more has changed as well (AP-8).
+   */
+  async #digestNow(
+    call: ToolCall,
+    own: PolicyDecision,
+  ): Promise<{ readonly base: string; readonly digest: string }> {
+    const { previews } = this.#deps;
+    const event = this.signal;
+    try {
+      if (event.approved_by !== 'user') {
+        const base = await previews.base(call, own);
+        return { base, digest: base };
+      }
+      const { digest_base: base, digest } = shownView(event, own, await previews.preview(call, own));
+      return { base, digest };
+    } catch (error) {
+      if (event.digest === null || !(error instanceof CountersignError)) throw error;
+      throw new CountersignError('APPROVAL_STALE', { problem: error.message }, { cause: error });
+    }
+  }
+
+  /** EX-6. An answer that was lost on the way is asked for again; only the server's own word refuses. */
+  async #claim(digest: string): Promise<void> {
+    const { api, clock, logger } = this.#deps;
+    const { tool_id, attempt } = this.signal;
+    const claim = api.startToolExecution?.bind(api);
+    if (!claim) throw new CountersignError('CLAIM_REFUSED', { problem: 'this runner can only read' });
+    this.#stopIfCancelled();
+    try {
+      await retry(() => claim(tool_id, { digest, attempt }), {
+        clock,
+        logger,
+        failing: `Claiming failed: ${tool_id}`,
+        details: { call: tool_id },
+        signal: this.abort.signal,
+      });
+    } catch (error) {
+      if (error instanceof CountersignError && settledByServer.has(error.code)) throw new ClaimRefused(error);
+      this.#stopIfCancelled();
+      throw error;
+    }
+    logger.debug(`Claimed: ${tool_id}, attempt ${attempt}`, { call: tool_id, attempt });
+  }
+
+  /**
+   * Claiming takes as long as the server likes, and a script can change meanwhile (AP-8). File tools need no second
+   * look: they compare the digest with what they are about to do.
+   */
+  async #lookAgain(digest: string): Promise<void> {
+    const { tool_name, tool_params, path_rules } = this.signal;
+    if (findTool(tool_name)?.category === 'filesystem') return;
+    const own = this.#deps.decide(tool_name, tool_params, path_rules);
+    if (own.verdict.decision === 'REJECT') throw new RefusedHere(own.verdict);
+    if (own.call && (await this.#digestNow(own.call, own)).digest === digest) return;
+    throw new CountersignError('APPROVAL_STALE', { problem: 'something changed while it was being claimed' });
+  }
+
+  #stopIfCancelled(): void {
+    if (this.abort.signal.aborted) throw new ExecutionCancelled();
+  }
+
+  #logError(error: unknown): void {
+    const { tool_id: call, tool_name: tool, attempt } = this.signal;
+    this.#deps.logger.error(`Tool error: ${call}`, { call, tool, attempt, error });
+  }
+
+  #logEnd({ status, error }: ResultReport): void {
+    const { logger } = this.#deps;
+    const { tool_id: call, tool_name: tool } = this.signal;
+    const total_ms = this.#watch.elapsed();
+    const code = error && { code: error.code };
+    logger.info(`Tool execution ${status}: ${call}`, { call, tool, ms: total_ms, ...code });
+    if (error?.code === 'COMMAND_TIMEOUT')
+      logger.error(`Tool timeout: ${call}`, { call, tool, problem: error.message });
+    logger.debug(`Tool timing: ${call}`, { call, tool, ...this.#watch.stages, total_ms });
+  }
+}
+
+export function executionResult(
+  { tool_id, tool_name }: ExecutionSignal,
+  report: ResultReport,
+  now: number,
+): ToolExecutionResult {
+  const { status, result, error, error_details: details, execution_time_ms } = report;
+  const failed = error?.code === 'COMMAND_TIMEOUT' ? 'timeout' : 'error';
+  return {
+    tool_id,
+    tool_type: tool_name,
+    status: status === 'completed' ? 'success' : status === 'cancelled' ? 'cancelled' : failed,
+    ...(result !== undefined && { output: result }),
+    ...(error && {
+      error: { message: error.message, code: error.code, ...(details !== undefined && { details }) },
+    }),
+    duration_ms: execution_time_ms ?? 0,
+    timestamp: new Date(now).toISOString(),
+  };
+}
+
+/** The server refused the claim: it knows why, so there is nothing to report. */
+class ClaimRefused extends CountersignError {
+  constructor(cause: CountersignError) {
+    super(cause.code, {}, { cause });
+    this.message = cause.message;
+  }
+}

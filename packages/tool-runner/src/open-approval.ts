@@ -1,0 +1,322 @@
+import { isDeepStrictEqual } from 'node:util';
+import { CountersignError, type ErrorCode, type EventPayload, type RequestBody } from '@countersign/protocol';
+import { callParams } from './call-params.ts';
+import type { RunnerClock } from './clock.ts';
+import type { Logger } from './logger.ts';
+import { cardOf, failedPreview, type OwnView, previewOf } from './own-view.ts';
+import { isRefusal, retry } from './retry.ts';
+import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from './runner-api.ts';
+import { ToolApprovalTimeout } from './runner-errors.ts';
+
+/**
+ * What a person answered: a bare boolean for this one call, or the body of the decision. Without a digest, that of the
+ * request which the dialog was opened with is meant.
+ */
+export type DialogAnswer = boolean | DialogDecision;
+export type DialogDecision =
+  | ({ readonly decision: 'approved' } & RequestBody<'approve'>)
+  | ({ readonly decision: 'rejected' } & RequestBody<'reject'>);
+
+/** Shows approval cards. */
+export interface ApprovalDialogProvider {
+  /**
+   * The signal is aborted when the card goes: withdrawn because it was decided elsewhere, expired or disposed of; with
+   * the reason 'answered' when a decision of this card was sent.
+   */
+  showApprovalDialog(request: ApprovalRequest, signal: AbortSignal): Promise<DialogAnswer>;
+  /**
+   * A card that is open has a new version. Its answer names the digest that was displayed, since it may have been
+   * given before this came. Without this method the card is withdrawn and shown anew.
+   */
+  updateApprovalDialog?(request: ApprovalRequest): void;
+}
+
+export interface PendingApproval {
+  /** The newest version, as it is shown here. */
+  readonly request: ApprovalRequest;
+  /** Withdraws the card and sends nothing (AP-3). */
+  withdraw(): void;
+}
+
+export interface OpenApprovalDeps {
+  readonly api: RunnerApi;
+  /** Undefined: nobody is asked here. */
+  readonly dialogs: ApprovalDialogProvider | undefined;
+  readonly clock: RunnerClock;
+  readonly logger: Logger;
+  /** For requests that do not say how long there is. */
+  readonly defaultTimeoutMs: number;
+  /** Whether this machine would execute the call: then it previews it, and its card is drawn from what it finds. */
+  readonly executes: (request: ApprovalRequest) => boolean;
+  readonly look: (request: ApprovalRequest) => Promise<OwnView>;
+  /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
+  readonly onApproving: (request: ApprovalRequest, digest: string) => void;
+}
+
+interface Card {
+  readonly gone: AbortController;
+  isOpen: boolean;
+  /** The decision that was sent from here and stands. */
+  decided: DialogDecision['decision'] | undefined;
+}
+
+/** RN-1: sending a decision is retried 3 times. */
+const SENDING_RETRIES = 3;
+/** The decision was not taken because there is something newer to look at. */
+const lookAgainCodes: ReadonlySet<ErrorCode> = new Set(['PREVIEW_PENDING', 'PREVIEW_CHANGED', 'RISK_ROSE']);
+/** No preview is needed: decided meanwhile, there is a newer revision, or another runner has the call. */
+const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
+  'ALREADY_DECIDED',
+  'PREVIEW_CHANGED',
+  'NOT_FOUND',
+  'CLAIM_REFUSED',
+]);
+
+/**
+ * One request that waits for a decision, as this machine follows it: the server's newest version, what this machine
+ * finds itself, the card drawn from that, and what was sent. Closing, a crash or a timer never decides (AP-3).
+ */
+export class OpenApproval implements PendingApproval {
+  readonly #deps: OpenApprovalDeps;
+  readonly #closed = new AbortController();
+  /** The newest version as the server has it. */
+  #asked: ApprovalRequest;
+  /** Each version is looked at once, so that the server's preview and the card here have one digest. */
+  #view: { readonly of: unknown; readonly found: Promise<OwnView> } | undefined;
+  #shown: ApprovalRequest;
+  /** Ends when the newest version is drawn; false: it cannot be. */
+  #drawing: Promise<boolean> = Promise.resolve(false);
+  /** Aborted when another version is shown. */
+  #changed = new AbortController();
+  /** Digests of what this machine drew itself. */
+  readonly #drawn = new Set<string>();
+  #card: Card | undefined;
+  /** The preview that is being sent. */
+  #preview: { readonly revision: number; readonly stop: AbortController } | undefined;
+
+  constructor(request: ApprovalRequest, deps: OpenApprovalDeps) {
+    this.#deps = deps;
+    this.#asked = request;
+    this.#shown = request;
+  }
+
+  get request(): ApprovalRequest {
+    return this.#shown;
+  }
+
+  /** Whether the person is asked here now. */
+  get isAsked(): boolean {
+    return this.#card !== undefined;
+  }
+
+  /** Takes a version of the request: the server gets this machine's preview of it, and an open card shows it. */
+  take(asked: ApprovalRequest): void {
+    this.#asked = asked;
+    this.#drawing = this.#draw(asked);
+  }
+
+  update(update: EventPayload<'approval.updated'>): void {
+    // What an update does not say of these is so no more.
+    const { omitted: _, path_rules: __, ...before } = this.#asked;
+    this.take({ ...before, ...update });
+  }
+
+  /** Shows the card. Resolves with the decision that was sent and stands; undefined when there is none. */
+  async ask(): Promise<DialogDecision['decision'] | undefined> {
+    const { dialogs, clock, logger } = this.#deps;
+    if (!dialogs || this.#card) return undefined;
+    const card: Card = { gone: new AbortController(), isOpen: false, decided: undefined };
+    this.#card = card;
+    const cancelTimer = clock.after(this.#timeLeft(this.#asked), () => {
+      logger.error(`Approval card withdrawn: ${this.#asked.tool_id}`, { error: new ToolApprovalTimeout() });
+      this.withdraw();
+    });
+    await this.#show(card, dialogs);
+    cancelTimer();
+    return card.decided;
+  }
+
+  /** Sends what the person decided on this machine. Rejects with the server's refusal. */
+  async decide(decision: DialogDecision): Promise<DecisionAnswer> {
+    const { api, clock, logger } = this.#deps;
+    const { approval_id, tool_id } = this.#asked;
+    const card = this.#card;
+    const { signal } = card?.gone ?? this.#closed;
+    const failing = `Sending the decision failed: ${tool_id}`;
+    if (decision.decision === 'approved') this.#noteApproval(decision);
+    const send = () =>
+      decision.decision === 'approved'
+        ? api.approveToolExecution(approval_id, decision)
+        : api.rejectToolExecution(approval_id, { reason: 'User declined', ...decision });
+    try {
+      const isFinal = (error: unknown) => isOvertaken(error) || isRefusal(error);
+      const sent = await retry(send, { clock, logger, failing, signal, times: SENDING_RETRIES, isFinal });
+      if (sent.outcome === 'overruled')
+        logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`);
+      else if (card) card.decided = decision.decision;
+      this.#endCard(card, 'answered');
+      return sent;
+    } catch (error) {
+      logger.error(failing, { error });
+      if (!isOvertaken(error)) this.#endCard(card, 'answered');
+      throw error;
+    }
+  }
+
+  withdraw(): void {
+    this.#endCard(this.#card, 'withdrawn');
+  }
+
+  /** Decided, or followed no longer: the card goes, and no preview is sent any more. */
+  close(): void {
+    this.#closed.abort();
+    this.#preview?.stop.abort();
+    this.withdraw();
+  }
+
+  #endCard(card: Card | undefined, reason: 'answered' | 'withdrawn'): void {
+    card?.gone.abort(reason);
+    if (this.#card === card) this.#card = undefined;
+  }
+
+  #timeLeft({ remaining_ms, timeout_seconds }: Partial<ApprovalRequest>): number {
+    if (remaining_ms !== undefined) return remaining_ms;
+    return timeout_seconds === undefined ? this.#deps.defaultTimeoutMs : timeout_seconds * 1000;
+  }
+
+  async #draw(asked: ApprovalRequest): Promise<boolean> {
+    const { api, clock, executes, logger } = this.#deps;
+    const isOver = () => this.#asked !== asked || this.#closed.signal.aborted;
+    let isOurs = false;
+    try {
+      isOurs = executes(asked);
+      const trying = { clock, logger, signal: this.#closed.signal };
+      const request = { ...asked, tool_params: await callParams(asked, api, trying) };
+      const preview = isOurs ? previewOf(request, await this.#look(request)) : undefined;
+      if (isOver()) return true;
+      if (preview) void this.#sendPreview(preview, request.digest);
+      this.#showVersion(preview ? cardOf(request, preview) : request, preview !== undefined);
+      return true;
+    } catch (error) {
+      if (isOver()) return true;
+      logger.error(`Approval card could not be drawn: ${asked.tool_id}`, { error });
+      // Nobody can look at it, so nobody can approve it: the call ends with that reason (AP-7).
+      if (isOurs) void this.#sendPreview(failedPreview(asked.revision, error), null);
+      this.withdraw();
+      return false;
+    }
+  }
+
+  #look(request: ApprovalRequest): Promise<OwnView> {
+    const { revision, tool_name, tool_params, path_rules } = request;
+    const of = { revision, tool_name, tool_params, path_rules };
+    if (!this.#view || !isDeepStrictEqual(this.#view.of, of))
+      this.#view = { of, found: this.#deps.look(request) };
+    return this.#view.found;
+  }
+
+  #showVersion(request: ApprovalRequest, isOwn: boolean): void {
+    this.#shown = request;
+    // Once the server's version is shown, no digest that it names says what was looked at.
+    if (!isOwn) this.#drawn.clear();
+    else if (request.digest !== null) this.#drawn.add(request.digest);
+    this.#changed.abort();
+    this.#changed = new AbortController();
+    if (this.#card?.isOpen) this.#deps.dialogs?.updateApprovalDialog?.(request);
+  }
+
+  /** Shows the newest version until the card is answered or goes. */
+  async #show(card: Card, dialogs: ApprovalDialogProvider): Promise<void> {
+    const { signal: gone } = card.gone;
+    for (;;) {
+      if (!(await this.#newestDrawn(gone))) return this.#endCard(card, 'withdrawn');
+      const shown = this.#shown;
+      const { signal: changed } = this.#changed;
+      const over = dialogs.updateApprovalDialog ? gone : AbortSignal.any([gone, changed]);
+      card.isOpen = true;
+      const answer = await Promise.race([this.#openDialog(shown, over, dialogs), aborted(over)]);
+      card.isOpen = false;
+      if (over.aborted) continue;
+      // A card that broke is a card that nobody answered.
+      if (answer === undefined) return this.#endCard(card, 'withdrawn');
+      await this.decide(decisionOf(answer, shown)).catch(() => {}); // decide() has logged it
+      // A card that was overtaken already is shown at once; otherwise the newer version is on its way.
+      if (this.#shown === shown) await aborted(AbortSignal.any([changed, gone]));
+    }
+  }
+
+  /** False: it cannot be drawn, or the card is gone. */
+  async #newestDrawn(gone: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const last = this.#drawing;
+      const isDrawn = await Promise.race([last, aborted(gone)]);
+      if (gone.aborted) return false;
+      if (last === this.#drawing) return isDrawn === true;
+    }
+  }
+
+  async #openDialog(
+    request: ApprovalRequest,
+    over: AbortSignal,
+    dialogs: ApprovalDialogProvider,
+  ): Promise<DialogAnswer | undefined> {
+    try {
+      return await dialogs.showApprovalDialog(request, over);
+    } catch (error) {
+      if (!over.aborted) this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { error });
+      return undefined;
+    }
+  }
+
+  /** Parameters that were edited have not been drawn yet: where that matters, they are asked about once more. */
+  #noteApproval({ digest, tool_params }: RequestBody<'approve'>): void {
+    if (digest !== undefined && tool_params === undefined && this.#drawn.has(digest))
+      this.#deps.onApproving(this.#asked, digest);
+  }
+
+  /** One at a time: a newer revision makes the one before it pointless. */
+  async #sendPreview(report: PreviewReport, digest: string | null): Promise<void> {
+    // The server has it already, from this runner or from its life before.
+    if ('digest' in report && report.digest === digest) return;
+    const { revision } = report;
+    if (this.#preview && this.#preview.revision >= revision) return;
+    this.#preview?.stop.abort();
+    const preview = { revision, stop: new AbortController() };
+    this.#preview = preview;
+    await this.#tellPreview(report, preview.stop.signal);
+    if (this.#preview === preview) this.#preview = undefined;
+  }
+
+  /** A preview that the server does not take ends the call with its reason: nobody could ever approve it (AP-7). */
+  async #tellPreview(report: PreviewReport, signal: AbortSignal): Promise<void> {
+    const { api, clock, logger } = this.#deps;
+    const { approval_id } = this.#asked;
+    const failing = `Sending the preview failed: ${approval_id}`;
+    try {
+      await retry(async () => api.sendToolPreview?.(approval_id, report), { clock, logger, failing, signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.error(failing, { error });
+      if (!isRefusal(error) || isNotNeeded.has(error.code) || 'refused' in report) return;
+      const problem = `the server did not take the preview: ${error.message}`;
+      const failed = new CountersignError('PREVIEW_FAILED', { problem }, { cause: error });
+      await this.#tellPreview(failedPreview(report.revision, failed), signal);
+    }
+  }
+}
+
+function decisionOf(answer: DialogAnswer, { digest }: ApprovalRequest): DialogDecision {
+  if (answer === false) return { decision: 'rejected' };
+  const decision = answer === true ? { decision: 'approved' as const } : answer;
+  if (decision.decision === 'rejected' || digest === null) return decision;
+  return { digest, ...decision };
+}
+
+const isOvertaken = (error: unknown): boolean =>
+  error instanceof CountersignError && lookAgainCodes.has(error.code);
+
+const aborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });

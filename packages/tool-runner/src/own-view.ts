@@ -1,0 +1,142 @@
+import { isRefused, type PolicyDecision } from '@countersign/policy';
+import {
+  boundedReasons,
+  CountersignError,
+  describeCall,
+  describeError,
+  type ErrorCode,
+  findTool,
+  higherRisk,
+  type JsonValue,
+  makeVisible,
+  maxRefusalText,
+  type PolicyRule,
+  type Preview,
+  type Reason,
+} from '@countersign/protocol';
+import type { Logger } from './logger.ts';
+import { ownRisk } from './own-verdict.ts';
+import { shownView } from './preview/shown-view.ts';
+import { visibleName } from './preview/visible-name.ts';
+import type { ApprovalRequest, PreviewReport } from './runner-api.ts';
+import type { CallPreviews } from './tool-handler-config.ts';
+
+export interface OwnViewDeps {
+  readonly decide: (
+    tool: string,
+    params: Record<string, JsonValue>,
+    rules: readonly PolicyRule[] | undefined,
+  ) => PolicyDecision;
+  readonly previews: CallPreviews;
+  /** Sensitive files of the workspace, which a command that is approved is not kept from (VA-2). */
+  readonly readableSecrets: () => readonly string[];
+  readonly logger: Logger;
+}
+
+type RefusedPreview = Extract<PreviewReport, { readonly refused: unknown }>;
+
+/** What this machine itself finds of a call that it would execute, or why it would not. */
+export type OwnView =
+  | RefusedPreview
+  | {
+      readonly own: PolicyDecision;
+      readonly preview: Preview;
+      readonly base: string;
+      readonly reasons: Reason[];
+    };
+
+/** A name of an agent is as long as a name; it must not tell a story. */
+const MAX_AGENT_NAME = 40;
+/** Sensitive files that a card names. */
+const MOST_SECRETS = 5;
+/** Reasons of the verdict that come before the sensitive files. */
+const FIRST_REASONS = 20;
+/** Of a workspace that changes all the time. */
+const MOST_LOOKS = 3;
+
+/** Judges and previews the call. Never fails: a preview that cannot be made ends the call, and the model hears why (AP-7). */
+export async function lookAt(request: ApprovalRequest, deps: OwnViewDeps): Promise<OwnView> {
+  for (let times = 1; ; times += 1) {
+    try {
+      return await lookOnce(request, deps);
+    } catch (error) {
+      // Something changed between the judgement and the look: what is there now is judged and looked at.
+      const isChanged = error instanceof CountersignError && error.code === 'APPROVAL_STALE';
+      if (isChanged && times < MOST_LOOKS) continue;
+      deps.logger.error(`No preview of ${request.tool_name}`, { error });
+      return failedPreview(request.revision, error);
+    }
+  }
+}
+
+async function lookOnce(request: ApprovalRequest, deps: OwnViewDeps): Promise<OwnView> {
+  const { revision, tool_name, tool_params, path_rules } = request;
+  const own = deps.decide(tool_name, tool_params, path_rules);
+  const { verdict, call } = own;
+  if (isRefused(verdict)) {
+    const reasons = boundedReasons(verdict.reasons);
+    return { revision, reasons, refused: refusalOf(verdict.code, verdict.message) };
+  }
+  if (!call) throw new CountersignError('UNKNOWN_TOOL', { tool: tool_name, known: '' });
+  const { preview, base } = await deps.previews.preview(call, own);
+  // Before the reasons that are cut where there are very many.
+  const reasons = verdict.reasons.toSpliced(FIRST_REASONS, 0, ...secretsFor(tool_name, deps));
+  return { own, preview, base, reasons: boundedReasons(reasons) };
+}
+
+/** VA-2: an approved program may read the workspace's own .env, and its card says so. */
+function secretsFor(tool: string, { readableSecrets }: OwnViewDeps): Reason[] {
+  const category = findTool(tool)?.category;
+  if (category !== 'command' && category !== 'shell') return [];
+  const found = readableSecrets();
+  if (found.length === 0) return [];
+  const named = found.slice(0, MOST_SECRETS).map(visibleName).join(', ');
+  const operand = found.length > MOST_SECRETS ? `${named}, …` : named;
+  return [{ rule: 'SENS-8', why: 'could read the sensitive files of the workspace', operand }];
+}
+
+/** What the server is told of the view (AP-7, VA-8). */
+export function previewOf(request: ApprovalRequest, view: OwnView): PreviewReport {
+  if ('refused' in view) return view;
+  const { own, preview, base: digest_base, reasons } = view;
+  const { digest } = shownView(request, own, view);
+  const network = !isRefused(own.verdict) && own.verdict.network;
+  const risk_level = ownRisk(own);
+  return { revision: request.revision, reasons, preview, digest_base, digest, risk_level, network };
+}
+
+/**
+ * The request as a card here shows it: drawn from what this machine found, whatever the server's says (RN-2). A call
+ * that is refused here has no digest: nothing could be approved.
+ */
+export function cardOf(request: ApprovalRequest, found: PreviewReport): ApprovalRequest {
+  const { agent, tool_name, tool_params } = request;
+  const { omitted: _, ...kept } = request;
+  const shownPreview = 'refused' in found ? null : found.preview;
+  const name = agent.slice(0, MAX_AGENT_NAME).trim();
+  const description = describeCall(name, tool_name, tool_params, shownPreview);
+  const own = { ...kept, description, reasons: [...found.reasons] };
+  if ('refused' in found) {
+    const preview = { kind: 'unavailable', reason: makeVisible(found.refused.message) } as const;
+    return { ...own, risk_level: 'HIGH', network: false, preview, digest: null, digest_base: null };
+  }
+  const { preview, digest_base, digest = null, network } = found;
+  const risk_level = higherRisk(found.risk_level, request.risk_level);
+  if (risk_level !== found.risk_level)
+    own.reasons.push({ rule: 'SERVER-1', why: `the server takes it for ${risk_level}` });
+  return { ...own, risk_level, network, preview, digest, digest_base };
+}
+
+/** What the server is told where no preview can be made or taken. */
+export function failedPreview(revision: number, error: unknown): RefusedPreview {
+  const { code, message } =
+    error instanceof CountersignError
+      ? error
+      : describeError('PREVIEW_FAILED', { problem: error instanceof Error ? error.message : String(error) });
+  return { revision, reasons: [], refused: refusalOf(code, message) };
+}
+
+const refusalOf = (code: ErrorCode, message: string) => ({
+  code,
+  message: message.length <= maxRefusalText ? message : `${message.slice(0, maxRefusalText - 1)}…`,
+});
