@@ -168,7 +168,7 @@ async function undoOffline(
     program: 'countersign undo',
   });
   try {
-    const { status, error, undo_id } = await runner.undo([tool_id], { force: about.force });
+    const { status, error, undo_id } = await runner.handler.undoCalls([tool_id], { force: about.force });
     return { tool_id, undo_id: undo_id ?? null, status, error: error ?? null };
   } finally {
     await runner.dispose();

@@ -1,5 +1,5 @@
 export { runnerApiOverClient } from './runner-api-over-client.ts';
-export { type CardPlace, RunnerDialogs } from './runner-dialogs.ts';
+export { type CardPlace, cardDialogs, decideThrough, RunnerSession } from './runner-session.ts';
 export { ScopedToken } from './scoped-token.ts';
 export { type AddressProblem, defaultServer, readServerAddress } from './server-address.ts';
 export { isToken, readSignInLink } from './sign-in-link.ts';

@@ -1,10 +1,4 @@
-import {
-  ApiError,
-  type ApprovalDecision,
-  type Client,
-  type DecisionOutcome,
-  decide,
-} from '@countersign/client';
+import { ApiError, type ApprovalDecision, type Client, decide } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
 import type { RunnerApi } from '@countersign/tool-runner';
 
@@ -17,8 +11,6 @@ export interface RunnerApiOptions {
   readonly runnerId: string;
   /** Which program of that runner it is. */
   readonly instance: string;
-  /** How a decision was taken, for the card that made it; also when it was not. */
-  readonly onDecided: (approvalId: string, sent: Promise<DecisionOutcome>) => void;
 }
 
 /** The runner itself tries again. */
@@ -27,15 +19,10 @@ const once = { retry: { times: 0 } };
 /** What the runner says to the server, over the typed client. Refusals keep the server's code and words. */
 export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
-  const { onDecided } = options;
   const call = (tool_id: string) => ({ project_id, tool_id });
   const speaker = { runner_id, instance };
 
-  const send = (decision: ApprovalDecision): Promise<DecisionOutcome> => {
-    const sent = decide(person, decision, once);
-    onDecided(decision.params.approval_id, sent);
-    return refusing(sent);
-  };
+  const send = (decision: ApprovalDecision) => refusing(decide(person, decision, once));
 
   return {
     approveToolExecution: (approval_id, body) =>

@@ -6,7 +6,6 @@ import {
   findTool,
   higherRisk,
   type JsonValue,
-  type PolicyRule,
   type RiskLevel,
   type ToolCall,
 } from '@countersign/protocol';
@@ -19,7 +18,7 @@ import type { Executor, ToolResult } from './executor.ts';
 import { failedReport, reportOf } from './failure-report.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
-import { ownRisk } from './own-verdict.ts';
+import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/shown-view.ts';
 import { ProgressSender } from './progress-sender.ts';
 import { retry } from './retry.ts';
@@ -40,19 +39,6 @@ export interface ToolExecutionResult {
   readonly timestamp: string;
 }
 
-/** A call that was signalled and has not ended. */
-export interface ActiveExecution {
-  readonly signal: ExecutionSignal;
-  readonly startTime: Date;
-  /** The program that executes it now; undefined for a call that waits, or that needs no program of its own. */
-  readonly process?: ChildProcess;
-  /** Stops that program when its time is over. */
-  readonly timeout?: NodeJS.Timeout;
-  /** Aborting it cancels the call, in the queue and while it executes. */
-  readonly abort: AbortController;
-  readonly done: Promise<ToolExecutionResult>;
-}
-
 export interface CallExecutionDeps {
   readonly api: RunnerApi;
   readonly clock: RunnerClock;
@@ -64,11 +50,7 @@ export interface CallExecutionDeps {
   readonly history: ExecutionHistory;
   readonly queue: ExecutionQueue;
   readonly previews: CallPreviews;
-  readonly decide: (
-    tool: string,
-    params: Record<string, JsonValue>,
-    rules: readonly PolicyRule[] | undefined,
-  ) => PolicyDecision;
+  readonly decide: OwnVerdict['decide'];
   readonly executorOf: (tool: string) => Executor | undefined;
   /** The call has ended; undefined where the server is told nothing. */
   readonly onEnd: (toolId: string, report: ResultReport | undefined) => void;
@@ -87,11 +69,14 @@ const settledByServer: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** One attempt of one call on this machine, from the server's signal to the report of its end. */
-export class CallExecution implements ActiveExecution {
+export class CallExecution {
   readonly signal: ExecutionSignal;
   readonly startTime: Date;
+  /** The program that executes it now; undefined for a call that waits, or that needs no program of its own. */
   process?: ChildProcess;
+  /** Stops that program when its time is over. */
   timeout?: NodeJS.Timeout;
+  /** Aborting it cancels the call, in the queue and while it executes. */
   readonly abort = new AbortController();
   readonly done: Promise<ToolExecutionResult>;
   readonly #deps: CallExecutionDeps;

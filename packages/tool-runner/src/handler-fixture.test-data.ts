@@ -6,6 +6,7 @@ import type { Logger } from './logger.ts';
 import type { ApprovalDialogProvider, DialogAnswer } from './open-approval.ts';
 import type {
   ApprovalRequest,
+  DecisionAnswer,
   Heartbeat,
   HeartbeatAnswer,
   PreviewReport,
@@ -14,12 +15,17 @@ import type {
 } from './runner-api.ts';
 import type { Workspace } from './workspace.ts';
 
+export const recorded: DecisionAnswer = {
+  outcome: 'recorded',
+  response: { success: true, approval_id: 'approval-1', status: 'approved' },
+};
+
 /** A server in memory: it keeps what it is told, and fails or answers as a test says. */
 export class RecordedApi implements RunnerApi {
   readonly sent: { readonly what: string; readonly id: string; readonly data: unknown }[] = [];
   /** By method: thrown once each, the first first. */
   readonly failures: Partial<Record<string, unknown[]>> = {};
-  decision: Awaited<ReturnType<RunnerApi['approveToolExecution']>> = { outcome: 'recorded' };
+  decision: DecisionAnswer = recorded;
   resultAnswer: Awaited<ReturnType<RunnerApi['sendToolResult']>> = {};
   heartbeatAnswer: HeartbeatAnswer = { calls: {} };
   /** Parameters that events left out. */

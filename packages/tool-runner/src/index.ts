@@ -1,5 +1,5 @@
 export { announcedCapabilities } from './announced-capabilities.ts';
-export type { ActiveExecution, ToolExecutionResult } from './call-execution.ts';
+export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
@@ -19,12 +19,7 @@ export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
-export type {
-  ApprovalDialogProvider,
-  DialogAnswer,
-  DialogDecision,
-  PendingApproval,
-} from './open-approval.ts';
+export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-approval.ts';
 export type { OpenDocument, OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';

@@ -31,13 +31,6 @@ export interface ApprovalDialogProvider {
   updateApprovalDialog?(request: ApprovalRequest): void;
 }
 
-export interface PendingApproval {
-  /** The newest version, as it is shown here. */
-  readonly request: ApprovalRequest;
-  /** Withdraws the card and sends nothing (AP-3). */
-  withdraw(): void;
-}
-
 export interface OpenApprovalDeps {
   readonly api: RunnerApi;
   /** Undefined: nobody is asked here. */
@@ -76,7 +69,7 @@ const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
  * One request that waits for a decision, as this machine follows it: the server's newest version, what this machine
  * finds itself, the card drawn from that, and what was sent. Closing, a crash or a timer never decides (AP-3).
  */
-export class OpenApproval implements PendingApproval {
+export class OpenApproval {
   readonly #deps: OpenApprovalDeps;
   readonly #closed = new AbortController();
   /** The newest version as the server has it. */
@@ -100,6 +93,7 @@ export class OpenApproval implements PendingApproval {
     this.#shown = request;
   }
 
+  /** The newest version, as it is shown here. */
   get request(): ApprovalRequest {
     return this.#shown;
   }
@@ -163,6 +157,7 @@ export class OpenApproval implements PendingApproval {
     }
   }
 
+  /** Withdraws the card and sends nothing (AP-3). */
   withdraw(): void {
     this.#endCard(this.#card, 'withdrawn');
   }

@@ -7,26 +7,20 @@ import {
   type ErrorCode,
   findTool,
   higherRisk,
-  type JsonValue,
   makeVisible,
   maxRefusalText,
-  type PolicyRule,
   type Preview,
   type Reason,
 } from '@countersign/protocol';
 import type { Logger } from './logger.ts';
-import { ownRisk } from './own-verdict.ts';
+import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/shown-view.ts';
 import { visibleName } from './preview/visible-name.ts';
 import type { ApprovalRequest, PreviewReport } from './runner-api.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
 
 export interface OwnViewDeps {
-  readonly decide: (
-    tool: string,
-    params: Record<string, JsonValue>,
-    rules: readonly PolicyRule[] | undefined,
-  ) => PolicyDecision;
+  readonly decide: OwnVerdict['decide'];
   readonly previews: CallPreviews;
   /** Sensitive files of the workspace, which a command that is approved is not kept from (VA-2). */
   readonly readableSecrets: () => readonly string[];

@@ -1,17 +1,11 @@
 import type { Progress } from './executor.ts';
 import type { Logger } from './logger.ts';
-import type { RunnerApi } from './runner-api.ts';
+import type { ProgressReport, RunnerApi } from './runner-api.ts';
 
 /** Characters of output that wait while a report is on its way; of more, the newest stay. The result has it all. */
 const MAX_WAITING = 16 * 1024;
 
 type Stream = 'stdout' | 'stderr';
-
-interface ProgressReport {
-  readonly progress: number | null;
-  readonly message: string | null;
-  readonly output: { readonly stream: Stream; readonly chunk: string } | null;
-}
 
 /**
  * Sends the progress of one call, one report at a time: what comes meanwhile is joined. A percentage never goes back.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CountersignError, type ErrorCode, type JsonValue, routes } from '@countersign/protocol';
 import { EngineFixture, testProject } from '@countersign/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import { type RunnerFixture, recorded, runnerFixture } from './handler-fixture.test-data.ts';
 import type { RunnerApi } from './runner-api.ts';
 import { WorkspaceRunner } from './workspace-runner.ts';
 
@@ -66,11 +66,11 @@ function apiOf(engine: () => Engine): RunnerApi {
     approveToolExecution: async (approvalId, { digest, scope, pattern, tool_params }) => {
       const decision = { digest, scope, pattern, tool_params: tool_params as JsonObject };
       await told(engine().approvals.approveTool(person, approvalId, decision));
-      return { outcome: 'recorded' };
+      return recorded;
     },
     rejectToolExecution: async (approvalId, { reason, message }) => {
       await told(engine().approvals.rejectTool(person, approvalId, { reason, message }));
-      return { outcome: 'recorded' };
+      return recorded;
     },
     startToolExecution: async (toolId, claim) => {
       await told(engine().dispatcher.claim(runnerCaller, toolId, { ...claim, runner_id }));

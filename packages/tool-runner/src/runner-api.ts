@@ -1,11 +1,13 @@
 import type {
   EventPayload,
+  errorBodySchema,
   JsonValue,
   RequestBody,
   ResponseBody,
   RouteName,
   ToolErrorValue,
 } from '@countersign/protocol';
+import type { z } from 'zod';
 
 /**
  * What a runner says to the server: the bodies of the protocol's routes. Methods throw CountersignError with the
@@ -18,7 +20,7 @@ export interface RunnerApi {
   /** The claim (EX-6). Without it, nothing that is not read-only ever runs. */
   startToolExecution?(toolId: string, claim: Claim): Promise<unknown>;
   sendToolPreview?(approvalId: string, preview: PreviewReport): Promise<unknown>;
-  sendToolProgress?(toolId: string, progress: Said<'submitProgress'>): Promise<unknown>;
+  sendToolProgress?(toolId: string, progress: ProgressReport): Promise<unknown>;
   sendHeartbeat?(beat: Heartbeat): Promise<HeartbeatAnswer>;
   /** Parameters that an event left out for their size (EV-2). */
   fetchToolParams?(toolId: string): Promise<Record<string, JsonValue>>;
@@ -28,16 +30,16 @@ export interface RunnerApi {
 type Said<Name extends RouteName> = WithoutRunner<RequestBody<Name>>;
 type WithoutRunner<Body> = Body extends unknown ? Omit<Body, 'runner_id' | 'instance'> : never;
 
-/** A decision's 409 as a value. */
+/** A decision's 409 is a value: the same decision stood already, or somebody else or the timer was first. */
 export type DecisionAnswer =
-  /** Recorded now, or the same decision stood already. */
-  | { readonly outcome: 'recorded' | 'already' }
-  /** Somebody else, or the timer, decided differently before. */
-  | { readonly outcome: 'overruled'; readonly standing: { readonly status: string } };
+  | { readonly outcome: 'recorded'; readonly response: ResponseBody<'approve'> }
+  | { readonly outcome: 'already' | 'overruled'; readonly standing: Standing };
+type Standing = NonNullable<z.infer<typeof errorBodySchema>['standing']>;
 
 export type Claim = Said<'startExecution'>;
 export type ResultAnswer = Pick<ResponseBody<'submitResult'>, 'audit_head'>;
 export type PreviewReport = Said<'submitPreview'>;
+export type ProgressReport = Said<'submitProgress'>;
 export type Heartbeat = Said<'heartbeat'>;
 export type HeartbeatAnswer = Omit<ResponseBody<'heartbeat'>, 'success'>;
 

@@ -250,9 +250,7 @@ describe('handleToolApprovalRequest', () => {
     fixture.dialogs.answer({ decision: 'approved', digest: `sha256:${'c'.repeat(64)}` });
     await asked;
     expect([updates, fixture.dialogs.shown.length]).toEqual([['newer'], 1]);
-    expect(fixture.api.of('approve')).toEqual([
-      { decision: 'approved', digest: `sha256:${'c'.repeat(64)}` },
-    ]);
+    expect(fixture.api.of('approve')).toEqual([{ decision: 'approved', digest: `sha256:${'c'.repeat(64)}` }]);
   });
 
   it('[AP-8] shows the card again when there was something newer to look at', async () => {
@@ -331,7 +329,7 @@ describe('handleToolApprovalRequest', () => {
   });
 
   it('[AP-2] a decision that was overruled is none of ours', async () => {
-    fixture.api.decision = { outcome: 'overruled', standing: { status: 'rejected' } };
+    fixture.api.decision = { outcome: 'overruled', standing: { status: 'rejected', device: 'phone' } };
     const handler = makeHandler(elsewhere);
     const asked = handler.handleToolApprovalRequest(approvalRequest());
     await settle();

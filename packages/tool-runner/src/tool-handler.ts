@@ -1,15 +1,13 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { SecretMasker } from '@countersign/policy';
+import { type PolicyDecision, SecretMasker } from '@countersign/policy';
 import {
   CountersignError,
   type EventPayload,
   findTool,
   isCustomToolName,
   type JsonValue,
-  type PolicyRule,
 } from '@countersign/protocol';
 import {
-  type ActiveExecution,
   CallExecution,
   type CallExecutionDeps,
   executionResult,
@@ -33,9 +31,9 @@ import {
   type DialogDecision,
   OpenApproval,
   type OpenApprovalDeps,
-  type PendingApproval,
 } from './open-approval.ts';
 import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
+import type { OwnVerdict } from './own-verdict.ts';
 import { lookAt } from './own-view.ts';
 import { type ProposedText, proposedText } from './preview/proposed-text.ts';
 import { ResultOutbox } from './result-outbox.ts';
@@ -124,7 +122,7 @@ export class ToolHandler {
       api,
       clock,
       logger: this.logger,
-      decide: (...asked: Parameters<CallExecutionDeps['decide']>) => this.decide(...asked),
+      decide: (...asked: Parameters<OwnVerdict['decide']>) => this.decide(...asked),
       previews,
     };
     this.#approvalDeps = {
@@ -168,13 +166,13 @@ export class ToolHandler {
   }
 
   /** Cards that are open here, by tool id. */
-  get pendingApprovals(): ReadonlyMap<string, PendingApproval> {
+  get pendingApprovals(): ReadonlyMap<string, OpenApproval> {
     const asked = [...this.#approvals.values()].filter(({ isAsked }) => isAsked);
     return new Map(asked.map((approval) => [approval.request.tool_id, approval]));
   }
 
   /** Calls that were signalled and have not ended, queued ones too, by tool id. */
-  get activeExecutions(): ReadonlyMap<string, ActiveExecution> {
+  get activeExecutions(): ReadonlyMap<string, CallExecution> {
     return this.#active;
   }
 
@@ -204,11 +202,10 @@ export class ToolHandler {
   }
 
   /** This machine's own decision on a call, and its preview: what a card shows (VA-8, AP-7). */
-  decide(tool: string, params: Record<string, JsonValue>, rules?: readonly PolicyRule[]) {
-    const decision = this.#parts.verdict.decide(tool, params, rules);
-    this.logger.debug(`Own verdict: ${tool} is ${decision.verdict.decision}`, {
-      reasons: decision.verdict.reasons,
-    });
+  decide(...asked: Parameters<OwnVerdict['decide']>): PolicyDecision {
+    const decision = this.#parts.verdict.decide(...asked);
+    const { decision: verdict, reasons } = decision.verdict;
+    this.logger.debug(`Own verdict: ${asked[0]} is ${verdict}`, { reasons });
     return decision;
   }
 

@@ -63,7 +63,7 @@ it('[AP-7] previews a request where the files are, with its own risk, and shows 
     },
   ]);
   expect(fixture.dialogs.shown.length).toBe(1);
-  expect(runner?.isIdle).toBe(false);
+  expect(runner?.handler.isIdle).toBe(false);
 });
 
 it('[VA-8] refuses at the preview what the real disk forbids, and what cannot succeed', async () => {
@@ -425,7 +425,7 @@ it('takes cancels, acknowledgements and undos, and leaves the rest to front ends
   await expect
     .poll(() => fixture.api.reports)
     .toMatchObject([{ undo_id: 'undo-2', error: { code: 'NOT_UNDOABLE' } }]);
-  expect((await runner?.undo(['c'], { force: true }))?.error?.code).toBe('NOT_UNDOABLE');
+  expect((await runner?.handler.undoCalls(['c'], { force: true }))?.error?.code).toBe('NOT_UNDOABLE');
   expect(fixture.logger.messages('info')).toContain('Tool cancel received: tool-1');
 });
 
@@ -476,7 +476,7 @@ it('[RN-10] an editor gets the workspace once nothing goes on, and no other prog
   expect(wanted).toEqual([]); // somebody looks at a card
 
   runner?.receive(event('approval.resolved', approvalResolved()));
-  await expect.poll(() => runner?.isIdle).toBe(true);
+  await expect.poll(() => runner?.handler.isIdle).toBe(true);
   await fixture.clock.advance(1_000);
   expect(wanted).toEqual(['VS Code']);
   await runner?.dispose();
@@ -521,5 +521,5 @@ it('dispose leaves nothing behind, and nothing is taken afterwards', async () =>
   runner?.connected();
   await fixture.clock.advance(3_600_000);
   expect(fixture.api.sent.length).toBe(length);
-  expect([runner?.isIdle, fixture.dialogs.shown[0]?.signal.aborted]).toEqual([true, true]);
+  expect([runner?.handler.isIdle, fixture.dialogs.shown[0]?.signal.aborted]).toEqual([true, true]);
 });

@@ -2,7 +2,7 @@ import { CountersignError, type CountersignEvent, timing, toldLimits } from '@co
 import { type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import type { ApprovalDialogProvider } from './open-approval.ts';
-import type { ApprovalRequest, Heartbeat, ResultReport, RunnerApi } from './runner-api.ts';
+import type { ApprovalRequest, Heartbeat, RunnerApi } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -81,16 +81,6 @@ export class WorkspaceRunner {
     void this.#beat();
   }
 
-  /** Restores what some calls changed, as one (RN-3). */
-  undo(toolIds: readonly string[], options: { readonly force: boolean }): Promise<ResultReport> {
-    return this.handler.undoCalls(toolIds, options);
-  }
-
-  /** Whether nothing is going on here: another runner may take over (RN-10). */
-  get isIdle(): boolean {
-    return this.handler.isIdle;
-  }
-
   /** Leaves no process, timer or file behind. Harmless twice. */
   async dispose(): Promise<void> {
     this.#ended.abort();
@@ -144,8 +134,8 @@ export class WorkspaceRunner {
   #lookForEditor(onWanted: (program: string) => void): void {
     this.#cancelLooking = this.#clock.after(LOOK_FOR_EDITOR_MS, () => {
       this.#lookForEditor(onWanted);
-      const { wantedBy } = this.handler;
-      if (wantedBy !== undefined && this.isIdle) onWanted(wantedBy);
+      const { wantedBy, isIdle } = this.handler;
+      if (wantedBy !== undefined && isIdle) onWanted(wantedBy);
     });
   }
 

@@ -1,21 +1,7 @@
-import {
-  type ApprovalDecision,
-  decide,
-  type EventStream,
-  openStream,
-  systemClock,
-} from '@countersign/client';
+import { type ClosedState, type StreamState, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
-import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
-import {
-  announcedCapabilities,
-  JournalHeld,
-  runnerIdOf,
-  runnerInstanceOf,
-  type Workspace,
-  WorkspaceRunner,
-  whoWantsWorkspace,
-} from '@countersign/tool-runner';
+import { RunnerSession } from '@countersign/runner-client';
+import type { Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import type { Key } from '../screen/keys.ts';
@@ -73,22 +59,16 @@ const lookAgainMs = 2_000;
 export class ConnectSession {
   readonly #options: ConnectOptions;
   readonly #activity: ActivityLines;
-  readonly #dialogs: RunnerDialogs;
-  readonly #token: ScopedToken;
+  readonly #session: RunnerSession;
   readonly #log: RunnerLog;
-  readonly #runnerId: string;
-  readonly #instance: string;
-  #runner: WorkspaceRunner | undefined;
   #stage: Stage | undefined;
   #cards: TerminalApprovals | undefined;
-  #stream: EventStream | undefined;
-  /** Counts the streams: what an older one still says is not heard. */
-  #streams = 0;
-  #handingOver: Promise<void> | undefined;
-  #comingBack: NodeJS.Timeout | undefined;
+  #closed: ClosedState | undefined;
   #trouble: string | undefined;
   /** Why we could not come back as the runner, as it was last said. */
   #saidTrouble: string | undefined;
+  /** Whether the person was told what this program is here. */
+  #isIntroduced = false;
   #wasOpen = false;
   #isEnding = false;
   #signalledAt = Number.NEGATIVE_INFINITY;
@@ -96,20 +76,32 @@ export class ConnectSession {
   readonly #ended: Promise<void>;
 
   constructor(options: ConnectOptions) {
-    const { access, workspace, words, terminal } = options;
+    const { access, project, workspace, configFolder, words, terminal, prompt, runUnisolated } = options;
     this.#options = options;
     this.#log = new RunnerLog(options.log, (line) => this.#showLog(line));
     this.#activity = new ActivityLines(words, terminal.color);
-    this.#dialogs = new RunnerDialogs((decision) => decide(access.client, decision), {
-      show: (request) => this.#cards?.show({ ...request, omitted: undefined }),
-      withdraw: (approvalId) => this.#cards?.withdraw(approvalId),
+    this.#session = new RunnerSession({
+      access,
+      projectId: project.project_id,
+      device: access.device,
+      runner: { workspace, configFolder, logger: this.#log, runUnisolated },
+      cards:
+        prompt && terminal.screen
+          ? {
+              show: (request) => this.#cards?.show({ ...request, omitted: undefined }),
+              withdraw: (approvalId) => this.#cards?.withdraw(approvalId),
+            }
+          : undefined,
+      lookAgainMs,
+      onEvent: (event) => this.#receive(event),
+      onStream: (state) => this.#streamIs(state),
+      onStarted: (runner) => this.#runs(runner),
+      onHandedOver: (editor) => {
+        this.say(words.connect.handedOver(visible(editor)), 'yellow');
+        this.#tellProgram({ handed_over: editor });
+      },
+      onTrouble: (error) => this.#sayTrouble(error),
     });
-    this.#token = new ScopedToken(access, {
-      name: `runner of ${workspace.root} (${access.device})`,
-      scope: 'runner',
-    });
-    this.#runnerId = runnerIdOf(workspace.stateFolder);
-    this.#instance = runnerInstanceOf(workspace.stateFolder);
     this.#ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -118,20 +110,21 @@ export class ConnectSession {
   /** Runs until the person ends it, or the server refuses us. Answers with the exit code. */
   async run(): Promise<number> {
     const { words, workspace, terminal, prompt, access, host } = this.#options;
-    const holder = this.#startRunner();
+    this.#session.start();
+    const holder = this.#holder();
     if (holder !== undefined && !(prompt && terminal.screen)) {
+      await this.#session.dispose();
       throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: words.connect.heldNoPrompt(holder) });
     }
-    if (holder !== undefined) {
-      this.say(words.connect.held(holder));
-      this.#comeBackLater();
-    } else if (!host) this.say(words.connect.ready(visible(workspace.root)));
+    if (holder !== undefined) this.say(words.connect.held(holder));
+    else if (!host) this.say(words.connect.ready(visible(workspace.root)));
     if (prompt) this.say(terminal.screen ? words.connect.prompting : words.connect.noTerminal, 'dim');
     else if (!host) this.say(words.connect.notPrompting, 'dim');
-    this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
+    this.#tellRunner();
+    this.#isIntroduced = true;
     this.#takeTerminal();
     this.#trouble = words.stream.connecting(access.address);
-    this.#listen();
+    this.#session.listen();
     // One Ctrl-C may come twice: from the terminal, and from an npm that passes it on.
     const onSignal = () => {
       const isEcho = performance.now() - this.#signalledAt < echoMs;
@@ -145,7 +138,7 @@ export class ConnectSession {
     await this.#ended;
     await this.#stop();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    const closed = await this.#stream?.closed;
+    const closed = this.#closed;
     if (closed === undefined || closed.why === 'stopped') return 0;
     terminal.writeError(`${streamWords(closed, access.address, words) ?? ''}\n`);
     return 1;
@@ -160,83 +153,26 @@ export class ConnectSession {
     else this.#write(`${line}\n`);
   }
 
-  /** Answers who has the workspace already, in words, if somebody has (RN-10). */
-  #startRunner(): string | undefined {
-    const { workspace, access, project, prompt, terminal, configFolder, runUnisolated, env, words, lang } =
-      this.#options;
-    const api = runnerApiOverClient({
-      runner: this.#token.client,
-      person: access.client,
-      projectId: project.project_id,
-      runnerId: this.#runnerId,
-      instance: this.#instance,
-      onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
-    });
-    try {
-      this.#runner = new WorkspaceRunner({
-        runnerId: this.#runnerId,
-        projectId: project.project_id,
-        workspace,
-        configFolder,
-        api,
-        dialogProvider: prompt && terminal.screen ? this.#dialogs : undefined,
-        logger: this.#log,
-        runUnisolated,
-        program: access.device,
-        refusedHosts: [serverHost(access.client.connection.baseUrl)],
-        onWanted: (editor) => this.#handOver(editor),
-      });
-      const { toolServers } = this.#runner.handler;
-      const notices = new ToolNotices(toolsWordsFor(env, lang), words.said);
-      toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
-      return undefined;
-    } catch (error) {
-      if (error instanceof JournalHeld) return visible(words.said(error.holder));
-      throw error;
-    }
+  /** The program that has the workspace already, in words (RN-10). */
+  #holder(): string | undefined {
+    const { holder } = this.#session;
+    return holder === undefined ? undefined : visible(this.#options.words.said(holder));
   }
 
-  /** RN-10: an editor's runner goes on in our place. We show and decide, and come back when it has ended. */
-  #handOver(editor: string): void {
-    const runner = this.#runner;
-    this.#runner = undefined;
-    this.say(this.#options.words.connect.handedOver(visible(editor)), 'yellow');
-    this.#tellProgram({ handed_over: editor });
-    this.#handingOver = this.#letGo(runner);
+  /** We are the runner: from the start, or again after another program was. */
+  #runs({ handler: { toolServers } }: WorkspaceRunner): void {
+    const { env, lang, words, workspace } = this.#options;
+    const notices = new ToolNotices(toolsWordsFor(env, lang), words.said);
+    toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
+    if (!this.#isIntroduced) return; // run() does it
+    this.#saidTrouble = undefined;
+    this.say(words.connect.ready(visible(workspace.root)));
+    this.#tellRunner();
   }
 
-  async #letGo(runner: WorkspaceRunner | undefined): Promise<void> {
-    try {
-      await runner?.dispose();
-    } catch (error) {
-      this.#sayTrouble(error);
-    }
-    if (this.#isEnding) return;
-    this.#listen();
-    this.#comeBackLater();
-  }
-
-  #comeBackLater(): void {
-    this.#comingBack = setTimeout(() => {
-      if (!this.#comesBack()) return this.#comeBackLater();
-      const { words, workspace } = this.#options;
-      this.#saidTrouble = undefined;
-      this.say(words.connect.ready(visible(workspace.root)));
-      this.#tellProgram({ runner: { runner_id: this.#runnerId, workspace: workspace.root } });
-      this.#listen();
-    }, lookAgainMs);
-  }
-
-  /** False while somebody else has the workspace, or wants it, or it cannot be had (a full disk). */
-  #comesBack(): boolean {
-    try {
-      // Whom we made room for comes first.
-      const isWanted = whoWantsWorkspace(this.#options.workspace.stateFolder) !== undefined;
-      return !isWanted && this.#startRunner() === undefined;
-    } catch (error) {
-      this.#sayTrouble(error);
-      return false;
-    }
+  #tellRunner(): void {
+    const { runnerId: runner_id } = this.#session;
+    this.#tellProgram({ runner: { runner_id, workspace: this.#options.workspace.root } });
   }
 
   /** Once, not at each try. */
@@ -271,10 +207,10 @@ export class ConnectSession {
       words,
       color,
       device,
-      decide: (decision: ApprovalDecision) => this.#dialogs.decide(decision),
+      decide: (decision) => this.#session.decide(decision),
       // Beside a runner, only what that has drawn is shown: the server is not asked for a card (RN-2).
       fetch: async (approval_id) =>
-        this.#runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
+        this.#session.runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
       backtest: (rule) => client.backtestPolicy({ body: { rule } }),
       edit: stage.edit,
       onChange: () => stage.draw(),
@@ -282,68 +218,34 @@ export class ConnectSession {
     });
   }
 
-  /** As the runner or as a front end, whichever we are now. */
-  #listen(): void {
-    const before = this.#stream;
-    this.#streams += 1;
-    const stream = this.#openStream(this.#streams);
-    this.#stream = stream;
-    before?.close();
-    void stream.closed.then(() => {
-      if (stream === this.#stream) this.#end();
-    });
-  }
-
-  #openStream(count: number): EventStream {
-    const isHeard = () => count === this.#streams;
-    const { access, project, workspace, words, host } = this.#options;
-    const { project_id: projectId } = project;
-    return openStream({
-      ...(this.#runner
-        ? {
-            client: this.#token.client,
-            runner: {
-              id: this.#runnerId,
-              workspace: workspace.root,
-              capabilities: announcedCapabilities,
-              instance: this.#instance,
-            },
-          }
-        : { client: access.client }),
-      projectId,
-      onEvent: (event) => {
-        if (isHeard()) this.#receive(event);
-      },
-      onState: (state) => {
-        if (!isHeard()) return;
-        this.#tellProgram({ stream: state.status });
-        if (state.status === 'open') {
-          const isFirst = !this.#wasOpen;
-          if (isFirst ? !host : this.#trouble !== undefined)
-            this.say(words.stream.open(access.address), 'dim');
-          this.#wasOpen = true;
-          this.#trouble = undefined;
-          this.#runner?.connected();
-          if (isFirst) host?.onOpen();
-        } else if (state.status === 'waiting') {
-          const trouble = streamWords(state, access.address, words) ?? '';
-          if (this.#trouble === undefined || !this.#stage) this.say(trouble, 'yellow');
-          this.#trouble = trouble;
-        }
-        this.#draw();
-      },
-    });
+  #streamIs(state: StreamState): void {
+    const { access, words, host } = this.#options;
+    this.#tellProgram({ stream: state.status });
+    if (state.status === 'open') {
+      const isFirst = !this.#wasOpen;
+      if (isFirst ? !host : this.#trouble !== undefined) this.say(words.stream.open(access.address), 'dim');
+      this.#wasOpen = true;
+      this.#trouble = undefined;
+      if (isFirst) host?.onOpen();
+    } else if (state.status === 'waiting') {
+      const trouble = streamWords(state, access.address, words) ?? '';
+      if (this.#trouble === undefined || !this.#stage) this.say(trouble, 'yellow');
+      this.#trouble = trouble;
+    } else if (state.status === 'closed') {
+      this.#closed = state;
+      this.#end();
+    }
+    this.#draw();
   }
 
   #receive(event: CountersignEvent): void {
     const { terminal } = this.#options;
     this.#tellProgram(event);
     // The cards first: it says what became of a card before the runner withdraws that.
-    if (this.#cards && isForCards(event, { isBesideRunner: this.#runner !== undefined })) {
+    if (this.#cards && isForCards(event, { isBesideRunner: this.#session.runner !== undefined })) {
       this.#cards.receive(event);
       if (event.event === 'stream.reset') void this.#readAnew(this.#cards);
     }
-    this.#runner?.receive(event);
     if (event.event !== 'runner.changed') {
       for (const line of this.#activity.receive(event, terminal.screen?.columns ?? 100)) this.say(line);
     }
@@ -382,13 +284,8 @@ export class ConnectSession {
   /** Cards go away and nothing is decided; what executes is stopped and reported. */
   async #stop(): Promise<void> {
     const { words } = this.#options;
-    clearTimeout(this.#comingBack);
     this.#cards?.dispose();
-    await this.#runner?.dispose();
-    await this.#handingOver;
-    clearTimeout(this.#comingBack);
-    this.#stream?.close();
-    await this.#token.revoke();
+    await this.#session.dispose();
     this.#log.close();
     this.say(words.connect.ended, 'dim');
     this.#stage?.close();
@@ -428,10 +325,4 @@ export class ConnectSession {
     if (this.#stage) this.#stage.print([line.level === 'error' ? paint.red(text) : paint.dim(text)]);
     else terminal.writeError(`${text}\n`);
   }
-}
-
-/** With its port, also where the address leaves it out. */
-function serverHost(address: string): string {
-  const { hostname, port, protocol } = new URL(address);
-  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
 }

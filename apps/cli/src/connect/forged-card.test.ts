@@ -8,7 +8,7 @@ import {
   type Preview,
   shownDigest,
 } from '@countersign/protocol';
-import { RunnerDialogs } from '@countersign/runner-client';
+import { cardDialogs, decideThrough } from '@countersign/runner-client';
 import { ManualClock, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { type RunnerApi, WorkspaceRunner } from '@countersign/tool-runner';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -24,7 +24,10 @@ let runner: WorkspaceRunner;
 let cards: TerminalApprovals;
 let clock: ManualClock;
 let approved: Parameters<RunnerApi['approveToolExecution']>[];
-const recorded = { outcome: 'recorded', response: {} } as unknown as DecisionOutcome;
+const recorded: DecisionOutcome = {
+  outcome: 'recorded',
+  response: { success: true, approval_id: 'approval-1', status: 'approved' },
+};
 const screen = () => cards.lines(90, 30).join('\n');
 
 beforeEach(() => {
@@ -40,23 +43,18 @@ beforeEach(() => {
   const api: RunnerApi = {
     async approveToolExecution(approvalId, decision) {
       approved.push([approvalId, decision]);
-      dialogs.decided(approvalId, Promise.resolve(recorded));
-      return { outcome: 'recorded' };
+      return recorded;
     },
-    rejectToolExecution: async () => ({ outcome: 'recorded' }),
+    rejectToolExecution: async () => recorded,
     sendToolResult: async () => ({}),
     startToolExecution: async () => {},
   };
-  const dialogs = new RunnerDialogs(async () => recorded, {
-    show: (request) => cards.show(request),
-    withdraw: (approvalId) => cards.withdraw(approvalId),
-  });
   cards = new TerminalApprovals({
     clock,
     words: wordsFor({}),
     color: false,
     device: 'here',
-    decide: (decision) => dialogs.decide(decision),
+    decide: async (decision) => decideThrough(runner, decision) ?? recorded,
     fetch: async () => undefined,
     backtest: () => Promise.reject(new Error('not asked')),
     edit: undefined,
@@ -74,7 +72,10 @@ beforeEach(() => {
     },
     configFolder,
     api,
-    dialogProvider: dialogs,
+    dialogProvider: cardDialogs({
+      show: (request) => cards.show(request),
+      withdraw: (approvalId) => cards.withdraw(approvalId),
+    }),
     logger: { debug() {}, info() {}, error() {} },
     isIsolated: true,
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
+import { runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../approvals/approval-fixture.test-data.ts';
 import type { ServerAccess } from '../sign-in/server-access.ts';
@@ -49,7 +49,6 @@ const fixture = new URL(
   '../../../../packages/protocol/fixtures/bodies/getExecution.response.json',
   import.meta.url,
 );
-const decided: unknown[] = [];
 const api = () =>
   runnerApiOverClient({
     runner: client,
@@ -57,7 +56,6 @@ const api = () =>
     projectId: 'p',
     runnerId: 'r',
     instance: 'journal',
-    onDecided: (id, outcome) => decided.push([id, outcome.catch(() => {})]),
   });
 const codeOf = (failing: Promise<unknown> | undefined) =>
   (failing ?? Promise.resolve()).then(
@@ -170,7 +168,6 @@ describe('the runner speaks to the server', () => {
       outcome: 'overruled',
       standing: { status: 'approved' },
     });
-    expect(decided).toHaveLength(2);
   });
 
   it('[RN-1] sends a decision once: the runner itself tries again', async () => {
@@ -225,75 +222,5 @@ describe('the runner’s token', () => {
     await token.client.listRunners();
     expect(sent.at(-1)).toMatchObject({ path: '/my/runners', token: 'Bearer mine' });
     await token.revoke();
-  });
-});
-
-describe('the runner’s dialogs', () => {
-  const shown: string[] = [];
-  const place = {
-    show: ({ approval_id }: { approval_id: string }) => shown.push(`show ${approval_id}`),
-    withdraw: (approvalId: string) => shown.push(`withdraw ${approvalId}`),
-  };
-  beforeEach(() => shown.splice(0));
-  const approve = { decision: 'approved', params: { approval_id: 'a', project_id: 'p' }, body: {} } as const;
-  const recorded = {
-    outcome: 'recorded',
-    response: { success: true, approval_id: 'a', status: 'approved' },
-  } as const;
-
-  it('[RN-2] let the runner send what a card decides, and tell the card what came of it', async () => {
-    const dialogs = new RunnerDialogs(async () => Promise.reject(new Error('not this way')), place);
-    const over = new AbortController();
-    const answer = dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, over.signal);
-    dialogs.updateApprovalDialog({ approval_id: 'a', tool_id: 't' } as never);
-    const outcome = dialogs.decide({
-      ...approve,
-      body: {
-        digest: digestOf('a'),
-        scope: 'class',
-        pattern: 'x',
-        tool_params: { a: 1 },
-        include_high: true,
-      },
-    });
-    expect(await answer).toEqual({
-      decision: 'approved',
-      digest: digestOf('a'),
-      scope: 'class',
-      pattern: 'x',
-      tool_params: { a: 1 },
-      include_high: true,
-    });
-    dialogs.decided('a', Promise.resolve(recorded));
-    expect(await outcome).toEqual(recorded);
-    // A card that was answered says itself what came of it.
-    over.abort();
-    expect(shown).toEqual(['show a', 'show a']);
-  });
-
-  it('reject with the person’s words', async () => {
-    const dialogs = new RunnerDialogs(async () => recorded, place);
-    const answer = dialogs.showApprovalDialog(
-      { approval_id: 'a', tool_id: 't' } as never,
-      new AbortController().signal,
-    );
-    void dialogs.decide({
-      decision: 'rejected',
-      params: approve.params,
-      body: { reason: 'r', message: 'm' },
-    });
-    expect(await answer).toEqual({ decision: 'rejected', reason: 'r', message: 'm' });
-  });
-
-  it('send directly what the runner does not ask about, and say when a card was withdrawn', async () => {
-    const dialogs = new RunnerDialogs(async () => recorded, place);
-    expect(await dialogs.decide(approve)).toEqual(recorded);
-    const withdrawn = new AbortController();
-    void dialogs.showApprovalDialog({ approval_id: 'a', tool_id: 't' } as never, withdrawn.signal);
-    const outcome = dialogs.decide(approve);
-    withdrawn.abort();
-    await expect(outcome).rejects.toThrow('withdrawn');
-    dialogs.decided('a', Promise.resolve(recorded));
-    expect(shown).toEqual(['show a', 'withdraw a']);
   });
 });

@@ -1,18 +1,16 @@
+import { basename } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   ApiError,
   type ApprovalDecision,
   type DecisionOutcome,
   decide,
-  type EventStream,
-  openStream,
   type StreamState,
 } from '@countersign/client';
 import { type CountersignEvent, makeVisible } from '@countersign/protocol';
-import { RunnerDialogs, runnerApiOverClient, ScopedToken } from '@countersign/runner-client';
+import { RunnerSession } from '@countersign/runner-client';
 import {
   type ApprovalRequest,
-  announcedCapabilities,
-  JournalHeld,
   type LanguageFeatures,
   type Logger,
   type OpenDocuments,
@@ -20,15 +18,17 @@ import {
   personsFolders,
   readCeiling,
   requireHandlerSettings,
-  runnerIdOf,
-  runnerInstanceOf,
   type Workspace,
-  WorkspaceRunner,
   workspaceAt,
 } from '@countersign/tool-runner';
 import type { PendingApprovals } from '../approvals/pending-approvals.ts';
 import type { Account } from '../connection/account.ts';
-import { type FolderProject, projectOfFolder } from './folder-project.ts';
+
+export interface FolderProject {
+  readonly project_id: string;
+  readonly name: string;
+  readonly workspace: string | null;
+}
 
 /** Who executes the folder's calls: this window, another program, or nobody here and why. */
 export type RunsIn = 'here' | 'untrusted' | 'disabled' | { readonly holder: string };
@@ -72,26 +72,15 @@ const longestPauseMs = 20_000;
  */
 export class FolderRunner {
   readonly #options: FolderRunnerOptions;
-  readonly #token: ScopedToken;
-  readonly #dialogs: RunnerDialogs;
   readonly #ended = new AbortController();
   #state: FolderState = { status: 'connecting' };
   #workspace: Workspace | undefined;
   #project: FolderProject | undefined;
-  #runner: WorkspaceRunner | undefined;
-  #runs: RunsIn = 'disabled';
-  #stream: EventStream | undefined;
-  #takeOver: NodeJS.Timeout | undefined;
+  #session: RunnerSession | undefined;
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: FolderRunnerOptions) {
-    const { account, folder, device, pending } = options;
     this.#options = options;
-    this.#token = new ScopedToken(account, { name: `runner of ${folder} (${device})`, scope: 'runner' });
-    this.#dialogs = new RunnerDialogs((decision) => decide(account.client, decision), {
-      show: (request) => pending.show(this, request),
-      withdraw: (approvalId) => pending.withdraw(approvalId),
-    });
   }
 
   get folder(): string {
@@ -133,17 +122,14 @@ export class FolderRunner {
   async dispose(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
-    clearTimeout(this.#takeOver);
     this.#options.pending.withdrawAll(this);
     await this.#working;
-    await this.#runner?.dispose();
-    this.#stream?.close();
-    await this.#token.revoke();
+    await this.#session?.dispose();
   }
 
   /** Beside a runner it goes through that, which remembers that it was decided on this machine (RN-2). */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
-    return this.#dialogs.decide(decision);
+    return this.#session?.decide(decision) ?? decide(this.#options.account.client, decision);
   }
 
   /**
@@ -151,21 +137,20 @@ export class FolderRunner {
    * from what the server says is not that, wherever it stands: a server that lies would draw it as it likes.
    */
   wantsOwnCard({ risk_level }: ApprovalRequest): boolean {
-    if (!this.#runner || !this.#workspace) return false;
+    if (!this.#session?.runner || !this.#workspace) return false;
     const ceiling = readCeiling(personsFolders(this.#options.environment).config, this.#workspace.root);
     return ceiling.ok && ceiling.decideHere.includes(risk_level);
   }
 
   /** The file before and after, where this window's runner would change it. */
   async proposedText({ tool_name, tool_params }: ApprovalRequest): Promise<ProposedText | undefined> {
-    return this.#runner?.handler.proposedText(tool_name, tool_params);
+    return this.#session?.runner?.handler.proposedText(tool_name, tool_params);
   }
 
   async #connect(workspace: Workspace): Promise<void> {
-    const { account } = this.#options;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
-        this.#project = await projectOfFolder(account.client, workspace.root, this.#ended.signal);
+        this.#project = await this.#projectOf(workspace.root);
         break;
       } catch (error) {
         if (this.#ended.signal.aborted) return;
@@ -173,106 +158,72 @@ export class FolderRunner {
         if (!(error instanceof ApiError) || !error.isRetryable)
           return this.#enter({ status: 'failed', problem: messageOf(error) });
         this.#enter({ status: 'waiting', problem: messageOf(error), retryInMs: pauseMs });
-        await new Promise((resolve) => {
-          const timer = setTimeout(resolve, pauseMs);
-          this.#ended.signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
-        });
+        await pause(pauseMs, undefined, { signal: this.#ended.signal }).catch(() => {});
       }
     }
     if (this.#ended.signal.aborted) return;
     this.#attach(workspace, this.#project);
   }
 
+  /** The project of the folder, by its path; made where there is none. */
+  async #projectOf(root: string): Promise<FolderProject> {
+    const { client } = this.#options.account;
+    const { signal } = this.#ended;
+    const { projects } = await client.listProjects({}, { signal, retry: { times: 3 } });
+    const known = projects.find(({ workspace }) => workspace === root);
+    if (known) return known;
+    const name = basename(root).slice(0, 200) || root;
+    return (await client.createProject({ body: { name, workspace: root } }, { signal })).project;
+  }
+
   /** As the runner where that is possible, else as a front end. */
-  #attach(workspace: Workspace, project: FolderProject): void {
-    const { mayRun } = this.#options;
+  #attach(workspace: Workspace, { project_id: projectId }: FolderProject): void {
+    const { account: access, device, mayRun, pending, logger, settings, environment } = this.#options;
+    const { runUnisolated, languageFeatures, takeOverMs = defaultTakeOverMs } = this.#options;
     try {
-      this.#runs = mayRun === true ? this.#startRunner(workspace, project) : mayRun;
+      const session = new RunnerSession({
+        access,
+        projectId,
+        device,
+        runner: {
+          workspace,
+          configFolder: personsFolders(environment).config,
+          logger,
+          ...(mayRun === true && requireHandlerSettings(settings, 'countersign.runner.')),
+          runUnisolated,
+          languageFeatures,
+          takesOver: true,
+        },
+        cards: {
+          show: (request) => pending.show(this, request),
+          withdraw: (approvalId) => pending.withdraw(approvalId),
+        },
+        lookAgainMs: takeOverMs,
+        onEvent: (event) => this.#receive(event),
+        onStream: (state) => this.#streamIs(state),
+        onStarted: () => pending.withdrawAll(this), // what still waits comes with the stream
+        onTrouble: (error) => logger.error('The runner could not be started', { error }),
+      });
+      this.#session = session;
+      if (mayRun === true) session.start();
+      session.listen();
     } catch (error) {
       this.#enter({ status: 'failed', problem: messageOf(error) });
-      return;
-    }
-    if (typeof this.#runs === 'object') this.#tryLater(workspace, project);
-    this.#listen(workspace, project);
-  }
-
-  #startRunner(workspace: Workspace, { project_id }: FolderProject): RunsIn {
-    const { account, device, logger, settings, runUnisolated, languageFeatures, environment } = this.#options;
-    const runnerId = runnerIdOf(workspace.stateFolder);
-    const api = runnerApiOverClient({
-      runner: this.#token.client,
-      person: account.client,
-      projectId: project_id,
-      runnerId,
-      instance: runnerInstanceOf(workspace.stateFolder),
-      onDecided: (approvalId, sent) => this.#dialogs.decided(approvalId, sent),
-    });
-    try {
-      this.#runner = new WorkspaceRunner({
-        runnerId,
-        projectId: project_id,
-        workspace,
-        configFolder: personsFolders(environment).config,
-        api,
-        dialogProvider: this.#dialogs,
-        logger,
-        ...requireHandlerSettings(settings, 'countersign.runner.'),
-        runUnisolated,
-        languageFeatures,
-        program: device,
-        takesOver: true,
-        refusedHosts: [hostOf(account.server)],
-      });
-      return 'here';
-    } catch (error) {
-      if (error instanceof JournalHeld) return { holder: makeVisible(error.holder) };
-      throw error;
     }
   }
 
-  #listen(workspace: Workspace, { project_id }: FolderProject): void {
-    const { account, pending } = this.#options;
-    const runner = this.#runner && {
-      id: runnerIdOf(workspace.stateFolder),
-      workspace: workspace.root,
-      capabilities: announcedCapabilities,
-      instance: runnerInstanceOf(workspace.stateFolder),
-    };
-    pending.withdrawAll(this); // what still waits comes with the stream
-    const stream = openStream({
-      client: runner ? this.#token.client : account.client,
-      ...(runner && { runner }),
-      projectId: project_id,
-      onEvent: (event) => {
-        if (stream === this.#stream) this.#receive(event);
-      },
-      onState: (state) => {
-        if (stream === this.#stream) this.#streamIs(state);
-      },
-    });
-    this.#stream = stream;
-  }
-
-  /** The other program ends some day, or is idle and lets go: then this window is the runner (RN-10). */
-  #tryLater(workspace: Workspace, project: FolderProject): void {
-    this.#takeOver = setTimeout(() => {
-      try {
-        this.#runs = this.#startRunner(workspace, project);
-      } catch (error) {
-        this.#options.logger.error('The runner could not be started', { error });
-      }
-      if (this.#runs !== 'here') return this.#tryLater(workspace, project);
-      this.#stream?.close();
-      this.#listen(workspace, project);
-    }, this.#options.takeOverMs ?? defaultTakeOverMs);
+  get #runs(): RunsIn {
+    const { mayRun } = this.#options;
+    if (mayRun !== true) return mayRun;
+    const holder = this.#session?.holder;
+    return holder === undefined ? 'here' : { holder: makeVisible(holder) };
   }
 
   #receive(event: CountersignEvent): void {
     const { pending, onEvent } = this.#options;
     onEvent(event);
     if (event.event === 'approval.resolved') pending.withdraw(event.data.approval_id);
-    if (this.#runner) this.#runner.receive(event);
-    else this.#showAsFrontEnd(event);
+    if (!this.#session?.runner) this.#showAsFrontEnd(event);
   }
 
   #showAsFrontEnd({ event, data }: CountersignEvent): void {
@@ -315,7 +266,6 @@ export class FolderRunner {
 
   #streamIs(state: StreamState): void {
     if (state.status === 'open') {
-      this.#runner?.connected();
       this.#enter({ status: 'open', runs: this.#runs });
     } else if (state.status === 'waiting') {
       const { error, retryInMs } = state;
@@ -341,9 +291,3 @@ export class FolderRunner {
 
 const messageOf = (error: unknown): string =>
   makeVisible(error instanceof Error ? error.message : String(error));
-
-/** With its port, also where the address leaves it out. */
-function hostOf(address: string): string {
-  const { hostname, port, protocol } = new URL(address);
-  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
-}

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { shownDigestOf, writeSignal } from '../call-samples.test-data.ts';
 import { runnerFixture } from '../handler-fixture.test-data.ts';
+import type { ExecutionSignal } from '../runner-api.ts';
 import { ToolHandler } from '../tool-handler.ts';
 import { cannotIsolate } from './isolation-fixture.test-data.ts';
 
@@ -13,7 +14,7 @@ it.skipIf(cannotIsolate)(
     const handler = new ToolHandler(api, dialogs, logger, { workspace, configFolder });
     const has = (path: string): boolean => existsSync(join(workspace.root, path));
     let count = 0;
-    const run = async (tool_name: string, tool_params: Parameters<typeof handler.decide>[1]) => {
+    const run = async (tool_name: string, tool_params: ExecutionSignal['tool_params']) => {
       const tool_id = `tool-${count++}`;
       const signal = writeSignal({ tool_id, tool_name, tool_params, risk_level: 'HIGH' });
       const digest = await shownDigestOf(handler, signal);

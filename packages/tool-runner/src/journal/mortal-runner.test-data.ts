@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { ScriptedExecutor, shownDigestOf, writeSignal } from '../call-samples.test-data.ts';
+import { recorded } from '../handler-fixture.test-data.ts';
 import type { RunnerApi } from '../runner-api.ts';
 import { ToolHandler } from '../tool-handler.ts';
 import type { Workspace } from '../workspace.ts';
@@ -46,8 +47,8 @@ async function main({ workspace, configFolder, death }: MortalRun): Promise<void
   syncBuiltinESMExports();
   let isUndoing = false;
   const api: RunnerApi = {
-    approveToolExecution: async () => ({ outcome: 'recorded' }),
-    rejectToolExecution: async () => ({ outcome: 'recorded' }),
+    approveToolExecution: async () => recorded,
+    rejectToolExecution: async () => recorded,
     startToolExecution: async () => dieAt('claimed'),
     sendToolResult: async () => {
       dieAt('sent');

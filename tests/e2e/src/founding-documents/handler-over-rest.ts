@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CountersignError, type CountersignEvent, type ErrorCode } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent, type ErrorCode, routes } from '@countersign/protocol';
 import {
   type DialogAnswer,
   type RunnerApi,
@@ -70,9 +70,9 @@ function apiOverRest(person: Person, runner_id: string, token: string): RunnerAp
       body,
     );
     if (status === 409 && told.standing)
-      return { outcome: 'overruled', standing: { status: String((told.standing as Json).status) } } as const;
-    accepted({ status, body: told });
-    return { outcome: 'recorded' } as const;
+      return { outcome: 'overruled', standing: told.standing as never } as const;
+    const response = routes.approve.response.parse(accepted({ status, body: told }));
+    return { outcome: 'recorded', response } as const;
   };
   return {
     approveToolExecution: (approvalId, body) =>
