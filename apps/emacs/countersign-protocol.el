@@ -638,9 +638,9 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
 (defun countersign-body-backtest (scope &optional include-high)
   "The body that tries on the history what choosing SCOPE would save.
 SCOPE is an offered scope, with its rule; INCLUDE-HIGH widens it."
-  `((rule . ((id . "to-be-granted") (effect . "allow")
-             (max_risk . ,(if include-high "HIGH" (countersign-get scope 'max_risk)))
-             ,@(countersign-get scope 'rule)))))
+  (let ((rule (countersign-get scope 'rule)))
+    `((rule . ,(if include-high (cons '(max_risk . "HIGH") (assq-delete-all 'max_risk (copy-alist rule)))
+                 rule)))))
 
 (defun countersign-body-reject (message device)
   "The body that rejects with MESSAGE, which may be empty, from DEVICE."

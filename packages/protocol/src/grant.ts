@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idSchema, timestampSchema } from './common.ts';
-import { type PolicyRule, policyRuleSchema } from './policy-file.ts';
-import { type RiskLevel, riskLevelSchema } from './risk.ts';
+import { policyRuleSchema } from './policy-file.ts';
+import { riskLevelSchema } from './risk.ts';
 
 /** How far one approval reaches (AP-4). */
 export const approvalScopeSchema = z.enum(['once', 'class', 'session', 'always']);
@@ -15,18 +15,11 @@ export const offeredScopeSchema = z.object({
   warning: z.string().nullable().describe('To show before it is chosen.'),
   max_risk: riskLevelSchema.describe('The grant covers calls up to this level.'),
   rule: policyRuleSchema
-    .pick({ tool: true, path: true, command: true, harmless_only: true })
-    .describe('What it covers, as a rule: to be tried on the history before it is granted (RK-5).'),
+    .omit({ why: true, matches: true, does_not_match: true })
+    .required({ max_risk: true })
+    .describe('What it would allow, as a rule: to be tried on the history before it is granted (RK-5).'),
 });
 export type OfferedScope = z.infer<typeof offeredScopeSchema>;
-
-/** The rule that an offer amounts to, with the risk that the person chose: for a backtest before it is granted. */
-export const ruleOfOffer = ({ rule }: Pick<OfferedScope, 'rule'>, max_risk: RiskLevel): PolicyRule => ({
-  id: 'to-be-granted',
-  effect: 'allow',
-  ...rule,
-  max_risk,
-});
 
 /** The predicate of a grant, checked by server and runner (AP-4). It replaces the person, not the digest. */
 export const grantPredicateSchema = z.object({

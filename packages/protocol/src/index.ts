@@ -34,7 +34,7 @@ export {
   isLegalTransition,
   legalTransitions,
 } from './execution-status.ts';
-export { type ApprovalScope, type Grant, grantSchema, type OfferedScope, ruleOfOffer } from './grant.ts';
+export { type ApprovalScope, type Grant, grantSchema, type OfferedScope } from './grant.ts';
 export { isManageable, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
 export {
   defaultLimits,

@@ -338,7 +338,13 @@ describe('approving more than one', () => {
       label: 'Always: npm',
       warning: null,
       max_risk: 'MEDIUM',
-      rule: { tool: 'execute_command', command: 'npm *' },
+      rule: {
+        id: 'to-be-granted',
+        effect: 'allow',
+        tool: 'execute_command',
+        command: 'npm *',
+        max_risk: 'MEDIUM',
+      },
     } as const;
     cards.receive(requested({ tool_name: 'execute_command', offered_scopes: [always] }));
     await answer('a', '9', 'a', '1', '\u001b', 'a', '1', 'y');

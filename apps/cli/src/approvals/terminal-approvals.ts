@@ -5,13 +5,12 @@ import {
   type Clock,
   type DecisionOutcome,
 } from '@countersign/client';
-import {
-  type Approval,
-  type CountersignEvent,
-  type EventPayload,
-  type OfferedScope,
-  type PolicyRule,
-  ruleOfOffer,
+import type {
+  Approval,
+  CountersignEvent,
+  EventPayload,
+  OfferedScope,
+  PolicyRule,
 } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
@@ -269,10 +268,10 @@ export class TerminalApprovals {
         return key === 'enter' ? this.#reject(current, mode.editor.text.trim()) : looking;
       case 'scopes': {
         const offer = current.approval.offered_scopes[Number(key) - 1];
-        return offer ? this.#consider(current, offer, false) : looking;
+        return offer ? this.#consider(offer, false) : looking;
       }
       case 'scope':
-        if (key === 'h') return this.#consider(current, mode.offer, !mode.high);
+        if (key === 'h') return this.#consider(mode.offer, !mode.high);
         return key === 'y' ? this.#approve(current, grantOf(mode.offer, mode.high)) : looking;
       case 'edit-line':
         return key === 'enter' ? this.#takeEdit(current, mode.editor.text) : looking;
@@ -353,11 +352,10 @@ export class TerminalApprovals {
   }
 
   /** A wider scope is looked at before it is granted: what it means, and what it would have done. */
-  #consider({ approval }: Pending, offer: OfferedScope, high: boolean): CardMode {
+  #consider(offer: OfferedScope, high: boolean): CardMode {
     const { words, backtest, onChange } = this.#deps;
     const mode: CardMode = { name: 'scope', offer, high, tried: undefined };
-    const most = high ? 'HIGH' : offer.scope === 'session' ? offer.max_risk : approval.risk_level;
-    void backtest(ruleOfOffer(offer, most))
+    void backtest(high ? { ...offer.rule, max_risk: 'HIGH' } : offer.rule)
       .then(
         ({ considered, matched, approved_before: approved, rejected_before: rejected }) =>
           words.keys.backtest({ considered, matched, approved, rejected }),

@@ -1,5 +1,5 @@
 import { ApiError, type ApprovalDecision, type Client } from '@countersign/client';
-import { type CheckedCard, type OfferedScope, ruleOfOffer } from '@countersign/protocol';
+import type { CheckedCard, OfferedScope } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
@@ -211,9 +211,8 @@ export class EditorApprovals implements Disposable {
     if (!picked) return undefined;
     const { scope, pattern } = picked.offer;
     if (scope === 'always') {
-      const rule = ruleOfOffer(picked.offer, picked.offer.max_risk);
       const tried = await client()
-        ?.backtestPolicy({ body: { rule } })
+        ?.backtestPolicy({ body: { rule: picked.offer.rule } })
         .catch(() => undefined);
       // Before it is saved, not when it is too late (RK-5).
       const detail = [

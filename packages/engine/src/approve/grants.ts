@@ -30,6 +30,9 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
   };
 }
 
+/** The id of a rule that is only offered: what is granted gets its own. */
+const offeredRule = 'to-be-granted';
+
 /** Wider approvals that fit a call; none for one that was not understood. */
 export const scopesOffered = ({ call, details }: PolicyDecision): readonly OfferedScope[] =>
   call && details ? offeredScopes(call, details) : [];
@@ -43,7 +46,7 @@ function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly Off
   for (const { tool, pattern, label: text } of classesOf(call, assessment)) {
     if (pattern !== null && !parseGlob(pattern).ok) continue; // a path that is too long to be a pattern
     const label = makeVisible(text);
-    const { id: _, effect: __, ...rule } = ruleOfGrant('offer', { tool, pattern });
+    const rule = { ...ruleOfGrant(offeredRule, { tool, pattern }), max_risk: risk };
     const offer = { pattern, max_risk: risk, rule };
     if (!covers(offer, call, assessment)) continue;
     offered.push({ ...offer, scope: 'class', label: `${label} in this session`, warning: null });
@@ -60,7 +63,7 @@ function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly Off
     label: 'Everything in this session',
     warning: 'The agent is not asked again in this session, except for HIGH calls.',
     max_risk: 'MEDIUM',
-    rule: { tool: '*' },
+    rule: { ...ruleOfGrant(offeredRule, { tool: '*', pattern: null }), max_risk: 'MEDIUM' },
   });
   return offered;
 }
@@ -73,7 +76,9 @@ export function scopesUpTo(offers: readonly OfferedScope[], risk: RiskLevel): re
   const isRight = ({ scope, max_risk }: OfferedScope): boolean => scope === 'session' || max_risk === risk;
   return offers.every(isRight)
     ? offers
-    : offers.map((offer) => (isRight(offer) ? offer : { ...offer, max_risk: risk }));
+    : offers.map((offer) =>
+        isRight(offer) ? offer : { ...offer, max_risk: risk, rule: { ...offer.rule, max_risk: risk } },
+      );
 }
 
 /** An offer covers the very call that it stands on (AP-4); one that does not would ask again at once. */

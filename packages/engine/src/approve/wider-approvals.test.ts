@@ -34,6 +34,23 @@ describe.each(['class', 'always'] as const)('[AP-4] scope %s covers what its lab
   });
 });
 
+it.each([
+  ['write_file', { path: 'src/a.ts', content: 'x' }],
+  ['delete_file', { path: 'src/a.ts' }],
+  ['execute_command', { command: 'npm', args: ['test'] }],
+] as const)('[AP-4] [RK-5] the rule that %s offers is the one that "always" saves', async (tool, params) => {
+  const { approval_id } = await fixture.submit(tool, params);
+  await fixture.preview(approval_id);
+  const { offered_scopes } = await runner.last('approval.updated');
+  const offer = offered_scopes.find(({ scope }) => scope === 'always');
+  if (!offer) throw new Error('nothing was offered');
+  const pattern = offer.pattern ?? undefined;
+  await fixture.approve(approval_id, { digest: digest('a'), scope: 'always', ...(pattern && { pattern }) });
+  const { rules } = await fixture.engine.policies.policyFile('ada');
+  const { id: _, ...covered } = offer.rule;
+  expect(rules).toEqual([{ ...covered, id: expect.any(String), why: expect.any(String) }]);
+});
+
 describe('[RK-5] the deny rules of a person stand', () => {
   const deny = { id: 'deny', effect: 'deny', tool: '*', path: 'private/**' } as const;
 
@@ -100,7 +117,7 @@ describe('[AP-4] "changes under src/"', () => {
     const { approval_id } = await fixture.submit('delete_file', { path: 'src/a.ts' });
     const { offered_scopes } = await runner.last('tool.approval_request');
     const offer = offered_scopes.find(({ label }) => label === 'Deleting files under src/ in this session');
-    expect(offer?.rule).toEqual({ tool: 'delete_file', path: 'src/**' });
+    expect(offer?.rule).toMatchObject({ tool: 'delete_file', path: 'src/**' });
     await fixture.preview(approval_id);
     expect(await codeOf(fixture.approve(approval_id, { scope: 'class', pattern: 'src/**' }))).toBe('ok');
     expect((await fixture.submit('delete_file', { path: 'src/b.ts' })).approved_by).toBe('config');
@@ -156,7 +173,10 @@ it('[AP-4] an offer says up to which risk it grants, also where the runner has r
   await fixture.preview(approval_id, { risk_level: 'HIGH' });
   const { offered_scopes } = await runner.last('approval.updated');
   const shown = new Map(
-    offered_scopes.map(({ scope, pattern, max_risk }) => [`${scope} ${pattern}`, max_risk]),
+    offered_scopes.map(({ scope, pattern, max_risk, rule }) => [
+      `${scope} ${pattern}`,
+      max_risk === rule.max_risk ? max_risk : 'another risk than its rule',
+    ]),
   );
   expect(shown.get('session null')).toBe('MEDIUM');
   const chosen = { scope: 'class', pattern: 'src/**' } as const;

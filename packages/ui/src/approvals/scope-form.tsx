@@ -1,4 +1,4 @@
-import { type Approval, type OfferedScope, ruleOfOffer } from '@countersign/protocol';
+import type { Approval, OfferedScope } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import type { ApproveChoice } from '../live/approval-book.ts';
 import { Visible } from '../text/visible.tsx';
@@ -79,9 +79,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
       {chosen.scope === 'session' && includesHigh && (
         <p className="notice danger">{names.includeHighWarning}</p>
       )}
-      {chosen.scope === 'always' && (
-        <BacktestLine rule={ruleOfOffer(chosen, chosen.max_risk)} backtest={backtest} />
-      )}
+      {chosen.scope === 'always' && <BacktestLine rule={chosen.rule} backtest={backtest} />}
       <div className="buttons">
         <button type="submit" className="button primary" disabled={isBlocked}>
           {chosen.scope === 'always' ? names.alwaysApprove : names.scopeApprove}

@@ -3,7 +3,7 @@ import type { Words } from '../words/words.ts';
 
 /** What a wider approval covers and for how long, said once, in the page's own words. */
 export function scopeLabel(
-  { scope, rule }: Pick<OfferedScope, 'scope' | 'rule'>,
+  { scope, rule }: { readonly scope: OfferedScope['scope']; readonly rule: Covered },
   { approval }: Pick<Words, 'approval'>,
 ): string {
   if (scope === 'session') return approval.scope.session;
@@ -11,7 +11,9 @@ export function scopeLabel(
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-function whatOf({ tool, path, command }: OfferedScope['rule'], { covers }: Words['approval']): string {
+type Covered = Pick<OfferedScope['rule'], 'tool' | 'path' | 'command'>;
+
+function whatOf({ tool, path, command }: Covered, { covers }: Words['approval']): string {
   if (tool === gitCommandsPattern) return covers.git;
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
