@@ -19,7 +19,7 @@
 
 (defun countersign-golden--cards (language)
   "Answer the text of every card in LANGUAGE."
-  (countersign-test-with-desk project fake
+  (countersign-test-with-approvals project fake
     (let ((countersign-language language))
       (mapconcat
        (lambda (request)
