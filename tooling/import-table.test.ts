@@ -10,7 +10,16 @@ import {
   workspaceBehind,
 } from './workspaces.ts';
 
-const packages = ['protocol', 'policy', 'engine', 'client', 'tool-runner', 'runner-client', 'ui'];
+const packages = [
+  'protocol',
+  'policy',
+  'engine',
+  'client',
+  'approvals',
+  'tool-runner',
+  'runner-client',
+  'ui',
+];
 
 /** What the product code of a workspace may import of ours. */
 const importTable: Readonly<Record<string, readonly string[]>> = {
@@ -18,9 +27,10 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   policy: ['protocol'],
   engine: ['protocol', 'policy'],
   client: ['protocol'],
+  approvals: ['protocol', 'client'],
   'tool-runner': ['protocol', 'policy'],
   'runner-client': ['protocol', 'client', 'tool-runner'],
-  ui: ['protocol', 'client'],
+  ui: ['protocol', 'client', 'approvals'],
   /** What a person builds tools with: it runs in their server's process, and knows nothing of ours. */
   'tool-kit': [],
   testing: packages, // imported by tests only

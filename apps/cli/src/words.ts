@@ -3,8 +3,9 @@
  * one of them does not compile. What comes from server and runner (reasons, titles, errors) is said with the words of
  * the web page where it has some, and shown as it came otherwise.
  */
+import { scopeLabel, titleOf } from '@countersign/approvals';
 import type { OfferedScope } from '@countersign/protocol';
-import { languageOf, requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
+import { languageOf, requestWords } from '@countersign/ui/request-words';
 import { englishHelp } from './help/english-help.ts';
 import { russianHelp } from './help/russian-help.ts';
 import { englishPolicy, russianPolicy } from './policy-words.ts';

@@ -1,4 +1,3 @@
-export type { ApprovalActions, Backtest } from './approvals/approval-actions.ts';
 export { ApprovalCard } from './approvals/approval-card.tsx';
 export { Inbox } from './approvals/inbox.tsx';
 export { CardsAboveInput } from './approvals/waiting-cards.tsx';
@@ -20,7 +19,7 @@ export { CallDetail } from './history/call-detail.tsx';
 export { HistoryScreen } from './history/history-screen.tsx';
 export { LiveProvider, useLive } from './live/live-context.ts';
 export { LiveState } from './live/live-state.ts';
-export { Observable, useObservable } from './live/observable.ts';
+export { useObservable } from './live/observable.ts';
 export { MetricsScreen } from './metrics/metrics-screen.tsx';
 export { PermissionsScreen } from './permissions/permissions-screen.tsx';
 export { EventSync } from './queries/event-sync.tsx';

@@ -101,7 +101,7 @@ it('[AP-3] sends nothing for an option that was not offered', async () => {
   approvals.receive(request);
   await vi.waitFor(() => expect(asked.length).toBe(1));
   asked[0]?.answer('session');
-  approvals.resume(request.data as never); // it is still known, and not asked twice
+  approvals.resume([request.data as never]); // it is still known, and not asked twice
   await new Promise((resolve) => setImmediate(resolve));
   expect([sent, asked.length]).toEqual([[], 1]);
 });

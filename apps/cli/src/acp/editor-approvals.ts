@@ -1,41 +1,22 @@
 import type { PermissionOption, ToolCallUpdate } from '@agentclientprotocol/sdk';
-import { ApiError, type Client, decide } from '@countersign/client';
 import {
-  type Approval,
-  type CheckedCard,
-  type CountersignEvent,
-  checkedCard,
-  visibleLine,
-} from '@countersign/protocol';
+  type ApprovalEntry,
+  askDeliberately,
+  choiceOf,
+  type DecisionAnswer,
+  KnownApprovals,
+  reasonText,
+  stepBeforeApproval,
+} from '@countersign/approvals';
+import { type Client, decide, systemClock } from '@countersign/client';
+import type { Approval, CountersignEvent } from '@countersign/protocol';
 import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import type { AcpWords } from './acp-words.ts';
 import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
 
-/** What a card needs, of the request and of each update. */
-type Card = CheckedCard<
-  Pick<
-    Approval,
-    | 'approval_id'
-    | 'tool_id'
-    | 'project_id'
-    | 'session_id'
-    | 'agent'
-    | 'tool_name'
-    | 'tool_params'
-    | 'description'
-    | 'risk_level'
-    | 'reasons'
-    | 'network'
-    | 'preview'
-    | 'digest'
-    | 'digest_base'
-    | 'offered_scopes'
-    | 'omitted'
-    | 'context'
-  >
->;
+type Card = ApprovalEntry['approval'];
 
 export interface EditorApprovalsDeps {
   readonly client: Pick<Client, 'getApproval' | 'approve' | 'reject' | 'stopRun' | 'connection'>;
@@ -58,14 +39,6 @@ export interface EditorApprovalsDeps {
   readonly minimumMs?: number;
 }
 
-interface Open {
-  card: Card;
-  /** Ends the question that is being shown. */
-  asking: AbortController | undefined;
-}
-
-const HALF_A_SECOND = 500;
-
 /**
  * The approvals of one conversation, asked in the editor. The editor is one front end of several: the first decision
  * wins, and a question that was decided elsewhere, or changed, is withdrawn (AP-2). What the editor does not answer
@@ -73,174 +46,131 @@ const HALF_A_SECOND = 500;
  */
 export class EditorApprovals {
   readonly #deps: EditorApprovalsDeps;
-  readonly #open = new Map<string, Open>();
+  readonly #known: KnownApprovals;
+  /** The card that each question shows, and what ends that question. */
+  readonly #questions = new Map<string, { readonly card: Card; readonly asking: AbortController }>();
 
   constructor(deps: EditorApprovalsDeps) {
+    const { client } = deps;
     this.#deps = deps;
+    this.#known = new KnownApprovals({
+      clock: systemClock,
+      fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
+      decide: (decision) => decide(client as Client, decision),
+      onProblem: (error) => this.#sayNotSent(error instanceof Error ? error.message : String(error)),
+    });
+    this.#known.entries.subscribe(() => this.#askWhatWaits());
   }
 
-  receive({ event, data }: CountersignEvent): void {
-    switch (event) {
-      case 'tool.approval_request':
-        this.#open.get(data.approval_id)?.asking?.abort();
-        this.#take({ card: data, asking: undefined });
-        return;
-      case 'approval.updated': {
-        const known = this.#open.get(data.approval_id);
-        if (!known) return;
-        known.asking?.abort();
-        const { unfit: _, ...before } = known.card;
-        this.#take({ card: { ...before, ...data, omitted: data.omitted }, asking: undefined });
-        return;
-      }
-      case 'approval.resolved':
-        this.#withdraw(data.approval_id);
-        return;
-      case 'tool.result':
-        for (const { card } of this.#open.values())
-          if (card.tool_id === data.tool_id) this.#withdraw(card.approval_id);
-        return;
-      case 'stream.reset':
-        this.dispose(); // what is still pending is told anew
-    }
+  receive(event: CountersignEvent): void {
+    this.#known.receive(event);
+    if (event.event === 'stream.reset') this.dispose(); // what is still pending is told anew
+    if (event.event !== 'tool.result') return;
+    for (const { card } of this.#questions.values())
+      if (card.tool_id === event.data.tool_id) this.#known.withdraw(card.approval_id);
   }
 
-  /** Takes up a request that was there before we listened. */
-  resume(card: Card): void {
-    if (!this.#open.has(card.approval_id)) this.#take({ card, asking: undefined });
+  /** Takes up what waited before we listened. */
+  resume(approvals: readonly Approval[]): void {
+    this.#known.replace(approvals.filter(({ approval_id }) => !this.#known.find(approval_id)));
   }
 
   /** Another mode holds now, also for what is being asked. */
   reconsider(): void {
-    for (const { card, asking } of [...this.#open.values()]) {
-      asking?.abort();
-      this.#take({ card, asking: undefined });
-    }
+    for (const id of [...this.#questions.keys()]) this.#endQuestion(id);
+    this.#askWhatWaits();
   }
 
   /** Every question goes away, and nothing is sent (AP-3). */
   dispose(): void {
-    for (const id of [...this.#open.keys()]) this.#withdraw(id);
+    for (const id of [...this.#known.entries.get().keys()]) this.#known.withdraw(id);
   }
 
-  #withdraw(approvalId: string): void {
-    this.#open.get(approvalId)?.asking?.abort();
-    this.#open.delete(approvalId);
+  #endQuestion(approvalId: string): void {
+    this.#questions.get(approvalId)?.asking.abort();
+    this.#questions.delete(approvalId);
   }
 
-  #take(open: Open): void {
-    this.#open.set(open.card.approval_id, open);
-    this.#settle(open).catch((error: Error) =>
-      this.#deps.say(this.#deps.acpWords.notSent(visible(this.#deps.words.said(error.message)))),
-    );
-  }
-
-  async #settle(open: Open): Promise<void> {
-    const { client, acpWords } = this.#deps;
-    const { approval_id } = open.card;
-    if (open.card.omitted?.length) {
-      const { approval } = await client.getApproval({ params: { approval_id } });
-      open.card = { ...open.card, ...approval, omitted: undefined };
+  /** Ends the questions whose card is gone or another one now, and asks those that are not asked yet. */
+  #askWhatWaits(): void {
+    for (const [id, { card }] of [...this.#questions])
+      if (this.#known.find(id)?.approval !== card) this.#endQuestion(id);
+    for (const { approval: card } of this.#known.pending) {
+      if (card.preview === null || this.#questions.has(card.approval_id)) continue; // an update follows
+      const asking = new AbortController();
+      this.#questions.set(card.approval_id, { card, asking });
+      this.#settle(card, asking.signal).catch((error: Error) => this.#sayNotSent(error.message));
     }
-    open.card = checkedCard(open.card);
-    if (open.card.preview === null || !this.#isCurrent(open)) return; // an update follows
-    this.#deps.show(this.#view(open.card));
-    if (this.#deps.isReadOnly()) {
+  }
+
+  #sayNotSent(why: string): void {
+    const { say, words, acpWords } = this.#deps;
+    say(acpWords.notSent(visible(words.said(why))));
+  }
+
+  async #settle(card: Card, signal: AbortSignal): Promise<void> {
+    const { acpWords, isReadOnly, show, stopRun } = this.#deps;
+    show(this.#view(card));
+    if (isReadOnly()) {
       const { readOnlyReason: reason, readOnlyMessage: message } = acpWords;
-      return this.#reject(open.card, { reason, message });
+      return this.#sent(this.#known.reject(card, { reason, message }));
     }
-    await this.#ask(open);
-  }
-
-  async #ask(open: Open): Promise<void> {
-    const { acpWords, stopRun } = this.#deps;
-    const { card } = open;
-    const options = optionsFor(card, acpWords);
-    const chosen = await this.#answerOf(open, this.#view(card), options);
+    const chosen = await this.#answerOf(this.#view(card), optionsFor(card, acpWords), signal);
     if (chosen === undefined) return;
-    if (chosen === 'reject') return this.#reject(card, {});
+    if (chosen === 'reject') return this.#sent(this.#known.reject(card));
     if (chosen === 'stop') {
-      await this.#reject(card, {});
+      await this.#sent(this.#known.reject(card));
       return stopRun(card.context.run_id);
     }
-    if (card.risk_level === 'HIGH' && !(await this.#isMeant(open))) return;
-    await this.#approve(card, chosen);
+    if (stepBeforeApproval(card) !== null && !(await this.#isMeant(card, signal))) return;
+    const wider = chosen === 'once' ? undefined : narrowest(card, chosen);
+    await this.#sent(this.#known.approve(card, wider && choiceOf(wider)));
   }
 
   /** The deliberate second step (RK-1): another question, which says so. */
-  async #isMeant(open: Open): Promise<boolean> {
+  async #isMeant(card: Card, signal: AbortSignal): Promise<boolean> {
     const { acpWords, words } = this.#deps;
-    const { card } = open;
     const view = { ...this.#view(card), title: acpWords.highTitle(visible(words.title(card))) };
-    const chosen = await this.#answerOf(open, view, [
+    const options: PermissionOption[] = [
       { optionId: 'reject', name: acpWords.reject, kind: 'reject_once' },
       { optionId: 'once', name: acpWords.confirm, kind: 'allow_once' },
-    ]);
-    if (chosen === 'reject') await this.#reject(card, {});
+    ];
+    const chosen = await this.#answerOf(view, options, signal);
+    if (chosen === 'reject') await this.#sent(this.#known.reject(card));
     return chosen === 'once';
   }
 
   /** An approval that came sooner than anybody can read is type-ahead: it is asked again (UI-6). */
   async #answerOf(
-    open: Open,
     view: ToolCallUpdate,
     options: PermissionOption[],
+    signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { ask, say, acpWords, minimumMs = HALF_A_SECOND } = this.#deps;
-    for (;;) {
-      const asking = new AbortController();
-      open.asking = asking;
-      const shownAt = performance.now();
-      const chosen = await ask(view, options, asking.signal);
-      if (!this.#isCurrent(open) || asking.signal.aborted) return undefined;
-      const option = options.find(({ optionId }) => optionId === chosen);
-      const isTooQuick = performance.now() - shownAt < minimumMs && option?.kind.startsWith('allow');
-      if (!isTooQuick) return option?.optionId;
-      say(acpWords.tooQuick);
-    }
-  }
-
-  #isCurrent(open: Open): boolean {
-    return this.#open.get(open.card.approval_id) === open;
-  }
-
-  async #approve(card: Card, chosen: string): Promise<void> {
-    const { approval_id, project_id, digest } = card;
-    const wider = chosen === 'once' ? undefined : narrowest(card, chosen);
-    await this.#send(() =>
-      decide(this.#deps.client as Client, {
-        decision: 'approved',
-        params: { approval_id, project_id },
-        body: {
-          ...(digest !== null && { digest }),
-          ...(wider && { scope: wider.scope, ...(wider.pattern !== null && { pattern: wider.pattern }) }),
-        },
-      }),
+    const { ask, say, acpWords, minimumMs } = this.#deps;
+    const chosen = await askDeliberately(
+      async () => {
+        const id = await ask(view, options, signal);
+        return signal.aborted ? undefined : options.find(({ optionId }) => optionId === id);
+      },
+      {
+        clock: systemClock,
+        decides: ({ kind }) => kind.startsWith('allow'),
+        onTooSoon: () => say(acpWords.tooQuick),
+        ms: minimumMs,
+      },
     );
+    return chosen?.optionId;
   }
 
-  async #reject(
-    { approval_id, project_id }: Card,
-    body: { reason?: string; message?: string },
-  ): Promise<void> {
-    const params = { approval_id, project_id };
-    await this.#send(() => decide(this.#deps.client as Client, { decision: 'rejected', params, body }));
-  }
-
-  /** What was displayed may have changed meanwhile: the update that follows is asked about. */
-  async #send(send: () => Promise<unknown>): Promise<void> {
-    try {
-      await send();
-    } catch (error) {
-      if (error instanceof ApiError && (error.code === 'PREVIEW_CHANGED' || error.code === 'PREVIEW_PENDING'))
-        return;
-      throw error;
-    }
+  /** Where the card has changed meanwhile, the new one is asked about. */
+  async #sent(answer: Promise<DecisionAnswer | undefined>): Promise<void> {
+    const sent = await answer;
+    if (sent?.kind === 'failed') this.#sayNotSent(sent.notice.message);
   }
 
   #view(card: Card): ToolCallUpdate {
     const { root, words } = this.#deps;
-    const reasons = card.reasons.map((reason) => reasonLine(reason, words)).join('\n');
+    const reasons = card.reasons.map((reason) => reasonText(reason, words.said(reason.why))).join('\n');
     return {
       toolCallId: card.tool_id,
       title: `${words.risk[card.risk_level]}: ${visible(words.title(card))}`,
@@ -277,12 +207,6 @@ function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
   if (card.unfit) return no; // what is not shown cannot be approved (AP-8)
   // Editors select the first option: of a HIGH call that is the safe one (UI-6).
   return card.risk_level === 'HIGH' ? [...no, once] : [once, ...wider, ...no];
-}
-
-/** With what triggered it, on one line (RK-3). */
-function reasonLine({ why, operand }: Card['reasons'][number], { said }: Words): string {
-  const isNamed = operand === undefined || why.includes(operand);
-  return isNamed ? said(why) : `${said(why)}: ${visibleLine(operand)}`;
 }
 
 /** The server offers them narrow before wide. */

@@ -163,7 +163,7 @@ export class EditorSession {
     }
     await this.#sending;
     const { approvals } = await client.listApprovals();
-    for (const approval of approvals) if (approval.session_id === sessionId) this.#approvals.resume(approval);
+    this.#approvals.resume(approvals.filter(({ session_id }) => session_id === sessionId));
   }
 
   dispose(): void {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
+import { parseUnifiedDiff } from '@countersign/approvals';
 import type { Approval, EventPayload, ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
 import { whatIsCalled } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
@@ -112,27 +113,20 @@ function hasTwoSides({ truncated, unsaved, diff }: FileDiff): boolean {
 
 /** Whether words stand before the first hunk: other permissions, another encoding, an old content that is not shown. */
 function saysMore(diff: string): boolean {
-  const lines = diff.split('\n');
-  const first = lines.findIndex((line) => line.startsWith('@@'));
-  return lines
-    .slice(0, Math.max(first, 0))
-    .some((line) => !/^((---|\+\+\+) |new file mode 100644$)/.test(line));
+  const lines = parseUnifiedDiff(diff);
+  const first = lines.findIndex(({ kind }) => kind === 'hunk');
+  return lines.slice(0, Math.max(first, 0)).some(({ text }) => text !== 'new file mode 100644');
 }
 
 /** Both sides of a unified diff, as far as it shows them; what lies between is marked the same on both. */
 function sidesOf(diff: string): { oldText: string; newText: string } {
   const before: string[] = [];
   const after: string[] = [];
-  let hunks = 0;
-  for (const line of diff.split('\n')) {
-    const rest = line.slice(1);
-    if (line.startsWith('@@')) {
-      if (hunks > 0) for (const side of [before, after]) side.push('⋯');
-      hunks += 1;
-    } else if (hunks === 0 || line.startsWith('\\')) continue;
-    else if (line.startsWith('-')) before.push(rest);
-    else if (line.startsWith('+')) after.push(rest);
-    else if (line.startsWith(' ')) for (const side of [before, after]) side.push(rest);
+  for (const { kind, text } of parseUnifiedDiff(diff)) {
+    if (kind === 'note' || (kind === 'hunk' && before.length + after.length === 0)) continue;
+    const shown = kind === 'hunk' ? '⋯' : text;
+    if (kind !== 'added') before.push(shown);
+    if (kind !== 'removed') after.push(shown);
   }
   return { oldText: visible(before.join('\n')), newText: visible(after.join('\n')) };
 }

@@ -98,7 +98,7 @@ describe('a card', () => {
       ),
       shell: cardWith(
         { kind: 'command', commands: [['ls']], cwd: 'src', network: true, reversible: true, scripts: [] },
-        { tool_params: { command: 'ls > out' } },
+        { tool_name: 'shell_exec', tool_params: { command: 'ls > out' } },
       ),
       commit: cardWith({ kind: 'commit', message: 'fix', files: [file], hooks: ['pre-commit'] }),
       push: cardWith({

@@ -1,3 +1,4 @@
+import { type CalledTool, parameterLines, reasonText, shellLineOf } from '@countersign/approvals';
 import {
   type Approval,
   type CheckedCard,
@@ -128,12 +129,10 @@ function storyLines(approval: CardApproval, width: number, { color, words }: Car
 }
 
 function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Paragraph[] {
-  return reasons.map(({ why, operand, rule }, i) => {
-    const known = said(why);
+  return reasons.map((reason, i) => {
+    const known = said(reason.why);
     const sentence = `${known.charAt(0).toUpperCase()}${known.slice(1)}`;
-    const named =
-      operand === undefined || why.includes(operand) ? sentence : `${sentence}: ${visibleLine(operand)}`;
-    return labelled(i === 0 ? card.why : '', `${named}  (${rule})`);
+    return labelled(i === 0 ? card.why : '', `${reasonText(reason, sentence)}  (${reason.rule})`);
   });
 }
 
@@ -146,35 +145,28 @@ function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
   return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
 }
 
-type Called = Pick<Approval, 'tool_name' | 'tool_params'>;
-
 /**
  * What the preview says, and of the call what the preview does not: a shell line as it was written, and the parameters
  * where they alone say what will happen.
  */
-export function whatIsCalled(preview: Preview, call: Called, words: Words): Paragraph[] {
-  const { tool_params } = call;
+export function whatIsCalled(preview: Preview, call: CalledTool, words: Words): Paragraph[] {
   const told = previewParagraphs(preview, words);
-  if (preview.kind === 'command' && typeof tool_params.command === 'string' && !('args' in tool_params)) {
-    return [{ lead: '$ ', leadStyle: 'dim', text: tool_params.command, style: 'bold' }, ...told];
-  }
+  const line = preview.kind === 'command' ? shellLineOf(call) : undefined;
+  if (line !== undefined) return [{ lead: '$ ', leadStyle: 'dim', text: line, style: 'bold' }, ...told];
   return leavesItToParameters(preview) ? [...told, ...parameterParagraphs(call, words.card)] : told;
 }
 
-function parameterParagraphs({ tool_name, tool_params }: Called, card: Words['card']): Paragraph[] {
+function parameterParagraphs(call: CalledTool, card: Words['card']): Paragraph[] {
   return [
-    { text: `${card.parameters} · ${tool_name}`, style: 'dim' },
-    ...Object.entries(tool_params).map(([name, value]) => ({
-      // A tool of the person's own may take any name, and whoever calls it writes it: it must not look like a card's line.
-      lead: `${shortName(name)} = `,
+    { text: `${card.parameters} · ${call.tool_name}`, style: 'dim' },
+    ...parameterLines(call).map(({ isPlain, name, text }) => ({
+      // Any other name stands whole beside its value.
+      lead: `${isPlain ? name : '?'} = `,
       leadStyle: 'cyan' as const,
-      text: `${shortName(name) === name ? '' : `${JSON.stringify(name)}: `}${typeof value === 'string' ? value : JSON.stringify(value)}`,
+      text: isPlain ? text : `${name}: ${text}`,
     })),
   ];
 }
-
-/** Names as programs have them; of any other only that there is one, since it stands whole beside its value. */
-const shortName = (name: string): string => (/^[\w.$-]{1,40}$/.test(name) ? name : '?');
 
 export function timeWords(ms: number, { card }: Words): string {
   if (ms <= 0) return card.timeIsOver;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { approvalOf, rejectionOf } from '@countersign/approvals';
 import { type ApprovalDecision, type Client, decide } from '@countersign/client';
 import {
   type Approval,
@@ -111,22 +112,21 @@ async function approve(
   }
   if (approval.unfit) throw new CountersignError('PREVIEW_MISMATCH');
   if (approval.risk_level === 'HIGH' && !values.high) throw usage(words.approvals.needsHigh);
-  const { approval_id, project_id } = approval;
-  const body = {
+  const choice = {
     digest: values.digest,
     scope: values.scope as 'once',
     ...(values.pattern !== undefined && { pattern: values.pattern }),
     ...(values.params !== undefined && { tool_params: readParams(values.params) }),
     ...(values['include-high'] && { include_high: true }),
   };
-  const decision: ApprovalDecision = { decision: 'approved', params: { approval_id, project_id }, body };
-  return send(decision, access.client, values, context, words);
+  return send(approvalOf(approval, choice), access.client, values, context, words);
 }
 
-function rejection({ approval_id, project_id }: Approval, { reason, message }: Values): ApprovalDecision {
-  const body = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
-  return { decision: 'rejected', params: { approval_id, project_id }, body };
-}
+const rejection = (approval: Approval, { reason, message }: Values): ApprovalDecision =>
+  rejectionOf(approval, {
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+  });
 
 async function send(
   decision: ApprovalDecision,

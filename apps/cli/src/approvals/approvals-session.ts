@@ -55,7 +55,8 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
     device,
     decide: async (decision) => {
       const sent = await decide(client, decision);
-      queueMicrotask(() => settle(sent.outcome === 'recorded' ? decision.decision : sent.standing.status));
+      // The line about it is printed first.
+      setImmediate(() => settle(sent.outcome === 'recorded' ? decision.decision : sent.standing.status));
       return sent;
     },
     fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,

@@ -1,10 +1,10 @@
+import type { ApprovalEntry } from '@countersign/approvals';
 import type { OfferedScope } from '@countersign/protocol';
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import type { StyleName } from '../terminal.ts';
 import { type CardFrame, keyLines, listLine } from './approval-card.ts';
 import { changeParagraphs, type Params } from './edited-params.ts';
-import type { Pending } from './pending-approvals.ts';
 
 /** What the person is doing with the card that is shown. */
 export type CardMode =
@@ -30,17 +30,17 @@ export type CardMode =
 export const looking: CardMode = { name: 'look' };
 export const rejecting = (): CardMode => ({ name: 'reject', editor: new LineEditor() });
 
-export interface DeskView {
-  readonly current: Pending;
-  readonly all: readonly Pending[];
-  readonly remainingMs: (pending: Pending) => number;
+export interface CardsView {
+  readonly current: ApprovalEntry;
+  readonly all: readonly ApprovalEntry[];
+  readonly remainingMs: (pending: ApprovalEntry) => number;
   /** The conversation of one that is not of the conversation the person is in. */
-  readonly elsewhere?: (pending: Pending) => string | undefined;
+  readonly elsewhere?: (pending: ApprovalEntry) => string | undefined;
   readonly note: string | undefined;
 }
 
 /** What stands below the preview in each mode. */
-export function linesBelow(mode: CardMode, view: DeskView, frame: CardFrame): string[] {
+export function linesBelow(mode: CardMode, view: CardsView, frame: CardFrame): string[] {
   const { words, color } = frame;
   const { keys, card } = words;
   const width = Math.max(frame.columns - 3, 20);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
 import { approval, digestOf } from './approval-fixture.test-data.ts';
-import { type DeskConversation, TerminalApprovals } from './terminal-approvals.ts';
+import { type ConversationBeside, TerminalApprovals } from './terminal-approvals.ts';
 
 const timestamp = '2026-11-15T12:00:00Z';
 const requested = (over: Partial<Approval> = {}): CountersignEvent => {
@@ -50,10 +50,10 @@ interface SetUp {
   readonly decide?: (decision: ApprovalDecision) => Promise<DecisionOutcome>;
   readonly fetch?: (id: string) => Promise<Approval>;
   readonly backtest?: () => Promise<never>;
-  readonly conversation?: DeskConversation;
+  readonly conversation?: ConversationBeside;
 }
 
-/** A cards that is drawn whenever it asks to be, as on a screen. */
+/** Cards that are drawn whenever they ask to be, as on a screen. */
 function setUp({ edit, decide, fetch, backtest, conversation }: SetUp = {}) {
   const clock = new ManualClock();
   const decisions: ApprovalDecision[] = [];
@@ -564,7 +564,7 @@ describe('looking around', () => {
 
 describe('beside a conversation', () => {
   const places = { session: 'session-1', others: false };
-  const conversation: DeskConversation = {
+  const conversation: ConversationBeside = {
     isOwn: ({ session_id }) => session_id === places.session,
     showsOthers: () => places.others,
     titleOf: () => 'Tidy up',

@@ -1,27 +1,25 @@
 import {
-  ApiError,
-  type ApprovalDecision,
-  type CallResponse,
-  type Clock,
-  type DecisionOutcome,
-} from '@countersign/client';
-import type {
-  Approval,
-  CountersignEvent,
-  EventPayload,
-  OfferedScope,
-  PolicyRule,
-} from '@countersign/protocol';
+  type ApprovalEntry,
+  type ApprovalRequest,
+  type ApproveChoice,
+  choiceOf,
+  type DecisionAnswer,
+  isSeenLongEnough,
+  KnownApprovals,
+  ruleOf,
+  stepBeforeApproval,
+} from '@countersign/approvals';
+import type { ApprovalDecision, CallResponse, Clock, DecisionOutcome } from '@countersign/client';
+import type { Approval, CountersignEvent, OfferedScope, PolicyRule } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Words } from '../words.ts';
 import { type CardApproval, type CardFrame, drawCard, previewLines } from './approval-card.ts';
 import { type CardMode, linesBelow, looking, rejecting } from './card-mode.ts';
 import { changeParagraphs, readParams } from './edited-params.ts';
-import { type Pending, PendingApprovals } from './pending-approvals.ts';
 import { resolutionLine } from './resolution-line.ts';
 
-export interface DeskDeps {
+export interface TerminalApprovalsDeps {
   readonly clock: Clock;
   readonly words: Words;
   readonly color: boolean;
@@ -32,7 +30,7 @@ export interface DeskDeps {
   fetch(approvalId: string): Promise<Approval | undefined>;
   backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
   /** The conversation the person is in: its cards come first, and others say where they come from. */
-  readonly conversation?: DeskConversation;
+  readonly conversation?: ConversationBeside;
   /** Lets the person edit a text in their editor; undefined where they have none. Rejects when it did not work. */
   readonly edit: ((text: string) => Promise<string>) | undefined;
   /** Something is to be drawn anew. */
@@ -42,7 +40,7 @@ export interface DeskDeps {
 }
 
 /** A conversation beside the cards. */
-export interface DeskConversation {
+export interface ConversationBeside {
   /** Whether a request is of this conversation. */
   isOwn(approval: CardApproval): boolean;
   /** Whether those of others are shown too. */
@@ -51,16 +49,13 @@ export interface DeskConversation {
   titleOf(approval: CardApproval): string;
 }
 
-/** A card, or a question on it, takes a key when it has been on the screen for this long (UI-6). */
-const focusMs = 500;
-
 /**
  * Where a person decides: one card at a time, the others in a list, each decided by a key. It draws lines and takes
  * keys; whoever owns the terminal shows them. A decision names what was displayed. Disposing sends nothing (AP-3).
  */
 export class TerminalApprovals {
-  readonly #deps: DeskDeps;
-  readonly #pending: PendingApprovals;
+  readonly #deps: TerminalApprovalsDeps;
+  readonly #known: KnownApprovals;
   #mode: CardMode = looking;
   #focused: string | undefined;
   #scroll = 0;
@@ -76,34 +71,35 @@ export class TerminalApprovals {
   readonly #sentHere = new Set<string>();
   #frame: CardFrame;
 
-  constructor(deps: DeskDeps) {
+  constructor(deps: TerminalApprovalsDeps) {
     this.#deps = deps;
     this.#frame = { columns: 80, rows: 24, words: deps.words, color: deps.color };
-    this.#pending = new PendingApprovals({
+    this.#known = new KnownApprovals({
       clock: deps.clock,
-      fetch: deps.fetch,
-      onChange: () => this.#changed(),
+      fetch: (approvalId) => deps.fetch(approvalId),
+      decide: (decision) => deps.decide(decision),
       onProblem: (error) => {
         this.#note = deps.words.said(messageOf(error));
         deps.onChange();
       },
     });
+    this.#known.entries.subscribe(() => this.#changed());
   }
 
   /** How many wait. */
   get count(): number {
-    return this.#pending.all.length;
+    return this.#known.pending.length;
   }
 
   /** How many of them are of other conversations. */
   get otherCount(): number {
-    return this.#pending.all.filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
+    return this.#known.pending.filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
   }
 
   receive(event: CountersignEvent): void {
     const resolved = event.event === 'approval.resolved' ? event.data : undefined;
-    const before = resolved && this.#pending.find(resolved.approval_id);
-    this.#pending.receive(event);
+    const before = resolved && this.#known.find(resolved.approval_id);
+    this.#known.receive(event);
     if (resolved && before) {
       // Another terminal of this machine has the same name, and is not here.
       const here = {
@@ -115,17 +111,17 @@ export class TerminalApprovals {
   }
 
   replace(approvals: readonly Approval[]): void {
-    this.#pending.replace(approvals);
+    for (const id of this.#known.replace(approvals)) this.#known.withdraw(id);
   }
 
   /** A card as the runner beside us drew it; the same approval again is a newer version. */
-  show(request: EventPayload<'tool.approval_request'>): void {
-    this.#pending.receive({ event: 'tool.approval_request', data: request });
+  show(request: ApprovalRequest): void {
+    this.#known.show(request);
   }
 
   /** The runner does not ask any more; nothing was decided. */
   withdraw(approvalId: string): void {
-    this.#pending.withdraw(approvalId);
+    this.#known.withdraw(approvalId);
   }
 
   dispose(): void {
@@ -146,8 +142,8 @@ export class TerminalApprovals {
       this.#shown = { what, approval: current.approval, since: this.#deps.clock.monotonic() };
     }
     this.#tick();
-    const remainingMs = (pending: Pending) => this.#pending.remainingMs(pending);
-    const elsewhere = ({ approval }: Pending) => this.#elsewhere(approval);
+    const remainingMs = (pending: ApprovalEntry) => this.#known.remainingMs(pending);
+    const elsewhere = ({ approval }: ApprovalEntry) => this.#elsewhere(approval);
     const view = { current, all: this.#shownOnes(), remainingMs, elsewhere, note: this.#note };
     const below = linesBelow(this.#mode, view, this.#frame);
     const state = {
@@ -180,7 +176,7 @@ export class TerminalApprovals {
   }
 
   /** The one shown stays in focus until it is settled or the person chooses another. */
-  #current(): Pending | undefined {
+  #current(): ApprovalEntry | undefined {
     const shown = this.#shownOnes();
     const focused = shown.find(({ approval }) => approval.approval_id === this.#focused);
     if (focused) return focused;
@@ -190,9 +186,9 @@ export class TerminalApprovals {
   }
 
   /** Those that can be decided here now: the conversation's own before those of others. */
-  #shownOnes(): readonly Pending[] {
+  #shownOnes(): readonly ApprovalEntry[] {
     const { conversation } = this.#deps;
-    const { all } = this.#pending;
+    const all = this.#known.pending;
     if (!conversation) return all;
     const own = all.filter(({ approval }) => conversation.isOwn(approval));
     if (!conversation.showsOthers()) return own;
@@ -211,7 +207,7 @@ export class TerminalApprovals {
     return place === undefined ? title : `${place}: ${title}`;
   }
 
-  #lookAt(pending: Pending | undefined): CardMode {
+  #lookAt(pending: ApprovalEntry | undefined): CardMode {
     this.#focused = pending?.approval.approval_id;
     this.#mode = looking;
     this.#scroll = 0;
@@ -221,14 +217,14 @@ export class TerminalApprovals {
   }
 
   /** What the person sees: another revision, digest or question starts its half second anew. */
-  #identity({ approval: { approval_id, revision, digest, preview } }: Pending): string {
+  #identity({ approval: { approval_id, revision, digest, preview } }: ApprovalEntry): string {
     const mode = this.#mode.name === 'scope' ? [this.#mode.offer, this.#mode.high] : [this.#mode.name];
     return JSON.stringify([approval_id, revision, digest, preview === null, ...mode]);
   }
 
-  #isInFocus(current: Pending): boolean {
+  #isInFocus(current: ApprovalEntry): boolean {
     const since = this.#shown?.what === this.#identity(current) ? this.#shown.since : undefined;
-    return since !== undefined && this.#deps.clock.monotonic() - since >= focusMs;
+    return isSeenLongEnough(since, this.#deps.clock);
   }
 
   /** A card that changed under the person's eyes is a new one: whatever they were about to answer is gone. */
@@ -256,7 +252,7 @@ export class TerminalApprovals {
   }
 
   /** What a key leads to; a key that means nothing in a question goes back to looking. */
-  #next(current: Pending, key: string): CardMode {
+  #next(current: ApprovalEntry, key: string): CardMode {
     const mode = this.#mode;
     switch (mode.name) {
       case 'look':
@@ -272,7 +268,7 @@ export class TerminalApprovals {
       }
       case 'scope':
         if (key === 'h') return this.#consider(mode.offer, !mode.high);
-        return key === 'y' ? this.#approve(current, grantOf(mode.offer, mode.high)) : looking;
+        return key === 'y' ? this.#approve(current, choiceOf(mode.offer, mode.high)) : looking;
       case 'edit-line':
         return key === 'enter' ? this.#takeEdit(current, mode.editor.text) : looking;
       case 'edited':
@@ -285,7 +281,7 @@ export class TerminalApprovals {
     }
   }
 
-  #look(current: Pending, key: string): CardMode {
+  #look(current: ApprovalEntry, key: string): CardMode {
     const { approval } = current;
     const { words } = this.#deps;
     switch (key) {
@@ -315,14 +311,18 @@ export class TerminalApprovals {
   }
 
   /** HIGH takes a deliberate second step (RK-1), and so does what nobody has seen yet. */
-  #firstYes(current: Pending): CardMode {
-    const { risk_level, preview } = current.approval;
-    if (risk_level === 'HIGH' && preview === null) {
-      this.#note = this.#deps.words.keys.waitForPreview;
-      return looking;
+  #firstYes(current: ApprovalEntry): CardMode {
+    switch (stepBeforeApproval(current.approval)) {
+      case 'wait-for-preview':
+        this.#note = this.#deps.words.keys.waitForPreview;
+        return looking;
+      case 'confirm-high':
+        return { name: 'confirm', why: 'high' };
+      case 'confirm-unseen':
+        return { name: 'confirm', why: 'unseen' };
+      default:
+        return this.#approve(current, {});
     }
-    if (risk_level === 'HIGH') return { name: 'confirm', why: 'high' };
-    return preview === null ? { name: 'confirm', why: 'unseen' } : this.#approve(current, {});
   }
 
   #scrollBy(key: string): void {
@@ -355,7 +355,7 @@ export class TerminalApprovals {
   #consider(offer: OfferedScope, high: boolean): CardMode {
     const { words, backtest, onChange } = this.#deps;
     const mode: CardMode = { name: 'scope', offer, high, tried: undefined };
-    void backtest(high ? { ...offer.rule, max_risk: 'HIGH' } : offer.rule)
+    void backtest(ruleOf(offer, high))
       .then(
         ({ considered, matched, approved_before: approved, rejected_before: rejected }) =>
           words.keys.backtest({ considered, matched, approved, rejected }),
@@ -369,7 +369,7 @@ export class TerminalApprovals {
     return mode;
   }
 
-  #edit(current: Pending, text: string): CardMode {
+  #edit(current: ApprovalEntry, text: string): CardMode {
     const { edit, words, onChange } = this.#deps;
     if (!edit) {
       const read = readParams(text);
@@ -392,7 +392,7 @@ export class TerminalApprovals {
     return busy;
   }
 
-  #takeEdit({ approval }: Pending, text: string): CardMode {
+  #takeEdit({ approval }: ApprovalEntry, text: string): CardMode {
     const { keys, said } = this.#deps.words;
     const read = readParams(text);
     this.#draft = read.ok ? undefined : text;
@@ -403,79 +403,49 @@ export class TerminalApprovals {
     return looking;
   }
 
-  #approve({ approval }: Pending, more: object): CardMode {
+  #approve({ approval }: ApprovalEntry, choice: ApproveChoice): CardMode {
     if (approval.unfit) {
       this.#note = this.#deps.words.keys.unfit;
       return looking;
     }
-    const { approval_id, project_id, digest } = approval;
-    const body = { ...(digest !== null && { digest }), ...more, device: this.#deps.device };
-    return this.#send(
-      { decision: 'approved', params: { approval_id, project_id }, body },
-      this.#titleOf(approval),
-    );
+    const { device } = this.#deps;
+    return this.#send(approval, () => this.#known.approve(approval, { ...choice, device }));
   }
 
-  #reject({ approval }: Pending, message: string): CardMode {
-    const { approval_id, project_id } = approval;
-    const body = { ...(message !== '' && { message }), device: this.#deps.device };
-    return this.#send(
-      { decision: 'rejected', params: { approval_id, project_id }, body },
-      this.#titleOf(approval),
-    );
+  #reject({ approval }: ApprovalEntry, message: string): CardMode {
+    const { device } = this.#deps;
+    const choice = { ...(message !== '' && { message }), device };
+    return this.#send(approval, () => this.#known.reject(approval, choice));
   }
 
-  #send(decision: ApprovalDecision, description: string): CardMode {
+  #send(approval: CardApproval, send: () => Promise<DecisionAnswer | undefined>): CardMode {
     const busy: CardMode = { name: 'busy' };
-    const { approval_id } = decision.params;
-    this.#sentHere.add(approval_id);
-    void this.#deps
-      .decide(decision)
-      .then(
-        (sent) => this.#sent(decision, sent, description),
-        (error: unknown) => {
-          if (this.#mode !== busy) return;
-          this.#note = this.#deps.words.said(messageOf(error));
-          // The server has something newer: a revision, or a preview that this card has not shown.
-          if (error instanceof ApiError && error.status === 409) void this.#pending.refresh(approval_id);
-        },
-      )
-      .then(() => {
-        if (this.#mode === busy) this.#mode = looking;
-        this.#deps.onChange();
-      });
+    this.#sentHere.add(approval.approval_id);
+    void send().then((answer) => {
+      if (answer?.kind === 'settled') this.#tell(approval, answer);
+      else if (answer?.notice && this.#mode === busy)
+        this.#note = this.#deps.words.said(answer.notice.message);
+      if (this.#mode === busy) this.#mode = looking;
+      this.#deps.onChange();
+    });
     return busy;
   }
 
-  #sent(decision: ApprovalDecision, sent: DecisionOutcome, description: string): void {
+  #tell(approval: CardApproval, answer: Extract<DecisionAnswer, { kind: 'settled' }>): void {
     const { device, words } = this.#deps;
-    const { approval_id } = decision.params;
-    if (!this.#pending.find(approval_id)) return; // the event was quicker, and has been told
-    if (sent.outcome === 'recorded') {
-      const { grant_id, rule_id } = sent.response;
-      const more =
-        rule_id !== undefined
-          ? words.outcome.saved(rule_id)
-          : grant_id === undefined
-            ? undefined
-            : words.outcome.granted(grant_id);
-      const told = { status: decision.decision, device, grant_id: null };
-      this.#deps.say([resolutionLine(description, told, this.#deps, more)]);
-    } else {
-      const { status, device: where = null } = sent.standing;
-      this.#deps.say([resolutionLine(description, { status, device: where, grant_id: null }, this.#deps)]);
-    }
-    this.#pending.settle(approval_id);
+    const { status, outcome, grantId, ruleId } = answer;
+    const more =
+      ruleId !== undefined
+        ? words.outcome.saved(ruleId)
+        : grantId === undefined
+          ? undefined
+          : words.outcome.granted(grantId);
+    const told = { status, device: outcome === 'recorded' ? device : answer.device, grant_id: null };
+    this.#deps.say([resolutionLine(this.#titleOf(approval), told, this.#deps, more)]);
   }
 }
 
 const isAboutToApprove = ({ name }: CardMode): boolean =>
   name === 'confirm' || name === 'scopes' || name === 'scope' || name === 'edited';
-
-const grantOf = ({ scope, pattern }: OfferedScope, high: boolean): object => ({
-  scope,
-  ...(pattern !== null && { pattern }),
-  ...(high && { include_high: true }),
-});
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,6 @@
+import { type ApprovalEntries, type ApprovalRequest, pendingOf, withCard } from '@countersign/approvals';
 import type { Clock } from '@countersign/client';
-import { type CheckedCard, checkedCard } from '@countersign/protocol';
-import type { ApprovalRequest } from '@countersign/tool-runner';
+import type { CheckedCard } from '@countersign/protocol';
 
 /** A request that waits, and the folder whose runner or stream told of it. */
 export interface PendingEntry<Folder> {
@@ -12,16 +12,17 @@ export interface PendingEntry<Folder> {
 }
 
 export interface PendingListener<Folder> {
-  onChange(): void;
+  onChange?(): void;
   /** For the first time in this window. */
-  onNew(entry: PendingEntry<Folder>): void;
+  onNew?(entry: PendingEntry<Folder>): void;
   /** It is shown nowhere any more: decided, expired, or nobody asks. */
-  onGone(entry: PendingEntry<Folder>): void;
+  onGone?(entry: PendingEntry<Folder>): void;
 }
 
 /** Everything that waits for the person in this window, oldest first. It decides nothing and sends nothing. */
 export class PendingApprovals<Folder> {
-  readonly #byId = new Map<string, PendingEntry<Folder>>();
+  #entries: ApprovalEntries = new Map();
+  readonly #folders = new Map<string, Folder>();
   readonly #seen = new Set<string>();
   readonly #clock: Clock;
   readonly #listeners = new Set<PendingListener<Folder>>();
@@ -31,11 +32,13 @@ export class PendingApprovals<Folder> {
   }
 
   get all(): readonly PendingEntry<Folder>[] {
-    return [...this.#byId.values()];
+    return pendingOf(this.#entries).flatMap(({ approval }) => this.find(approval.approval_id) ?? []);
   }
 
   find(approvalId: string): PendingEntry<Folder> | undefined {
-    return this.#byId.get(approvalId);
+    const entry = this.#entries.get(approvalId);
+    const folder = this.#folders.get(approvalId);
+    return entry && folder && { request: entry.approval, folder, deadline: entry.deadline };
   }
 
   remainingSeconds({ deadline }: PendingEntry<Folder>): number {
@@ -48,26 +51,28 @@ export class PendingApprovals<Folder> {
 
   /** New, or a newer version of what is known. */
   show(folder: Folder, request: ApprovalRequest): void {
-    const { approval_id, revision, remaining_ms } = request;
-    const known = this.#byId.get(approval_id);
-    if (known && known.request.revision > revision) return;
-    const entry = { request: checkedCard(request), folder, deadline: this.#clock.monotonic() + remaining_ms };
-    this.#byId.set(approval_id, entry);
+    const { approval_id } = request;
+    const entries = withCard(this.#entries, request, this.#clock.monotonic());
+    if (entries === this.#entries) return;
+    this.#entries = entries;
+    this.#folders.set(approval_id, folder);
+    const entry = this.find(approval_id);
     const isNew = !this.#seen.has(approval_id);
     this.#seen.add(approval_id);
     for (const listener of this.#listeners) {
-      listener.onChange();
-      if (isNew) listener.onNew(entry);
+      listener.onChange?.();
+      if (isNew && entry) listener.onNew?.(entry);
     }
   }
 
   withdraw(approvalId: string): void {
-    const entry = this.#byId.get(approvalId);
+    const entry = this.find(approvalId);
     if (!entry) return;
-    this.#byId.delete(approvalId);
+    this.#entries = new Map([...this.#entries].filter(([id]) => id !== approvalId));
+    this.#folders.delete(approvalId);
     for (const listener of this.#listeners) {
-      listener.onChange();
-      listener.onGone(entry);
+      listener.onChange?.();
+      listener.onGone?.(entry);
     }
   }
 

@@ -1,14 +1,11 @@
+import { type ApprovalRequest, scopeLabel, titleOf } from '@countersign/approvals';
 import type { OfferedScope } from '@countersign/protocol';
-import type { ApprovalRequest } from '@countersign/tool-runner';
-import { requestWords, scopeLabel, titleOf } from '@countersign/ui/request-words';
+import { requestWords } from '@countersign/ui/request-words';
 import type { Words } from '../words/words.ts';
 
-/** As long as a name: it must not tell a story. */
-const maxAgentName = 40;
-
 /** The sentence about a request, as the chat's card has it, in the person's language. */
-export const requestTitle = ({ agent, ...request }: ApprovalRequest, { language }: Words): string =>
-  titleOf({ ...request, agent: agent.slice(0, maxAgentName).trim() }, requestWords[language]);
+export const requestTitle = (request: ApprovalRequest, { language }: Words): string =>
+  titleOf(request, requestWords[language]);
 
 /** What a wider approval covers, as the chat's card says it. */
 export const scopeTitle = (offer: OfferedScope, { language }: Words): string =>

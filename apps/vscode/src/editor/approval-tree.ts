@@ -34,7 +34,7 @@ export function showPendingTree(pending: PendingApprovals<FolderRunner>, words: 
     const value = pending.all.length;
     view.badge = value === 0 ? undefined : { value, tooltip: words.status.pending(value) };
   };
-  pending.listen({ onChange: update, onNew: () => {}, onGone: () => {} });
+  pending.listen({ onChange: update });
   // The time that is left goes on by itself.
   const timer = setInterval(() => {
     if (pending.all.length > 0 && view.visible) changed.fire();

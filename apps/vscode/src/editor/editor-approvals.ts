@@ -1,6 +1,16 @@
-import { ApiError, type ApprovalDecision, type Client } from '@countersign/client';
+import {
+  type ApprovalRequest,
+  type ApproveChoice,
+  answerOf,
+  approvalOf,
+  attentionMs,
+  choiceOf,
+  rejectionOf,
+  ruleOf,
+  stepBeforeApproval,
+} from '@countersign/approvals';
+import type { ApprovalDecision, Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
-import type { ApprovalRequest } from '@countersign/tool-runner';
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
@@ -8,15 +18,14 @@ import { requestText } from '../approvals/preview-text.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
-import { attentionMs, deliberateAnswer, deliberately } from './deliberate-answer.ts';
+import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
 import { WholeRequests } from './whole-request.ts';
 
 type Entry = PendingEntry<FolderRunner>;
-type Approved = Extract<ApprovalDecision, { decision: 'approved' }>['body'];
 
-export interface ApprovalDeskOptions {
+export interface EditorApprovalsOptions {
   readonly pending: PendingApprovals<FolderRunner>;
   readonly client: () => Client | undefined;
   readonly words: Words;
@@ -29,12 +38,12 @@ const dialogTitle = 110;
 /** Where the person decides in the editor's own ways: diff, dialog, input box and list. */
 export class EditorApprovals implements Disposable {
   readonly diffs: ProposalDiffs;
-  readonly #options: ApprovalDeskOptions;
+  readonly #options: EditorApprovalsOptions;
   readonly #whole = new WholeRequests();
   /** What was too long for a dialog and has been shown whole. */
   readonly #shownWhole = new Set<string>();
 
-  constructor(options: ApprovalDeskOptions) {
+  constructor(options: EditorApprovalsOptions) {
     const { pending, words } = options;
     this.#options = options;
     this.diffs = new ProposalDiffs(words);
@@ -43,7 +52,6 @@ export class EditorApprovals implements Disposable {
         void commands.executeCommand('setContext', 'countersign.pending', pending.all.length > 0);
         for (const entry of pending.all) void this.diffs.refresh(entry);
       },
-      onNew: () => {},
       onGone: ({ request }) => void this.diffs.close(request.approval_id),
     });
   }
@@ -97,12 +105,11 @@ export class EditorApprovals implements Disposable {
       ignoreFocusOut: true,
     });
     if (message === undefined) return; // escaped: nothing is decided
-    const { project_id, approval_id } = entry.request;
-    const body = { reason: 'User declined', ...(message.trim() !== '' && { message: message.trim() }) };
-    await this.#send(entry, { decision: 'rejected', params: { project_id, approval_id }, body });
+    const choice = { reason: 'User declined', ...(message.trim() !== '' && { message: message.trim() }) };
+    await this.#send(entry, rejectionOf(entry.request, choice));
   }
 
-  async #approveReviewed(entry: Entry, reviewed: ReviewedProposal, more: Approved): Promise<void> {
+  async #approveReviewed(entry: Entry, reviewed: ReviewedProposal, more: ApproveChoice): Promise<void> {
     const { approval } = this.#options.words;
     const { request, before, edited, seenMs } = reviewed;
     if (seenMs < attentionMs) return this.#say(approval.tooSoon);
@@ -158,25 +165,21 @@ export class EditorApprovals implements Disposable {
   async #confirmAndApprove(
     entry: Entry,
     shown: CheckedCard<ApprovalRequest>,
-    body: Approved,
+    body: ApproveChoice,
     what?: string,
   ): Promise<void> {
     const { approval } = this.#options.words;
-    if (shown.unfit) return this.#say(approval.unfit);
-    if (shown.risk_level === 'HIGH' && shown.preview === null) return this.#say(approval.previewPending);
-    const { project_id, approval_id, digest } = shown;
+    const step = stepBeforeApproval(shown);
+    if (step === 'unfit') return this.#say(approval.unfit);
+    if (step === 'wait-for-preview') return this.#say(approval.previewPending);
     const sentence = requestTitle(shown, this.#options.words);
-    if (shown.risk_level === 'HIGH') {
+    if (step === 'confirm-high') {
       const choices = [approval.lookAgain, approval.confirmApprove];
       const choice = await this.#dialog(approval.highQuestion(sentence), shown, choices);
-      if (choice === approval.lookAgain) return this.review(approval_id);
+      if (choice === approval.lookAgain) return this.review(shown.approval_id);
       if (choice !== approval.confirmApprove) return;
     } else if (what !== undefined && (await this.#dialog(sentence, shown, [what])) !== what) return;
-    await this.#send(entry, {
-      decision: 'approved',
-      params: { project_id, approval_id },
-      body: { ...(digest !== null && { digest }), ...body },
-    });
+    await this.#send(entry, approvalOf(shown, body));
   }
 
   #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
@@ -188,7 +191,7 @@ export class EditorApprovals implements Disposable {
     return deliberateAnswer(short, detail, ...choices);
   }
 
-  async #pickScope({ offered_scopes, risk_level }: ApprovalRequest): Promise<Approved | undefined> {
+  async #pickScope({ offered_scopes, risk_level }: ApprovalRequest): Promise<ApproveChoice | undefined> {
     const { words, client } = this.#options;
     const { approval } = words;
     if (offered_scopes.length === 0) {
@@ -209,10 +212,9 @@ export class EditorApprovals implements Disposable {
       window.showQuickPick(items, { title: approval.scopePick, ignoreFocusOut: true }),
     );
     if (!picked) return undefined;
-    const { scope, pattern } = picked.offer;
-    if (scope === 'always') {
+    if (picked.offer.scope === 'always') {
       const tried = await client()
-        ?.backtestPolicy({ body: { rule: picked.offer.rule } })
+        ?.backtestPolicy({ body: { rule: ruleOf(picked.offer) } })
         .catch(() => undefined);
       // Before it is saved, not when it is too late (RK-5).
       const detail = [
@@ -228,27 +230,22 @@ export class EditorApprovals implements Disposable {
       const detail = `${approval.includeHigh}.\n\n${approval.sessionWarning}`;
       if ((await deliberateAnswer(picked.label, detail, approval.lookAgain, yes)) !== yes) return undefined;
     }
-    return { scope, ...(pattern !== null && { pattern }), ...(picked.high && { include_high: true }) };
+    return choiceOf(picked.offer, picked.high);
   }
 
   async #send(entry: Entry, decision: ApprovalDecision): Promise<void> {
     const { words, pending } = this.#options;
     const { approval } = words;
-    try {
-      const outcome = await entry.folder.decide(decision);
-      if (outcome.outcome === 'recorded' && outcome.response.status === 'pending') {
-        return this.#say(approval.changedMeanwhile); // the edit is a new revision that is to be looked at
-      }
+    const answer = await answerOf(entry.folder.decide(decision));
+    if (answer.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
+    else if (answer.kind === 'look-again')
+      this.#say(
+        answer.notice?.code === 'PREVIEW_PENDING' ? approval.previewPending : approval.changedMeanwhile,
+      );
+    else {
       pending.withdraw(entry.request.approval_id);
-      if (outcome.outcome === 'overruled') {
-        const { status, device } = outcome.standing;
-        this.#say(approval.overruled(status, device ?? approval.elsewhere));
-      }
-    } catch (error) {
-      const code = error instanceof ApiError ? error.code : undefined;
-      if (code === 'PREVIEW_PENDING') this.#say(approval.previewPending);
-      else if (code === 'PREVIEW_CHANGED' || code === 'RISK_ROSE') this.#say(approval.changedMeanwhile);
-      else this.#say(approval.failed(said((error as Error).message, words)));
+      if (answer.outcome === 'overruled')
+        this.#say(approval.overruled(answer.status, answer.device ?? approval.elsewhere));
     }
   }
 

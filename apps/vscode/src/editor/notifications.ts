@@ -12,21 +12,19 @@ type Entry = PendingEntry<FolderRunner>;
 /** A new request is told once, without taking the focus, when nobody sees the chat (UI-6). */
 export function notifyOfNew(
   pending: PendingApprovals<FolderRunner>,
-  desk: EditorApprovals,
+  approvals: EditorApprovals,
   { words, isChatVisible }: { readonly words: Words; readonly isChatVisible: () => boolean },
 ): void {
   pending.listen({
-    onChange: () => {},
-    onGone: () => {},
     onNew: (entry) => {
       const when = workspace.getConfiguration('countersign').get<string>('approvals.notify', 'whenHidden');
       if (when === 'never' || (when === 'whenHidden' && isChatVisible())) return;
-      void notify(entry, desk, words);
+      void notify(entry, approvals, words);
     },
   });
 }
 
-async function notify({ request, folder }: Entry, desk: EditorApprovals, words: Words): Promise<void> {
+async function notify({ request, folder }: Entry, approvals: EditorApprovals, words: Words): Promise<void> {
   const { risk_level, preview, approval_id } = request;
   const description = requestTitle(request, words);
   const { approval } = words;
@@ -41,6 +39,6 @@ async function notify({ request, folder }: Entry, desk: EditorApprovals, words: 
     approval.review,
     approval.reject,
   );
-  if (choice === approval.review) await desk.review(approval_id);
-  else if (choice === approval.reject) await desk.reject(approval_id);
+  if (choice === approval.review) await approvals.review(approval_id);
+  else if (choice === approval.reject) await approvals.reject(approval_id);
 }

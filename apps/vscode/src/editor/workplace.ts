@@ -37,7 +37,7 @@ export class Workplace {
   readonly #log = window.createOutputChannel('Countersign', { log: true });
   readonly #output;
   readonly #status;
-  readonly #desk: EditorApprovals;
+  readonly #approvals: EditorApprovals;
   readonly #history: HistoryView;
   readonly #chat: ChatView;
   readonly #mcp: McpEndpoint;
@@ -57,7 +57,7 @@ export class Workplace {
     this.#accounts = new Accounts({ secrets: context.secrets, device: this.#device });
     const client = () => this.#accounts.current?.client;
     this.#status = statusBar(words);
-    this.#desk = new EditorApprovals({ pending: this.#pending, client, words });
+    this.#approvals = new EditorApprovals({ pending: this.#pending, client, words });
     this.#history = new HistoryView({
       client,
       words,
@@ -109,13 +109,13 @@ export class Workplace {
       case 'countersign.showPending':
         return commands.executeCommand('countersign.pending.focus');
       case 'countersign.review':
-        return this.#desk.review(approvalIdOf(argument));
+        return this.#approvals.review(approvalIdOf(argument));
       case 'countersign.approve':
-        return this.#desk.approve(approvalIdOf(argument));
+        return this.#approvals.approve(approvalIdOf(argument));
       case 'countersign.approveMore':
-        return this.#desk.approveMore(approvalIdOf(argument));
+        return this.#approvals.approveMore(approvalIdOf(argument));
       case 'countersign.reject':
-        return this.#desk.reject(approvalIdOf(argument));
+        return this.#approvals.reject(approvalIdOf(argument));
       case 'countersign.cancelCall':
         return this.#history.cancel(executionOf(argument));
       case 'countersign.undoCall':
@@ -147,7 +147,7 @@ export class Workplace {
       this.#output,
       this.#features,
       this.#status,
-      this.#desk,
+      this.#approvals,
       this.#history,
       this.#mcp,
       this.#localServer,
@@ -160,8 +160,11 @@ export class Workplace {
       // Another window has signed in or out.
       secrets.onDidChange(() => void this.#reload()),
     );
-    this.#pending.listen({ onChange: () => this.#show(), onNew: () => {}, onGone: () => {} });
-    notifyOfNew(this.#pending, this.#desk, { words: this.#words, isChatVisible: () => this.#chat.isVisible });
+    this.#pending.listen({ onChange: () => this.#show() });
+    notifyOfNew(this.#pending, this.#approvals, {
+      words: this.#words,
+      isChatVisible: () => this.#chat.isVisible,
+    });
     this.#show();
     await this.#reload();
   }
@@ -242,7 +245,7 @@ export class Workplace {
     this.#commandLog.receive(event);
     this.#history.receive(event);
     followWalkthrough(event, this.#device);
-    if (event.event === 'file.changed') void this.#desk.diffs.fileChanged(event.data);
+    if (event.event === 'file.changed') void this.#approvals.diffs.fileChanged(event.data);
     if (event.event === 'approval.resolved') this.#tellResolution(event.data);
   }
 
@@ -254,9 +257,9 @@ export class Workplace {
   #decideOutside(approvalId: string): string | undefined {
     const entry = this.#pending.find(approvalId);
     const { decideInEditor, editedInDiff } = this.#words.approval;
-    const isEdited = this.#desk.diffs.isBeingEdited(approvalId);
+    const isEdited = this.#approvals.diffs.isBeingEdited(approvalId);
     if (!isEdited && !entry?.folder.wantsOwnCard(entry.request)) return undefined;
-    void this.#desk.review(approvalId);
+    void this.#approvals.review(approvalId);
     return isEdited ? editedInDiff : decideInEditor;
   }
 

@@ -1,13 +1,7 @@
 import '@countersign/ui/styles.css';
 import './editor-theme.css';
-import {
-  LanguageProvider,
-  languages,
-  links,
-  Observable,
-  preferredLanguage,
-  useObservable,
-} from '@countersign/ui';
+import { Observable } from '@countersign/approvals';
+import { LanguageProvider, languages, links, preferredLanguage, useObservable } from '@countersign/ui';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { FromPage, PagePlace, ToPage } from '../chat/messages.ts';

@@ -1,4 +1,4 @@
-import { Observable } from '@countersign/ui';
+import { Observable } from '@countersign/approvals';
 
 /** The page's current location. It is kept here because a webview has no address of its own. */
 export class PageLocation {

@@ -1,12 +1,16 @@
-import type { Clock } from '@countersign/client';
+import {
+  type ApprovalEntry,
+  type ApproveChoice,
+  Attention,
+  type Means,
+  stepBeforeApproval,
+  titleOf,
+} from '@countersign/approvals';
 import { memo, useEffect, useId, useRef, useState } from 'react';
-import type { ApproveChoice } from '../live/approval-book.ts';
-import type { ApprovalEntry } from '../live/approval-entry.ts';
+import { useLive } from '../live/live-context.ts';
+import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import type { ApprovalActions } from './approval-actions.ts';
-import { titleOf } from './approval-title.ts';
-import { Attention, type Means } from './attention.ts';
 import { cardKey, onMissedKey } from './card-keys.ts';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
@@ -25,10 +29,6 @@ import { useStepInView } from './use-step-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
-  readonly clock: Clock;
-  readonly actions: ApprovalActions;
-  /** What is shown may be out of date: nothing can be decided. */
-  readonly isOffline: boolean;
   /** Where the call stands in its conversation; left out inside that conversation. */
   readonly chatHref?: string | undefined;
 }
@@ -42,7 +42,10 @@ const look: Step = { name: 'look' };
 
 /** One request and everything a person can do about it. The same in the chat, in the inbox and in an editor. */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
-  const { entry, clock, actions, isOffline, chatHref } = props;
+  const { entry, chatHref } = props;
+  const { approvals, clock, connection } = useLive();
+  // What is shown may be out of date: nothing can be decided.
+  const isOffline = useObservable(connection, ({ status }) => status !== 'open');
   const { approval, notice } = entry;
   const isSending = entry.sending !== null;
   const resolution = isSending ? null : entry.resolution;
@@ -55,8 +58,9 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
-  const isUnfit = approval.unfit === true;
-  const needsPreview = isHigh && isUnseen;
+  const stepBefore = stepBeforeApproval(approval);
+  const isUnfit = stepBefore === 'unfit';
+  const needsPreview = stepBefore === 'wait-for-preview';
   const isBlocked = isSending || isOffline;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
@@ -99,8 +103,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
       if (isUnfit) return;
-      if (step.name === 'confirm' || !(isHigh || isUnseen)) {
-        actions.approve(id, choice);
+      if (step.name === 'confirm' || stepBefore === null) {
+        void approvals.approve(approval, choice);
         go(look);
       } else if (!needsPreview || choice.tool_params !== undefined) go({ name: 'confirm', choice });
     });
@@ -209,7 +213,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <RejectForm
               isBlocked={isBlocked}
               onCancel={() => go(look)}
-              onReject={(choice) => actions.reject(id, choice)}
+              onReject={(choice) => void approvals.reject(approval, choice)}
             />
           )}
           {step.name === 'edit' && (
@@ -224,7 +228,6 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <ScopeForm
               approval={approval}
               isBlocked={isBlocked || needsPreview || isUnfit}
-              backtest={actions.backtest}
               onCancel={() => go(look)}
               onApprove={approve}
             />

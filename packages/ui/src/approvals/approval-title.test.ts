@@ -1,7 +1,7 @@
+import { titleOf } from '@countersign/approvals';
 import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { languages } from '../words/words.ts';
-import { titleOf } from './approval-title.ts';
 
 const asked = { agent: 'Agent', description: 'Agent wants something', preview: null };
 const previewOf = (operation: 'created' | 'modified'): Preview => ({

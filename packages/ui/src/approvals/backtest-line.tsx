@@ -1,25 +1,23 @@
+import type { CallResponse } from '@countersign/client';
 import type { PolicyRule } from '@countersign/protocol';
 import { useEffect, useState } from 'react';
+import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import type { ApprovalActions, Backtest } from './approval-actions.ts';
 
-type Outcome = { readonly found: Backtest } | { readonly problem: string } | null;
-
-interface BacktestLineProps {
-  readonly rule: PolicyRule;
-  readonly backtest: ApprovalActions['backtest'];
-}
+type Outcome = { readonly found: CallResponse<'backtestPolicy'> } | { readonly problem: string } | null;
 
 /** What the rule would have decided on the recorded history, before it is saved. */
-export function BacktestLine({ rule, backtest }: BacktestLineProps) {
+export function BacktestLine({ rule }: { readonly rule: PolicyRule }) {
+  const { client } = useLive();
   const { approval, said } = useWords();
   const [outcome, setOutcome] = useState<Outcome>(null);
   const asked = JSON.stringify(rule);
   useEffect(() => {
     const stop = new AbortController();
     setOutcome(null);
-    backtest(JSON.parse(asked) as PolicyRule, stop.signal).then(
+    const body = { rule: JSON.parse(asked) as PolicyRule };
+    client.backtestPolicy({ body }, { signal: stop.signal }).then(
       (found) => setOutcome({ found }),
       (error: unknown) => {
         if (!stop.signal.aborted)
@@ -27,7 +25,7 @@ export function BacktestLine({ rule, backtest }: BacktestLineProps) {
       },
     );
     return () => stop.abort();
-  }, [asked, backtest]);
+  }, [asked, client]);
   return (
     <p className="backtest" role="status">
       {outcome === null && approval.backtestBusy}

@@ -2,7 +2,6 @@ import { memo } from 'react';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { ApprovalCard } from './approval-card.tsx';
-import { useApprovalActions } from './use-approval-actions.ts';
 
 interface ConnectedCardProps {
   readonly approvalId: string;
@@ -14,18 +13,8 @@ interface ConnectedCardProps {
 /** The card of one approval, if this page knows it: those settled before it was opened are in the history. */
 export const ConnectedCard = memo(function ConnectedCard(props: ConnectedCardProps) {
   const { approvalId, chatHref, whenSettled = false } = props;
-  const live = useLive();
-  const actions = useApprovalActions();
-  const entry = useObservable(live.approvals.entries, (all) => all.get(approvalId));
-  const isOffline = useObservable(live.connection, ({ status }) => status !== 'open');
+  const { approvals } = useLive();
+  const entry = useObservable(approvals.entries, (all) => all.get(approvalId));
   if (!entry || (whenSettled && entry.resolution === null)) return null;
-  return (
-    <ApprovalCard
-      entry={entry}
-      clock={live.clock}
-      actions={actions}
-      isOffline={isOffline}
-      chatHref={chatHref}
-    />
-  );
+  return <ApprovalCard entry={entry} chatHref={chatHref} />;
 });

@@ -1,14 +1,8 @@
+import { type DiffLine, parseUnifiedDiff } from '@countersign/approvals';
 import { memo, useMemo, useRef, useState } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import {
-  changedSpans,
-  type DiffLine,
-  type DiffRow,
-  parseUnifiedDiff,
-  type SideLine,
-  toRows,
-} from './unified-diff.ts';
+import { changedSpans, type DiffRow, type SideLine, toRows } from './unified-diff.ts';
 import { useIsCut } from './use-is-cut.ts';
 
 export type DiffLayout = 'unified' | 'split';

@@ -1,10 +1,11 @@
+import { parseUnifiedDiff } from '@countersign/approvals';
 import type { Preview } from '@countersign/protocol';
 import { useMemo } from 'react';
 import { usePreference } from '../frame/preferences.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { type DiffLayout, DiffView } from './diff-view.tsx';
-import { countChanges, parseUnifiedDiff } from './unified-diff.ts';
+import { countChanges } from './unified-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 

@@ -1,7 +1,7 @@
+import { type ApprovalEntries, oldestFirst } from '@countersign/approvals';
 import { useEffect, useRef, useState } from 'react';
 import { links } from '../frame/links.ts';
 import { EmptyState, LoadingState } from '../frame/states.tsx';
-import type { ApprovalEntries } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useWords } from '../words/words.ts';
@@ -19,9 +19,9 @@ export function Inbox({ approvalId = null }: InboxProps) {
   const entries = useObservable(approvals.entries, (all) => all);
   // What had been settled before this screen was opened is not shown on it.
   const [hidden] = useState(() => settledIds(approvals.entries.get()));
-  const shown = [...entries.values()]
-    .filter(({ approval }) => !hidden.has(approval.approval_id))
-    .sort((a, b) => (a.approval.created_at < b.approval.created_at ? -1 : 1));
+  const shown = oldestFirst(
+    [...entries.values()].filter(({ approval }) => !hidden.has(approval.approval_id)),
+  );
   const waiting = shown.filter(({ resolution }) => resolution === null).length;
   const cards = useRef<HTMLDivElement>(null);
   const isAskedForHere = shown.some(({ approval }) => approval.approval_id === approvalId);

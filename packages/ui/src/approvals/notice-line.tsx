@@ -1,4 +1,4 @@
-import type { Notice } from '../live/approval-entry.ts';
+import type { Notice } from '@countersign/approvals';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 

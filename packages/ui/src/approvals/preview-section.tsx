@@ -1,5 +1,5 @@
-import { findTool, leavesItToParameters } from '@countersign/protocol';
-import type { ApprovalEntry } from '../live/approval-entry.ts';
+import { type ApprovalEntry, shellLineOf } from '@countersign/approvals';
+import { leavesItToParameters } from '@countersign/protocol';
 import { useRunners } from '../queries/workspace.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { Visible } from '../text/visible.tsx';
@@ -43,10 +43,4 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
       </details>
     </section>
   );
-}
-
-/** As it was written: the programs that run do not tell where their output goes, nor what they are given to read. */
-function shellLineOf({ tool_name, tool_params }: ApprovalEntry['approval']): string | undefined {
-  const isShell = findTool(tool_name)?.category === 'shell' && typeof tool_params.command === 'string';
-  return isShell ? String(tool_params.command) : undefined;
 }

@@ -1,5 +1,5 @@
+import type { RejectChoice } from '@countersign/approvals';
 import { useId, useState } from 'react';
-import type { RejectChoice } from '../live/approval-book.ts';
 import { useWords } from '../words/words.ts';
 import { submitOnCtrlEnter } from './submit-keys.ts';
 

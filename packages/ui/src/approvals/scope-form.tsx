@@ -1,22 +1,25 @@
-import type { Approval, OfferedScope } from '@countersign/protocol';
+import {
+  type ApprovalRequest,
+  type ApproveChoice,
+  choiceOf,
+  ruleOf,
+  scopeLabel,
+} from '@countersign/approvals';
+import type { OfferedScope } from '@countersign/protocol';
 import { useId, useState } from 'react';
-import type { ApproveChoice } from '../live/approval-book.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords, type Words } from '../words/words.ts';
-import type { ApprovalActions } from './approval-actions.ts';
 import { BacktestLine } from './backtest-line.tsx';
-import { scopeLabel } from './scope-label.ts';
 
 interface ScopeFormProps {
-  readonly approval: Approval;
+  readonly approval: ApprovalRequest;
   readonly isBlocked: boolean;
-  readonly backtest: ApprovalActions['backtest'];
   onCancel(): void;
   onApprove(choice: ApproveChoice): void;
 }
 
 /** AP-4: approve a class of calls, the whole conversation, or always, each with what it means. */
-export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }: ScopeFormProps) {
+export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFormProps) {
   const words = useWords();
   const name = useId();
   const offers = approval.offered_scopes;
@@ -43,7 +46,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
       aria-label={names.scopeTitle}
       onSubmit={(event) => {
         event.preventDefault();
-        onApprove(choiceOf(chosen, includesHigh));
+        onApprove(choiceOf(chosen, chosen.scope === 'session' && includesHigh));
       }}
     >
       <fieldset className="scopes">
@@ -79,7 +82,7 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
       {chosen.scope === 'session' && includesHigh && (
         <p className="notice danger">{names.includeHighWarning}</p>
       )}
-      {chosen.scope === 'always' && <BacktestLine rule={chosen.rule} backtest={backtest} />}
+      {chosen.scope === 'always' && <BacktestLine rule={ruleOf(chosen)} />}
       <div className="buttons">
         <button type="submit" className="button primary" disabled={isBlocked}>
           {chosen.scope === 'always' ? names.alwaysApprove : names.scopeApprove}
@@ -91,12 +94,6 @@ export function ScopeForm({ approval, isBlocked, backtest, onCancel, onApprove }
     </form>
   );
 }
-
-const choiceOf = ({ scope, pattern }: OfferedScope, includesHigh: boolean): ApproveChoice => ({
-  scope,
-  ...(pattern !== null && { pattern }),
-  ...(scope === 'session' && includesHigh && { include_high: true }),
-});
 
 function warningOf({ scope }: OfferedScope, { approval }: Words): string | null {
   if (scope === 'session') return approval.scopeSessionWarning;

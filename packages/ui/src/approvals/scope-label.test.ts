@@ -1,7 +1,7 @@
+import { scopeLabel } from '@countersign/approvals';
 import { changingToolsPattern, gitCommandsPattern } from '@countersign/protocol';
 import { expect, it } from 'vitest';
 import { languages } from '../words/words.ts';
-import { scopeLabel } from './scope-label.ts';
 
 it.each([
   [

@@ -1,5 +1,5 @@
+import type { ApprovalEntry, Resolution } from '@countersign/approvals';
 import type { ErrorCode } from '@countersign/protocol';
-import type { ApprovalEntry, Resolution } from '../live/approval-entry.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords, type Words } from '../words/words.ts';
 import { NoticeLine } from './notice-line.tsx';

@@ -1,5 +1,6 @@
+import { parseUnifiedDiff } from '@countersign/approvals';
 import { expect, it } from 'vitest';
-import { changedSpans, countChanges, parseUnifiedDiff, toRows } from './unified-diff.ts';
+import { changedSpans, countChanges, toRows } from './unified-diff.ts';
 
 const diff = `--- a/src/app.ts
 +++ b/src/app.ts

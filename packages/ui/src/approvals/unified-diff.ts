@@ -1,10 +1,4 @@
-/** A line of a unified diff, with its number on each side. */
-export type DiffLine =
-  | { readonly kind: 'hunk'; readonly text: string }
-  | { readonly kind: 'note'; readonly text: string }
-  | { readonly kind: 'same'; readonly text: string; readonly before: number; readonly after: number }
-  | { readonly kind: 'removed'; readonly text: string; readonly before: number }
-  | { readonly kind: 'added'; readonly text: string; readonly after: number };
+import type { DiffLine } from '@countersign/approvals';
 
 /** One row of the side-by-side view. */
 export type DiffRow =
@@ -12,36 +6,6 @@ export type DiffRow =
   | { readonly kind: 'pair'; readonly left: SideLine | null; readonly right: SideLine | null };
 
 export type SideLine = Extract<DiffLine, { kind: 'same' | 'removed' | 'added' }>;
-
-const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
-
-/** Reads a unified diff. What is not understood is kept as a note: nothing of a preview is left out. */
-export function parseUnifiedDiff(diff: string): readonly DiffLine[] {
-  const lines: DiffLine[] = [];
-  let before = 0;
-  let after = 0;
-  let isInHunk = false;
-  const texts = diff.split('\n');
-  if (texts.at(-1) === '') texts.pop();
-  for (const text of texts) {
-    const head = hunkHead.exec(text);
-    if (head) {
-      before = Number(head[1]);
-      after = Number(head[2]);
-      isInHunk = true;
-      lines.push({ kind: 'hunk', text });
-    } else if (!isInHunk && (text.startsWith('--- ') || text.startsWith('+++ '))) {
-      // The file's name stands above the diff.
-    } else if (isInHunk && text.startsWith('-')) {
-      lines.push({ kind: 'removed', text: text.slice(1), before: before++ });
-    } else if (isInHunk && text.startsWith('+')) {
-      lines.push({ kind: 'added', text: text.slice(1), after: after++ });
-    } else if (isInHunk && (text.startsWith(' ') || text === '')) {
-      lines.push({ kind: 'same', text: text.slice(1), before: before++, after: after++ });
-    } else lines.push({ kind: 'note', text });
-  }
-  return lines;
-}
 
 /** Pairs what was removed with what was added in its place. */
 export function toRows(lines: readonly DiffLine[]): readonly DiffRow[] {

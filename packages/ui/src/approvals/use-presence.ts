@@ -1,5 +1,5 @@
+import type { Attention } from '@countersign/approvals';
 import { type RefObject, useEffect } from 'react';
-import type { Attention } from './attention.ts';
 
 /** How often it is looked where the pointer is: a card that slides under it, or away, tells no event for certain. */
 const lookMs = 100;

@@ -1,6 +1,6 @@
+import type { Attention } from '@countersign/approvals';
 import type { Clock } from '@countersign/client';
 import { type RefObject, useEffect, useRef } from 'react';
-import type { Attention } from './attention.ts';
 
 const lookEveryMs = 100;
 

@@ -1,5 +1,5 @@
+import { pendingOf } from '@countersign/approvals';
 import { createContext, useContext } from 'react';
-import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { ConnectedCard } from './connected-card.tsx';

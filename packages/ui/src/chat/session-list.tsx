@@ -1,7 +1,7 @@
+import { pendingOf } from '@countersign/approvals';
 import type { CallResponse } from '@countersign/client';
 import { Icon } from '../frame/icons.tsx';
 import { links } from '../frame/links.ts';
-import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useSessions } from '../queries/workspace.ts';

@@ -1,3 +1,4 @@
+import { callSummary } from '@countersign/approvals';
 import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
 import { ConnectedCard } from '../approvals/connected-card.tsx';
@@ -7,7 +8,6 @@ import { RunAgain } from '../history/run-again.tsx';
 import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
-import { callSummary } from '../text/call-summary.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { duration } from '../text/duration.ts';
 import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';

@@ -1,5 +1,5 @@
+import { pendingOf } from '@countersign/approvals';
 import { type ReactNode, useRef, useState } from 'react';
-import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useWords } from '../words/words.ts';

@@ -1,6 +1,5 @@
+import { pendingOf, titleOf } from '@countersign/approvals';
 import { useEffect, useRef, useState } from 'react';
-import { titleOf } from '../approvals/approval-title.ts';
-import { pendingOf } from '../live/approval-entry.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { visibleText } from '../text/visible.tsx';

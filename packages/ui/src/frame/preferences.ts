@@ -1,5 +1,6 @@
+import { Observable } from '@countersign/approvals';
 import { useCallback } from 'react';
-import { Observable, useObservable } from '../live/observable.ts';
+import { useObservable } from '../live/observable.ts';
 import type { LanguageCode } from '../words/words.ts';
 
 /** What the person set on this device. */

@@ -1,3 +1,4 @@
+import { callSummary } from '@countersign/approvals';
 import type { CallResponse } from '@countersign/client';
 import { isFinal } from '@countersign/protocol';
 import type { ReactNode } from 'react';
@@ -7,7 +8,6 @@ import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
 import { ErrorState, LoadingState } from '../frame/states.tsx';
 import { useExecution } from '../queries/executions.ts';
-import { callSummary } from '../text/call-summary.ts';
 import { duration } from '../text/duration.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { moment } from '../text/moment.ts';

@@ -1,8 +1,8 @@
+import { callSummary } from '@countersign/approvals';
 import type { Execution } from '@countersign/protocol';
 import { memo } from 'react';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
-import { callSummary } from '../text/call-summary.ts';
 import { duration } from '../text/duration.ts';
 import { moment } from '../text/moment.ts';
 import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';

@@ -1,3 +1,4 @@
+import { Observable } from '@countersign/approvals';
 import { type CallResponse, type Client, MessageText } from '@countersign/client';
 import type { CountersignEvent, Execution, Message } from '@countersign/protocol';
 import {
@@ -9,7 +10,6 @@ import {
   withRun,
   withText,
 } from './conversation.ts';
-import { Observable } from './observable.ts';
 
 export interface Place {
   readonly projectId: string;

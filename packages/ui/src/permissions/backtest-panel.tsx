@@ -1,7 +1,7 @@
+import type { CallResponse } from '@countersign/client';
 import { describeIssues, type PolicyRule, policyRuleSchema } from '@countersign/protocol';
 import { useMutation } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import type { Backtest } from '../approvals/approval-actions.ts';
 import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
@@ -59,7 +59,7 @@ export function BacktestPanel() {
   );
 }
 
-function Outcome({ found }: { readonly found: Backtest }) {
+function Outcome({ found }: { readonly found: CallResponse<'backtestPolicy'> }) {
   const { permissions } = useWords();
   return (
     <div role="status" className="backtest-found">

@@ -1,4 +1,6 @@
 // @vitest-environment happy-dom
+
+import { callSummary } from '@countersign/approvals';
 import { cleanup, render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -6,7 +8,6 @@ import { english } from '../words/english.ts';
 import { russianCount } from '../words/plural.ts';
 import { russian } from '../words/russian.ts';
 import { preferredLanguage } from '../words/words.ts';
-import { callSummary } from './call-summary.ts';
 import { byteSize, clockTime, duration } from './duration.ts';
 import { JsonView } from './json-view.tsx';
 import { moment, shortMoment } from './moment.ts';

@@ -3,8 +3,6 @@ import { english } from './english.ts';
 import { russian } from './russian.ts';
 import type { LanguageCode, Words } from './words.ts';
 
-export { titleOf } from '../approvals/approval-title.ts';
-export { scopeLabel } from '../approvals/scope-label.ts';
 export { languageOf } from './locale.ts';
 
 export const requestWords: Readonly<Record<LanguageCode, Pick<Words, 'said' | 'approval'>>> = {

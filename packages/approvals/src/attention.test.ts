@@ -1,12 +1,10 @@
-// @vitest-environment happy-dom
+import { ManualClock } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
-import { TestClock } from '../page-fixture.test-data.tsx';
-import { Attention } from './attention.ts';
-import { cardKey } from './card-keys.ts';
+import { Attention, askDeliberately } from './attention.ts';
 
 describe('[UI-6] attention', () => {
   it('is given half a second after the focus came', async () => {
-    const clock = new TestClock();
+    const clock = new ManualClock();
     const attention = new Attention(clock);
     expect(attention.isGiven).toBe(false);
     attention.focus(true);
@@ -17,7 +15,7 @@ describe('[UI-6] attention', () => {
   });
 
   it('begins anew when the focus was away, or what is displayed changed', async () => {
-    const clock = new TestClock();
+    const clock = new ManualClock();
     const attention = new Attention(clock);
     attention.focus(true);
     await clock.advance(600);
@@ -32,7 +30,7 @@ describe('[UI-6] attention', () => {
   });
 
   it('counts for the pointer while it rests on the card, also when the focus leaves', async () => {
-    const clock = new TestClock();
+    const clock = new ManualClock();
     const attention = new Attention(clock);
     attention.pointer(true);
     attention.focus(true);
@@ -50,7 +48,7 @@ describe('[UI-6] attention', () => {
   });
 
   it('counts for keys from the focus alone, wherever the pointer rests', async () => {
-    const clock = new TestClock();
+    const clock = new ManualClock();
     const attention = new Attention(clock);
     attention.pointer(true);
     await clock.advance(1000);
@@ -64,7 +62,7 @@ describe('[UI-6] attention', () => {
   });
 
   it('of a finger is given by the card standing still in sight, and only of a finger', async () => {
-    const clock = new TestClock();
+    const clock = new ManualClock();
     const attention = new Attention(clock);
     attention.view(true);
     await clock.advance(400);
@@ -86,35 +84,24 @@ describe('[UI-6] attention', () => {
   });
 });
 
-describe('the keys of a card', () => {
-  const press = (init: KeyboardEventInit, target: Element = document.body) => {
-    let seen: string | undefined = 'nothing';
-    const listener = (event: Event) => {
-      seen = cardKey(event as KeyboardEvent);
+describe('[UI-6] a question', () => {
+  it('is asked again while its answer comes sooner than anybody can read', async () => {
+    const clock = new ManualClock();
+    const seen: string[] = [];
+    const answers = [0, 499, 500];
+    const ask = async () => {
+      seen.push('asked');
+      await clock.advance(answers[seen.length - 1] ?? 0);
+      return 'yes';
     };
-    document.addEventListener('keydown', listener);
-    target.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true, ...init }));
-    document.removeEventListener('keydown', listener);
-    return seen;
-  };
-
-  it.each(['y', 'n', 'a', 'e'])('knows %s, also in upper case', (key) => {
-    expect(press({ key })).toBe(key);
-    expect(press({ key: key.toUpperCase() })).toBe(key);
+    expect(await askDeliberately(ask, { clock })).toBe('yes');
+    expect(seen).toHaveLength(3);
   });
 
-  it('takes the place of a key on a keyboard of another script', () => {
-    expect(press({ key: 'н', code: 'KeyY' })).toBe('y');
-    expect(press({ key: 'z', code: 'KeyY' })).toBeUndefined(); // QWERTZ has its y elsewhere
-    expect(press({ key: 'Shift', code: 'KeyY' })).toBeUndefined();
-  });
-
-  it('[UI-6] knows none with a modifier, held down, or in a field', () => {
-    expect(press({ key: 'y', ctrlKey: true })).toBeUndefined();
-    expect(press({ key: 'y', metaKey: true })).toBeUndefined();
-    expect(press({ key: 'y', altKey: true })).toBeUndefined();
-    expect(press({ key: 'y', repeat: true })).toBeUndefined();
-    const field = document.body.appendChild(document.createElement('textarea'));
-    expect(press({ key: 'y' }, field)).toBeUndefined();
+  it('takes an answer that decides nothing at once, and none for none', async () => {
+    const clock = new ManualClock();
+    const options = { clock, decides: (answer: string) => answer === 'yes' };
+    expect(await askDeliberately(async () => 'no', options)).toBe('no');
+    expect(await askDeliberately(async () => undefined, options)).toBeUndefined();
   });
 });

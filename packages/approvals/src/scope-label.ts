@@ -1,10 +1,22 @@
 import { gitCommandsPattern, type OfferedScope } from '@countersign/protocol';
-import type { Words } from '../words/words.ts';
 
-/** What a wider approval covers and for how long, said once, in the page's own words. */
+/** How a language says it. */
+interface ScopeWords {
+  readonly approval: {
+    readonly scope: { readonly session: string; class(what: string): string; always(what: string): string };
+    readonly covers: Readonly<
+      Record<
+        'tool' | 'commands' | 'command' | 'folder' | 'file' | 'deletedFolder' | 'deletedFile',
+        (name: string) => string
+      >
+    > & { readonly git: string };
+  };
+}
+
+/** What a wider approval covers and for how long, said once. */
 export function scopeLabel(
   { scope, rule }: { readonly scope: OfferedScope['scope']; readonly rule: Covered },
-  { approval }: Pick<Words, 'approval'>,
+  { approval }: ScopeWords,
 ): string {
   if (scope === 'session') return approval.scope.session;
   const label = approval.scope[scope](whatOf(rule, approval));
@@ -13,7 +25,7 @@ export function scopeLabel(
 
 type Covered = Pick<OfferedScope['rule'], 'tool' | 'path' | 'command'>;
 
-function whatOf({ tool, path, command }: Covered, { covers }: Words['approval']): string {
+function whatOf({ tool, path, command }: Covered, { covers }: ScopeWords['approval']): string {
   if (tool === gitCommandsPattern) return covers.git;
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);

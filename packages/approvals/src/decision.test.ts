@@ -1,0 +1,37 @@
+import type { OfferedScope, Preview } from '@countersign/protocol';
+import { expect, it } from 'vitest';
+import { choiceOf, ruleOf, stepBeforeApproval } from './decision.ts';
+
+const preview: Preview = { kind: 'summary', summary: 'x' };
+const rule = { id: 'to-be-granted', effect: 'allow', tool: 'write_file', max_risk: 'MEDIUM' } as const;
+const offer = (scope: OfferedScope['scope'], pattern: string | null): OfferedScope => ({
+  scope,
+  pattern,
+  rule,
+  label: '',
+  warning: null,
+  max_risk: 'MEDIUM',
+});
+
+it.each([
+  ['LOW', preview, undefined, null],
+  ['MEDIUM', preview, undefined, null],
+  ['MEDIUM', null, undefined, 'confirm-unseen'],
+  ['HIGH', preview, undefined, 'confirm-high'],
+  ['HIGH', null, undefined, 'wait-for-preview'],
+  ['MEDIUM', preview, true, 'unfit'],
+  ['HIGH', null, true, 'unfit'],
+] as const)('[RK-1] [AP-7] [AP-8] approving %s with preview %o, unfit %s takes %s', (...row) => {
+  const [risk_level, shown, unfit, step] = row;
+  expect(stepBeforeApproval({ risk_level, preview: shown, ...(unfit && { unfit }) })).toBe(step);
+});
+
+it('[AP-4] a wider approval sends scope and pattern back, and HIGH only where the person said so', () => {
+  expect(choiceOf(offer('class', 'src/**'))).toEqual({ scope: 'class', pattern: 'src/**' });
+  expect(choiceOf(offer('session', null), true)).toEqual({ scope: 'session', include_high: true });
+});
+
+it('[RK-5] tries the rule that is granted', () => {
+  expect(ruleOf(offer('always', null))).toEqual(rule);
+  expect(ruleOf(offer('always', null), true)).toEqual({ ...rule, max_risk: 'HIGH' });
+});

@@ -1,0 +1,102 @@
+import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
+import type { CheckedCard, ErrorCode, OfferedScope, PolicyRule } from '@countersign/protocol';
+import type { ApprovalRequest, Resolution } from './approval-entries.ts';
+
+/** The fields of a displayed card that a decision names. */
+export type DecidedCard = Pick<ApprovalRequest, 'approval_id' | 'project_id' | 'digest'>;
+export type ApproveChoice = NonNullable<Extract<ApprovalDecision, { decision: 'approved' }>['body']>;
+export type RejectChoice = NonNullable<Extract<ApprovalDecision, { decision: 'rejected' }>['body']>;
+
+/** Approves what is displayed: the digest is that of the card (AP-8). */
+export const approvalOf = (
+  { approval_id, project_id, digest }: DecidedCard,
+  choice: ApproveChoice,
+): ApprovalDecision => ({
+  decision: 'approved',
+  params: { project_id, approval_id },
+  body: { ...(digest !== null && { digest }), ...choice },
+});
+
+export const rejectionOf = (
+  { approval_id, project_id }: DecidedCard,
+  choice: RejectChoice,
+): ApprovalDecision => ({ decision: 'rejected', params: { project_id, approval_id }, body: choice });
+
+/** A wider approval as the server wants it back (AP-4). HIGH calls are covered only where the person said so. */
+export const choiceOf = (
+  { scope, pattern }: Pick<OfferedScope, 'scope' | 'pattern'>,
+  includesHigh = false,
+): ApproveChoice => ({
+  scope,
+  ...(pattern !== null && { pattern }),
+  ...(includesHigh && { include_high: true }),
+});
+
+/** The rule that is tried on the history before such a choice is granted (RK-5). */
+export const ruleOf = ({ rule }: Pick<OfferedScope, 'rule'>, includesHigh = false): PolicyRule =>
+  includesHigh ? { ...rule, max_risk: 'HIGH' } : rule;
+
+/**
+ * The step between a first "yes" and sending it. `unfit`: only rejecting is left (AP-8). `wait-for-preview`: a HIGH call
+ * must be previewed first (AP-7). `confirm-…`: HIGH (RK-1), or a call without a preview, takes a deliberate second step.
+ */
+export function stepBeforeApproval({
+  risk_level,
+  preview,
+  unfit,
+}: Pick<CheckedCard<ApprovalRequest>, 'risk_level' | 'preview' | 'unfit'>):
+  | 'unfit'
+  | 'wait-for-preview'
+  | 'confirm-high'
+  | 'confirm-unseen'
+  | null {
+  if (unfit) return 'unfit';
+  if (risk_level === 'HIGH') return preview === null ? 'wait-for-preview' : 'confirm-high';
+  return preview === null ? 'confirm-unseen' : null;
+}
+
+/** Tells the person why a decision did not count. */
+export interface Notice {
+  readonly code: ErrorCode;
+  /** The server's own words. */
+  readonly message: string;
+}
+
+/** How the server took a decision. */
+export type DecisionAnswer =
+  | {
+      readonly kind: 'settled';
+      readonly outcome: DecisionOutcome['outcome'];
+      readonly status: Resolution['status'];
+      readonly device: string | null;
+      readonly grantId?: string | undefined;
+      readonly ruleId?: string | undefined;
+    }
+  /** The request has changed: it must be read again, so that the card shows what would be decided now. */
+  | { readonly kind: 'look-again'; readonly notice: Notice | null }
+  | { readonly kind: 'failed'; readonly notice: Notice };
+
+const lookAgainCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'PREVIEW_CHANGED',
+  'PREVIEW_PENDING',
+  'RISK_ROSE',
+  'APPROVAL_STALE',
+  'ALREADY_DECIDED',
+]);
+
+export async function answerOf(sent: Promise<DecisionOutcome>): Promise<DecisionAnswer> {
+  try {
+    const answer = await sent;
+    const { outcome } = answer;
+    const { status } = outcome === 'recorded' ? answer.response : answer.standing;
+    if (status === 'pending') return { kind: 'look-again', notice: null };
+    if (outcome !== 'recorded')
+      return { kind: 'settled', outcome, status, device: answer.standing.device ?? null };
+    const { grant_id: grantId, rule_id: ruleId } = answer.response;
+    return { kind: 'settled', outcome, status, device: null, grantId, ruleId };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const notice: Notice = { code: error instanceof ApiError ? error.code : 'INTERNAL', message };
+    return { kind: lookAgainCodes.has(notice.code) ? 'look-again' : 'failed', notice };
+  }
+}

@@ -1,0 +1,219 @@
+import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
+import { type Approval, type CountersignEvent, shownDigest } from '@countersign/protocol';
+import { ManualClock, settle } from '@countersign/testing';
+import { describe, expect, it } from 'vitest';
+import { KnownApprovals, type KnownApprovalsDeps } from './known-approvals.ts';
+
+const digest_base = `sha256:${'a'.repeat(64)}`;
+const preview = { kind: 'summary', summary: 'Runs the tests.' } as const;
+const card = {
+  approval_id: 'a1',
+  tool_id: 't1',
+  project_id: 'p1',
+  tool_name: 'execute_command',
+  tool_params: { command: 'npm', args: ['test'] },
+  risk_level: 'MEDIUM',
+  revision: 1,
+  remaining_ms: 300_000,
+  preview,
+  digest_base,
+} as const;
+
+const approval = (change: Partial<Approval> = {}): Approval => {
+  const whole = { ...card, created_at: '2026-11-15T12:00:00Z', status: 'pending', ...change } as Approval;
+  const { preview: shown } = whole;
+  return { ...whole, digest: shown && shownDigest({ ...whole, preview: shown, digest_base }) };
+};
+const requested = (change: Partial<Approval> = {}): CountersignEvent => {
+  const { status: _, created_at: timestamp, ...data } = approval(change);
+  return { event: 'tool.approval_request', data: { ...data, timestamp } };
+};
+const updated = (change: Partial<Approval>): CountersignEvent =>
+  ({
+    event: 'approval.updated',
+    data: { ...approval(change), status: undefined, timestamp: 'later' },
+  }) as never;
+const resolved = (status: string, change: object = {}): CountersignEvent =>
+  ({ event: 'approval.resolved', data: { approval_id: 'a1', status, device: 'phone', ...change } }) as never;
+
+function setUp(deps: Partial<KnownApprovalsDeps> = {}) {
+  const clock = new ManualClock();
+  const sent: ApprovalDecision[] = [];
+  const problems: unknown[] = [];
+  const known = new KnownApprovals({
+    clock,
+    fetch: async () => approval(),
+    decide: async (decision) => {
+      sent.push(decision);
+      return { outcome: 'recorded', response: { success: true, approval_id: 'a1', status: 'approved' } };
+    },
+    onProblem: (error) => problems.push(error),
+    ...deps,
+  });
+  const entry = () => known.entries.get().get('a1');
+  return { known, clock, sent, problems, entry };
+}
+
+describe('what is known of approvals', () => {
+  it('[AP-1] comes by events, oldest first, and goes when it is settled', () => {
+    const { known, entry } = setUp();
+    known.receive(requested({ approval_id: 'a2', created_at: '2026-11-15T12:00:01Z' }));
+    known.receive(requested());
+    expect(known.pending.map(({ approval: { approval_id } }) => approval_id)).toEqual(['a1', 'a2']);
+    known.receive(updated({ revision: 2 }));
+    expect([entry()?.approval.revision, known.pending.length]).toEqual([2, 2]);
+    known.receive(resolved('rejected', { reason: 'no' }));
+    expect(known.pending.map(({ approval: { approval_id } }) => approval_id)).toEqual(['a2']);
+    expect(entry()?.resolution).toMatchObject({ status: 'rejected', device: 'phone', reason: 'no' });
+    known.forgetSettled();
+    expect([...known.entries.get().keys()]).toEqual(['a2']);
+  });
+
+  it('[AP-3] counts the time that is left, and settles nothing when it is over', async () => {
+    const { known, clock } = setUp();
+    known.receive(requested());
+    await clock.advance(100_000);
+    expect(known.pending.map((each) => known.remainingMs(each))).toEqual([200_000]);
+    await clock.advance(1_000_000);
+    expect(known.pending.map((each) => known.remainingMs(each))).toEqual([0]);
+  });
+
+  it('[AP-8] is never an older revision, nor a card whose preview is not what its digest names', () => {
+    const { known, entry } = setUp();
+    known.receive(requested({ revision: 2 }));
+    known.receive(requested({ revision: 1 }));
+    expect(entry()?.approval.revision).toBe(2);
+    known.receive(requested({ revision: 2, preview: null }));
+    expect(entry()?.approval.preview).toEqual(preview);
+    const { event, data } = requested({ revision: 3 });
+    known.receive({ event, data: { ...data, preview: { kind: 'summary', summary: 'Nothing.' } } } as never);
+    expect(entry()?.approval).toMatchObject({ revision: 3, unfit: true, preview: { kind: 'unavailable' } });
+  });
+
+  it('[RN-2] takes a card that the runner beside it draws anew, also without a preview', () => {
+    const { known, entry } = setUp();
+    known.receive(requested());
+    const { data } = requested({ preview: null });
+    known.show(data as never);
+    expect(entry()?.approval.preview).toBeNull();
+    known.show({ ...(data as object), revision: 0 } as never);
+    expect(entry()?.approval.revision).toBe(1);
+  });
+
+  it('[EV-2] does not wait before it is whole, and is fetched', async () => {
+    const { known } = setUp();
+    known.receive(requested({ preview: null, omitted: ['preview'] }));
+    expect([known.pending, known.find('a1')]).toEqual([[], undefined]);
+    await settle();
+    expect(known.find('a1')?.approval.preview).toEqual(preview);
+  });
+
+  it('[AP-2] does not come back when it was settled while it was fetched', async () => {
+    const { known } = setUp();
+    known.receive(updated({ revision: 2 })); // never heard of before
+    known.receive(resolved('timeout'));
+    await settle();
+    expect(known.pending).toEqual([]);
+  });
+
+  it('[AP-3] stays away when it was withdrawn while it was fetched', async () => {
+    const { known } = setUp();
+    known.receive(requested({ preview: null, omitted: ['preview'] }));
+    known.withdraw('a1');
+    await settle();
+    expect(known.entries.get().size).toBe(0);
+  });
+
+  it('[AP-2] is settled when the server does not know it any more; other problems are told', async () => {
+    const gone = setUp({ fetch: () => Promise.reject(new ApiError(404, 'NOT_FOUND', 'gone')) });
+    gone.known.receive(requested());
+    await gone.known.refresh('a1');
+    expect([gone.entry()?.resolution?.status, gone.problems]).toEqual(['cancelled', []]);
+    const away = setUp({ fetch: () => Promise.reject(new Error('away')) });
+    away.known.receive(requested());
+    await away.known.refresh('a1');
+    expect([away.known.pending.length, away.problems]).toEqual([1, [new Error('away')]]);
+  });
+
+  it('[AP-10] is replaced by the whole list after a reset, and what is withdrawn may come back', () => {
+    const { known } = setUp();
+    known.receive(requested());
+    expect(known.replace([approval({ approval_id: 'a2' })])).toEqual(['a1']);
+    known.withdraw('a1');
+    expect(known.pending.map(({ approval: { approval_id } }) => approval_id)).toEqual(['a2']);
+    known.receive(requested());
+    expect(known.pending).toHaveLength(2);
+  });
+
+  it('[AP-8] tells on the first card that nothing ran when the same call is asked again', () => {
+    const { known, entry } = setUp();
+    known.receive(requested());
+    known.receive(resolved('approved'));
+    known.receive(requested({ approval_id: 'a2' }));
+    expect(entry()?.notice?.code).toBe('APPROVAL_STALE');
+  });
+});
+
+describe('a decision', () => {
+  it('[AP-8] names the digest that was displayed, and is sent once', async () => {
+    const { known, sent, entry } = setUp();
+    known.receive(requested());
+    const shown = approval();
+    const answers = await Promise.all([known.approve(shown, { scope: 'session' }), known.reject(shown)]);
+    expect(sent).toEqual([
+      {
+        decision: 'approved',
+        params: { project_id: 'p1', approval_id: 'a1' },
+        body: { digest: shown.digest, scope: 'session' },
+      },
+    ]);
+    expect(answers).toMatchObject([{ kind: 'settled', outcome: 'recorded', status: 'approved' }, undefined]);
+    expect(entry()?.resolution).toMatchObject({ status: 'approved', here: true });
+    expect(await known.approve(shown)).toBeUndefined();
+  });
+
+  it('[AP-2] that came too late says which one stands', async () => {
+    const standing = { status: 'rejected', device: 'phone' } as const;
+    const { known, entry } = setUp({ decide: async () => ({ outcome: 'overruled', standing }) });
+    known.receive(requested());
+    expect(await known.approve(approval())).toMatchObject({ kind: 'settled', ...standing });
+    expect(entry()).toMatchObject({
+      resolution: { status: 'rejected', device: 'phone', here: false },
+      notice: { code: 'ALREADY_DECIDED' },
+    });
+  });
+
+  it('is told once when the event comes before the answer', async () => {
+    const { known, entry } = setUp({
+      decide: async (): Promise<DecisionOutcome> => {
+        known.receive(resolved('approved', { device: 'here', reason: 'fine' }));
+        return { outcome: 'recorded', response: { success: true, approval_id: 'a1', status: 'approved' } };
+      },
+    });
+    known.receive(requested());
+    expect(await known.approve(approval())).toBeUndefined();
+    expect(entry()?.resolution).toMatchObject({ device: 'here', reason: 'fine', here: true });
+  });
+
+  it.each(['PREVIEW_CHANGED', 'PREVIEW_PENDING', 'RISK_ROSE', 'APPROVAL_STALE', 'ALREADY_DECIDED'] as const)(
+    '[AP-8] that is answered with %s shows what would be decided now',
+    async (code) => {
+      const { known, entry } = setUp({
+        fetch: async () => approval({ revision: 2 }),
+        decide: () => Promise.reject(new ApiError(409, code, 'look again')),
+      });
+      known.receive(requested());
+      const notice = { code, message: 'look again' };
+      expect(await known.approve(approval())).toEqual({ kind: 'look-again', notice });
+      expect(entry()).toMatchObject({ sending: null, notice, resolution: null, approval: { revision: 2 } });
+    },
+  );
+
+  it('that could not be sent leaves the card as it was, to be tried again', async () => {
+    const { known, entry } = setUp({ decide: () => Promise.reject(new Error('away')) });
+    known.receive(requested());
+    const notice = { code: 'INTERNAL', message: 'away' };
+    expect(await known.approve(approval())).toEqual({ kind: 'failed', notice });
+    expect(entry()).toMatchObject({ sending: null, notice, resolution: null });
+  });
+});

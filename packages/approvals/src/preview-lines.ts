@@ -1,0 +1,150 @@
+import type { Preview } from '@countersign/protocol';
+import { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
+
+/** One line of a preview. Its text may contain line feeds; each front end draws it in its own way. */
+export interface ViewLine {
+  /** Names the fact. An empty label continues the fact above. */
+  readonly label?: string;
+  /** Stands before the text: the sign of a changed line, the id of a commit. */
+  readonly lead?: string;
+  readonly text: string;
+  readonly tone?: 'strong' | 'quiet' | 'caution' | 'danger' | 'hunk' | 'added' | 'removed' | 'listed';
+}
+
+type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
+
+/** How the facts of a preview read in one language. */
+export interface PreviewWords extends Readonly<Record<LabelName, string>> {
+  /** Left out where the card tells it of every call. */
+  readonly network?: string | undefined;
+  readonly operation: Readonly<Record<string, string>>;
+  bytes(before: number | null, after: number | null): string;
+  deletes(path: string, size: number): string;
+  makesFolder(path: string): string;
+  pushes(branch: string, remote: string): string;
+  commits(count: number): string;
+  customTool(server: string): string;
+  unavailable(reason: string): string;
+}
+
+type LabelName =
+  | ('runs' | 'unknownWord' | 'inFolder' | 'executes' | 'noNetwork' | 'irreversible' | 'hooks' | 'message')
+  | ('emptyFile' | 'unsaved' | 'sameContent' | 'cut' | 'saysReadOnly' | 'saysDestructive' | 'itsProgram');
+
+/** The lines of a preview (AP-7): a diff, a parsed command, a deleted file, commits. `said` translates the runner's words. */
+export function previewLines(
+  preview: Preview,
+  words: PreviewWords,
+  said: (text: string) => string,
+): ViewLine[] {
+  switch (preview.kind) {
+    case 'diff':
+      return preview.files.flatMap((file, i) => [...(i > 0 ? [blank] : []), ...fileLines(file, words)]);
+    case 'delete':
+      return [
+        { text: words.deletes(preview.path, preview.size), tone: 'danger' },
+        ...(preview.head === ''
+          ? [{ text: words.emptyFile, tone: 'quiet' as const }]
+          : linesOf(preview.head).map((text) => ({ lead: '- ', text, tone: 'removed' as const }))),
+      ];
+    case 'directory':
+      return [{ text: words.makesFolder(preview.path) }];
+    case 'command':
+      return [
+        ...preview.commands.map((command) => ({
+          label: words.runs,
+          text: command.map((word) => shellWord(word, words)).join(' '),
+          tone: 'strong' as const,
+        })),
+        { label: words.inFolder, text: preview.cwd === '' ? '.' : preview.cwd },
+        ...(preview.scripts.length > 0 ? [{ label: words.executes, text: preview.scripts.join('  ') }] : []),
+        ...networkLines(preview.network, words),
+        ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),
+      ];
+    case 'commit':
+      return [
+        { label: words.message, text: preview.message },
+        ...hookLines(preview.hooks, words),
+        ...preview.files.flatMap((file) => [blank, ...fileLines(file, words)]),
+      ];
+    case 'push':
+      return [
+        { text: words.pushes(preview.branch, preview.remote), tone: 'strong' },
+        { text: preview.url },
+        ...hookLines(preview.hooks, words),
+        { text: words.commits(preview.commits.length), tone: 'quiet' },
+        ...preview.commits.map(({ id, subject, author }) => ({
+          lead: `${id.slice(0, 8)}  `,
+          text: `${subject}  (${author})`,
+          tone: 'listed' as const,
+        })),
+      ];
+    case 'custom':
+      return customLines(preview, words);
+    case 'summary':
+      return [{ text: preview.summary }];
+    case 'unavailable':
+      return [{ text: words.unavailable(said(preview.reason)), tone: 'caution' }];
+  }
+}
+
+/** Only `runs` and `network` are known for certain; the rest is the tool's own word. */
+function customLines(
+  { server, tool, summary, runs, network, hints = [] }: Extract<Preview, { kind: 'custom' }>,
+  words: PreviewWords,
+): ViewLine[] {
+  const name = words.customTool(server);
+  return [
+    { text: tool === undefined ? name : `${name}: ${tool}`, tone: 'quiet' },
+    { text: summary },
+    ...(runs === undefined ? [] : [{ label: words.runs, text: runs }]),
+    ...(network === undefined ? [] : networkLines(network, words)),
+    ...(hints.includes('read_only') ? [{ label: '', text: words.saysReadOnly }] : []),
+    ...(hints.includes('destructive')
+      ? [{ label: '', text: words.saysDestructive, tone: 'caution' as const }]
+      : []),
+    ...(runs === undefined ? [] : [{ label: '', text: words.itsProgram }]),
+  ];
+}
+
+function networkLines(network: boolean, words: PreviewWords): ViewLine[] {
+  if (!network) return [{ label: '', text: words.noNetwork }];
+  return words.network === undefined ? [] : [{ label: '', text: words.network, tone: 'caution' }];
+}
+
+const hookLines = (hooks: readonly string[], words: PreviewWords): ViewLine[] =>
+  hooks.length === 0 ? [] : [{ label: words.hooks, text: hooks.join('  '), tone: 'caution' }];
+
+function fileLines(file: FileDiff, words: PreviewWords): ViewLine[] {
+  const facts = [
+    words.operation[file.operation] ?? file.operation,
+    words.bytes(file.size_before, file.size_after),
+    ...(file.unsaved === true ? [words.unsaved] : []),
+  ];
+  return [
+    { text: file.path, tone: 'strong' },
+    { text: facts.join(' · '), tone: 'quiet' },
+    ...(file.diff === ''
+      ? [{ text: words.sameContent, tone: 'quiet' as const }]
+      : parseUnifiedDiff(file.diff).map(diffLine)),
+    ...(file.truncated ? [{ text: words.cut, tone: 'caution' as const }] : []),
+  ];
+}
+
+function diffLine({ kind, text }: DiffLine): ViewLine {
+  if (kind === 'hunk') return { text, tone: kind };
+  if (kind === 'same') return { lead: '  ', text };
+  // Git's remark on the whole file has no sign: "Binary files … differ".
+  if (kind === 'note') return { lead: '  ', text, tone: 'quiet' };
+  return { lead: kind === 'added' ? '+ ' : '- ', text, tone: kind };
+}
+
+/** A word of a command as a shell would take it back. */
+function shellWord(word: string | null, { unknownWord }: PreviewWords): string {
+  if (word === null) return unknownWord;
+  return word !== '' && /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+const linesOf = (text: string): string[] => (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
+
+const blank: ViewLine = { text: '' };
