@@ -56,7 +56,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   ],
   'tests/faults': ['protocol', 'engine', 'client', 'testing', 'tests/lab'],
   /** Servers, runners and people for the two above. */
-  'tests/lab': ['protocol', 'client', 'tool-runner', 'testing', 'apps/server', 'apps/cli'],
+  'tests/lab': ['store', 'protocol', 'client', 'tool-runner', 'testing', 'apps/server', 'apps/cli'],
 };
 
 const all = allWorkspaces();
