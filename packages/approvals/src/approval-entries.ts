@@ -141,6 +141,7 @@ function updatedEntry(
   data: EventPayload<'approval.updated'>,
   now: number,
 ): ApprovalEntry {
+  if (data.revision < entry.approval.revision) return entry; // REST was quicker than this event
   const { timestamp: _, omitted, ...changed } = data;
   const { omitted: _before, unfit: _unfit, ...approval } = entry.approval;
   return {

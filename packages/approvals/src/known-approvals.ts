@@ -31,6 +31,9 @@ export interface KnownApprovalsDeps {
   onProblem?(error: unknown): void;
 }
 
+/** So many settled approvals stay readable. */
+const MOST_SETTLED = 200;
+
 /** Every approval that one front end has heard of: kept by events, decided by the person. */
 export class KnownApprovals {
   readonly entries = new Observable<ApprovalEntries>(new Map());
@@ -42,9 +45,11 @@ export class KnownApprovals {
     this.#deps = deps;
   }
 
-  /** Pending and complete entries, oldest first. */
-  get pending(): readonly ApprovalEntry[] {
-    return pendingOf(this.entries.get()).filter(({ incomplete }) => !incomplete);
+  /** Pending and complete entries, oldest first, and that of `shownId` also while its newer version is fetched. */
+  pending(shownId?: string): readonly ApprovalEntry[] {
+    return pendingOf(this.entries.get()).filter(
+      ({ incomplete, approval }) => !incomplete || approval.approval_id === shownId,
+    );
   }
 
   /** The pending and complete entry with this id. */
@@ -65,12 +70,14 @@ export class KnownApprovals {
     const isKnown = this.entries.get().has(approval_id);
     if (event.event === 'approval.resolved' && !isKnown) this.#settledUnknown.add(approval_id);
     this.#update((all, now) => withEvent(all, event, now));
+    if (event.event === 'approval.resolved') this.#forgetLongSettled();
     if (event.event === 'approval.updated' && !isKnown) void this.refresh(approval_id);
     this.#complete(approval_id);
   }
 
   /** A card as the runner beside us drew it; the same approval again is a newer version. */
   show(request: ApprovalRequest): void {
+    if (this.#settledUnknown.has(request.approval_id)) return;
     this.#update((all, now) => withCard(all, request, now));
     this.#complete(request.approval_id);
   }
@@ -81,7 +88,9 @@ export class KnownApprovals {
     const gone = pendingOf(this.entries.get()).flatMap(({ approval: { approval_id } }) =>
       waiting.has(approval_id) ? [] : [approval_id],
     );
-    this.#update((all, now) => approvals.reduce((known, each) => withApproval(known, each, now), all));
+    // One that was settled while the list was on its way is not pending.
+    const listed = approvals.filter(({ approval_id }) => !this.#settledUnknown.has(approval_id));
+    this.#update((all, now) => listed.reduce((known, each) => withApproval(known, each, now), all));
     for (const id of waiting) this.#complete(id);
     return gone;
   }
@@ -126,10 +135,25 @@ export class KnownApprovals {
     if (entry?.sending || entry?.resolution) return undefined;
     this.#change(approval_id, (known) => ({ ...known, sending: decision.decision, notice: null }));
     const answer = await answerOf(this.#deps.decide(decision));
+    if (entry && !this.entries.get().has(approval_id)) return undefined; // settled and withdrawn meanwhile
     const wasTold = this.entries.get().get(approval_id)?.resolution;
     this.#change(approval_id, (known) => answeredEntry(known, answer));
     if (answer.kind === 'look-again') await this.refresh(approval_id);
     return wasTold && answer.kind === 'settled' ? undefined : answer;
+  }
+
+  /** A program that runs for weeks must not keep every card of its life. */
+  #forgetLongSettled(): void {
+    const settled = [...this.entries.get().values()].filter(({ resolution }) => resolution !== null);
+    const old = settled.slice(0, Math.max(0, settled.length - MOST_SETTLED));
+    if (old.length > 0) {
+      const ids = new Set(old.map(({ approval }) => approval.approval_id));
+      this.#keep((id) => !ids.has(id));
+      for (const id of ids) this.#settledUnknown.add(id);
+    }
+    const [first] = this.#settledUnknown;
+    if (first !== undefined && this.#settledUnknown.size > 10 * MOST_SETTLED)
+      this.#settledUnknown.delete(first);
   }
 
   /** Fetches the parts that were left out for their size. */

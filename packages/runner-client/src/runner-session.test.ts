@@ -122,7 +122,7 @@ async function ask(session: RunnerSession): Promise<string> {
   session.runner?.receive({ event: 'tool.approval_request', data: request });
   await expect
     .poll(() => shown.map(({ description }) => description))
-    .toEqual(['Agent wants to change notes.md']);
+    .toEqual(['Agent wants to create notes.md']);
   return String(shown[0]?.digest);
 }
 const approval = (digest: string): ApprovalDecision => ({
@@ -139,9 +139,9 @@ it('[RN-2] lets the runner send what a card decides, and tells the card what cam
   expect(approvals().map(({ body }) => body)).toEqual([{ decision: 'approved', digest }]);
   // A card that was answered says itself what came of it.
   expect([told, session.runner?.handler.pendingApprovals.size]).toEqual([['runs'], 0]);
-  expect(session.runner?.handler.executionHistory).toMatchObject([
-    { status: 'approved', user_approved: true },
-  ]);
+  await expect
+    .poll(() => session.runner?.handler.executionHistory)
+    .toMatchObject([{ status: 'approved', user_approved: true }]);
 });
 
 it('[AP-8] a refusal is told as the client tells it; the card stays and can be answered again', async () => {
@@ -165,6 +165,19 @@ it('[AP-2] withdraws a card that was decided elsewhere', async () => {
   await ask(session);
   session.runner?.receive({ event: 'approval.resolved', data: resolved });
   await expect.poll(() => told).toEqual(['runs', 'withdraw approval-1']);
+});
+
+it('[AP-2] asks again whether our own decision stands whose response was lost, also once the event has told it', async () => {
+  const session = open();
+  const digest = await ask(session);
+  answers.approve = refusal(503, 'UNAVAILABLE');
+  const decided = session.decide(approval(digest));
+  await expect.poll(() => approvals().length).toBe(1);
+  answers.approve = recorded;
+  session.runner?.receive({ event: 'approval.resolved', data: resolved });
+  expect(await decided).toMatchObject({ outcome: 'recorded' });
+  // The card says itself what came of its decision: it is not withdrawn.
+  expect([told, approvals().length]).toEqual([['runs'], 2]);
 });
 
 it('sends directly what the runner does not follow, with the words of the person', async () => {

@@ -133,8 +133,11 @@ export class RunnerSession {
       // What an older stream still says is not heard.
       onEvent: (event) => {
         if (stream !== this.#stream) return;
-        onEvent(event);
-        this.#runner?.receive(event);
+        try {
+          onEvent(event);
+        } finally {
+          this.#runner?.receive(event);
+        }
       },
       onState: (state) => {
         if (stream !== this.#stream) return;

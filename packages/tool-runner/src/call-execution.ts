@@ -21,7 +21,7 @@ import type { Logger } from './logger.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/shown-view.ts';
 import { ProgressSender } from './progress-sender.ts';
-import { retry } from './retry.ts';
+import { isRefusal, retry } from './retry.ts';
 import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import { Stopwatch } from './stopwatch.ts';
@@ -67,6 +67,8 @@ const settledByServer: ReadonlySet<ErrorCode> = new Set([
   'GRANT_REVOKED',
   'NOT_FOUND',
 ]);
+const isSettledByServer = (error: unknown): error is CountersignError =>
+  error instanceof CountersignError && settledByServer.has(error.code);
 
 /** One attempt of one call on this machine, from the server's signal to the report of its end. */
 export class CallExecution {
@@ -251,9 +253,10 @@ export class CallExecution {
         failing: `Claiming failed: ${tool_id}`,
         details: { call: tool_id },
         signal: this.abort.signal,
+        isFinal: (error) => isRefusal(error) || isSettledByServer(error),
       });
     } catch (error) {
-      if (error instanceof CountersignError && settledByServer.has(error.code)) throw new ClaimRefused(error);
+      if (isSettledByServer(error)) throw new ClaimRefused(error);
       this.#stopIfCancelled();
       throw error;
     }

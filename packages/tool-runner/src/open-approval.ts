@@ -49,6 +49,8 @@ export interface OpenApprovalDeps {
 interface Card {
   readonly gone: AbortController;
   isOpen: boolean;
+  /** A decision of this card that is on its way; its end never rejects. */
+  sending: { readonly decision: DialogDecision['decision']; readonly end: Promise<void> } | undefined;
   /** The decision that was sent from here and stands. */
   decided: DialogDecision['decision'] | undefined;
 }
@@ -72,6 +74,8 @@ const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
 export class OpenApproval {
   readonly #deps: OpenApprovalDeps;
   readonly #closed = new AbortController();
+  /** Aborted when a decision is not to be sent again. */
+  readonly #ended = new AbortController();
   /** The newest version as the server has it. */
   #asked: ApprovalRequest;
   /** Each version is looked at once, so that the server's preview and the card here have one digest. */
@@ -83,6 +87,8 @@ export class OpenApproval {
   #changed = new AbortController();
   /** Digests of what this machine drew itself. */
   readonly #drawn = new Set<string>();
+  /** Digests that were approved here: each is noted once, also if the decision is sent again. */
+  readonly #noted = new Set<string>();
   #card: Card | undefined;
   /** The preview that is being sent. */
   #preview: { readonly revision: number; readonly stop: AbortController } | undefined;
@@ -119,32 +125,59 @@ export class OpenApproval {
   async ask(): Promise<DialogDecision['decision'] | undefined> {
     const { dialogs, clock, logger } = this.#deps;
     if (!dialogs || this.#card) return undefined;
-    const card: Card = { gone: new AbortController(), isOpen: false, decided: undefined };
+    const card: Card = {
+      gone: new AbortController(),
+      isOpen: false,
+      sending: undefined,
+      decided: undefined,
+    };
     this.#card = card;
     const cancelTimer = clock.after(this.#timeLeft(this.#asked), () => {
       logger.error(`Approval card withdrawn: ${this.#asked.tool_id}`, { error: new ToolApprovalTimeout() });
       this.withdraw();
     });
-    await this.#show(card, dialogs);
-    cancelTimer();
+    try {
+      await this.#show(card, dialogs);
+      await card.sending?.end;
+    } finally {
+      cancelTimer();
+      this.#endCard(card, 'withdrawn');
+    }
     return card.decided;
   }
 
-  /** Sends what the person decided on this machine. Rejects with the server's refusal. */
-  async decide(decision: DialogDecision): Promise<DecisionAnswer> {
+  /** Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again. */
+  decide(decision: DialogDecision): Promise<DecisionAnswer> {
+    const card = this.#card;
+    const sent = this.#send(decision, card);
+    if (card) {
+      const settled = () => {
+        if (card.sending === sending) card.sending = undefined;
+      };
+      const sending = { decision: decision.decision, end: sent.then(settled, settled) };
+      card.sending = sending;
+    }
+    return sent;
+  }
+
+  async #send(decision: DialogDecision, card: Card | undefined): Promise<DecisionAnswer> {
     const { api, clock, logger } = this.#deps;
     const { approval_id, tool_id } = this.#asked;
-    const card = this.#card;
-    const { signal } = card?.gone ?? this.#closed;
     const failing = `Sending the decision failed: ${tool_id}`;
     if (decision.decision === 'approved') this.#noteApproval(decision);
     const send = () =>
       decision.decision === 'approved'
         ? api.approveToolExecution(approval_id, decision)
-        : api.rejectToolExecution(approval_id, { reason: 'User declined', ...decision });
+        : api.rejectToolExecution(approval_id, { ...decision, reason: decision.reason ?? 'User declined' });
     try {
-      const isFinal = (error: unknown) => isOvertaken(error) || isRefusal(error);
-      const sent = await retry(send, { clock, logger, failing, signal, times: SENDING_RETRIES, isFinal });
+      const sent = await retry(send, {
+        clock,
+        logger,
+        failing,
+        signal: this.#ended.signal,
+        times: SENDING_RETRIES,
+        isFinal: (error) => isOvertaken(error) || isRefusal(error),
+      });
       if (sent.outcome === 'overruled')
         logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`);
       else if (card) card.decided = decision.decision;
@@ -152,18 +185,22 @@ export class OpenApproval {
       return sent;
     } catch (error) {
       logger.error(failing, { error });
-      if (!isOvertaken(error)) this.#endCard(card, 'answered');
       throw error;
     }
   }
 
   /** Withdraws the card and sends nothing (AP-3). */
   withdraw(): void {
-    this.#endCard(this.#card, 'withdrawn');
+    // A card whose decision is on its way says itself what came of it.
+    this.#endCard(this.#card, this.#card?.sending ? 'answered' : 'withdrawn');
   }
 
-  /** Decided, or followed no longer: the card goes, and no preview is sent any more. */
-  close(): void {
+  /**
+   * Decided as `status` says, or followed no longer: the card goes, and nothing is sent any more. Only a decision of ours
+   * that may be the one that stands, its response lost, is asked about again.
+   */
+  close(status?: EventPayload<'approval.resolved'>['status']): void {
+    if (status === undefined || this.#card?.sending?.decision !== status) this.#ended.abort();
     this.#closed.abort();
     this.#preview?.stop.abort();
     this.withdraw();
@@ -217,7 +254,12 @@ export class OpenApproval {
     else if (request.digest !== null) this.#drawn.add(request.digest);
     this.#changed.abort();
     this.#changed = new AbortController();
-    if (this.#card?.isOpen) this.#deps.dialogs?.updateApprovalDialog?.(request);
+    if (!this.#card?.isOpen) return;
+    try {
+      this.#deps.dialogs?.updateApprovalDialog?.(request);
+    } catch (error) {
+      this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { error });
+    }
   }
 
   /** Shows the newest version until the card is answered or goes. */
@@ -234,7 +276,8 @@ export class OpenApproval {
       if (over.aborted) continue;
       // A card that broke is a card that nobody answered.
       if (answer === undefined) return this.#endCard(card, 'withdrawn');
-      await this.decide(decisionOf(answer, shown)).catch(() => {}); // decide() has logged it
+      const isOverOrShownAgain = await this.decide(decisionOf(answer, shown)).then(() => true, isOvertaken);
+      if (!isOverOrShownAgain) return this.#endCard(card, 'answered'); // this dialog cannot be answered again
       // A card that was overtaken already is shown at once; otherwise the newer version is on its way.
       if (this.#shown === shown) await aborted(AbortSignal.any([changed, gone]));
     }
@@ -265,8 +308,10 @@ export class OpenApproval {
 
   /** Parameters that were edited have not been drawn yet: where that matters, they are asked about once more. */
   #noteApproval({ digest, tool_params }: RequestBody<'approve'>): void {
-    if (digest !== undefined && tool_params === undefined && this.#drawn.has(digest))
-      this.#deps.onApproving(this.#asked, digest);
+    if (digest === undefined || tool_params !== undefined || !this.#drawn.has(digest)) return;
+    if (this.#noted.has(digest)) return;
+    this.#noted.add(digest);
+    this.#deps.onApproving(this.#asked, digest);
   }
 
   /** One at a time: a newer revision makes the one before it pointless. */
@@ -304,7 +349,7 @@ function decisionOf(answer: DialogAnswer, { digest }: ApprovalRequest): DialogDe
   if (answer === false) return { decision: 'rejected' };
   const decision = answer === true ? { decision: 'approved' as const } : answer;
   if (decision.decision === 'rejected' || digest === null) return decision;
-  return { digest, ...decision };
+  return { ...decision, digest: decision.digest ?? digest };
 }
 
 const isOvertaken = (error: unknown): boolean =>

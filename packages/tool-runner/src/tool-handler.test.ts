@@ -613,6 +613,19 @@ describe('handleToolExecutionSignal', () => {
     expect(() => contentOf('notes.md')).toThrow();
   });
 
+  it.each(['APPROVAL_STALE', 'GRANT_REVOKED', 'NOT_FOUND'] as const)(
+    '[EX-6] a claim that is refused with %s is not made again',
+    async (code) => {
+      const refused = new CountersignError(code, { problem: 'x', what: 'tool call', grant: 'g' });
+      fixture.api.failures.claim = [refused];
+      const handler = makeHandler();
+      const result = await handler.handleToolExecutionSignal(await approvedWrite(handler));
+      await fixture.clock.advance(60_000);
+      expect(result.error?.code).toBe(code);
+      expect(fixture.api.sent.map(({ what }) => what)).toEqual(['failed claim']);
+    },
+  );
+
   it('asks for a claim again whose answer was lost, and gives up when it is cancelled', async () => {
     fixture.api.failures.claim = [
       new Error('offline'),

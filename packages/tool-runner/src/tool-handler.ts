@@ -246,7 +246,7 @@ export class ToolHandler {
     const details = { call: tool_id, approval: approval_id, status, device };
     this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
     this.#history.resolved(event);
-    this.#closeApproval(approval_id);
+    this.#closeApproval(approval_id, status);
   }
 
   /** A preview or an edit: it is previewed anew, and the open card shows it. */
@@ -261,7 +261,8 @@ export class ToolHandler {
 
   /** Every card goes, without a decision (AP-3). */
   withdrawApprovals(): void {
-    for (const approvalId of this.#approvals.keys()) this.#closeApproval(approvalId);
+    for (const approval of this.#approvals.values()) approval.close();
+    this.#approvals.clear();
   }
 
   /**
@@ -417,8 +418,8 @@ export class ToolHandler {
     return approval;
   }
 
-  #closeApproval(approvalId: string): void {
-    this.#approvals.get(approvalId)?.close();
+  #closeApproval(approvalId: string, status?: EventPayload<'approval.resolved'>['status']): void {
+    this.#approvals.get(approvalId)?.close(status);
     this.#approvals.delete(approvalId);
   }
 

@@ -215,7 +215,7 @@ describe('countersign up', () => {
       await until(() => existsSync(opened) && readFileSync(opened, 'utf8') === `${link}\n`, {
         otherwise: () => `Not opened: ${link}`,
       });
-      expect(up.out).toContain('/edit_file path=src/greeting.js old=Helo new=Hello');
+      await up.says(/\/edit_file path=src\/greeting\.js old=Helo new=Hello/);
     } finally {
       await desktop.close();
     }

@@ -95,7 +95,7 @@ export class EditorApprovals {
   #askWhatWaits(): void {
     for (const [id, { card }] of [...this.#questions])
       if (this.#known.find(id)?.approval !== card) this.#endQuestion(id);
-    for (const { approval: card } of this.#known.pending) {
+    for (const { approval: card } of this.#known.pending()) {
       if (card.preview === null || this.#questions.has(card.approval_id)) continue; // an update follows
       const asking = new AbortController();
       this.#questions.set(card.approval_id, { card, asking });

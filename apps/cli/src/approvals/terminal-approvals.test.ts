@@ -115,6 +115,28 @@ const device = 'terminal';
 /** The digest of the card that has this base. */
 const shown = (letter: string) => approval({ digest: digestOf(letter) }).digest;
 
+it('[UI-6] a card keeps the focus while its newer version is fetched, and typed words decide no other card', async () => {
+  let deliver: (whole: Approval) => void = () => {};
+  const { cards, answer, press, decisions, screen } = setUp({
+    fetch: () =>
+      new Promise((resolve) => {
+        deliver = resolve;
+      }),
+  });
+  cards.receive(requested({ preview: null, digest: null }));
+  cards.receive(requested({ approval_id: 'approval-2', description: 'Agent wants to delete everything' }));
+  await answer('n');
+  press('too much, ');
+  cards.receive(updated({ preview: null, omitted: ['preview'] } as Partial<Approval>));
+  await answer('w', 'h', 'y', '?', '\r');
+  expect(decisions).toEqual([]);
+  expect(screen()).toContain('too much, why?');
+  deliver(approval());
+  await settle();
+  await answer('\r');
+  expect(bodies(decisions)).toMatchObject([{ decision: 'rejected', approval_id: 'approval-1' }]);
+});
+
 describe('a card in focus', () => {
   it('[AP-8] approves with y, naming the digest that was displayed', async () => {
     const { cards, answer, decisions, said, screen } = setUp();

@@ -88,12 +88,12 @@ export class TerminalApprovals {
 
   /** How many wait. */
   get count(): number {
-    return this.#known.pending.length;
+    return this.#known.pending().length;
   }
 
   /** How many of them are of other conversations. */
   get otherCount(): number {
-    return this.#known.pending.filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
+    return this.#known.pending().filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
   }
 
   receive(event: CountersignEvent): void {
@@ -167,6 +167,8 @@ export class TerminalApprovals {
     // Typing words decides nothing, so it need not wait.
     if (editor !== undefined && key.name !== 'enter' && key.name !== 'escape') {
       editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
+    } else if (current.incomplete) {
+      void this.#known.refresh(current.approval.approval_id); // nothing is decided on a card that is not whole (UI-6)
     } else if (!key.together && this.#isInFocus(current)) {
       this.#note = undefined;
       this.#mode = this.#next(current, key.name);
@@ -188,7 +190,7 @@ export class TerminalApprovals {
   /** Those that can be decided here now: the conversation's own before those of others. */
   #shownOnes(): readonly ApprovalEntry[] {
     const { conversation } = this.#deps;
-    const all = this.#known.pending;
+    const all = this.#known.pending(this.#focused);
     if (!conversation) return all;
     const own = all.filter(({ approval }) => conversation.isOwn(approval));
     if (!conversation.showsOthers()) return own;
