@@ -70,7 +70,10 @@ async function runLane(chosen: readonly Part[]): Promise<Lane> {
       continue;
     }
     const startedAt = performance.now();
-    const result = await part.run({ args, whole: name === undefined });
+    // A part that breaks fails; the others still run, and what failed before it is still told.
+    const result = await part
+      .run({ args, whole: name === undefined })
+      .catch((error: unknown) => ({ passed: 0, failures: [`it broke: ${error}`] }));
     times.push(`${part.name} ${Math.round((performance.now() - startedAt) / 1000)} s`);
     passed += result.passed;
     failures.push(...result.failures.map((failure) => `${part.name}: ${failure}`));
