@@ -78,6 +78,33 @@ describe('what is known of approvals', () => {
     expect(known.pending().map((each) => known.remainingMs(each))).toEqual([0]);
   });
 
+  it('[AP-2] one that was settled while the list was on its way does not come back, nor does its card', () => {
+    const { known } = setUp();
+    known.receive(resolved('approved'));
+    known.replace([approval()]);
+    known.receive(updated({ revision: 2 }));
+    expect(known.pending()).toEqual([]);
+  });
+
+  it('an update that REST has overtaken changes nothing', () => {
+    const { known, entry } = setUp();
+    known.replace([approval({ revision: 3 })]);
+    known.receive(updated({ revision: 2 }));
+    expect(entry()?.approval.revision).toBe(3);
+  });
+
+  it('keeps the last 200 that were settled, and every one that waits', () => {
+    const { known } = setUp();
+    known.receive(requested());
+    for (let n = 0; n < 250; n += 1) {
+      known.receive(requested({ approval_id: `b${n}`, tool_id: `b${n}` }));
+      known.receive(resolved('approved', { approval_id: `b${n}` }));
+    }
+    expect([known.entries.get().size, known.pending().length]).toEqual([201, 1]);
+    known.replace([approval({ approval_id: 'b0' })]); // an answer that was on its way for long
+    expect(known.pending().length).toBe(1);
+  });
+
   it('[AP-8] is never an older revision, nor a card whose preview is not what its digest names', () => {
     const { known, entry } = setUp();
     known.receive(requested({ revision: 2 }));
