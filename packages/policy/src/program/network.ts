@@ -1,4 +1,5 @@
 import type { FileUse } from './file-operands.ts';
+import { readGit } from './git/git-call.ts';
 import { readOptions } from './options.ts';
 
 /** Programs whose output, or the file they save, comes from the network. */
@@ -39,7 +40,8 @@ export function needsNetwork(name: string, args: readonly string[]): boolean {
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
   const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
-  const subcommand = args.find((word) => !word.startsWith('-'));
+  const subcommand =
+    name === 'git' ? readGit(args).subcommand : args.find((word) => !word.startsWith('-'));
   if (name === 'yarn' && subcommand === undefined) return true;
   return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
 }

@@ -26,6 +26,8 @@ describe('[VA-6] what a program call does, by its words', () => {
     ['curl -o - https://example.com/x', []],
     ['find src --delete', ['write src', 'read src']],
     ['find src -delete', ['write src', 'read src']],
+    ['find -D tree -- src -delete', ['write src', 'read src']],
+    ['find -', ['read ./-']],
     ['find /etc -fprint list.txt', ['read /etc', 'write list.txt']],
     ['git rm docs/a.md', ['write docs/a.md']],
     ['echo a.txt', []],
@@ -45,7 +47,7 @@ describe('[VA-6] what a program call does, by its words', () => {
     expect(read(line).runs).toEqual(runs);
   });
 
-  it.each(['curl x', 'npm ci', 'git push', 'rsync a host:b', 'yarn'])('%s needs network', (line) => {
+  it.each(['curl x', 'npm ci', 'git push', 'git -C src push', 'rsync a host:b', 'yarn'])('%s needs network', (line) => {
     expect(read(line).network).toBe(true);
   });
 

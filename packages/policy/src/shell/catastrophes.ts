@@ -44,6 +44,8 @@ export const catastrophes = {
       'rm -rf /us?',
       'rm -rf /{bin,etc}',
       'find / -delete',
+      'find -- / -delete',
+      'find -D tree -- / -delete',
       'find ~ -type f -exec rm {} +',
       'rsync -a --delete empty/ /',
       'rsync -a --delete empty/ ~/',

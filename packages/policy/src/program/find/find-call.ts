@@ -27,7 +27,7 @@ interface FindCall {
 
 /** `contentOf` tells what is known to be in a file, for `-files0-from`. */
 function readFind(args: readonly string[], contentOf: (file: string) => string): FindCall {
-  const { starts, terms } = readFindWords(args, { plainStart: true });
+  const { starts, terms } = readFindWords(args);
   const listed = terms.flatMap(({ kind, value = '' }) =>
     kind === 'list' ? contentOf(value).split('\u0000').filter(Boolean) : [],
   );
@@ -53,7 +53,8 @@ function readFind(args: readonly string[], contentOf: (file: string) => string):
   const writes = all('writes').map(({ value = '' }) => value);
   const prints =
     !deletes && calls.length + writes.length === 0 && !terms.some(({ word }) => /^-(printf|ls)$/.test(word));
-  const from = [...starts, ...listed];
+  // A file called `-`; elsewhere a lone dash is standard input.
+  const from = [...starts, ...listed].map((start) => (start === '-' ? './-' : start));
   return {
     starts: from.length > 0 ? from : ['.'],
     takesAll,

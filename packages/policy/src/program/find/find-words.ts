@@ -57,27 +57,22 @@ const takesNothing: ReadonlySet<TermKind> = new Set(['plain', 'links', 'deletes'
 const startsExpression = (word: string): boolean =>
   (word.startsWith('-') && word !== '-') || /^[(!),]$/.test(word);
 
-/**
- * Leading options, then starting points, then the expression. `plainStart`, for shell lines: `--`, the value of `-D` and a
- * lone `-` are not known before the expression. The two validators always differed here, and the goldens pin both; without
- * the flag a shell line's `find -- / -delete` would be seen to remove the root.
- */
-export function readFindWords(args: readonly string[], { plainStart = false } = {}): FindWords {
+/** Leading options, then starting points, then the expression. */
+export function readFindWords(args: readonly string[]): FindWords {
   const options: string[] = [];
   let at = 0;
   for (; at < args.length; at++) {
     const word = args[at] as string;
-    if (word === '--' && !plainStart) {
+    if (word === '--') {
       at++;
       break;
     }
-    if (word === '-D') at += plainStart ? 0 : 1;
+    if (word === '-D') at++;
     else if (/^-([HPL]|O\d*)$/.test(word)) options.push(word);
     else break;
   }
   const first = at;
-  const ends = (word: string): boolean => (plainStart ? /^[-(!]/.test(word) : startsExpression(word));
-  while (at < args.length && !ends(args[at] as string)) at++;
+  while (at < args.length && !startsExpression(args[at] as string)) at++;
   const starts = args.slice(first, at);
   const terms: FindTerm[] = [];
   for (; at < args.length; at++) {
