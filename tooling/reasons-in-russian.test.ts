@@ -1,9 +1,9 @@
 /** Every sentence that a rule of ours gives as a reason has its Russian one: the page is whole in both languages. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { commandRules } from '../packages/policy/src/command/allowed-programs.ts';
 import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
 import { executingPlaces, isRefused, sensitivePlaces, ToolCallPolicy } from '../packages/policy/src/index.ts';
+import { commandRules } from '../packages/policy/src/program/manuals.ts';
 import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
 import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
 import { writeRules } from '../packages/policy/src/write-rules.ts';

@@ -9,7 +9,6 @@ import {
 } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as added from './command/added-programs.test-data.ts';
-import { commandRules } from './command/allowed-programs.ts';
 import { spellings } from './command/command-spellings.test-data.ts';
 import { NOT_PROGRAMS } from './command/command-validator.test-data.ts';
 import { NOT_COVERED } from './command/harmless-commands.test-data.ts';
@@ -29,6 +28,7 @@ import {
 } from './index.ts';
 import { codeOptions } from './program/code-options.ts';
 import { executedFiles } from './program/executed-files.ts';
+import { commandRules } from './program/manuals.ts';
 import * as lastOptions from './program/option-state.test-data.ts';
 import { wrappers } from './program/wrappers.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';

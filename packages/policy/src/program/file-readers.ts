@@ -1,7 +1,7 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { onlyReads } from '../command/general-rules.ts';
+import type { Manual } from './notes.ts';
 import { type OptionTable, optionTable } from './options.ts';
-import { judgeOptions, type Program } from './program.ts';
+import type { CommandRule } from './rules.ts';
+import { onlyReads } from './rules.ts';
 
 /** ls, cat, head, tail and wc: every operand is a file or directory that is read; `-` is one only for ls. */
 
@@ -87,20 +87,21 @@ const wcOptions = optionTable({
   rows: [{ names: '--files0-from', value: 'read', stream: true, rule: pathsFromFile }],
 });
 
-function reader(name: string, options: OptionTable, rules: readonly CommandRule[] = []): Program {
+function reader(name: string, options: OptionTable, rules: readonly CommandRule[] = []): Manual {
   return {
     names: [name],
+    onlyReads: true,
     rules,
-    judge(args, judgement) {
-      judgement.raise(onlyReads);
-      const operands = judgeOptions(args, options, judgement, 'reader');
+    read(args, notes) {
+      notes.raise(onlyReads);
+      const operands = notes.options(args, options);
       for (const { text, afterDashes } of operands) {
         // `tail +5f x` is the old spelling of -n +5 -f; as a file name it would be inside, so both are covered.
-        if (name === 'tail' && !afterDashes && /^\+\d*[bcl]?f$/.test(text)) judgement.raise(neverEnds, text);
-        if (name === 'ls') judgement.path(text, 'read');
-        else judgement.pathOrStream(text, 'read');
+        if (name === 'tail' && !afterDashes && /^\+\d*[bcl]?f$/.test(text)) notes.raise(neverEnds, text);
+        if (name === 'ls') notes.path(text, 'read');
+        else notes.pathOrStream(text, 'read');
       }
-      if (name === 'ls' && operands.length === 0) judgement.path('.', 'read');
+      if (name === 'ls' && operands.length === 0) notes.path('.', 'read');
     },
   };
 }

@@ -1,10 +1,9 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { onlyReads, unknownOption } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
 import { excludingTerms } from './find/excluding-terms.ts';
 import { type FindTerm, readFindWords } from './find/find-words.ts';
 import { picksSecretsByName, picksSecretsByRegex } from './find/secret-names.ts';
-import { type Program, refuseUnsafe } from './program.ts';
+import type { Manual, Notes } from './notes.ts';
+import type { CommandRule } from './rules.ts';
+import { onlyReads } from './rules.ts';
 
 const runsPrograms: CommandRule = {
   id: 'CMD-FIND-1',
@@ -91,20 +90,21 @@ const looksForSecrets: CommandRule = {
   ],
 };
 
-export const find: Program = {
+export const find: Manual = {
   names: ['find'],
+  onlyReads: true,
   rules: [runsPrograms, writes, followsLinks, pathsFromFile, looksForSecrets],
-  judge(args, judgement) {
-    judgement.raise(onlyReads);
+  read(args, notes) {
+    notes.raise(onlyReads);
     const { options, starts, terms } = readFindWords(args);
-    if (options.includes('-L')) judgement.raise(followsLinks, '-L');
-    for (const start of starts) judgement.path(start, 'read');
-    if (starts.length === 0 && !terms.some(({ kind }) => kind === 'list')) judgement.path('.', 'read');
-    judgeExpression(terms, judgement);
+    if (options.includes('-L')) notes.raise(followsLinks, '-L');
+    for (const start of starts) notes.path(start, 'read');
+    if (starts.length === 0 && !terms.some(({ kind }) => kind === 'list')) notes.path('.', 'read');
+    noteExpression(terms, notes);
   },
 };
 
-function judgeExpression(terms: readonly FindTerm[], judgement: Judgement): void {
+function noteExpression(terms: readonly FindTerm[], notes: Notes): void {
   const excluding = excludingTerms(terms);
   for (const term of terms) {
     const { kind, word, value } = term;
@@ -113,36 +113,36 @@ function judgeExpression(terms: readonly FindTerm[], judgement: Judgement): void
       case 'regex': {
         const picksSecrets = kind === 'regex' ? picksSecretsByRegex : picksSecretsByName;
         if (value !== undefined && !excluding.has(term) && picksSecrets(value))
-          judgement.raise(looksForSecrets, value);
+          notes.raise(looksForSecrets, value);
         break;
       }
       case 'reference':
-        if (value !== undefined) judgement.path(value, 'read');
+        if (value !== undefined) notes.path(value, 'read');
         break;
       case 'list':
-        judgement.raise(pathsFromFile, word);
-        if (value !== undefined) judgement.pathOrStream(value, 'read');
+        notes.raise(pathsFromFile, word);
+        if (value !== undefined) notes.pathOrStream(value, 'read');
         break;
       case 'links':
-        judgement.raise(followsLinks, word);
+        notes.raise(followsLinks, word);
         break;
       case 'executes':
-        judgement.raise(runsPrograms, word);
+        notes.raise(runsPrograms, word);
         return;
       case 'writes':
         // Where it would write outside, that is what the person should read.
-        if (value !== undefined) judgement.path(value, 'write');
-        judgement.raise(writes, word);
+        if (value !== undefined) notes.path(value, 'write');
+        notes.raise(writes, word);
         return;
       case 'deletes':
-        judgement.raise(writes, word);
+        notes.raise(writes, word);
         return;
       case 'unknown':
-        judgement.raise(unknownOption, word);
-        refuseUnsafe(word.slice(word.indexOf('=') + 1), judgement);
+        notes.unknownOption(word);
+        notes.mayBePath(word.slice(word.indexOf('=') + 1), 'unsafe');
         break;
       case 'stray':
-        judgement.path(word, 'read');
+        notes.path(word, 'read');
     }
   }
 }

@@ -1,7 +1,7 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { onlyReads } from '../command/general-rules.ts';
+import type { Manual } from './notes.ts';
 import { optionTable, parseOptions } from './options.ts';
-import { judgeOption, type Program } from './program.ts';
+import type { CommandRule } from './rules.ts';
+import { onlyReads } from './rules.ts';
 
 const patternsFromFile: CommandRule = {
   id: 'CMD-GREP-1',
@@ -45,7 +45,7 @@ const options = optionTable({
     { names: '-r --recursive' },
     { names: '-f --file', value: 'read', stream: true, rule: patternsFromFile },
     { names: '--exclude-from', value: 'read', stream: true, rule: patternsFromFile },
-    { names: '--include', value: (glob, judgement) => judgement.glob(glob) },
+    { names: '--include', value: (glob, notes) => notes.glob(glob) },
     { names: '-R --dereference-recursive', rule: followsLinks },
   ],
 });
@@ -57,22 +57,23 @@ const recursiveRows = new Set([
 ]);
 
 /** The first operand is the pattern, unless -e or -f gave one anywhere on the line. */
-export const grep: Program = {
+export const grep: Manual = {
   names: ['grep'],
+  onlyReads: true,
   rules: [patternsFromFile, followsLinks],
-  judge(args, judgement) {
-    judgement.raise(onlyReads);
+  read(args, notes) {
+    notes.raise(onlyReads);
     const words = parseOptions(args, options);
     let isPatternGiven = words.some((word) => word.kind === 'option' && patternRows.has(word.row));
     let namesFile = false;
     for (const word of words) {
-      if (word.kind !== 'operand') judgeOption(word, judgement, 'reader');
+      if (word.kind !== 'operand') notes.option(word);
       else if (isPatternGiven) {
-        judgement.pathOrStream(word.text, 'read');
+        notes.pathOrStream(word.text, 'read');
         namesFile = true;
       } else isPatternGiven = true;
     }
     const isRecursive = words.some((word) => word.kind === 'option' && recursiveRows.has(word.row));
-    if (isRecursive && !namesFile) judgement.path('.', 'read');
+    if (isRecursive && !namesFile) notes.path('.', 'read');
   },
 };

@@ -1,6 +1,6 @@
-import type { CommandRule } from '../command/command-rule.ts';
+import type { Manual } from './notes.ts';
 import { optionTable } from './options.ts';
-import { judgeOptions, type Program } from './program.ts';
+import type { CommandRule } from './rules.ts';
 
 const looksEverywhere: CommandRule = {
   id: 'CMD-LOCATE-1',
@@ -19,19 +19,20 @@ const options = optionTable({
     {
       names: '-d --database',
       // A list like PATH; an empty part is the machine's own database.
-      value: (list, judgement) => {
-        for (const path of list.split(':')) if (path !== '') judgement.pathOrStream(path, 'read');
+      value: (list, notes) => {
+        for (const path of list.split(':')) if (path !== '') notes.pathOrStream(path, 'read');
       },
     },
   ],
 });
 
 /** Operands are patterns, not paths. */
-export const locate: Program = {
+export const locate: Manual = {
   names: ['locate'],
+  onlyReads: true,
   rules: [looksEverywhere],
-  judge(args, judgement) {
-    judgement.raise(looksEverywhere);
-    judgeOptions(args, options, judgement, 'reader');
+  read(args, notes) {
+    notes.raise(looksEverywhere);
+    notes.options(args, options);
   },
 };

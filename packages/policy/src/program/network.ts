@@ -40,8 +40,7 @@ export function needsNetwork(name: string, args: readonly string[]): boolean {
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
   const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
-  const subcommand =
-    name === 'git' ? readGit(args).subcommand : args.find((word) => !word.startsWith('-'));
+  const subcommand = name === 'git' ? readGit(args).subcommand : args.find((word) => !word.startsWith('-'));
   if (name === 'yarn' && subcommand === undefined) return true;
   return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
 }

@@ -1,7 +1,6 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement } from '../command/judgement.ts';
+import type { Notes } from './notes.ts';
 import { type OptionRow, type OptionTable, optionTable, type Word } from './options.ts';
-import { refuseOutside } from './program.ts';
+import type { CommandRule } from './rules.ts';
 
 export const changesWhatRuns: CommandRule = {
   id: 'CMD-NPM-2',
@@ -64,8 +63,8 @@ export const wholeMachine: CommandRule = {
 };
 
 /** A workspace is named by its package or by its directory. */
-function workspaceNameOrPath(value: string, judgement: Judgement): void {
-  if (/^(\.|\/|~)/.test(value)) judgement.path(value, 'run');
+function workspaceNameOrPath(value: string, notes: Notes): void {
+  if (/^(\.|\/|~)/.test(value)) notes.path(value, 'run');
 }
 
 export const npmOptions: OptionTable = optionTable({
@@ -90,7 +89,7 @@ export const npmOptions: OptionTable = optionTable({
     --which --enjoy-by`,
   rows: [
     { names: '--prefix', value: 'read' },
-    { names: '--package --diff', value: refuseOutside },
+    { names: '--package --diff', value: (value, notes) => notes.mayBePath(value, 'outside') },
     { names: '--workspace', value: workspaceNameOrPath },
     { names: '--cache --logs-dir --pack-destination', value: 'write' },
     { names: '--provenance-file', value: 'read' },
@@ -119,8 +118,8 @@ export const npmOptions: OptionTable = optionTable({
     { names: '--global', rule: wholeMachine },
     {
       names: '--location',
-      value: (value, judgement) => {
-        if (value !== 'project') judgement.raise(wholeMachine, value);
+      value: (value, notes) => {
+        if (value !== 'project') notes.raise(wholeMachine, value);
       },
     },
   ],

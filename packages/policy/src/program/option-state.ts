@@ -2,7 +2,7 @@ import type { Word } from './options.ts';
 
 /**
  * What the options of one call come to. An option can be taken back later on the line, and put back after that, so a
- * judgement asks in one of two ways:
+ * notes asks in one of two ways:
  *
  * - `isOn`, for an option that makes a call less risky: it must still be in force at the end of the line;
  * - `wasGiven`, for an option that makes a call riskier: once is enough, even if the line takes it back.

@@ -1,6 +1,6 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement, PathUse } from '../command/judgement.ts';
 import { hasHole } from './marks.ts';
+import type { Notes, PathUse } from './notes.ts';
+import type { CommandRule } from './rules.ts';
 
 /** What an option does, where that matters to the risk. */
 export interface OptionRow {
@@ -10,7 +10,7 @@ export interface OptionRow {
    * What its value is: plain text, a path and what is done with it, or something with rules of its own. Without
    * this the option takes no value.
    */
-  readonly value?: 'text' | PathUse | ((value: string, judgement: Judgement) => void);
+  readonly value?: 'text' | PathUse | ((value: string, notes: Notes) => void);
   /** `-` as its value is standard input or output, and no file. */
   readonly stream?: true;
   /** The value may be left out, so it only counts when it is glued on (`-O3`, `--color=auto`). */

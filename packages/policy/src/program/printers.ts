@@ -1,35 +1,38 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { onlyPrints } from '../command/general-rules.ts';
+import type { Manual } from './notes.ts';
 import { optionTable } from './options.ts';
-import { judgeOptions, type Program } from './program.ts';
+import type { CommandRule } from './rules.ts';
+import { onlyPrints } from './rules.ts';
 
 /** Programs that print: the operands of echo, pwd and whoami are text or nothing, those of date a format. */
 
-export const echo: Program = {
+export const echo: Manual = {
   names: ['echo'],
+  onlyReads: true,
   rules: [],
-  judge(_args, judgement) {
-    judgement.raise(onlyPrints);
+  read(_args, notes) {
+    notes.raise(onlyPrints);
   },
 };
 
 const pwdOptions = optionTable({ flags: '-L --logical -P --physical --help --version' });
-export const pwd: Program = {
+export const pwd: Manual = {
   names: ['pwd'],
+  onlyReads: true,
   rules: [],
-  judge(args, judgement) {
-    judgement.raise(onlyPrints);
-    judgeOptions(args, pwdOptions, judgement, 'reader');
+  read(args, notes) {
+    notes.raise(onlyPrints);
+    notes.options(args, pwdOptions);
   },
 };
 
 const whoamiOptions = optionTable({ flags: '--help --version' });
-export const whoami: Program = {
+export const whoami: Manual = {
   names: ['whoami'],
+  onlyReads: true,
   rules: [],
-  judge(args, judgement) {
-    judgement.raise(onlyPrints);
-    judgeOptions(args, whoamiOptions, judgement, 'reader');
+  read(args, notes) {
+    notes.raise(onlyPrints);
+    notes.options(args, whoamiOptions);
   },
 };
 
@@ -78,14 +81,15 @@ const dateOptions = optionTable({
   ],
 });
 
-export const date: Program = {
+export const date: Manual = {
   names: ['date'],
+  onlyReads: true,
   rules: [setsClock, datesFromFile],
-  judge(args, judgement) {
-    judgement.raise(onlyPrints);
+  read(args, notes) {
+    notes.raise(onlyPrints);
     const showsOnly = args[0] === '-j';
-    for (const { text } of judgeOptions(args, dateOptions, judgement, 'reader')) {
-      if (!text.startsWith('+') && !showsOnly) judgement.raise(setsClock, text);
+    for (const { text } of notes.options(args, dateOptions)) {
+      if (!text.startsWith('+') && !showsOnly) notes.raise(setsClock, text);
     }
   },
 };

@@ -1,8 +1,6 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { writesToExecutingPlace } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
+import type { Notes } from './notes.ts';
 import { type OptionTable, optionTable, parseOptions } from './options.ts';
-import { judgeOption } from './program.ts';
+import type { CommandRule } from './rules.ts';
 
 /** Modules that test and check the code of a workspace, and which of their options do more than that. */
 
@@ -71,8 +69,8 @@ export const loadsMore: CommandRule = {
 };
 
 /** `-W action:message:category:module:line`: a category with a dot is imported, which runs that module. */
-export function judgeWarningFilter(filter: string, judgement: Judgement): void {
-  if (filter.split(':')[2]?.includes('.')) judgement.raise(loadsMore, filter);
+export function noteWarningFilter(filter: string, notes: Notes): void {
+  if (filter.split(':')[2]?.includes('.')) notes.raise(loadsMore, filter);
 }
 
 const plain = optionTable({});
@@ -86,11 +84,11 @@ const testModules: ReadonlyMap<string, OptionTable> = new Map(
       rows: [
         {
           names: '-p',
-          value: (plugin, judgement) => {
-            if (!plugin.startsWith('no:')) judgement.raise(loadsMore, plugin);
+          value: (plugin, notes) => {
+            if (!plugin.startsWith('no:')) notes.raise(loadsMore, plugin);
           },
         },
-        { names: '-W --pythonwarnings', value: judgeWarningFilter },
+        { names: '-W --pythonwarnings', value: noteWarningFilter },
         { names: '-c --config-file', value: 'read', rule: loadsMore },
         // pytest-xdist starts the interpreter that --tx names, here or on another machine.
         { names: '-o --override-ini --pdbcls --pastebin --tx --rsyncdir', value: 'text', rule: loadsMore },
@@ -136,13 +134,13 @@ const testModules: ReadonlyMap<string, OptionTable> = new Map(
 export const isTestModule = (name: string): boolean => testModules.has(name);
 
 /** What the options of a test module do beyond testing. Options that the table lacks only test or check. */
-export function judgeTestOptions(name: string, args: readonly string[], judgement: Judgement): void {
+export function noteTestOptions(name: string, args: readonly string[], notes: Notes): void {
   for (const word of parseOptions(args, testModules.get(name) ?? plain)) {
-    if (word.kind === 'option') judgeOption(word, judgement, 'powerful');
+    if (word.kind === 'option') notes.option(word);
     // pytest and mypy read further arguments from such a file.
-    else if (word.kind === 'operand' && word.text.startsWith('@')) judgement.raise(loadsMore, word.text);
+    else if (word.kind === 'operand' && word.text.startsWith('@')) notes.raise(loadsMore, word.text);
   }
-  noteWrittenPlaces(args, judgement);
+  noteWrittenPlaces(args, notes);
 }
 
 /** `--exclude=.git` names a place only to leave it out. */
@@ -152,13 +150,12 @@ const leavesOut = /^--(extend-)?(exclude|ignore|deselect|norecursedirs|skip)/;
  * Reports, caches and formatted files go wherever an option or an operand says, and plug-ins bring options of their own:
  * `--html=.git/hooks/x`. Whatever names a place that executes later may be written to (VA-3).
  */
-function noteWrittenPlaces(args: readonly string[], judgement: Judgement): void {
+function noteWrittenPlaces(args: readonly string[], notes: Notes): void {
   for (const [index, word] of args.entries()) {
     if (leavesOut.test(word) || leavesOut.test(args[index - 1] ?? '')) continue;
     for (const text of [word, ...word.split(/[=:]/).slice(1)]) {
       if (text === '' || text.startsWith('-')) continue;
-      const checked = judgement.look(text);
-      if (checked.ok && checked.executesLater) judgement.raise(writesToExecutingPlace, text);
+      notes.mayBePath(text, 'later');
     }
   }
 }

@@ -1,17 +1,14 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { unknownOptionOfPowerful } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
 import { pythonModuleFiles } from './implied-scripts.ts';
-import type { Program } from './program.ts';
+import type { Manual, Notes } from './notes.ts';
 import {
   inlineCode,
   inlineModules,
   isTestModule,
-  judgeTestOptions,
-  judgeWarningFilter,
   loadsMore,
+  noteTestOptions,
+  noteWarningFilter,
 } from './python-modules.ts';
-import { judgeScriptArguments, judgeUnknownWords } from './script-arguments.ts';
+import type { CommandRule } from './rules.ts';
 
 const runsScript: CommandRule = {
   id: 'CMD-PYTHON-1',
@@ -114,28 +111,26 @@ export function readPython(args: readonly string[]): PythonWords {
   return { options, mode: 'script', words: [] };
 }
 
-export const python: Program = {
+export const python: Manual = {
   names: ['python', 'python3'],
   rules: [runsScript, inlineCode, runsModule, installs, checksCode, loadsMore],
-  judge(args, judgement) {
-    judgement.raise(runsScript);
+  read(args, notes) {
+    notes.raise(runsScript);
     const { options, mode, words } = readPython(args);
     for (const { name, spelled, value } of options) {
-      if (name === '-c' || name === '-i') judgement.raise(inlineCode, spelled);
-      else if (name === '-W') judgeWarningFilter(value, judgement);
-      else if (name === '-X') judgeImplementationOption(value, judgement);
-      else if (!quietOption.test(name) && !information.test(name))
-        judgement.raise(unknownOptionOfPowerful, spelled);
+      if (name === '-c' || name === '-i') notes.raise(inlineCode, spelled);
+      else if (name === '-W') noteWarningFilter(value, notes);
+      else if (name === '-X') noteImplementationOption(value, notes);
+      else if (!quietOption.test(name) && !information.test(name)) notes.unknownOption(spelled);
     }
     const [first, ...rest] = words;
-    if (mode === 'module') judgeModule(first ?? '', rest, judgement);
-    else if (mode === 'code') judgeScriptArguments(rest, judgement);
+    if (mode === 'module') noteModule(first ?? '', rest, notes);
+    else if (mode === 'code') notes.scriptArguments(rest);
     else if (first !== undefined) {
-      if (first === '-') judgement.raise(inlineCode, 'standard input');
-      else judgement.path(first, 'run');
-      judgeScriptArguments(rest, judgement);
-    } else if (!options.some(({ name }) => information.test(name)))
-      judgement.raise(inlineCode, 'standard input');
+      if (first === '-') notes.raise(inlineCode, 'standard input');
+      else notes.path(first, 'run');
+      notes.scriptArguments(rest);
+    } else if (!options.some(({ name }) => information.test(name))) notes.raise(inlineCode, 'standard input');
   },
 };
 
@@ -147,32 +142,32 @@ const information = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
 const harmlessX =
   /^(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|frozen_modules|int_max_str_digits|warn_default_encoding|cpu_count|gil|disable_remote_debug)?(=[\w-]*)?$/;
 
-function judgeImplementationOption(option: string, judgement: Judgement): void {
+function noteImplementationOption(option: string, notes: Notes): void {
   if (harmlessX.test(option)) return;
   // Compiled code is also read from there.
-  if (option.startsWith('pycache_prefix=')) judgement.path(option.slice('pycache_prefix='.length), 'write');
-  if (/^(pycache_prefix|presite)=/.test(option)) judgement.raise(loadsMore, option);
-  else judgement.raise(unknownOptionOfPowerful, option);
+  if (option.startsWith('pycache_prefix=')) notes.path(option.slice('pycache_prefix='.length), 'write');
+  if (/^(pycache_prefix|presite)=/.test(option)) notes.raise(loadsMore, option);
+  else notes.unknownOption(option);
 }
 
-function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {
-  judgement.raise(isTestModule(name) ? checksCode : runsModule, name);
-  if (inlineModules.has(name)) judgement.raise(inlineCode, name);
-  for (const file of pythonModuleFiles(name)) judgement.noteRun(file);
+function noteModule(name: string, rest: readonly string[], notes: Notes): void {
+  notes.raise(isTestModule(name) ? checksCode : runsModule, name);
+  if (inlineModules.has(name)) notes.raise(inlineCode, name);
+  for (const file of pythonModuleFiles(name)) notes.impliedRun(file);
   // What a test runner is given, it executes: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
   if (isTestModule(name)) {
-    judgeTestOptions(name, rest, judgement);
+    noteTestOptions(name, rest, notes);
     for (const word of rest)
       for (const file of [word.split('::')[0] as string, ...pythonModuleFiles(word)])
-        if (!file.startsWith('-')) judgement.noteRun(file);
+        if (!file.startsWith('-')) notes.impliedRun(file);
   }
   if (
     name === 'ensurepip' ||
     (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))
   ) {
-    judgement.raise(installs, name);
+    notes.raise(installs, name);
   }
   // A module that is known takes files: what is outside is refused, as for any program whose operands are known.
-  if (isTestModule(name) || fileModules.has(name)) judgeUnknownWords(rest, judgement);
-  else judgeScriptArguments(rest, judgement);
+  if (isTestModule(name) || fileModules.has(name)) notes.unknownWords(rest);
+  else notes.scriptArguments(rest);
 }

@@ -47,9 +47,12 @@ describe('[VA-6] what a program call does, by its words', () => {
     expect(read(line).runs).toEqual(runs);
   });
 
-  it.each(['curl x', 'npm ci', 'git push', 'git -C src push', 'rsync a host:b', 'yarn'])('%s needs network', (line) => {
-    expect(read(line).network).toBe(true);
-  });
+  it.each(['curl x', 'npm ci', 'git push', 'git -C src push', 'rsync a host:b', 'yarn'])(
+    '%s needs network',
+    (line) => {
+      expect(read(line).network).toBe(true);
+    },
+  );
 
   it.each(['cat curl.md', 'npm test', 'git status', 'rsync a b', 'yarn build'])('%s needs none', (line) => {
     expect(read(line).network).toBe(false);

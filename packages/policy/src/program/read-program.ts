@@ -5,8 +5,10 @@ import { filesOfFind, innerCallsOfFind, isFind, readFound } from './find/find-ca
 import { innerCallsOfGit } from './git/git-call.ts';
 import type { InnerCall } from './inner-call.ts';
 import { isInterpreter, isShell } from './interpreters.ts';
+import { manuals } from './manuals.ts';
 import { UNKNOWN } from './marks.ts';
 import { isFetcher, needsNetwork, savedFiles } from './network.ts';
+import { type Note, Notes } from './notes.ts';
 import { openWrapper, type WrappedCall } from './wrappers.ts';
 
 /** What one program call does, as far as its words tell. Each part is worked out when it is asked for. */
@@ -19,6 +21,10 @@ export interface ProgramReading {
   readonly network: boolean;
   /** What it executes in turn: programs, lines for a shell, code. */
   readonly innerCalls: readonly InnerCall[];
+  /**
+   * What its manual says of each word, in order, for execute_command. Without a manual, each word may be a path.
+   */
+  readonly notes: readonly Note[];
   /** How it starts the program in its words, where that is all it does: `env A=b program`. */
   readonly wrapper: WrappedCall | undefined;
 }
@@ -33,6 +39,13 @@ export function readProgram(
   contentOf: (file: string) => string = () => UNKNOWN,
 ): ProgramReading {
   return {
+    get notes() {
+      const manual = manuals.get(name);
+      const notes = new Notes(manual);
+      if (manual) manual.read(args, notes);
+      else notes.unknownWords(args);
+      return notes.list;
+    },
     get files() {
       if (isFind(name)) return filesOfFind(readFound(name, args, contentOf));
       return [...fileOperands(name, args), ...(isFetcher(name, args) ? savedFiles(name, args) : [])];

@@ -1,9 +1,7 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { judgeUnpacking } from './archives.ts';
+import type { Manual, Notes } from './notes.ts';
 import { OptionState } from './option-state.ts';
 import { optionTable, parseOptions, type Word } from './options.ts';
-import { judgeOption, type Program } from './program.ts';
+import type { CommandRule } from './rules.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-TAR-1',
@@ -97,8 +95,8 @@ const listFromFile: CommandRule = {
 const compressor =
   /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -(\d+e?|T\d+|[cdfkqv]+))*$/;
 
-function dateOrFile(value: string, judgement: Judgement): void {
-  if (value.startsWith('/') || value.startsWith('.')) judgement.path(value, 'read');
+function dateOrFile(value: string, notes: Notes): void {
+  if (value.startsWith('/') || value.startsWith('.')) notes.path(value, 'read');
 }
 
 const options = optionTable({
@@ -146,15 +144,15 @@ const options = optionTable({
     },
     {
       names: '-I --use-compress-program',
-      value: (program, judgement) => {
-        if (!compressor.test(program)) judgement.raise(startsProgram, program);
+      value: (program, notes) => {
+        if (!compressor.test(program)) notes.raise(startsProgram, program);
       },
     },
     {
       names: '--checkpoint-action',
-      value: (action, judgement) => {
+      value: (action, notes) => {
         if (!/^(dot|\.|bell|echo|ttyout|totals|sleep|wait)(=|$)/.test(action))
-          judgement.raise(startsProgram, action);
+          notes.raise(startsProgram, action);
       },
     },
   ],
@@ -169,7 +167,7 @@ const readingModes = '-x --extract --get -t --list -d --diff --compare'.split(' 
 const writingModes = '-c --create -r --append -u --update -A --catenate --concatenate --delete'.split(' ');
 
 /** GNU tar, with its old spelling `tar xzf a.tar`. Names after -C start in that directory. */
-export const tar: Program = {
+export const tar: Manual = {
   names: ['tar'],
   rules: [
     handlesArchive,
@@ -180,8 +178,8 @@ export const tar: Program = {
     removesFiles,
     listFromFile,
   ],
-  judge(args, judgement) {
-    judgement.raise(handlesArchive);
+  read(args, notes) {
+    notes.raise(handlesArchive);
     const words = parseOptions(separateOldStyle(args), options);
     const state = new OptionState(words);
     const isExtracting = state.wasGiven('-x', '--extract', '--get');
@@ -192,25 +190,25 @@ export const tar: Program = {
     let namesMemberHere = false;
     for (const word of words) {
       if (word.kind === 'operand') {
-        judgement.path(word.text, isExtracting ? 'write' : 'read', { makes: writesFiles });
+        notes.path(word.text, isExtracting ? 'write' : 'read', { makes: writesFiles });
         namesMemberHere ||= !isElsewhere;
-        if (/[*?[]/.test(word.text)) judgement.glob(word.text);
+        if (/[*?[]/.test(word.text)) notes.glob(word.text);
         continue;
       }
       if (word.kind === 'option' && word.row === absoluteRow && isExtracting)
-        judgement.raise(leavesWorkspace, word.spelled);
+        notes.raise(leavesWorkspace, word.spelled);
       if (word.kind === 'option' && word.row === archiveRow && word.value !== undefined) {
-        judgeArchive(word.value, isReading ? 'read' : 'write', state.isOn(['--force-local']), judgement);
+        noteArchive(word.value, isReading ? 'read' : 'write', state.isOn(['--force-local']), notes);
       } else if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
-        judgement.enter(word.value, isExtracting ? 'write' : 'read');
+        notes.enter(word.value, isExtracting ? 'write' : 'read');
         isElsewhere = true;
-        if (writesFiles && !hasTopLevel) judgeUnpacking('.', judgement);
-      } else judgeOption(word, judgement, 'powerful');
+        if (writesFiles && !hasTopLevel) notes.unpackInto('.');
+      } else notes.option(word);
     }
     if (hasTopLevel) {
-      for (const directory of topLevels(words, state)) judgeUnpacking(directory, judgement);
+      for (const directory of topLevels(words, state)) notes.unpackInto(directory);
     } else if (writesFiles && (namesMemberHere || !isElsewhere)) {
-      judgement.fromStart(() => judgeUnpacking('.', judgement));
+      notes.fromStart(() => notes.unpackInto('.'));
     }
   },
 };
@@ -225,12 +223,12 @@ function topLevels(words: readonly Word[], state: OptionState): readonly string[
   return [...state.valuesOf('--one-top-level'), ...derived].filter((directory) => directory !== '');
 }
 
-function judgeArchive(archive: string, use: 'read' | 'write', isLocal: boolean, judgement: Judgement): void {
+function noteArchive(archive: string, use: 'read' | 'write', isLocal: boolean, notes: Notes): void {
   const colon = archive.indexOf(':');
   const slash = archive.indexOf('/');
-  if (colon >= 0 && (slash < 0 || colon < slash) && !isLocal) judgement.raise(remoteArchive, archive);
+  if (colon >= 0 && (slash < 0 || colon < slash) && !isLocal) notes.raise(remoteArchive, archive);
   // The archive is opened where tar started, whatever -C says.
-  judgement.fromStart(() => judgement.pathOrStream(archive, use));
+  notes.fromStart(() => notes.pathOrStream(archive, use));
 }
 
 /**

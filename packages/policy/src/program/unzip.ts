@@ -1,8 +1,5 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { unknownOptionOfPowerful } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { judgeUnpacking } from './archives.ts';
-import type { Program } from './program.ts';
+import type { Manual, Notes } from './notes.ts';
+import type { CommandRule } from './rules.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-UNZIP-1',
@@ -28,11 +25,11 @@ const leavesDirectory: CommandRule = {
 const flags = new Set('ABCDEFGJKLMNSTUVWXYZabcfhijlmnopqrstuvwyz012^$?');
 
 /** Options may stand anywhere; the first operand is the archive, the rest are members, also after -x. */
-export const unzip: Program = {
+export const unzip: Manual = {
   names: ['unzip'],
   rules: [handlesArchive, leavesDirectory],
-  judge(args, judgement) {
-    judgement.raise(handlesArchive);
+  read(args, notes) {
+    notes.raise(handlesArchive);
     let isArchiveNamed = false;
     let isExcluding = false;
     const targets: string[] = [];
@@ -43,7 +40,7 @@ export const unzip: Program = {
       const arg = args[at] as string;
       if (arg.startsWith('-') && arg !== '-') {
         isExcluding = false;
-        const bundle = judgeBundle(arg, args[at + 1], judgement);
+        const bundle = noteBundle(arg, args[at + 1], notes);
         if (bundle.takesNext) at++;
         if (bundle.excludes) isExcluding = true;
         if (bundle.onlyReads) isReading = true;
@@ -51,21 +48,21 @@ export const unzip: Program = {
         if (bundle.target !== undefined) targets.push(bundle.target);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
-        judgement.path(arg, 'read');
+        notes.path(arg, 'read');
       } else if (!isExcluding) {
-        judgement.path(arg, 'read');
-        judgement.glob(arg);
+        notes.path(arg, 'read');
+        notes.glob(arg);
         members.push(arg);
       }
     }
     // A second dash takes options back: `-l --l` unpacks.
     if (!isReading || isNegating) {
-      for (const member of members) judgement.refuseBinary(member);
+      for (const member of members) notes.makesName(member);
       // One version of unzip takes the last -d, another the first: each must be inside.
-      for (const target of targets) judgeUnpacking(target, judgement);
-      if (isArchiveNamed && targets.length === 0) judgeUnpacking('.', judgement);
+      for (const target of targets) notes.unpackInto(target);
+      if (isArchiveNamed && targets.length === 0) notes.unpackInto('.');
     } else {
-      for (const target of targets) judgement.path(target, 'write', { makes: false });
+      for (const target of targets) notes.path(target, 'write', { makes: false });
     }
   },
 };
@@ -77,12 +74,12 @@ interface Bundle {
   readonly target?: string | undefined;
 }
 
-function judgeBundle(arg: string, next: string | undefined, judgement: Judgement): Bundle {
+function noteBundle(arg: string, next: string | undefined, notes: Notes): Bundle {
   let onlyReads = false;
   for (let i = 1; i < arg.length; i++) {
     const letter = arg[i] as string;
     if ('lptvzcZ'.includes(letter)) onlyReads = true;
-    if (letter === ':') judgement.raise(leavesDirectory, arg);
+    if (letter === ':') notes.raise(leavesDirectory, arg);
     else if (letter === 'x') return { excludes: true, onlyReads };
     else if ('dPOI'.includes(letter)) {
       const glued = i + 1 < arg.length ? arg.slice(i + 1) : undefined;
@@ -91,7 +88,7 @@ function judgeBundle(arg: string, next: string | undefined, judgement: Judgement
         onlyReads,
         target: letter === 'd' ? (glued ?? next) : undefined,
       };
-    } else if (letter !== '-' && !flags.has(letter)) judgement.raise(unknownOptionOfPowerful, arg);
+    } else if (letter !== '-' && !flags.has(letter)) notes.unknownOption(arg);
   }
   return { onlyReads };
 }

@@ -1,7 +1,5 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { unknownOptionOfPowerful } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { type Program, refuseUnsafe } from './program.ts';
+import type { Manual, Notes } from './notes.ts';
+import type { CommandRule } from './rules.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-ZIP-1',
@@ -86,11 +84,11 @@ const long = new Map<string, Kind>([
 ]);
 
 /** Info-ZIP's own grammar. The first operand is the archive, the rest are files or patterns. */
-export const zip: Program = {
+export const zip: Manual = {
   names: ['zip'],
   rules: [handlesArchive, startsProgram, removesFiles, listFromInput],
-  judge(args, judgement) {
-    judgement.raise(handlesArchive);
+  read(args, notes) {
+    notes.raise(handlesArchive);
     let isArchiveNamed = false;
     let list: 'list' | 'exclude' | undefined;
     let isAfterDashes = false;
@@ -100,22 +98,22 @@ export const zip: Program = {
         isAfterDashes = true;
         list = undefined;
       } else if (!isAfterDashes && arg.startsWith('-') && arg !== '-') {
-        const found = arg.startsWith('--') ? readLong(arg, judgement) : readShort(arg, judgement);
+        const found = arg.startsWith('--') ? readLong(arg, notes) : readShort(arg, notes);
         list = undefined;
         for (const { kind, value } of found) {
-          const taken = apply(kind, value, args[at + 1], arg, judgement);
+          const taken = apply(kind, value, args[at + 1], arg, notes);
           if (taken) at++;
           if (kind === 'list' || kind === 'exclude') list = kind;
         }
       } else if (list !== undefined) {
         if (arg === '@') list = undefined;
-        else if (list === 'list') judgement.glob(arg);
+        else if (list === 'list') notes.glob(arg);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
-        judgement.pathOrStream(arg, 'write');
+        notes.pathOrStream(arg, 'write');
       } else {
-        judgement.pathOrStream(arg, 'read');
-        if (/[*?[]/.test(arg)) judgement.glob(arg);
+        notes.pathOrStream(arg, 'read');
+        if (/[*?[]/.test(arg)) notes.glob(arg);
       }
     }
   },
@@ -126,19 +124,19 @@ interface Found {
   readonly value: string | undefined;
 }
 
-function readLong(arg: string, judgement: Judgement): readonly Found[] {
+function readLong(arg: string, notes: Notes): readonly Found[] {
   const equals = arg.indexOf('=');
   const name = (equals < 0 ? arg.slice(2) : arg.slice(2, equals)).replace(/-$/, '');
   const value = equals < 0 ? undefined : arg.slice(equals + 1);
   const exact = long.get(name);
   const fitting = [...long].filter(([full]) => name !== '' && full.startsWith(name));
   const kinds = exact ? [exact] : [...new Set(fitting.map(([, kind]) => kind))];
-  if (kinds.length !== 1) judgement.raise(unknownOptionOfPowerful, arg);
-  if (kinds.length === 0 && value !== undefined) refuseUnsafe(value, judgement);
+  if (kinds.length !== 1) notes.unknownOption(arg);
+  if (kinds.length === 0 && value !== undefined) notes.mayBePath(value, 'unsafe');
   return kinds.map((kind) => ({ kind, value }));
 }
 
-function readShort(arg: string, judgement: Judgement): readonly Found[] {
+function readShort(arg: string, notes: Notes): readonly Found[] {
   const found: Found[] = [];
   let at = 1;
   while (at < arg.length) {
@@ -147,7 +145,7 @@ function readShort(arg: string, judgement: Judgement): readonly Found[] {
     const kind = short.get(name);
     at += name.length;
     if (kind === undefined) {
-      if (name !== '-') judgement.raise(unknownOptionOfPowerful, arg);
+      if (name !== '-') notes.unknownOption(arg);
       continue;
     }
     const takesValue = kind !== 'flag' && kind !== 'move' && kind !== 'stdin';
@@ -164,25 +162,25 @@ function apply(
   glued: string | undefined,
   next: string | undefined,
   spelled: string,
-  judgement: Judgement,
+  notes: Notes,
 ): boolean {
   if (kind === 'flag') return false;
   if (kind === 'move' || kind === 'stdin') {
-    judgement.raise(kind === 'move' ? removesFiles : listFromInput, spelled);
+    notes.raise(kind === 'move' ? removesFiles : listFromInput, spelled);
     return false;
   }
   if (kind === 'program') {
-    judgement.raise(startsProgram, spelled);
+    notes.raise(startsProgram, spelled);
     return glued === undefined;
   }
   if (kind === 'list' || kind === 'exclude') {
     if (glued?.startsWith('@')) {
-      judgement.raise(listFromInput, spelled);
-      judgement.path(glued.slice(1), 'read');
-    } else if (glued !== undefined && kind === 'list') judgement.glob(glued);
+      notes.raise(listFromInput, spelled);
+      notes.path(glued.slice(1), 'read');
+    } else if (glued !== undefined && kind === 'list') notes.glob(glued);
     return false;
   }
   const value = glued ?? next;
-  if (value !== undefined && kind !== 'text') judgement.pathOrStream(value, kind);
+  if (value !== undefined && kind !== 'text') notes.pathOrStream(value, kind);
   return glued === undefined;
 }

@@ -16,16 +16,16 @@ export const config: GitSubcommand = {
       { names: '--global --system', rule: machineSettings },
       {
         names: '-f --file',
-        value: (file, judgement) => {
-          judgement.pathOrStream(file, 'read');
+        value: (file, notes) => {
+          notes.pathOrStream(file, 'read');
           // It is also where a setting is written to.
-          judgement.refuseBinary(file);
+          notes.makesName(file);
         },
         rule: readsFile,
       },
       {
         names: '--blob',
-        value: (text, judgement) => revisions([{ kind: 'operand', text, afterDashes: false }], judgement),
+        value: (text, notes) => revisions([{ kind: 'operand', text, afterDashes: false }], notes),
         rule: readsFile,
       },
       {
@@ -36,10 +36,10 @@ export const config: GitSubcommand = {
     ],
   }),
   operands: names,
-  also(state, operands, judgement) {
-    if (state.wasGiven('--edit')) judgement.raise(setsConfiguration, '--edit');
+  also(state, operands, notes) {
+    if (state.wasGiven('--edit')) notes.raise(setsConfiguration, '--edit');
     const [first = '', second = ''] = operands.map(({ text }) => text);
-    if (setsValue(state, operands)) judgement.raise(setsConfiguration, `${first} ${second}`.trim());
+    if (setsValue(state, operands)) notes.raise(setsConfiguration, `${first} ${second}`.trim());
   },
 };
 

@@ -24,8 +24,8 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
         '-t --track --color --contains --no-contains --with --without --abbrev --merged --no-merged --column',
       rows: [{ names: '-D -M -C', rule: losesWork }],
     }),
-    also(state, _operands, judgement) {
-      if (state.wasGiven('-f', '--force')) judgement.raise(losesWork, '--force');
+    also(state, _operands, notes) {
+      if (state.wasGiven('-f', '--force')) notes.raise(losesWork, '--force');
     },
   },
   merge: subcommand(names, mergeOptions, {
@@ -107,8 +107,8 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
   },
   'symbolic-ref': subcommand(
     // With one name it only tells.
-    (operands, judgement) => {
-      if (operands.length > 1) writtenRefs(operands.slice(0, 1), judgement);
+    (operands, notes) => {
+      if (operands.length > 1) writtenRefs(operands.slice(0, 1), notes);
     },
     { flags: '-d --delete --short --recurse', values: '-m' },
   ),
@@ -124,7 +124,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     fallback: plain(),
     members: {
       list: plain({ flags: '--porcelain -z', values: '--expire' }),
-      add: subcommand((operands, judgement) => files('write')(operands.slice(0, 1), judgement), {
+      add: subcommand((operands, notes) => files('write')(operands.slice(0, 1), notes), {
         flags: '-f --force -d --detach --checkout --lock --guess-remote --track --orphan --relative-paths',
         values: '-b --reason',
         rows: [{ names: '-B', value: 'text', rule: losesWork }],

@@ -1,4 +1,4 @@
-import type { Judgement } from '../../command/judgement.ts';
+import type { Notes } from '../notes.ts';
 import {
   files,
   filesOrStream,
@@ -155,11 +155,11 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         { names: '--textconv', rule: runsProgram },
       ],
     }),
-    also(state, operands, judgement) {
+    also(state, operands, notes) {
       const isPatternGiven = state.isOn(['-e']) || state.isOn(['-f']) || operands[0]?.afterDashes;
       const places = isPatternGiven ? operands : operands.slice(1);
-      read(places, judgement);
-      if (places.length === 0) judgement.path('.', 'read');
+      read(places, notes);
+      if (places.length === 0) notes.path('.', 'read');
     },
   },
   archive: subcommand(read, {
@@ -172,8 +172,8 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
       { names: '--exec', value: 'text', rule: runsProgram },
       {
         names: '--remote',
-        value: (value, judgement: Judgement) =>
-          repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], judgement),
+        value: (value, notes: Notes) =>
+          repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], notes),
         rule: reachesRemote,
       },
     ],
@@ -182,17 +182,16 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     fallback: subcommand(files('write')),
     members: {
       create: {
-        ...subcommand(
-          (operands, judgement) => filesOrStream('write')(operands.slice(0, 1), judgement),
-          logOptions,
-          { flags: '--progress --all-progress', values: '--version' },
-        ),
+        ...subcommand((operands, notes) => filesOrStream('write')(operands.slice(0, 1), notes), logOptions, {
+          flags: '--progress --all-progress',
+          values: '--version',
+        }),
         rules: [writesFile],
       },
       verify: subcommand(filesOrStream('read')),
-      'list-heads': subcommand((operands, judgement) => files('read')(operands.slice(0, 1), judgement)),
+      'list-heads': subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes)),
       unbundle: {
-        ...subcommand((operands, judgement) => files('read')(operands.slice(0, 1), judgement), {
+        ...subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes), {
           flags: '--progress',
         }),
         rules: [otherRepository],
@@ -207,7 +206,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     optionalValues: '--from --attach --inline --thread',
     rows: [
       { names: '-o --output-directory', value: 'write', rule: writesFile },
-      { names: '--suffix', value: (suffix, judgement) => judgement.refuseBinary(suffix, `patch${suffix}`) },
+      { names: '--suffix', value: (suffix, notes) => notes.makesName(suffix, `patch${suffix}`) },
       { names: '--signature-file --description-file', value: 'read', rule: readsFile },
     ],
   }),

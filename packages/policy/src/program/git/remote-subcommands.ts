@@ -1,4 +1,4 @@
-import { files, judgeRepository, repositoryAndRefs, revisions } from './operands.ts';
+import { files, noteRepository, repositoryAndRefs, revisions } from './operands.ts';
 import {
   changesRemote,
   losesWork,
@@ -27,7 +27,7 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         '--all --branches --mirror -d --delete --tags -n --dry-run --porcelain -f --force --force-if-includes --thin -u --set-upstream --progress --prune --no-verify --verify --follow-tags --atomic -4 --ipv4 -6 --ipv6',
       values: '--recurse-submodules -o --push-option',
       optionalValues: '--force-with-lease --signed',
-      rows: [{ names: '--repo', value: (repository, judgement) => judgeRepository(repository, judgement) }],
+      rows: [{ names: '--repo', value: (repository, notes) => noteRepository(repository, notes) }],
     }),
     rules: [pushes],
   },
@@ -47,14 +47,14 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         { names: '--separate-git-dir', value: 'write', rule: otherRepository },
         {
           names: '--bundle-uri',
-          value: (value, judgement) => judgeRepository(value, judgement),
+          value: (value, notes) => noteRepository(value, notes),
           rule: otherRepository,
         },
       ],
     }),
-    operands([repository, target], judgement) {
-      if (repository) judgeRepository(repository.text, judgement);
-      if (target) judgement.path(target.text, 'write');
+    operands([repository, target], notes) {
+      if (repository) noteRepository(repository.text, notes);
+      if (target) notes.path(target.text, 'write');
     },
     rules: [reachesRemote],
   },
@@ -72,8 +72,8 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
     members: {
       add: {
         ...subcommand(
-          (operands, judgement) => {
-            for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+          (operands, notes) => {
+            for (const { text } of operands.slice(1)) noteRepository(text, notes);
           },
           {
             flags: '-f --fetch --tags --no-tags',
@@ -85,8 +85,8 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
       },
       'set-url': {
         ...subcommand(
-          (operands, judgement) => {
-            for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+          (operands, notes) => {
+            for (const { text } of operands.slice(1)) noteRepository(text, notes);
           },
           { flags: '--push --add --delete' },
         ),
@@ -124,9 +124,9 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
           values: '-b --branch --name --depth',
           rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
         }),
-        operands([repository, target], judgement) {
-          if (repository) judgeRepository(repository.text, judgement);
-          if (target) judgement.path(target.text, 'write');
+        operands([repository, target], notes) {
+          if (repository) noteRepository(repository.text, notes);
+          if (target) notes.path(target.text, 'write');
         },
         rules: [reachesRemote, setsConfiguration],
       },
@@ -134,8 +134,8 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
       sync: { ...subcommand(files('read'), { flags: '--recursive' }), rules: [setsConfiguration] },
       deinit: { ...subcommand(files('write'), { flags: '-f --force --all' }), rules: [losesWork] },
       'set-url': {
-        ...subcommand((operands, judgement) => {
-          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
+        ...subcommand((operands, notes) => {
+          for (const { text } of operands.slice(1)) noteRepository(text, notes);
         }),
         rules: [setsConfiguration],
       },

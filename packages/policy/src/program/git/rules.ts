@@ -1,4 +1,4 @@
-import type { CommandRule } from '../../command/command-rule.ts';
+import type { CommandRule } from '../rules.ts';
 
 /** What git can do beyond its everyday use, and why that matters to a person. */
 

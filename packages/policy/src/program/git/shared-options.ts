@@ -1,6 +1,6 @@
-import type { Judgement } from '../../command/judgement.ts';
+import type { Notes } from '../notes.ts';
 import { type OptionRow, type OptionSection, type OptionTable, optionTable } from '../options.ts';
-import { judgeWrittenRef } from './operands.ts';
+import { noteWrittenRef } from './operands.ts';
 import { readsFile, runsProgram, writesFile } from './rules.ts';
 
 /** Options that several subcommands share, as git's own documentation shares them. */
@@ -37,9 +37,9 @@ export const diffOptions: OptionSection = {
 };
 
 /** `-L 1,9:file` and `-L :function:file`: the file follows the last colon. */
-function lineRange(range: string, judgement: Judgement): void {
+function lineRange(range: string, notes: Notes): void {
   const file = range.slice(range.lastIndexOf(':') + 1);
-  if (range.includes(':') && file !== '') judgement.path(file, 'read');
+  if (range.includes(':') && file !== '') notes.path(file, 'read');
 }
 export const lineRangeRow: OptionRow = { names: '-L', value: lineRange };
 
@@ -72,8 +72,8 @@ export const uploadPack: OptionSection = {
 };
 
 /** A strategy is a program `git-merge-NAME`; these come with git. */
-function strategy(name: string, judgement: Judgement): void {
-  if (!/^(ours|recursive|resolve|octopus|subtree|ort)$/.test(name)) judgement.raise(runsProgram, name);
+function strategy(name: string, notes: Notes): void {
+  if (!/^(ours|recursive|resolve|octopus|subtree|ort)$/.test(name)) notes.raise(runsProgram, name);
 }
 export const strategyRow: OptionRow = { names: '-s --strategy', value: strategy };
 
@@ -94,5 +94,5 @@ export const fetchOptions: OptionSection = {
   values: `--depth --shallow-since --shallow-exclude --deepen -o --server-option --negotiation-tip --filter
     --submodule-prefix --recurse-submodules-default --bundle-uri -j --jobs`,
   optionalValues: '--recurse-submodules',
-  rows: [{ names: '--refmap', value: judgeWrittenRef }],
+  rows: [{ names: '--refmap', value: noteWrittenRef }],
 };

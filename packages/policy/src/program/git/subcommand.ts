@@ -1,18 +1,18 @@
-import type { CommandRule } from '../../command/command-rule.ts';
-import type { Judgement } from '../../command/judgement.ts';
+import type { Notes } from '../notes.ts';
 import type { OptionState } from '../option-state.ts';
 import type { Operand, OptionSection, OptionTable } from '../options.ts';
-import { names, type OperandJudge, unknownWords } from './operands.ts';
+import type { CommandRule } from '../rules.ts';
+import { names, type OperandReader, unknownWords } from './operands.ts';
 import { gitTable } from './shared-options.ts';
 
 /** How one git subcommand is judged: its options, its operands, and what it always or sometimes does. */
 export interface GitSubcommand {
   readonly options: OptionTable;
-  readonly operands: OperandJudge;
+  readonly operands: OperandReader;
   /** Rules that the subcommand triggers by itself. */
   readonly rules?: readonly CommandRule[];
   /** What only the whole line tells, such as `branch -d -f`. */
-  readonly also?: (state: OptionState, operands: readonly Operand[], judgement: Judgement) => void;
+  readonly also?: (state: OptionState, operands: readonly Operand[], notes: Notes) => void;
 }
 
 /** A subcommand with its own subcommands, such as `git stash pop`. */
@@ -26,7 +26,7 @@ export interface GitFamily {
 
 export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
 
-export const subcommand = (operands: OperandJudge, ...options: readonly OptionSection[]): GitSubcommand => ({
+export const subcommand = (operands: OperandReader, ...options: readonly OptionSection[]): GitSubcommand => ({
   options: gitTable(...options),
   operands,
 });

@@ -1,0 +1,49 @@
+import { cat, head, ls, tail, wc } from './file-readers.ts';
+import { find } from './find.ts';
+import { gcc } from './gcc.ts';
+import { git } from './git.ts';
+import { grep } from './grep.ts';
+import { locate } from './locate.ts';
+import { node } from './node.ts';
+import type { Manual } from './notes.ts';
+import { npm } from './npm.ts';
+import { date, echo, pwd, whoami } from './printers.ts';
+import { python } from './python.ts';
+import { type CommandRule, generalRules } from './rules.ts';
+import { tar } from './tar.ts';
+import { unzip } from './unzip.ts';
+import { zip } from './zip.ts';
+
+const programs: readonly Manual[] = [
+  grep,
+  find,
+  locate,
+  ls,
+  cat,
+  head,
+  tail,
+  wc,
+  gcc,
+  python,
+  node,
+  npm,
+  git,
+  zip,
+  unzip,
+  tar,
+  echo,
+  date,
+  pwd,
+  whoami,
+];
+
+/** VA-4: the programs that execute_command starts, by their exact name. */
+export const manuals: ReadonlyMap<string, Manual> = new Map(
+  programs.flatMap((program) => program.names.map((name) => [name, program])),
+);
+
+/** Every rule of CommandValidator, for the documentation and for the test that runs their examples. */
+export const commandRules: readonly CommandRule[] = [
+  ...generalRules,
+  ...new Set(programs.flatMap(({ rules }) => rules)),
+];

@@ -1,0 +1,234 @@
+import { type Operand, type OptionTable, parseOptions, type Word } from './options.ts';
+import { type CommandRule, unknownOption, unknownOptionOfPowerful } from './rules.ts';
+
+/** What is done with a file. `run`: its content is executed. */
+export type PathUse = 'read' | 'write' | 'run';
+
+/** The manual of one program that execute_command may start: how its words are read. */
+export interface Manual {
+  readonly names: readonly string[];
+  /** It cannot run code, so an option that we do not know weighs less. */
+  readonly onlyReads?: true;
+  /** Every rule that `read` can raise beside the general ones; their examples are tests. */
+  readonly rules: readonly CommandRule[];
+  read(args: readonly string[], notes: Notes): void;
+}
+
+/**
+ * What a word is checked for that may be a path: refused if it can only be a path outside (`outside`), also if it names
+ * a sensitive file or a link out of the workspace (`unsafe`), only if it names a sensitive file (`sensitive`); listed if
+ * it names a file (`file`), or judged as an argument of a script (`argument`); or whether it executes later (`later`).
+ */
+export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | 'later';
+
+/** One thing that the words of a call say. Whether it is allowed here, command/judgement.ts decides. */
+export type Note = (
+  | { readonly kind: 'rule'; readonly rule: CommandRule; readonly operand: string | undefined }
+  | /** Raises `rule` for `text` if that is a file, else for `otherwise`, if there is one. */ {
+      readonly kind: 'rule if there';
+      readonly rule: CommandRule;
+      readonly text: string;
+      readonly otherwise: string | undefined;
+    }
+  | {
+      readonly kind: 'path';
+      readonly text: string;
+      readonly use: PathUse;
+      readonly makes: boolean;
+      /** Names that the program tries where `text` is no file. */
+      readonly lookups?: readonly string[];
+    }
+  | /** A path in a commit of git: links on the disk say nothing about it. */ {
+      readonly kind: 'tree path';
+      readonly text: string;
+    }
+  | { readonly kind: 'maybe path'; readonly text: string; readonly doubt: Doubt; readonly word: string }
+  | /** A pattern that picks files by name. */ { readonly kind: 'pattern'; readonly text: string }
+  | /** A file called `name` is written. */ {
+      readonly kind: 'made name';
+      readonly text: string;
+      readonly name: string;
+    }
+  | /** It is executed if it is there, though no word names it. */ {
+      readonly kind: 'implied run';
+      readonly text: string;
+    }
+  | /** Later relative paths start there. */ {
+      readonly kind: 'directory';
+      readonly text: string;
+      readonly use: PathUse;
+    }
+  | /** An archive decides which files it writes below. */ { readonly kind: 'unpack'; readonly text: string }
+  | { readonly kind: 'git hooks' }
+  | { readonly kind: 'network' }
+) & {
+  /** Relative to where the program was started, whatever `directory` said. */
+  readonly fromStart?: true;
+};
+
+/** What the words of one call say, in their order. Nothing here looks at a disk. */
+export class Notes {
+  readonly list: Note[] = [];
+  readonly #unknownOption: CommandRule;
+  #isFromStart = false;
+
+  constructor({ onlyReads = false } = {}) {
+    this.#unknownOption = onlyReads ? unknownOption : unknownOptionOfPowerful;
+  }
+
+  #add(note: Note): void {
+    this.list.push(this.#isFromStart ? { ...note, fromStart: true } : note);
+  }
+
+  /** `rule` applies because of `operand`, the part of the command that triggered it. */
+  raise(rule: CommandRule, operand?: string): void {
+    this.#add({ kind: 'rule', rule, operand });
+  }
+
+  raiseIfThere(rule: CommandRule, text: string, otherwise?: string): void {
+    this.#add({ kind: 'rule if there', rule, text, otherwise });
+  }
+
+  /** An option that the manual lacks. */
+  unknownOption(spelled: string): void {
+    this.raise(this.#unknownOption, spelled);
+  }
+
+  needNetwork(): void {
+    this.#add({ kind: 'network' });
+  }
+
+  /**
+   * A path that the command uses. A file that is made or replaced must not be an executable binary by its name (TL-4);
+   * `makes: false` is for what is only removed, and for directories.
+   */
+  path(
+    text: string,
+    use: PathUse,
+    { makes = use === 'write', lookups }: { makes?: boolean; lookups?: readonly string[] } = {},
+  ): void {
+    this.#add({ kind: 'path', text, use, makes, ...(lookups && { lookups }) });
+  }
+
+  /** As `path`, where the program reads `-` as standard input or output. Elsewhere `-` is a file, or a link. */
+  pathOrStream(text: string, use: PathUse): void {
+    if (text !== '-') this.path(text, use);
+  }
+
+  /** `HEAD:docs/x` starts at the top of the repository: the workspace, or the directory that git was sent to. */
+  treePath(text: string): void {
+    this.#add({ kind: 'tree path', text });
+    this.#add({ kind: 'tree path', text, fromStart: true });
+  }
+
+  mayBePath(text: string, doubt: Doubt, word = text): void {
+    this.#add({ kind: 'maybe path', text, doubt, word });
+  }
+
+  glob(text: string): void {
+    this.#add({ kind: 'pattern', text });
+  }
+
+  makesName(text: string, name = text): void {
+    this.#add({ kind: 'made name', text, name });
+  }
+
+  impliedRun(text: string): void {
+    this.#add({ kind: 'implied run', text });
+  }
+
+  /** As `git -C` and `tar -C` do. */
+  enter(text: string, use: PathUse): void {
+    this.#add({ kind: 'directory', text, use });
+  }
+
+  unpackInto(text: string): void {
+    this.#add({ kind: 'unpack', text });
+  }
+
+  gitHooks(): void {
+    this.#add({ kind: 'git hooks' });
+  }
+
+  fromStart(work: () => void): void {
+    this.#isFromStart = true;
+    work();
+    this.#isFromStart = false;
+  }
+
+  /** Parses the arguments, notes what each option means, and returns the operands. */
+  options(args: readonly string[], table: OptionTable): readonly Operand[] {
+    const operands: Operand[] = [];
+    for (const word of parseOptions(args, table)) {
+      if (word.kind === 'operand') operands.push(word);
+      else this.option(word);
+    }
+    return operands;
+  }
+
+  option(word: Exclude<Word, Operand>): void {
+    if (word.kind === 'unknown') this.unknownOption(word.spelled);
+    // Taking something back has no effect of its own: `OptionState` says what stays in force.
+    if (word.kind === 'unknown' || word.kind === 'negation') {
+      if (word.value !== undefined) this.mayBePath(word.value, 'unsafe');
+      return;
+    }
+    const { rule, value: meaning, stream } = word.row;
+    if (rule) this.raise(rule, word.spelled);
+    if (word.value === undefined || meaning === 'text') return;
+    // A value glued to an option that takes none: the program will complain, but a path in it is still a path.
+    if (meaning === undefined) this.mayBePath(word.value, 'unsafe');
+    else if (typeof meaning === 'function') meaning(word.value, this);
+    else if (stream) this.pathOrStream(word.value, meaning);
+    else this.path(word.value, meaning);
+  }
+
+  /** Arguments that a script gets: only it knows what they mean. */
+  scriptArguments(args: readonly string[]): void {
+    for (const arg of args) for (const text of possiblePaths(arg)) this.mayBePath(text, 'argument', arg);
+  }
+
+  /**
+   * Words of a program or subcommand whose options Countersign does not know: whatever in them can be a path must be
+   * inside and not sensitive, also glued to an option (`-C/etc`, `--data=@.env`).
+   */
+  unknownWords(words: readonly string[]): void {
+    for (const word of words) {
+      for (const text of possiblePaths(word)) this.mayBePath(text, 'file');
+      for (const text of gluedPaths(word)) this.mayBePath(text, 'unsafe');
+      // `HEAD:.env`, `a,.env`, `.env:/app/.env`: lists and mounts, each part on its own.
+      for (const text of word.split(/[:,;=]/, MOST_PARTS)) this.mayBePath(text, 'sensitive');
+    }
+  }
+}
+
+/** The argument itself, and what follows its first `=` (`--config=x`). */
+function possiblePaths(arg: string): readonly string[] {
+  const equals = arg.indexOf('=');
+  const value = equals < 0 ? '' : arg.slice(equals + 1);
+  const whole = arg.startsWith('-') ? '' : arg;
+  return [whole, value].filter((text) => text !== '' && text.length <= 4096);
+}
+
+/** Letters that may be bundled before a glued value: `-xvfC/etc`. */
+const MOST_BUNDLED = 6;
+/** More `=`, `:` or `,` than this in one word are not looked behind one by one. */
+const MOST_PARTS = 30;
+
+function gluedPaths(word: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = (text: string): void => {
+    const plain = text.replace(/^@/, '').replace(/^file:(\/\/)?/i, '');
+    for (const path of [text, plain])
+      if (path !== '' && (path === '-' || !path.startsWith('-'))) found.add(path);
+  };
+  add(word);
+  let from = word.indexOf('=');
+  for (let i = 0; from >= 0 && i < MOST_PARTS; i++) {
+    add(word.slice(from + 1));
+    from = word.indexOf('=', from + 1);
+  }
+  if (/^-[^-]/.test(word))
+    for (let at = 2; at < Math.min(word.length, 2 + MOST_BUNDLED); at++) add(word.slice(at));
+  return found;
+}
