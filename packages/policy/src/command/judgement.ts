@@ -107,7 +107,7 @@ export class Judgement {
         this.#enter(note.text, note.use);
         break;
       case 'unpack':
-        this.#judgeUnpacking(note.text);
+        if (!note.onlyInShell) this.#judgeUnpacking(note.text);
         break;
       case 'git hooks':
         this.#noteHooks();

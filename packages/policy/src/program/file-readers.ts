@@ -91,6 +91,7 @@ function reader(name: string, options: OptionTable, rules: readonly CommandRule[
   return {
     names: [name],
     onlyReads: true,
+    ...(name !== 'ls' && { inShell: true }),
     rules,
     read(args, notes) {
       notes.raise(onlyReads);

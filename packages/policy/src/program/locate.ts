@@ -30,6 +30,7 @@ const options = optionTable({
 export const locate: Manual = {
   names: ['locate'],
   onlyReads: true,
+  inShell: true,
   rules: [looksEverywhere],
   read(args, notes) {
     notes.raise(looksEverywhere);

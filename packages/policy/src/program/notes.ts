@@ -9,6 +9,8 @@ export interface Manual {
   readonly names: readonly string[];
   /** It cannot run code, so an option that we do not know weighs less. */
   readonly onlyReads?: true;
+  /** The shell's validator takes the files from here too; of other programs it reads more words as files. */
+  readonly inShell?: true;
   /** Every rule that `read` can raise beside the general ones; their examples are tests. */
   readonly rules: readonly CommandRule[];
   read(args: readonly string[], notes: Notes): void;
@@ -58,7 +60,12 @@ export type Note = (
       readonly text: string;
       readonly use: PathUse;
     }
-  | /** An archive decides which files it writes below. */ { readonly kind: 'unpack'; readonly text: string }
+  | /** An archive decides which files it writes below. */ {
+      readonly kind: 'unpack';
+      readonly text: string;
+      /** By the manual nothing is written there; in a shell line it counts all the same. */
+      readonly onlyInShell: boolean;
+    }
   | { readonly kind: 'git hooks' }
   | { readonly kind: 'network' }
 ) & {
@@ -142,8 +149,8 @@ export class Notes {
     this.#add({ kind: 'directory', text, use });
   }
 
-  unpackInto(text: string): void {
-    this.#add({ kind: 'unpack', text });
+  unpackInto(text: string, { onlyInShell = false } = {}): void {
+    this.#add({ kind: 'unpack', text, onlyInShell });
   }
 
   gitHooks(): void {

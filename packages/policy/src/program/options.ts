@@ -118,7 +118,7 @@ export function parseOptions(args: readonly string[], table: OptionTable): Word[
     }
     if (arg.startsWith('--')) {
       if (readLong(arg, args[i + 1], table, words)) i++;
-    } else if (arg.startsWith('-') && arg !== '-' && !(table.loose && hasHole(arg[1] as string))) {
+    } else if (arg.startsWith('-') && arg !== '-' && !hasHole(arg[1] as string)) {
       if (readShort(arg, args[i + 1], table, words)) i++;
     } else {
       words.push({ kind: 'operand', text: arg, afterDashes: false });

@@ -84,6 +84,7 @@ const dateOptions = optionTable({
 export const date: Manual = {
   names: ['date'],
   onlyReads: true,
+  inShell: true,
   rules: [setsClock, datesFromFile],
   read(args, notes) {
     notes.raise(onlyPrints);

@@ -20,7 +20,14 @@ describe('[VA-6] what a program call does, by its words', () => {
     ['mv a b', ['write a', 'write b', 'write made b']],
     ['dd if=a of=b', ['read a', 'write b']],
     ['tee a', ['write made a']],
-    ['tar xf a.tar -C out', ['write out', 'read a.tar', 'read out']],
+    ['tar xf a.tar -C out', ['write out', 'read a.tar', 'write out']],
+    ['tar czf a.tgz -C src b', ['write a.tgz', 'read src', 'read b']],
+    ['tar cfF a.tar ./next.sh b', ['write a.tar', 'read ./next.sh', 'read b']],
+    ['zip -r a.zip src -x b', ['write a.zip', 'read src']],
+    ['zip -r a.zip src -i .env', ['write a.zip', 'read src', 'read .env']],
+    ['unzip a.zip', ['write .', 'read a.zip']],
+    ['date -f a.txt', ['read a.txt']],
+    ['head -n 5 a.txt', ['read a.txt']],
     ['curl -o a.json https://example.com/x', ['read a.json', 'write made a.json']],
     ['wget https://example.com/i.sh', ['write made i.sh']],
     ['curl -o - https://example.com/x', []],
@@ -33,6 +40,24 @@ describe('[VA-6] what a program call does, by its words', () => {
     ['echo a.txt', []],
   ])('reads and writes of %s', (line, files) => {
     expect(filesOf(line)).toEqual(files);
+  });
+
+  it.each<[line: string, places: readonly string[]]>([
+    ['tar xf a.tar', ['.']],
+    ['tar xf a.tar -C out', ['out']],
+    ['tar -C out -xf a.tar -C ..', ['out', 'out/..']],
+    ['tar xf a.tar b -C out', ['out', '.']],
+    ['tar xOf a.tar', ['.']],
+    ['tar xf a.tar --one-top-level=out', ['out', '.']],
+    ['tar tf a.tar', []],
+    ['unzip a.zip -d out', ['out']],
+    ['unzip -l a.zip', []],
+    ['bsdtar xf a.tar -C out', ['out']],
+    ['7z x a.7z -oout', ['out']],
+    ['cpio -id', ['.']],
+    ['cat a.tar', []],
+  ])('where %s unpacks', (line, places) => {
+    expect(read(line).unpacksInto).toEqual(places);
   });
 
   it.each<[line: string, runs: ProgramReading['runs']]>([

@@ -1,6 +1,6 @@
 import { codeInOptions } from './code-options.ts';
 import { type ExecutedByCall, executedBy } from './executed-files.ts';
-import { type FileUse, fileOperands } from './file-operands.ts';
+import { type FileUse, fileOperands, looksLikePath, unpackTarget } from './file-operands.ts';
 import { filesOfFind, innerCallsOfFind, isFind, readFound } from './find/find-call.ts';
 import { innerCallsOfGit } from './git/git-call.ts';
 import type { InnerCall } from './inner-call.ts';
@@ -17,6 +17,8 @@ export interface ProgramReading {
   readonly files: readonly FileUse[];
   /** Files whose content it executes. */
   readonly runs: readonly ExecutedByCall[];
+  /** Directories that an archive unpacks into: what it holds decides which files are written there. */
+  readonly unpacksInto: readonly string[];
   /** Whether it cannot do its work without network. */
   readonly network: boolean;
   /** What it executes in turn: programs, lines for a shell, code. */
@@ -48,7 +50,12 @@ export function readProgram(
     },
     get files() {
       if (isFind(name)) return filesOfFind(readFound(name, args, contentOf));
+      if (manuals.get(name)?.inShell) return filesInNotes(this.notes);
       return [...fileOperands(name, args), ...(isFetcher(name, args) ? savedFiles(name, args) : [])];
+    },
+    get unpacksInto() {
+      if (manuals.get(name)?.inShell) return unpackedInNotes(this.notes);
+      return unpackTarget(name, args);
     },
     get runs() {
       return executedBy(name, args);
@@ -69,4 +76,32 @@ export function readProgram(
       return isShell(name) || isInterpreter(name) ? undefined : openWrapper(name, args);
     },
   };
+}
+
+/** The files in the notes of a manual, in their order. `-C` is left to the shell's own directory. */
+function filesInNotes(notes: readonly Note[]): readonly FileUse[] {
+  const unpacked = unpackedInNotes(notes).map((path): FileUse => ({ path, use: 'write' }));
+  const named = notes.flatMap((note): FileUse[] => {
+    if (note.kind === 'path' || note.kind === 'directory') return [{ path: note.text, use: note.use }];
+    const isPattern = note.kind === 'pattern' || (note.kind === 'maybe path' && looksLikePath(note.text));
+    return isPattern ? [{ path: note.text, use: 'read' }] : [];
+  });
+  return [...unpacked, ...named];
+}
+
+function unpackedInNotes(notes: readonly Note[]): readonly string[] {
+  let directory = '.';
+  return notes.flatMap((note) => {
+    const from = note.fromStart ? '.' : directory;
+    if (note.kind !== 'directory' && note.kind !== 'unpack') return [];
+    const place =
+      note.text === '.'
+        ? from
+        : note.text.startsWith('/') || from === '.'
+          ? note.text
+          : `${from}/${note.text}`;
+    if (note.kind === 'unpack') return [place];
+    directory = place;
+    return [];
+  });
 }

@@ -139,13 +139,15 @@ const options = optionTable({
     {
       names:
         '-F --info-script --new-volume-script --to-command --rsh-command --rmt-command --set-mtime-command',
-      value: 'text',
+      value: (program, notes) => notes.mayBePath(program, 'unsafe'),
       rule: startsProgram,
     },
     {
       names: '-I --use-compress-program',
       value: (program, notes) => {
-        if (!compressor.test(program)) notes.raise(startsProgram, program);
+        if (compressor.test(program)) return;
+        notes.raise(startsProgram, program);
+        notes.mayBePath(program, 'unsafe');
       },
     },
     {
@@ -169,6 +171,7 @@ const writingModes = '-c --create -r --append -u --update -A --catenate --concat
 /** GNU tar, with its old spelling `tar xzf a.tar`. Names after -C start in that directory. */
 export const tar: Manual = {
   names: ['tar'],
+  inShell: true,
   rules: [
     handlesArchive,
     startsProgram,
@@ -205,11 +208,11 @@ export const tar: Manual = {
         if (writesFiles && !hasTopLevel) notes.unpackInto('.');
       } else notes.option(word);
     }
-    if (hasTopLevel) {
-      for (const directory of topLevels(words, state)) notes.unpackInto(directory);
-    } else if (writesFiles && (namesMemberHere || !isElsewhere)) {
-      notes.fromStart(() => notes.unpackInto('.'));
-    }
+    if (hasTopLevel) for (const directory of topLevels(words, state)) notes.unpackInto(directory);
+    else if (writesFiles && (namesMemberHere || !isElsewhere)) notes.fromStart(() => notes.unpackInto('.'));
+    // `-O` prints, and --one-top-level makes a directory.
+    if (isExtracting && !isElsewhere && (hasTopLevel || !writesFiles))
+      notes.unpackInto('.', { onlyInShell: true });
   },
 };
 

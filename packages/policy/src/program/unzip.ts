@@ -27,6 +27,7 @@ const flags = new Set('ABCDEFGJKLMNSTUVWXYZabcfhijlmnopqrstuvwyz012^$?');
 /** Options may stand anywhere; the first operand is the archive, the rest are members, also after -x. */
 export const unzip: Manual = {
   names: ['unzip'],
+  inShell: true,
   rules: [handlesArchive, leavesDirectory],
   read(args, notes) {
     notes.raise(handlesArchive);

@@ -86,6 +86,7 @@ const long = new Map<string, Kind>([
 /** Info-ZIP's own grammar. The first operand is the archive, the rest are files or patterns. */
 export const zip: Manual = {
   names: ['zip'],
+  inShell: true,
   rules: [handlesArchive, startsProgram, removesFiles, listFromInput],
   read(args, notes) {
     notes.raise(handlesArchive);
@@ -171,6 +172,7 @@ function apply(
   }
   if (kind === 'program') {
     notes.raise(startsProgram, spelled);
+    notes.mayBePath(glued ?? next ?? '', 'unsafe');
     return glued === undefined;
   }
   if (kind === 'list' || kind === 'exclude') {

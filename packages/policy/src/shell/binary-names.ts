@@ -8,7 +8,7 @@ import { resolvePlaces } from './word-paths.ts';
 /**
  * TL-4 for shell lines: what puts content of the line's own choosing under the name of a binary is refused, as in
  * `write_file`. Not refused, only HIGH: programs that make such files by their nature (compilers and linkers, `dd`
- * which makes disk images, `make`), because building is what people ask for and what comes out is a program's work;
+ * which makes disk images, `make`, archivers), because building is what people ask for and what comes out is a program's work;
  * and what gives a file no content (`touch`, `mkdir`, `chmod`, `rm`).
  */
 export const binaryNames = {

@@ -1,7 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
-import { unpackers, unpackTarget } from '../program/archives.ts';
+import { unpackers } from '../program/file-operands.ts';
 import { changesGit } from '../program/git/git-call.ts';
 import { hasHole } from '../program/marks.ts';
+import { readProgram } from '../program/read-program.ts';
 import { wordList } from '../word-list.ts';
 import type { ProgramCall } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
@@ -211,9 +212,9 @@ const has =
 
 /** Whether a call unpacks an archive into the workspace root, or into a place that only the run knows. */
 function unpacksIntoRoot({ run, name, args }: ProgramCall): boolean {
-  const target = unpackTarget(name, args);
-  if (target === undefined) return false;
-  return resolvePlaces(run, target).some((place) => hasHole(place) || place === run.paths.root);
+  return readProgram([name, ...args])
+    .unpacksInto.flatMap((target) => resolvePlaces(run, target))
+    .some((place) => hasHole(place) || place === run.paths.root);
 }
 
 /** The rest of the founding documents' black list: not refused, but the person is told why it matters. */
