@@ -26,10 +26,9 @@ import {
   ToolCallPolicy,
   type ToolCallPolicyOptions,
 } from './index.ts';
-import { codeOptions } from './program/code-options.ts';
-import { executedFiles } from './program/executed-files.ts';
+import { codeOptions, executedFiles } from './program/executed-code.ts';
 import { commandRules } from './program/manuals.ts';
-import * as lastOptions from './program/option-state.test-data.ts';
+import * as lastOptions from './program/options.test-data.ts';
 import { wrappers } from './program/wrappers.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
 import { argumentsOf } from './security-paths.test-data.ts';

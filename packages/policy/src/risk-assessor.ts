@@ -7,19 +7,17 @@ import {
   type RiskLevel,
   type ToolParams,
 } from '@countersign/protocol';
-import type { CommandOperand } from './command/command-check.ts';
+import type { CommandOperand, SimpleCommand } from './call-check.ts';
 import { CommandValidator } from './command/command-validator.ts';
 import { judgeGlob } from './command/sensitive-glob.ts';
-import type { Disk } from './disk.ts';
 import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
-import { type CheckedPath, PathValidator } from './path-validator.ts';
+import { type CheckedPath, type Disk, PathValidator } from './path-validator.ts';
 import { isBranchName, isRemoteName } from './ref-name.ts';
 import { problemOfSearchPattern } from './search-pattern.ts';
-import type { SimpleCommand } from './shell/shell-check.ts';
 import { ShellValidator } from './shell/shell-validator.ts';
-import { shorten } from './shown-text.ts';
 import { SizeLimiter } from './size-limiter.ts';
+import { shorten } from './text.ts';
 import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
 import { writeRuleFor } from './write-rules.ts';
 

@@ -17,7 +17,7 @@ import {
   noCustomTools,
   parseCustomCall,
 } from './custom/assess-custom-call.ts';
-import type { Disk } from './disk.ts';
+import type { Disk } from './path-validator.ts';
 import { type CompiledRule, type LoadedPolicy, rulesOnPaths } from './policy-rules.ts';
 import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
 import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';

@@ -1,14 +1,13 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
+import type { CommandCheck, SimpleCommand } from '../call-check.ts';
 import type { PathValidator } from '../path-validator.ts';
 import { isInterpreter, isShell } from '../program/interpreters.ts';
 import { manuals } from '../program/manuals.ts';
 import { readProgram } from '../program/read-program.ts';
 import { addedProgram } from '../program/rules.ts';
-import type { SimpleCommand } from '../shell/shell-check.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
-import { shorten } from '../shown-text.ts';
+import { shorten } from '../text.ts';
 import { isRefused, type Refused, refuse } from '../verdict.ts';
-import type { CommandCheck } from './command-check.ts';
 import { Judgement } from './judgement.ts';
 
 export interface CommandValidatorOptions {

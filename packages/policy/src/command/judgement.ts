@@ -1,7 +1,7 @@
 import { higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
-import type { DiskEntry } from '../disk.ts';
+import type { CommandCheck, CommandOperand } from '../call-check.ts';
 import { executingPlaces } from '../executing-places.ts';
-import type { CheckedPath, PathCheck, PathValidator } from '../path-validator.ts';
+import type { CheckedPath, DiskEntry, PathCheck, PathValidator } from '../path-validator.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
 import type { Doubt, Note, PathUse } from '../program/notes.ts';
 import {
@@ -16,10 +16,9 @@ import {
   unpacksOverExecutingPlaces,
   writesToExecutingPlace,
 } from '../program/rules.ts';
-import { shorten } from '../shown-text.ts';
+import { shorten } from '../text.ts';
 import { allow, type Refused, refuse } from '../verdict.ts';
 import { writeRuleFor } from '../write-rules.ts';
-import type { CommandCheck, CommandOperand } from './command-check.ts';
 import { judgeGlob } from './sensitive-glob.ts';
 
 /** More paths than this in one command are not listed for the person one by one, so the command is not LOW. */

@@ -1,4 +1,4 @@
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import { hasHole } from './marks.ts';
 import { readOptions } from './options.ts';
 

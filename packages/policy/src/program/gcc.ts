@@ -1,4 +1,4 @@
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import type { Manual, Notes, PathUse } from './notes.ts';
 import type { CommandRule } from './rules.ts';
 

@@ -1,15 +1,13 @@
-import { config } from './git/config-subcommand.ts';
 import { readGit } from './git/git-call.ts';
 import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
-import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
+import { config, maintenanceSubcommands } from './git/maintenance-subcommands.ts';
+import { type GitFamily, type GitSubcommand, isFamily } from './git/operands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
 import { remoteSubcommands } from './git/remote-subcommands.ts';
 import * as rules from './git/rules.ts';
-import { type GitFamily, type GitSubcommand, isFamily } from './git/subcommand.ts';
 import { workTreeSubcommands } from './git/work-tree-subcommands.ts';
 import type { Manual, Notes } from './notes.ts';
-import { OptionState } from './option-state.ts';
-import { type Operand, parseOptions, type Word } from './options.ts';
+import { type Operand, OptionState, parseOptions, type Word } from './options.ts';
 
 const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
   Object.entries({

@@ -1,18 +1,14 @@
-import { cat, head, ls, tail, wc } from './file-readers.ts';
 import { find } from './find.ts';
 import { gcc } from './gcc.ts';
 import { git } from './git.ts';
-import { grep } from './grep.ts';
-import { locate } from './locate.ts';
 import { node } from './node.ts';
 import type { Manual } from './notes.ts';
 import { npm } from './npm.ts';
-import { date, echo, pwd, whoami } from './printers.ts';
 import { python } from './python.ts';
+import { cat, date, echo, grep, head, locate, ls, pwd, tail, wc, whoami } from './readers.ts';
 import { type CommandRule, generalRules } from './rules.ts';
 import { tar } from './tar.ts';
-import { unzip } from './unzip.ts';
-import { zip } from './zip.ts';
+import { unzip, zip } from './zip.ts';
 
 const programs: readonly Manual[] = [
   grep,

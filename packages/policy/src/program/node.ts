@@ -1,8 +1,7 @@
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import { nodeLookups } from './implied-scripts.ts';
 import type { Manual, Notes } from './notes.ts';
-import { OptionState } from './option-state.ts';
-import { type Operand, optionTable, type Word } from './options.ts';
+import { type Operand, OptionState, optionTable, type Word } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
 const runsScript: CommandRule = {

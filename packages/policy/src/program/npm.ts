@@ -1,6 +1,12 @@
 import type { Manual, Notes } from './notes.ts';
-import { resolveCommand } from './npm-commands.ts';
-import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';
+import {
+  changesWhatRuns,
+  npmOptions,
+  otherSource,
+  parseNpm,
+  resolveCommand,
+  wholeMachine,
+} from './npm-options.ts';
 import type { Operand } from './options.ts';
 import type { CommandRule } from './rules.ts';
 

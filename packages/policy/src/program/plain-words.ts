@@ -1,7 +1,6 @@
 import { readGit } from './git/git-call.ts';
 import { readNode } from './node.ts';
-import { resolveCommand } from './npm-commands.ts';
-import { parseNpm } from './npm-options.ts';
+import { parseNpm, resolveCommand } from './npm-options.ts';
 import { readPython } from './python.ts';
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CommandValidator } from '../command/command-validator.ts';
 import { PathValidator } from '../path-validator.ts';
 import { isRefused } from '../verdict.ts';
-import { codeOptions } from './code-options.ts';
+import { codeOptions } from './executed-code.ts';
 import { readNode } from './node.ts';
 import { type ProgramReading, readProgram } from './read-program.ts';
 

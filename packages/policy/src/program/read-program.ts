@@ -1,14 +1,12 @@
-import { codeInOptions } from './code-options.ts';
-import { type ExecutedByCall, executedBy } from './executed-files.ts';
+import { codeInOptions, type ExecutedByCall, executedBy } from './executed-code.ts';
 import { type FileUse, fileOperands, looksLikePath, unpackTarget } from './file-operands.ts';
 import { filesOfFind, innerCallsOfFind, isFind, readFound } from './find/find-call.ts';
-import { innerCallsOfGit } from './git/git-call.ts';
-import type { InnerCall } from './inner-call.ts';
+import { innerCallsOfGit, readGit } from './git/git-call.ts';
 import { isInterpreter, isShell } from './interpreters.ts';
 import { manuals } from './manuals.ts';
 import { UNKNOWN } from './marks.ts';
-import { isFetcher, needsNetwork, savedFiles } from './network.ts';
 import { type Note, Notes } from './notes.ts';
+import { readOptions } from './options.ts';
 import { openWrapper, type WrappedCall } from './wrappers.ts';
 
 /** What one program call does, as far as its words tell. Each part is worked out when it is asked for. */
@@ -105,3 +103,143 @@ function unpackedInNotes(notes: readonly Note[]): readonly string[] {
     return [];
   });
 }
+
+/** Something that a program executes in turn. */
+export type InnerCall = (
+  | /** A program with its words. */ { readonly words: readonly string[] }
+  | /** A line for a shell. */ { readonly line: string }
+  | /** Text that is executed as a shell line or as code of another language. */ { readonly code: string }
+) & {
+  /** `guess`: only if words that we know nothing of are the wrapper's own, so the person is told no reason of it. */
+  readonly certainty: 'sure' | 'possible' | 'guess';
+};
+
+/** Programs whose output, or the file they save, comes from the network. */
+const FETCHERS =
+  /^(curl|wget|fetch|aria2c|axel|https?|xh|httpie|curlie|wcurl|nc|ncat|netcat|socat|telnet|ftp|lftp|sftp|scp|rclone|tftp|ssh|GET|lynx|w3m|e?links|lwp-(request|download)|grpcurl|websocat|wscat|hurl|xidel|yt-dlp|youtube-dl|smbclient|mosquitto_sub|ldapsearch|bitsadmin|curl\.exe|wget\.exe|dig|host|nslookup|gh|aws|gsutil|gcloud|az|whois|ipfs|magic-wormhole|wormhole)$/;
+
+const NETWORK_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
+  git: /^(fetch|pull|push|clone|ls-remote|submodule|remote|lfs|send-email|archive)$/,
+  npm: /^(i|ci|install|add|update|upgrade|publish|exec|x|view|info|audit|outdated|login|search|ping|create|init|pack|up|it|cit|install-test|install-ci-test|isntall|clean-install|uninstall|dedupe|fund)$/,
+  pnpm: /^(i|install|add|update|up|publish|dlx|create|audit|outdated|fetch)$/,
+  yarn: /^(install|add|upgrade|up|publish|dlx|create|audit|npm)$/,
+  bun: /^(i|install|add|update|publish|x|create)$/,
+  pip: /^(install|download|search|index)$/,
+  pip3: /^(install|download|search|index)$/,
+  pipx: /^(install|run|upgrade)$/,
+  uv: /^(pip|add|sync|tool|lock|run|publish)$/,
+  poetry: /^(install|add|update|publish|lock)$/,
+  conda: /^(install|create|update|search)$/,
+  cargo: /^(install|add|update|fetch|publish|search)$/,
+  go: /^(get|install|mod)$/,
+  gem: /^(install|update|push|fetch)$/,
+  bundle: /^(install|update)$/,
+  composer: /^(install|update|require)$/,
+  docker: /^(pull|push|build|run|login|compose|buildx|search)$/,
+  podman: /^(pull|push|build|run|login|search)$/,
+  mvn: /./,
+  gradle: /./,
+  kubectl: /./,
+  helm: /./,
+  terraform: /^(init|apply|plan|destroy)$/,
+};
+const NETWORK_PROGRAMS =
+  /^(npx|bunx|pnpx|apt|apt-get|aptitude|yum|dnf|zypper|pacman|yay|apk|brew|snap|flatpak|emerge|ping|ping6|traceroute|mtr|nmap|rdate|ntpdate|ssh-copy-id|mosh|svn|hg|mail|sendmail|mutt|redis-cli|psql|mysql|mongosh?)$/;
+
+/** Whether a program call cannot do its work without network. */
+export function needsNetwork(name: string, args: readonly string[]): boolean {
+  if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
+  if (name === 'rsync')
+    return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
+  const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
+  const subcommand = name === 'git' ? readGit(args).subcommand : args.find((word) => !word.startsWith('-'));
+  if (name === 'yarn' && subcommand === undefined) return true;
+  return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
+}
+
+/** `gh completion -s bash` and the like print what the program itself holds. */
+const PRINTS_ITSELF = /^(completion|completions|help|version|--help|--version)$/;
+
+export const isFetcher = (name: string, args: readonly string[]): boolean =>
+  (FETCHERS.test(name) && !PRINTS_ITSELF.test(args[0] ?? '')) ||
+  (name === 'openssl' && args[0] === 's_client');
+
+/** Files that a fetching program saves what it brings to. */
+export const savedFiles = (name: string, args: readonly string[]): readonly FileUse[] =>
+  targetsOf(name, args)
+    .filter((path) => !isOutput(path))
+    .map((path) => ({ path, use: 'write', makes: true }));
+
+/** Whether a fetching program prints what it brings. */
+export function printsFetched(name: string, args: readonly string[]): boolean {
+  const targets = targetsOf(name, args);
+  return targets.length === 0 || targets.some(isOutput);
+}
+
+const isOutput = (target: string): boolean => target === '-' || target === '/dev/stdout';
+
+function targetsOf(name: string, args: readonly string[]): readonly string[] {
+  switch (name) {
+    case 'curl':
+    case 'curlie': {
+      const { flags, values, every, operands } = readOptions(
+        args,
+        '-A -b -c -C -d -D -e -E -F -h -H -K -m -o -P -Q -r -t -T -u -U -w -x -X -y -Y -z --output --header --data --request --user --url --output-dir --max-time --retry --connect-timeout --user-agent --cookie --data-raw --form',
+      );
+      const named = [...every('o', 'output')];
+      if (flags.has('O') || flags.has('remote-name') || flags.has('remote-name-all'))
+        named.push(...[...operands, ...every('url')].map(urlName));
+      const directory = values.get('output-dir');
+      return directory === undefined ? named : named.map((file) => `${directory}/${file}`);
+    }
+    case 'wget': {
+      const { values, operands } = readOptions(
+        args,
+        '-O -P -o -U -e -i -t -T -w -Q -a -A -B -D -I -R -X -l -Y --output-document --directory-prefix --header --user-agent --post-data --post-file --tries --timeout',
+      );
+      const named = values.get('O') ?? values.get('output-document');
+      if (named !== undefined) return [named];
+      const prefix = values.get('P') ?? values.get('directory-prefix');
+      return operands.map((url) => (prefix ? `${prefix}/${urlName(url)}` : urlName(url)));
+    }
+    case 'aria2c':
+    case 'axel':
+    case 'fetch':
+    case 'http':
+    case 'https':
+    case 'xh': {
+      const { values, operands } = readOptions(args, '-o -d -a -s -x --out --output --dir');
+      const named = values.get('o') ?? values.get('out') ?? values.get('output');
+      return named !== undefined ? [named] : /^(aria2c|axel|fetch)$/.test(name) ? operands.map(urlName) : [];
+    }
+    case 'scp':
+    case 'sftp': {
+      const target = args.at(-1) ?? '';
+      return target.includes(':')
+        ? []
+        : [
+            target,
+            ...args.slice(0, -1).map((source) => `${target}/${urlName(source.replace(/^[^/]*:/, ''))}`),
+          ];
+    }
+    case 'aws':
+    case 'gsutil':
+    case 'gcloud':
+    case 'rclone': {
+      // `aws s3 cp s3://b/x .`
+      const { operands } = readOptions(args);
+      const [source = '', target = ''] = operands.slice(-2);
+      const copies =
+        /^(cp|copy|copyto|mv|sync|rsync)$/.test(operands.at(-3) ?? '') && /^[\w-]+:/.test(source);
+      return copies ? [target, `${target}/${urlName(source.replace(/^[^/]*:\/*/, ''))}`] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+/** The last part of an address: what `wget` and `curl -O` call the file. */
+const urlName = (url: string): string => {
+  const path = url.replace(/[?#].*$/, '').replace(/^\w+:\/\/[^/]*\/?/, '');
+  return path.slice(path.lastIndexOf('/') + 1) || 'index.html';
+};

@@ -1,6 +1,5 @@
 import type { Manual, Notes } from './notes.ts';
-import { OptionState } from './option-state.ts';
-import { optionTable, parseOptions, type Word } from './options.ts';
+import { OptionState, optionTable, parseOptions, type Word } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
 const handlesArchive: CommandRule = {

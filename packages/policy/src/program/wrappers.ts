@@ -1,6 +1,6 @@
-import { wordList } from '../word-list.ts';
-import type { InnerCall } from './inner-call.ts';
+import { wordList } from '../text.ts';
 import { namesOf, readOptions } from './options.ts';
+import type { InnerCall } from './read-program.ts';
 
 /**
  * Programs that run another program named in their words. `open` answers the words of the inner call; `code` those

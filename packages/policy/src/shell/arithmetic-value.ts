@@ -2,8 +2,8 @@ import type { ArithmeticBinary, ArithmeticExpression, ArithmeticWord } from 'unb
 import { NUMBER } from '../program/marks.ts';
 import { readAsNumber } from './evaluated-text.ts';
 import { evaluateSimple, joinFields } from './parameter-values.ts';
-import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
+import { assignText } from './variables.ts';
 import { evaluateParts } from './word-values.ts';
 
 /** A sum of this many terms is as deep as its tree. */

@@ -3,12 +3,11 @@ import { readOptions } from '../program/options.ts';
 import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import { echoed, printed } from './printed-text.ts';
-import { programPath } from './program-output.ts';
+import { echoed, printed, programPath } from './program-output.ts';
 import { descriptorFile } from './redirections.ts';
-import { assignText, noteValues, setScalar } from './set-variable.ts';
 import type { ProgramCall, ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
+import { assignText, noteValues, setScalar } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { normalize } from './word-paths.ts';
 

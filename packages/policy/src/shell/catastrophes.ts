@@ -1,4 +1,4 @@
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import {
   byName,
   findDevice,
@@ -8,9 +8,9 @@ import {
   findPower,
   findPrivilege,
   findRemoteShell,
+  findRemoved,
   findSetuid,
 } from './catastrophic-calls.ts';
-import { findRemoved } from './removals.ts';
 import type { ProgramCall } from './shell-run.ts';
 
 /** Something no approval can allow (VA-6). A test runs every example. */

@@ -1,8 +1,7 @@
 import type { Reason } from '@countersign/protocol';
-import type { CommandOperand } from '../command/command-check.ts';
+import type { CommandOperand, ShellCheck, SimpleCommand } from '../call-check.ts';
 import { readable } from '../program/marks.ts';
 import { type Refused, refuse, type Verdict } from '../verdict.ts';
-import type { ShellCheck, SimpleCommand } from './shell-check.ts';
 
 /** A rule as far as a finding needs it: which one, and why, in words for the person. */
 interface FiredRule {

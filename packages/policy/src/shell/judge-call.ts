@@ -1,7 +1,6 @@
 import { foundText, isFind, readFound } from '../program/find/find-call.ts';
 import { readGit } from '../program/git/git-call.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
-import type { InnerCall } from '../program/inner-call.ts';
 import { isInterpreter, isShell } from '../program/interpreters.ts';
 import {
   DOWNLOADED,
@@ -14,13 +13,18 @@ import {
   TOO_MANY,
   UNKNOWN,
 } from '../program/marks.ts';
-import { isFetcher, printsFetched, savedFiles } from '../program/network.ts';
 import { readOptions } from '../program/options.ts';
-import { type ProgramReading, readProgram } from '../program/read-program.ts';
-import { wordList } from '../word-list.ts';
+import {
+  type InnerCall,
+  isFetcher,
+  type ProgramReading,
+  printsFetched,
+  readProgram,
+  savedFiles,
+} from '../program/read-program.ts';
+import { wordList } from '../text.ts';
 import { builtinFor } from './builtins.ts';
 import { catastropheList, catastrophes } from './catastrophes.ts';
-import { filtered } from './filters.ts';
 import { Findings } from './findings.ts';
 import {
   executeFile,
@@ -30,19 +34,16 @@ import {
   judgeShell,
   runFile,
 } from './nested-shells.ts';
-import { checkFile, noteRunFile } from './operands.ts';
-import { matchesPattern } from './pattern.ts';
-import { checkFiles, checkOperands } from './program-operands.ts';
-import { outputOf } from './program-output.ts';
+import { checkFile, checkFiles, checkOperands, noteRunFile } from './operands.ts';
+import { filtered, outputOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
-import { setScalar } from './set-variable.ts';
 import { type ProgramCall, ShellRun } from './shell-run.ts';
 import { ShellState } from './shell-state.ts';
-import { noteExportedFunction } from './special-variables.ts';
 import { judgeAwk, judgeSed } from './text-programs.ts';
 import { judgeTail } from './unknown-wrapper.ts';
+import { noteExportedFunction, setScalar } from './variables.ts';
 import { warnings, warningsFor } from './warnings.ts';
-import { isStarOnly, resolvePlaces } from './word-paths.ts';
+import { isStarOnly, matchesPattern, resolvePlaces } from './word-paths.ts';
 import { judgeXargs } from './xargs-call.ts';
 
 /** Names tried where the program is a pattern: `/bin/r?`. */

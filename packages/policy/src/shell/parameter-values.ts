@@ -11,12 +11,11 @@ import {
   unquoted,
 } from '../program/marks.ts';
 import { asNumber } from './arithmetic-value.ts';
-import { evaluateIndex } from './assignments.ts';
 import { readAgain, readAsName, readAsNumber } from './evaluated-text.ts';
-import { matchesPattern } from './pattern.ts';
-import { setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
+import { evaluateIndex, setScalar } from './variables.ts';
+import { matchesPattern } from './word-paths.ts';
 import { evaluateParts, evaluatePlainText, evaluateText, evaluateWord } from './word-values.ts';
 
 /** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */

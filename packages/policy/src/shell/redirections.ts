@@ -3,8 +3,8 @@ import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from '../program/ma
 import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
 import { checkFile } from './operands.ts';
-import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
+import { assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { mayBeDisk, resolvePlaces } from './word-paths.ts';
 import { evaluateParts, evaluateText } from './word-values.ts';

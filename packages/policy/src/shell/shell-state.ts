@@ -1,6 +1,6 @@
 import type { Function as ShellFunction } from 'unbash';
 import { HOME_NAME, inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from '../program/marks.ts';
-import { matchesPattern } from './pattern.ts';
+import { matchesPattern } from './word-paths.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;

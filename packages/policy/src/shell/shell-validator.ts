@@ -1,13 +1,12 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { parse } from 'unbash';
-import type { DiskEntry } from '../disk.ts';
-import type { PathValidator } from '../path-validator.ts';
+import type { ShellCheck } from '../call-check.ts';
+import type { DiskEntry, PathValidator } from '../path-validator.ts';
 import { hasMark, readable } from '../program/marks.ts';
 import { type Refused, refuse } from '../verdict.ts';
 import { catastrophes } from './catastrophes.ts';
 import { Findings } from './findings.ts';
 import { findForkBomb } from './fork-bomb.ts';
-import type { ShellCheck } from './shell-check.ts';
 import { ShellRun } from './shell-run.ts';
 import { homeOf, ShellState } from './shell-state.ts';
 import { walker } from './walk.ts';

@@ -1,9 +1,8 @@
 import { readOptions } from '../program/options.ts';
-import { filtered, inputsOf } from './filters.ts';
 import { judgeInlineCode, printedLiterals } from './inline-code.ts';
 import { executeInput, mayExecute } from './nested-shells.ts';
-import { checkFile } from './operands.ts';
-import { checkOperands } from './program-operands.ts';
+import { checkFile, checkOperands } from './operands.ts';
+import { filtered, inputsOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import type { ProgramCall } from './shell-run.ts';
 import { warnings } from './warnings.ts';

@@ -16,9 +16,9 @@ import { isInterpreter, isShell } from '../program/interpreters.ts';
 import { asCode, hasHole, UNKNOWN } from '../program/marks.ts';
 import { refuse } from '../verdict.ts';
 import { evaluateArithmetic } from './arithmetic-value.ts';
-import { assign } from './assignments.ts';
 import { type CallArguments, callReadings } from './call-readings.ts';
 import { catastrophes } from './catastrophes.ts';
+import { walkTest } from './evaluated-text.ts';
 import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
 import { givesShellAway } from './nested-shells.ts';
@@ -31,10 +31,9 @@ import {
   descriptorFile,
   type Redirected,
 } from './redirections.ts';
-import { assignText } from './set-variable.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
-import { walkTest } from './test-expressions.ts';
+import { assign, assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { combine, evaluateText, evaluateWord, type Reading } from './word-values.ts';
 

@@ -3,7 +3,7 @@ import { unpackers } from '../program/file-operands.ts';
 import { changesGit } from '../program/git/git-call.ts';
 import { hasHole } from '../program/marks.ts';
 import { readProgram } from '../program/read-program.ts';
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import type { ProgramCall } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
 

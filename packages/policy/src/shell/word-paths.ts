@@ -1,7 +1,7 @@
+import { matchesStars } from '../glob.ts';
 import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from '../program/marks.ts';
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import { pushComponent } from '../workspace-path.ts';
-import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 
 /** More links in a row than this are not followed, as in a kernel. */
@@ -166,3 +166,17 @@ export const isStarOnly = (path: string): boolean =>
   path !== '' &&
   [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&
   path.includes(STAR);
+
+/** The text without any `c` at its end. A pattern such as `/\n+$/` would look at each run of them again and again. */
+export function withoutLast(text: string, c: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === c) end--;
+  return text.slice(0, end);
+}
+
+/** Whether a name could be matched by a word with active patterns. Holes match anything, as a star does. */
+export const matchesPattern = (pattern: string, name: string): boolean =>
+  matchesStars(pattern, name, isStar, fits);
+
+const isStar = (c: string): boolean => c === STAR || hasHole(c);
+const fits = (c: string, character: string): boolean => c === ANY_CHARACTER || c === character;

@@ -13,9 +13,9 @@ import {
 import { evaluateArithmetic } from './arithmetic-value.ts';
 import { expandBraces } from './brace-expansion.ts';
 import { evaluateParameter, evaluateSimple, joinFields, type ParameterValue } from './parameter-values.ts';
-import { withoutLast } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
+import { withoutLast } from './word-paths.ts';
 
 /** Longer values than this are not followed. */
 const MAX_TEXT = 131_072;

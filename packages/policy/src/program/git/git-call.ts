@@ -1,7 +1,6 @@
-import type { InnerCall } from '../inner-call.ts';
-import { OptionState } from '../option-state.ts';
-import { type Operand, optionTable, parseOptions, type Word } from '../options.ts';
-import { changesConfiguration } from './config-subcommand.ts';
+import { type Operand, OptionState, optionTable, parseOptions, type Word } from '../options.ts';
+import type { InnerCall } from '../read-program.ts';
+import { changesConfiguration } from './maintenance-subcommands.ts';
 import { otherRepository, runsProgram, setsConfiguration } from './rules.ts';
 
 /** What may stand between `git` and the subcommand. */

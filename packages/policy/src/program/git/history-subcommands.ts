@@ -1,8 +1,16 @@
 import type { OptionSection } from '../options.ts';
-import { files, names, revisions, writtenRefs } from './operands.ts';
+import {
+  files,
+  type GitFamily,
+  type GitSubcommand,
+  names,
+  plain,
+  revisions,
+  subcommand,
+  writtenRefs,
+} from './operands.ts';
 import { losesWork, readsFile, runsProgram, writesKnownBranches } from './rules.ts';
 import { diffOptions, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that change branches, tags and history. */
 

@@ -1,6 +1,8 @@
 import type { Notes, PathUse } from '../notes.ts';
-import type { Operand } from '../options.ts';
+import type { Operand, OptionSection, OptionState, OptionTable } from '../options.ts';
+import type { CommandRule } from '../rules.ts';
 import { commandTransport, writesKnownBranches } from './rules.ts';
+import { gitTable } from './shared-options.ts';
 
 /** How the operands of a subcommand are judged. */
 export type OperandReader = (operands: readonly Operand[], notes: Notes) => void;
@@ -134,3 +136,38 @@ function noteRevisionOrPath(text: string, use: PathUse, notes: Notes): void {
 /** A revision that cannot be meant as a path, so it is not listed as a file of the command. */
 const isPlainRevision = (text: string): boolean =>
   /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{][^/]*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);
+
+/** How one git subcommand is judged: its options, its operands, and what it always or sometimes does. */
+export interface GitSubcommand {
+  readonly options: OptionTable;
+  readonly operands: OperandReader;
+  /** Rules that the subcommand triggers by itself. */
+  readonly rules?: readonly CommandRule[];
+  /** What only the whole line tells, such as `branch -d -f`. */
+  readonly also?: (state: OptionState, operands: readonly Operand[], notes: Notes) => void;
+}
+
+/** A subcommand with its own subcommands, such as `git stash pop`. */
+export interface GitFamily {
+  /** What runs when none is named. */
+  readonly fallback: GitSubcommand;
+  readonly members: Readonly<Record<string, GitSubcommand>>;
+  /** Whether a first word that is no member belongs to the fallback; otherwise it is unknown. */
+  readonly isOpen?: true;
+}
+
+export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
+
+export const subcommand = (operands: OperandReader, ...options: readonly OptionSection[]): GitSubcommand => ({
+  options: gitTable(...options),
+  operands,
+});
+
+/** A subcommand whose operands are names, not paths. */
+export const plain = (...options: readonly OptionSection[]): GitSubcommand => subcommand(names, ...options);
+
+/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
+export const foreign = (rules: readonly CommandRule[]): GitSubcommand => ({
+  ...subcommand(unknownWords),
+  rules,
+});

@@ -2,14 +2,17 @@ import type { Notes } from '../notes.ts';
 import {
   files,
   filesOrStream,
+  type GitFamily,
+  type GitSubcommand,
   pathspecs,
+  plain,
   repositoryAndRefs,
   revisions,
   revisionsOrPaths,
+  subcommand,
 } from './operands.ts';
 import { otherRepository, reachesRemote, readsFile, runsProgram, writesFile } from './rules.ts';
 import { diffOptions, lineRangeRow, logOptions, uploadPack } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that look at the repository and change nothing in it. */
 

@@ -1,4 +1,14 @@
-import { files, noteRepository, repositoryAndRefs, revisions } from './operands.ts';
+import {
+  files,
+  foreign,
+  type GitFamily,
+  type GitSubcommand,
+  noteRepository,
+  plain,
+  repositoryAndRefs,
+  revisions,
+  subcommand,
+} from './operands.ts';
 import {
   changesRemote,
   losesWork,
@@ -9,7 +19,6 @@ import {
   setsConfiguration,
 } from './rules.ts';
 import { fetchOptions, gitTable, mergeOptions, uploadPack } from './shared-options.ts';
-import { foreign, type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that reach or set up other repositories. */
 

@@ -1,9 +1,19 @@
 import type { Notes } from '../notes.ts';
 import type { OptionSection } from '../options.ts';
-import { files, filesOrStream, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
+import {
+  files,
+  filesOrStream,
+  type GitFamily,
+  type GitSubcommand,
+  names,
+  pathspecs,
+  plain,
+  revisions,
+  revisionsOrPaths,
+  subcommand,
+} from './operands.ts';
 import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
 import { diffOptions, gitTable, logOptions, pathspecFile } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that record or change the files of the work tree. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN } from '../program/marks.ts';
-import { echoed, printed } from './printed-text.ts';
+import { echoed, printed } from './program-output.ts';
 
 describe('what echo and printf print', () => {
   it.each([

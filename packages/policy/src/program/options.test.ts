@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CommandValidator } from '../command/command-validator.ts';
 import { splitExample } from '../command/split-example.test-data.ts';
 import { PathValidator } from '../path-validator.ts';
-import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './option-state.test-data.ts';
-import { OptionState } from './option-state.ts';
-import { optionTable, parseOptions } from './options.ts';
+import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './options.test-data.ts';
+import { OptionState, optionTable, parseOptions } from './options.ts';
 
 describe('[VA-5] the final state of the options', () => {
   const table = optionTable({

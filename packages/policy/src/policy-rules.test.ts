@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDamagedPolicy } from './damaged-policy.ts';
+import { readDamagedPolicy } from './policy-rules.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 import { isRefused } from './verdict.ts';
 
