@@ -5,8 +5,8 @@ import {
   riskLevels,
   type ToolCall,
 } from '@countersign/protocol';
+import type { CallAssessment } from './call-assessment.ts';
 import { compileRule } from './policy-rules.ts';
-import type { CallAssessment } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
 
 /** What a grant covers (AP-4), whoever keeps it. */

@@ -1,4 +1,4 @@
-export type { CommandCheck, CommandOperand, ShellCheck, SimpleCommand } from './call-check.ts';
+export type { CallAssessment, CommandOperand } from './call-assessment.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';
@@ -24,7 +24,7 @@ export {
   rulesOnPaths,
 } from './policy-rules.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
-export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
+export { RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
 export { maskSecretShapes, SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
 export { sensitivePlaces } from './sensitive-places.ts';
 export { ShellValidator } from './shell/shell-validator.ts';

@@ -11,11 +11,12 @@ import {
   policyRuleSchema,
   type ToolCall,
 } from '@countersign/protocol';
+import type { CallAssessment } from './call-assessment.ts';
 import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { type Glob, parseGlob, writtenOut } from './glob.ts';
 import { plainCommandWords } from './program/plain-words.ts';
-import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
 import { allow } from './verdict.ts';
 

@@ -7,7 +7,7 @@ import {
   type RiskLevel,
   type ToolParams,
 } from '@countersign/protocol';
-import type { CommandOperand, SimpleCommand } from './call-check.ts';
+import type { CallAssessment, CommandOperand } from './call-assessment.ts';
 import { CommandValidator } from './command/command-validator.ts';
 import { judgeGlob } from './command/sensitive-glob.ts';
 import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
@@ -32,22 +32,6 @@ export interface RiskAssessorOptions {
   /** From the person's own policy file (RK-5). */
   readonly liftedSensitivePaths?: ReadonlySet<string>;
   readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
-}
-
-/** What was found out about one call: the verdict, and what cards, digests, grants and policy rules look at. */
-export interface CallAssessment {
-  readonly verdict: Verdict;
-  /** Files the call names, workspace-relative. */
-  readonly operands: readonly CommandOperand[];
-  /** Programs the call would start, word by word. */
-  readonly commands: readonly SimpleCommand[];
-  /** Variables that it sets for these programs. */
-  readonly environment?: readonly string[];
-  /**
-   * No grant and no allow rule may answer for this call: it changes a place that executes later (VA-3), uses a
-   * sensitive file that was lifted, or is a command that says so of itself.
-   */
-  readonly needsPerson: boolean;
 }
 
 /**
@@ -108,9 +92,9 @@ export class RiskAssessor {
       case 'execute_command':
         return this.#command(params);
       case 'shell_exec':
-        return this.#shellLine(params.command, params.cwd, params.timeout);
+        return this.#inTime(this.#shell.check(params.command, params.cwd), params.timeout);
       case 'shell_background':
-        return this.#shellLine(params.command, params.cwd);
+        return this.#shell.check(params.command, params.cwd);
       case 'shell_output':
       case 'shell_kill':
         return justOf(
@@ -209,27 +193,13 @@ export class RiskAssessor {
   }
 
   #command({ command, args, timeout }: ToolParams<'execute_command'>): CallAssessment {
-    const { verdict, operands, needsPerson } = this.#commands.check(command, args);
-    const tooLong = this.#sizes.checkTimeout(timeout);
     const commands = [{ words: [command, ...args] }];
-    return {
-      verdict: tooLong ? stricter(verdict, tooLong) : verdict,
-      operands,
-      commands,
-      needsPerson,
-    };
+    return this.#inTime({ ...this.#commands.check(command, args), commands }, timeout);
   }
 
-  #shellLine(command: string, cwd: string | undefined, timeout?: number): CallAssessment {
-    const { verdict, operands, commands, environment, needsPerson } = this.#shell.check(command, cwd);
-    const tooLong = timeout === undefined ? undefined : this.#sizes.checkTimeout(timeout);
-    return {
-      verdict: tooLong ? stricter(verdict, tooLong) : verdict,
-      operands,
-      commands,
-      environment,
-      needsPerson,
-    };
+  #inTime(assessment: CallAssessment, timeout: number): CallAssessment {
+    const tooLong = this.#sizes.checkTimeout(timeout);
+    return tooLong ? { ...assessment, verdict: stricter(assessment.verdict, tooLong) } : assessment;
   }
 
   #gitRead(path: string | undefined): CallAssessment {

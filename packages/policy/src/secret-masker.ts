@@ -1,4 +1,4 @@
-import { utf8Length } from './size-limiter.ts';
+import { utf8Bytes, utf8Length } from './size-limiter.ts';
 
 /** Hides secrets in what is recorded and logged (DA-3). What a person approves is never masked. */
 export interface SecretMaskerOptions {
@@ -133,7 +133,7 @@ const passWord = '(?<![a-z])pass(?![a-z])';
 const secretName = `[A-Za-z0-9_.-]{0,64}(?:${secretWord}|${passWord})[A-Za-z0-9_.-]{0,64}`;
 const value = `(?:"(?:[^"\\\\\\r\\n]|\\\\.){0,4000}"?|'[^'\\r\\n]{0,4000}'?|[^\\s"',;&|<>]{1,4000})`;
 
-export const secretShapes: readonly RegExp[] = [
+const secretShapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
   /(?<keep>PuTTY-User-Key-File[\s\S]{0,1500}?Private-Lines:)[\s\S]*$/g,
   /(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{12,}/g,
@@ -165,14 +165,14 @@ export const secretShapes: readonly RegExp[] = [
 const fieldName = new RegExp(`${secretWord}|${passWord}|authorization|cookie`, 'i');
 
 /** Whether a field or an option of this name holds a secret, whatever its value looks like. */
-export const isSecretName = (name: string): boolean => fieldName.test(name);
+const isSecretName = (name: string): boolean => fieldName.test(name);
 
 /**
  * How a known secret may stand in a text: plain, escaped in JSON, percent-encoded, and in base64, also as a part of
  * something longer (`user:secret`), where its letters depend on what stands before it.
  */
-export function spellingsOf(secret: string): string[] {
-  const bytes = utf8Bytes(secret);
+function spellingsOf(secret: string): string[] {
+  const bytes = [...utf8Bytes(secret)];
   return [
     secret,
     JSON.stringify(secret).slice(1, -1),
@@ -180,25 +180,6 @@ export function spellingsOf(secret: string): string[] {
     percentEncoded(bytes, /[A-Za-z0-9\-_.~]/),
     ...[0, 1, 2].flatMap((offset) => insideBase64(bytes, offset)),
   ];
-}
-
-function utf8Bytes(text: string): number[] {
-  const bytes: number[] = [];
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    if (code < 0x80) bytes.push(code);
-    else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 0x3f));
-    else if (code < 0x10000)
-      bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f));
-    else
-      bytes.push(
-        0xf0 | (code >> 18),
-        0x80 | ((code >> 12) & 0x3f),
-        0x80 | ((code >> 6) & 0x3f),
-        0x80 | (code & 0x3f),
-      );
-  }
-  return bytes;
 }
 
 function percentEncoded(bytes: readonly number[], unreserved: RegExp): string {

@@ -10,6 +10,7 @@ import {
   type ToolCall,
   type ToolErrorValue,
 } from '@countersign/protocol';
+import type { CallAssessment } from './call-assessment.ts';
 import {
   assessCustomCall,
   type CustomTools,
@@ -19,7 +20,7 @@ import {
 } from './custom/assess-custom-call.ts';
 import type { Disk } from './path-validator.ts';
 import { type CompiledRule, type LoadedPolicy, rulesOnPaths } from './policy-rules.ts';
-import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { RiskAssessor } from './risk-assessor.ts';
 import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';
 
 export interface ToolCallPolicyOptions {

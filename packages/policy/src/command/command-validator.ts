@@ -1,5 +1,5 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
-import type { CommandCheck, SimpleCommand } from '../call-check.ts';
+import type { CommandCheck, SimpleCommand } from '../call-assessment.ts';
 import type { PathValidator } from '../path-validator.ts';
 import { isInterpreter, isShell } from '../program/interpreters.ts';
 import { manuals } from '../program/manuals.ts';
@@ -57,7 +57,7 @@ export class CommandValidator {
     const judgement = new Judgement(command, this.#options.paths, from);
     const argv = [command, ...(words as string[])];
     if (added !== undefined) {
-      judgement.raise(addedProgram(added === 'HIGH' ? 'HIGH' : 'MEDIUM'));
+      judgement.raise(added === 'HIGH' ? { ...addedProgram, risk: 'HIGH' } : addedProgram);
       this.#judgeAsShellLine(argv, from, judgement);
     }
     judgement.judge(readProgram(argv).notes);

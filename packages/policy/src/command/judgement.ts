@@ -1,5 +1,5 @@
 import { higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
-import type { CommandCheck, CommandOperand } from '../call-check.ts';
+import type { CommandCheck, CommandOperand } from '../call-assessment.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { CheckedPath, DiskEntry, PathCheck, PathValidator } from '../path-validator.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';

@@ -8,7 +8,7 @@ import {
   type Reason,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import type { CallAssessment } from '../risk-assessor.ts';
+import type { CallAssessment } from '../call-assessment.ts';
 import { allow } from '../verdict.ts';
 import { problemOfParams } from './parameter-schema.ts';
 

@@ -165,7 +165,7 @@ interface Group {
  * The terms of find's expression that leave files out instead of looking for them: `! -name .env`, and
  * `-name .env -prune -o -print`.
  */
-export function excludingTerms(terms: readonly FindTerm[]): ReadonlySet<FindTerm> {
+function excludingTerms(terms: readonly FindTerm[]): ReadonlySet<FindTerm> {
   const conjunctions: Conjunction[] = [];
   const begin = (parent: Conjunction | undefined): Conjunction => {
     const conjunction = { parent, isPruned: false, acts: false };

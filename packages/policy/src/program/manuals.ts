@@ -6,7 +6,7 @@ import type { Manual } from './notes.ts';
 import { npm } from './npm.ts';
 import { python } from './python.ts';
 import { cat, date, echo, grep, head, locate, ls, pwd, tail, wc, whoami } from './readers.ts';
-import { type CommandRule, generalRules } from './rules.ts';
+import * as generalRules from './rules.ts';
 import { tar } from './tar.ts';
 import { unzip, zip } from './zip.ts';
 
@@ -39,7 +39,7 @@ export const manuals: ReadonlyMap<string, Manual> = new Map(
 );
 
 /** Every rule of CommandValidator, for the documentation and for the test that runs their examples. */
-export const commandRules: readonly CommandRule[] = [
-  ...generalRules,
+export const commandRules: readonly generalRules.CommandRule[] = [
+  ...Object.values(generalRules),
   ...new Set(programs.flatMap(({ rules }) => rules)),
 ];

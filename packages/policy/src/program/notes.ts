@@ -23,55 +23,31 @@ export interface Manual {
  */
 export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | 'later';
 
-/** One thing that the words of a call say. Whether it is allowed here, command/judgement.ts decides. */
-export type Note = (
-  | { readonly kind: 'rule'; readonly rule: CommandRule; readonly operand: string | undefined }
-  | /** Raises `rule` for `text` if that is a file, else for `otherwise`, if there is one. */ {
-      readonly kind: 'rule if there';
-      readonly rule: CommandRule;
-      readonly text: string;
-      readonly otherwise: string | undefined;
-    }
-  | {
-      readonly kind: 'path';
-      readonly text: string;
-      readonly use: PathUse;
-      readonly makes: boolean;
-      /** Names that the program tries where `text` is no file. */
-      readonly lookups?: readonly string[];
-    }
-  | /** A path in a commit of git: links on the disk say nothing about it. */ {
-      readonly kind: 'tree path';
-      readonly text: string;
-    }
-  | { readonly kind: 'maybe path'; readonly text: string; readonly doubt: Doubt; readonly word: string }
-  | /** A pattern that picks files by name. */ { readonly kind: 'pattern'; readonly text: string }
-  | /** A file called `name` is written. */ {
-      readonly kind: 'made name';
-      readonly text: string;
-      readonly name: string;
-    }
-  | /** It is executed if it is there, though no word names it. */ {
-      readonly kind: 'implied run';
-      readonly text: string;
-    }
-  | /** Later relative paths start there. */ {
-      readonly kind: 'directory';
-      readonly text: string;
-      readonly use: PathUse;
-    }
-  | /** An archive decides which files it writes below. */ {
-      readonly kind: 'unpack';
-      readonly text: string;
-      /** By the manual nothing is written there; in a shell line it counts all the same. */
-      readonly onlyInShell: boolean;
-    }
-  | { readonly kind: 'git hooks' }
-  | { readonly kind: 'network' }
-) & {
-  /** Relative to where the program was started, whatever `directory` said. */
-  readonly fromStart?: true;
-};
+/**
+ * One thing that the words of a call say. Whether it is allowed here, command/judgement.ts decides.
+ *
+ * - `rule if there`: the rule is raised for `text` if that is a file, else for `otherwise`, if there is one.
+ * - `path`: `lookups` are names that the program tries where `text` is no file.
+ * - `tree path`: a path in a commit of git; links on the disk say nothing about it.
+ * - `pattern`: picks files by name. `made name`: a file called `name` is written.
+ * - `implied run`: is executed if it is there, though no word names it.
+ * - `directory`: later relative paths start there; those of a note that is `fromStart` never do.
+ * - `unpack`: an archive decides which files it writes below. `onlyInShell`: by the manual nothing is written there, but in
+ *   a shell line it counts all the same.
+ */
+export type Note = Readonly<
+  (
+    | { kind: 'rule'; rule: CommandRule; operand: string | undefined }
+    | { kind: 'rule if there'; rule: CommandRule; text: string; otherwise: string | undefined }
+    | { kind: 'path'; text: string; use: PathUse; makes: boolean; lookups?: readonly string[] }
+    | { kind: 'maybe path'; text: string; doubt: Doubt; word: string }
+    | { kind: 'made name'; text: string; name: string }
+    | { kind: 'directory'; text: string; use: PathUse }
+    | { kind: 'unpack'; text: string; onlyInShell: boolean }
+    | { kind: 'tree path' | 'pattern' | 'implied run'; text: string }
+    | { kind: 'git hooks' | 'network' }
+  ) & { fromStart?: true }
+>;
 
 /** What the words of one call say, in their order. Nothing here looks at a disk. */
 export class Notes {

@@ -25,29 +25,23 @@ function plainArguments(program: string, args: readonly string[]): readonly stri
     const { subcommand, args: rest } = readGit(args);
     return subcommand === undefined ? [] : [subcommand, ...rest];
   }
-  if (program === 'npm') return npmOperands(args);
-  if (program === 'node' || program === 'nodejs') return fromNodeScript(args);
-  if (/^python[\d.]*$/.test(program)) return fromPythonScript(args);
+  if (program === 'npm') {
+    // npm takes its options anywhere before `--`, so none of them is a part of what it does.
+    const operands = parseNpm(args).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
+    const [command, ...rest] = operands;
+    return command === undefined ? [] : [resolveCommand(command) ?? command, ...rest];
+  }
+  if (program === 'node' || program === 'nodejs') {
+    const { options, script } = readNode(args);
+    const mode = options.find(({ spelled }) => nodeModes.test(spelled));
+    return mode ? args.slice(args.indexOf(mode.spelled)) : script;
+  }
+  if (/^python[\d.]*$/.test(program)) {
+    const { mode, words } = readPython(args);
+    return mode === 'script' ? words : [mode === 'code' ? '-c' : '-m', ...words];
+  }
   return args;
-}
-
-/** npm takes its options anywhere before `--`, so none of them is a part of what it does. */
-function npmOperands(args: readonly string[]): readonly string[] {
-  const operands = parseNpm(args).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
-  const [command, ...rest] = operands;
-  return command === undefined ? [] : [resolveCommand(command) ?? command, ...rest];
 }
 
 /** Options that say what node does; the others only say how. */
 const nodeModes = /^(-e|--eval|-p|--print|-pe|--run|--test|-c|--check|-i)(=|$)/;
-
-function fromNodeScript(args: readonly string[]): readonly string[] {
-  const { options, script } = readNode(args);
-  const mode = options.find(({ spelled }) => nodeModes.test(spelled));
-  return mode ? args.slice(args.indexOf(mode.spelled)) : script;
-}
-
-function fromPythonScript(args: readonly string[]): readonly string[] {
-  const { mode, words } = readPython(args);
-  return mode === 'script' ? words : [mode === 'code' ? '-c' : '-m', ...words];
-}

@@ -5,7 +5,7 @@ import type { CommandRule } from './rules.ts';
 
 /** Modules that test and check the code of a workspace, and which of their options do more than that. */
 
-export const inlineCode: CommandRule = {
+const inlineCode: CommandRule = {
   id: 'CMD-PYTHON-2',
   risk: 'HIGH',
   why: 'runs code that is written in the command itself or comes from standard input',
@@ -36,7 +36,7 @@ export const inlineCode: CommandRule = {
   ],
 };
 
-export const loadsMore: CommandRule = {
+const loadsMore: CommandRule = {
   id: 'CMD-PYTHON-6',
   risk: 'HIGH',
   why: 'loads further code or settings, installs packages, removes a folder or starts a program of its choice',
@@ -70,7 +70,7 @@ export const loadsMore: CommandRule = {
 };
 
 /** `-W action:message:category:module:line`: a category with a dot is imported, which runs that module. */
-export function noteWarningFilter(filter: string, notes: Notes): void {
+function noteWarningFilter(filter: string, notes: Notes): void {
   if (filter.split(':')[2]?.includes('.')) notes.raise(loadsMore, filter);
 }
 
@@ -132,10 +132,10 @@ const testModules: ReadonlyMap<string, OptionTable> = new Map(
   }),
 );
 
-export const isTestModule = (name: string): boolean => testModules.has(name);
+const isTestModule = (name: string): boolean => testModules.has(name);
 
 /** What the options of a test module do beyond testing. Options that the table lacks only test or check. */
-export function noteTestOptions(name: string, args: readonly string[], notes: Notes): void {
+function noteTestOptions(name: string, args: readonly string[], notes: Notes): void {
   for (const word of parseOptions(args, testModules.get(name) ?? plain)) {
     if (word.kind === 'option') notes.option(word);
     // pytest and mypy read further arguments from such a file.

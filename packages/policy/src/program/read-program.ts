@@ -147,7 +147,7 @@ const NETWORK_PROGRAMS =
   /^(npx|bunx|pnpx|apt|apt-get|aptitude|yum|dnf|zypper|pacman|yay|apk|brew|snap|flatpak|emerge|ping|ping6|traceroute|mtr|nmap|rdate|ntpdate|ssh-copy-id|mosh|svn|hg|mail|sendmail|mutt|redis-cli|psql|mysql|mongosh?)$/;
 
 /** Whether a program call cannot do its work without network. */
-export function needsNetwork(name: string, args: readonly string[]): boolean {
+function needsNetwork(name: string, args: readonly string[]): boolean {
   if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));

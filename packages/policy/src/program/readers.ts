@@ -223,38 +223,20 @@ export const locate: Manual = {
   },
 };
 
-/** Programs that print: the operands of echo, pwd and whoami are text or nothing, those of date a format. */
-
-export const echo: Manual = {
-  names: ['echo'],
-  onlyReads: true,
-  rules: [],
-  read(_args, notes) {
-    notes.raise(onlyPrints);
-  },
-};
-
-const pwdOptions = optionTable({ flags: '-L --logical -P --physical --help --version' });
-export const pwd: Manual = {
-  names: ['pwd'],
+/** The operands of echo, pwd and whoami are text or nothing; echo has no options that matter. */
+const printer = (name: string, options?: OptionTable): Manual => ({
+  names: [name],
   onlyReads: true,
   rules: [],
   read(args, notes) {
     notes.raise(onlyPrints);
-    notes.options(args, pwdOptions);
+    if (options) notes.options(args, options);
   },
-};
+});
 
-const whoamiOptions = optionTable({ flags: '--help --version' });
-export const whoami: Manual = {
-  names: ['whoami'],
-  onlyReads: true,
-  rules: [],
-  read(args, notes) {
-    notes.raise(onlyPrints);
-    notes.options(args, whoamiOptions);
-  },
-};
+export const echo = printer('echo');
+export const pwd = printer('pwd', optionTable({ flags: '-L --logical -P --physical --help --version' }));
+export const whoami = printer('whoami', optionTable({ flags: '--help --version' }));
 
 const setsClock: CommandRule = {
   id: 'CMD-DATE-1',

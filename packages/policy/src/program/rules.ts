@@ -194,13 +194,14 @@ export const unclearGlob: CommandRule = {
   ],
 };
 
-export const addedProgram = (risk: 'MEDIUM' | 'HIGH'): CommandRule => ({
+/** MEDIUM unless the person's policy file says HIGH. */
+export const addedProgram: CommandRule = {
   id: 'CMD-ADDED',
-  risk,
+  risk: 'MEDIUM',
   why: 'is a program that your own policy file allows; Countersign does not know its options',
   matches: [],
   doesNotMatch: ['cat README.md'],
-});
+};
 
 export const outsideArgument: CommandRule = {
   id: 'CMD-ARG-1',
@@ -210,20 +211,3 @@ export const outsideArgument: CommandRule = {
   matches: ['node src/app.js ../x', 'python3 scripts/gen.py --out=/srv/x', 'npm run build -- /etc/hosts'],
   doesNotMatch: ['node src/app.js docs/guide.md', 'python3 scripts/gen.py -c x.ini'],
 };
-
-export const generalRules: readonly CommandRule[] = [
-  onlyReads,
-  onlyPrints,
-  unknownOption,
-  unknownOptionOfPowerful,
-  hardLinkedFile,
-  hugeList,
-  tooManyDirectories,
-  sensitiveLifted,
-  writesToExecutingPlace,
-  unpacksOverExecutingPlaces,
-  sensitiveGlob,
-  unclearGlob,
-  addedProgram('MEDIUM'),
-  outsideArgument,
-];

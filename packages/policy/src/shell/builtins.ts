@@ -1,5 +1,6 @@
 import { hasHole, knownWord, madeFrom, NUMBER, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
+import { wordList } from '../text.ts';
 import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
@@ -13,30 +14,19 @@ import { normalize } from './word-paths.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
 
-const nothing: Builtin = () => [''];
-
 /** Commands that bash itself carries out. Each answers what it prints and changes what the shell remembers. */
 const BUILTINS: Readonly<Record<string, Builtin>> = {
-  ':': nothing,
-  true: nothing,
-  false: nothing,
-  exit: nothing,
-  return: nothing,
-  break: nothing,
-  continue: nothing,
+  ...Object.fromEntries(
+    wordList(': true false exit return break continue umask ulimit shopt times bg fg history logout').map(
+      (name): [string, Builtin] => [name, () => ['']],
+    ),
+  ),
   wait: ({ run, args }) => {
     const name = readOptions(args, '-p').values.get('p');
     if (name !== undefined) assignText(run, name, [NUMBER]);
     return [''];
   },
   jobs: ({ run, args }) => (args[0] === '-x' ? run.walker.call(run, args.slice(1)) : ['']),
-  umask: nothing,
-  ulimit: nothing,
-  shopt: nothing,
-  times: nothing,
-  bg: nothing,
-  fg: nothing,
-  history: nothing,
   hash: hashCall,
   enable: ({ run, args }) => {
     const { values } = readOptions(args, '-f');
@@ -66,7 +56,6 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
           .join('')
       : UNKNOWN,
   ],
-  logout: nothing,
   echo: ({ args }) => [echoed(args)],
   printf: printfCall,
   pwd: ({ run }) => run.state.directories.map((directory) => `${directory}\n`),

@@ -1,5 +1,5 @@
 import type { Reason } from '@countersign/protocol';
-import type { CommandOperand, ShellCheck, SimpleCommand } from '../call-check.ts';
+import type { CommandOperand, ShellCheck, SimpleCommand } from '../call-assessment.ts';
 import { readable } from '../program/marks.ts';
 import { type Refused, refuse, type Verdict } from '../verdict.ts';
 

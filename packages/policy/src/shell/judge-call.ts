@@ -1,3 +1,4 @@
+import { isTextProgram } from '../program/file-operands.ts';
 import { foundText, isFind, readFound } from '../program/find/find-call.ts';
 import { readGit } from '../program/git/git-call.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
@@ -13,7 +14,6 @@ import {
   TOO_MANY,
   UNKNOWN,
 } from '../program/marks.ts';
-import { readOptions } from '../program/options.ts';
 import {
   type InnerCall,
   isFetcher,
@@ -25,7 +25,6 @@ import {
 import { wordList } from '../text.ts';
 import { builtinFor } from './builtins.ts';
 import { catastropheList, catastrophes } from './catastrophes.ts';
-import { Findings } from './findings.ts';
 import {
   executeFile,
   executeInput,
@@ -37,14 +36,11 @@ import {
 import { checkFile, checkFiles, checkOperands, noteRunFile } from './operands.ts';
 import { filtered, outputOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
-import { type ProgramCall, ShellRun } from './shell-run.ts';
-import { ShellState } from './shell-state.ts';
-import { judgeAwk, judgeSed } from './text-programs.ts';
-import { judgeTail } from './unknown-wrapper.ts';
+import type { ProgramCall, ShellRun } from './shell-run.ts';
+import { judgeXargs, SPECIAL } from './special-programs.ts';
 import { noteExportedFunction, setScalar } from './variables.ts';
 import { warnings, warningsFor } from './warnings.ts';
 import { isStarOnly, matchesPattern, resolvePlaces } from './word-paths.ts';
-import { judgeXargs } from './xargs-call.ts';
 
 /** Names tried where the program is a pattern: `/bin/r?`. */
 const NOTABLE = wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env find xargs chmod chown mv python3
@@ -265,70 +261,37 @@ function judgeParallel(call: ProgramCall): void {
   else if (!args.includes(':::')) run.perhaps(() => judgeXargs(call));
 }
 
-/** Programs that run others in a way of their own. Without an answer the call is judged on, like any other. */
-const SPECIAL: readonly [names: RegExp, judge: (call: ProgramCall) => readonly string[] | undefined][] = [
-  [/^g?xargs$/, judgeXargs],
-  [/^ssh$/, judgeSsh],
-  [/^[gmn]?awk$/, judgeAwk],
-  [/^g?sed$/, judgeSed],
-  [/^(ed|ex|vim?|ftp|sqlite3)$/, judgeEditor],
-  [/^(at|batch|crontab)$/, judgeLater],
-];
+/** Programs whose words are only ever text, so that `man rm` is not taken for a call of `rm`. */
+const QUOTES_WORDS =
+  /^(man|info|help|type|which|whereis|whatis|apropos|tldr|apt|apt-get|dnf|yum|pacman|brew|grep|egrep|fgrep|rg|ag|ack|ugrep|logger|expr|jq|git|gh|glab|docker|podman|kubectl|diff|ls|cat|cp|mv|rm|mkdir|touch|seq|make|say|figlet|dpkg|pip3?|snap|zenity|dialog|whiptail|gum|espeak|mail|look|pass|todo|task)$/;
 
-function judgeSsh(call: ProgramCall): readonly string[] {
-  const { run, args } = call;
-  const { operands, values } = readOptions(
-    args,
-    '-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w',
-    { permutes: false },
-  );
-  const [host = '', ...command] = operands;
-  run.findings.warn(warnings.remote, host);
-  for (const letter of ['i', 'F']) {
-    const file = values.get(letter);
-    if (file !== undefined) checkFile(run, file, 'read');
+/** Programs that are a catastrophe with the right words after them. */
+const DESTROYS = /^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh|wipefs|chmod|chown|mv)$/;
+const ESCALATES = /^(\/\S*\/)?(sudo|doas|pkexec|su)$/;
+/** What follows `sudo` where it is a call and no word about it. */
+const CALLED =
+  /^(-\w+|(\/\S*\/)?(rm|sh|bash|dash|zsh|id|whoami|cat|ls|cp|mv|tee|dd|chmod|chown|mount|umount|kill|su|env|apt|apt-get|dnf|yum|pacman|systemctl|service|python3?|perl|node|npm|make|docker|reboot|shutdown|install|ln|mkdir|vi|vim|nano|true))$/;
+/** Options by which most wrappers take a line for a shell. */
+const LINE_OPTION = /^--?(c|e|x|exec|execute|command|cmd|run|eval|shell|sh|call)(?:=(.+))?$/s;
+/** Words after which a wrapper's own are surely over, and words of the call behind it that are looked at. */
+const MAX_WORDS = 64;
+const MAX_TAIL = 256;
+
+/**
+ * A wrapper we have never heard of, or one whose options we do not know: if the words after it would be a
+ * catastrophe on their own, they are one.
+ */
+function judgeTail({ run, name, args }: ProgramCall): void {
+  if (QUOTES_WORDS.test(name) || isTextProgram(name)) return;
+  for (const [i, word] of args.slice(0, MAX_WORDS).entries()) {
+    const next = args[i + 1] ?? '';
+    if (DESTROYS.test(word) || (ESCALATES.test(word) && CALLED.test(next)))
+      run.perhaps(() => run.findings.quietly(() => run.walker.call(run, args.slice(i, i + MAX_TAIL))));
+    const option = LINE_OPTION.exec(word);
+    const line = option ? (option[2] ?? next) : '';
+    if (/\s/.test(line))
+      run.perhaps(() =>
+        run.findings.quietly(() => run.walker.code(run, line, { mustParse: false, subshell: true })),
+      );
   }
-  const isLocal = /(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host);
-  for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
-    if (isLocal) judgeCode(run, text, { subshell: true });
-    else judgeRemote(run, text);
-  return [DOWNLOADED];
-}
-
-/** Somebody may be the administrator of another machine, but wiping it is a catastrophe there too. */
-function judgeRemote(run: ShellRun, line: string): void {
-  const findings = new Findings();
-  const { paths, walker, home } = run;
-  const there = new ShellRun({ findings, paths, walker, home, state: new ShellState([home], home) });
-  walker.code(there, line.replace(/(^|[;&|]\s*)(sudo|doas)\s+(?!-)/g, '$1'), {
-    mustParse: false,
-    subshell: true,
-  });
-  const { verdict } = findings.toCheck();
-  const { removal, forkBomb, device, format } = catastrophes;
-  const rule = [removal, forkBomb, device, format].find(({ id }) => verdict.reasons[0]?.rule === id);
-  if (rule) run.findings.refuse(rule, line);
-}
-
-/** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
-function judgeEditor({ run, args }: ProgramCall): undefined {
-  for (const text of [...(run.stdin ?? []), ...args]) {
-    if (text.includes(DOWNLOADED)) continue; // data, unless it says otherwise
-    for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
-      executeInput(run, line);
-  }
-  return undefined;
-}
-
-/** What is handed to `at` or `crontab` runs when nobody is asked. */
-function judgeLater(call: ProgramCall): readonly string[] {
-  const { run, name, args } = call;
-  if (args.some((word) => /^-[lcq]$/.test(word))) return [UNKNOWN];
-  run.findings.warn(warnings.later, name);
-  for (const text of run.stdin ?? []) {
-    const code = name === 'crontab' ? text.replace(/^\s{0,9}(?:\S+[ \t]+){5}/gm, '') : text;
-    run.perhaps(() => judgeCode(run, code, { subshell: true }));
-  }
-  checkOperands(call);
-  return [''];
 }

@@ -1,4 +1,4 @@
-import type { CommandOperand } from '../call-check.ts';
+import type { CommandOperand } from '../call-assessment.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { NamedPlace } from '../named-place.ts';
 import { type FileUse, isRemote, readCopies } from '../program/file-operands.ts';

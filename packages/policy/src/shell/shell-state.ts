@@ -1,5 +1,6 @@
 import type { Function as ShellFunction } from 'unbash';
 import { HOME_NAME, inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from '../program/marks.ts';
+import { wordList } from '../text.ts';
 import { matchesPattern } from './word-paths.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
@@ -15,28 +16,31 @@ interface Variable {
   readonly inexact?: boolean;
 }
 
+/** Variables of bash whose value is arithmetic when it is set. */
+const COMPUTED_WHEN_SET = ['RANDOM', 'SRANDOM', 'SECONDS', 'OPTIND', 'HISTCMD', 'LINENO'];
+
 /**
  * What a shell remembers between commands. Where a command may or may not run (`weak`), what it sets is added to
  * what was there; where it surely runs, it replaces it.
  */
 export class ShellState {
-  readonly variables: Map<string, Variable>;
-  readonly functions: Map<string, ShellFunction>;
+  readonly variables = new Map<string, Variable>();
+  readonly functions = new Map<string, ShellFunction>();
   /** Links that this line itself made, by absolute path. */
-  readonly links: Map<string, string>;
+  readonly links = new Map<string, string>();
   /** Names that this line made stand for other words: `alias`, `hash -p`. */
-  readonly aliases: Map<string, readonly string[]>;
+  readonly aliases = new Map<string, readonly string[]>();
   /** What `declare` said of a variable, as the letters of its options: `i`, `n`, `a`, `A`. */
-  readonly attributes: Map<string, string>;
+  readonly attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
   /** The variables that a reference (`declare -n`) may stand for. */
-  readonly references: Map<string, readonly string[]>;
+  readonly references = new Map<string, readonly string[]>();
   /** Code that runs after what follows it: of `trap` and `alias`, and of files that a shell executes when it starts. */
-  readonly later: Set<string>;
+  readonly later = new Set<string>();
   /** Files that `exec > file` sends everything to from then on. */
   standardOutputs: readonly string[] = [];
   /** Where descriptors above 2 write to. */
-  readonly outputs: Map<string, string>;
-  private readonly files: Map<string, string>;
+  readonly outputs = new Map<string, string>();
+  private readonly files = new Map<string, string>();
   /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
   directories: readonly string[];
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
@@ -54,16 +58,7 @@ export class ShellState {
 
   constructor(directories: readonly string[], home: string) {
     this.directories = directories;
-    this.variables = new Map();
-    this.functions = new Map();
-    this.links = new Map();
-    this.aliases = new Map();
-    this.attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
     for (const name of ['BASH_CMDS', 'BASH_ALIASES']) this.attributes.set(name, 'A');
-    this.references = new Map();
-    this.later = new Set();
-    this.outputs = new Map();
-    this.files = new Map();
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
   }
 
@@ -155,7 +150,6 @@ export class ShellState {
     return this.files.size === 0 ? undefined : this.files.get(inQuotes(path));
   }
 
-  /** All that a pattern over the files of this line could read. */
   /** What the files hold that a path with active patterns may name. */
   filesMatching(pattern: string): readonly string[] {
     const depth = pattern.split('/').length;
@@ -164,6 +158,7 @@ export class ShellState {
       .map(([, content]) => content);
   }
 
+  /** All that a pattern over the files of this line could read. */
   readAllFiles(): string {
     return [...this.files.values()].join('\n');
   }
@@ -179,10 +174,6 @@ const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
 export const bounded = (values: readonly string[]): readonly string[] =>
   values.length <= MAX_VALUES ? values : [...values.slice(0, MAX_VALUES - 1), TOO_MANY];
 
-/** Variables of bash whose value is arithmetic when it is set. */
-const COMPUTED_WHEN_SET = ['RANDOM', 'SRANDOM', 'SECONDS', 'OPTIND', 'HISTCMD', 'LINENO'];
-
-/** Variables every run has. Most are only known to be paths, which is enough to see `${PATH:0:1}` as `/`. */
 /** `declare -l`, `-u` and `-c` change what is assigned. That they took effect is not certain, so both texts are kept. */
 function recased(variable: Variable, attributes: string): Variable {
   const change = recasings.find(([attribute]) => attributes.includes(attribute))?.[1];
@@ -200,35 +191,21 @@ const recasings: readonly [string, (text: string) => string][] = [
   ['c', (text) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase()],
 ];
 
+/** Variables every run has. Of PATH it is only known that it is a path, which is enough to see `${PATH:0:1}` as `/`. */
 function environment(home: string): [string, string][] {
+  const all = (names: string, value: string): [string, string][] =>
+    wordList(names).map((name) => [name, value]);
   return [
     ['HOME', home],
     ['IFS', ' \t\n'],
     ['PATH', `/${UNKNOWN}`],
-    ['SHELL', '/bin/bash'],
-    ['BASH', '/bin/bash'],
-    ['USER', USER_NAME],
-    ['LOGNAME', USER_NAME],
-    ['LANG', UNKNOWN],
-    ['TERM', UNKNOWN],
-    ['HOSTNAME', UNKNOWN],
-    ['HOSTTYPE', UNKNOWN],
-    ['OSTYPE', UNKNOWN],
-    ['MACHTYPE', UNKNOWN],
-    ['RANDOM', NUMBER],
-    ['SRANDOM', NUMBER],
-    ['SECONDS', NUMBER],
-    ['EPOCHSECONDS', NUMBER],
-    ['EPOCHREALTIME', UNKNOWN],
-    ['LINENO', NUMBER],
-    ['UID', NUMBER],
-    ['EUID', NUMBER],
-    ['PPID', NUMBER],
-    ['BASHPID', NUMBER],
-    ['BASH_VERSION', UNKNOWN],
-    ['PIPESTATUS', NUMBER],
-    ['SHLVL', NUMBER],
-    ['OPTIND', NUMBER],
+    ...all('SHELL BASH', '/bin/bash'),
+    ...all('USER LOGNAME', USER_NAME),
+    ...all('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOCHREALTIME BASH_VERSION', UNKNOWN),
+    ...all(
+      'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
+      NUMBER,
+    ),
   ];
 }
 

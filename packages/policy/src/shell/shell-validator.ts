@@ -1,6 +1,6 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { parse } from 'unbash';
-import type { ShellCheck } from '../call-check.ts';
+import type { ShellCheck } from '../call-assessment.ts';
 import type { DiskEntry, PathValidator } from '../path-validator.ts';
 import { hasMark, readable } from '../program/marks.ts';
 import { type Refused, refuse } from '../verdict.ts';

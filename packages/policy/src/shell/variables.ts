@@ -23,12 +23,7 @@ export function setScalar(run: ShellRun, name: string, values: readonly string[]
   run.state.set(name, { values });
 }
 
-export function setElement(
-  run: ShellRun,
-  name: string,
-  keys: readonly string[],
-  values: readonly string[],
-): void {
+function setElement(run: ShellRun, name: string, keys: readonly string[], values: readonly string[]): void {
   noteValues(run, name, values);
   for (const key of keys) for (const value of values) noteElement(run, name, key, value);
   const known = run.state.variables.get(name);
@@ -119,7 +114,7 @@ const NPM_SETTING = /^npm_config_/i;
 const WRITTEN = /^(GIT_TRACE\w*|GIT_INDEX_FILE|NODE_V8_COVERAGE|NODE_COMPILE_CACHE|SSLKEYLOGFILE)$/;
 
 /** Looks at what is put into a variable that others obey. */
-export function noteVariable(run: ShellRun, name: string, texts: readonly string[]): void {
+function noteVariable(run: ShellRun, name: string, texts: readonly string[]): void {
   if (CODE.test(name)) {
     for (const text of texts)
       run.perhaps(() =>
@@ -152,7 +147,7 @@ function noteStartFile(run: ShellRun, file: string): void {
 }
 
 /** `BASH_CMDS[ls]=/bin/rm` and `BASH_ALIASES[ls]='rm -rf'`: the name stands for something else from then on. */
-export function noteElement(run: ShellRun, name: string, key: string, value: string): void {
+function noteElement(run: ShellRun, name: string, key: string, value: string): void {
   if (name === 'BASH_CMDS') run.state.aliases.set(key, [value]);
   else if (name === 'BASH_ALIASES') run.state.aliases.set(key, value.trim().split(/\s+/));
   const mark = `element of ${name}`;

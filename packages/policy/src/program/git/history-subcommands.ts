@@ -1,3 +1,4 @@
+import { wordList } from '../../text.ts';
 import type { OptionSection } from '../options.ts';
 import {
   files,
@@ -5,6 +6,7 @@ import {
   type GitSubcommand,
   names,
   plain,
+  raises,
   revisions,
   subcommand,
   writtenRefs,
@@ -81,38 +83,31 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     fallback: plain(),
     isOpen: true,
     members: {
-      run: { ...plain(), rules: [runsProgram] },
-      visualize: { ...subcommand(names, logOptions, diffOptions), rules: [runsProgram] },
-      view: { ...subcommand(names, logOptions, diffOptions), rules: [runsProgram] },
+      run: raises([runsProgram], plain()),
+      visualize: raises([runsProgram], subcommand(names, logOptions, diffOptions)),
+      view: raises([runsProgram], subcommand(names, logOptions, diffOptions)),
       replay: subcommand(files('read')),
       start: subcommand(revisions, {
         flags: '--no-checkout --first-parent',
         values: '--term-new --term-bad --term-old --term-good',
       }),
-      reset: plain(),
-      good: plain(),
-      bad: plain(),
-      old: plain(),
-      new: plain(),
-      skip: plain(),
-      log: plain(),
-      next: plain(),
+      ...Object.fromEntries(wordList('reset good bad old new skip log next').map((name) => [name, plain()])),
       terms: plain({ flags: '--term-good --term-bad' }),
     },
   },
-  'filter-branch': {
-    ...plain({
+  'filter-branch': raises(
+    [losesWork, runsProgram],
+    plain({
       flags: '-f --force --prune-empty --all',
       values:
         '--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --subdirectory-filter --original --state-branch',
       rows: [{ names: '-d', value: 'write' }],
     }),
-    rules: [losesWork, runsProgram],
-  },
-  replace: {
-    ...plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
-    rules: [losesWork],
-  },
+  ),
+  replace: raises(
+    [losesWork],
+    plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
+  ),
   'symbolic-ref': subcommand(
     // With one name it only tells.
     (operands, notes) => {
@@ -149,13 +144,13 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
 
 /** Kept here because only `reflog` has both reading and destroying members. */
 export const reflogDestroyers: Readonly<Record<string, GitSubcommand>> = {
-  expire: {
-    ...plain({
+  expire: raises(
+    [losesWork],
+    plain({
       flags: '--all --rewrite --updateref --stale-fix -n --dry-run --single-worktree',
       values: '--expire --expire-unreachable',
     }),
-    rules: [losesWork],
-  },
-  delete: { ...plain({ flags: '--rewrite --updateref -n --dry-run' }), rules: [losesWork] },
-  drop: { ...plain({ flags: '--all --single-worktree' }), rules: [losesWork] },
+  ),
+  delete: raises([losesWork], plain({ flags: '--rewrite --updateref -n --dry-run' })),
+  drop: raises([losesWork], plain({ flags: '--all --single-worktree' })),
 };

@@ -6,6 +6,7 @@ import {
   type GitSubcommand,
   names,
   plain,
+  raises,
   revisions,
   subcommand,
 } from './operands.ts';
@@ -25,36 +26,36 @@ export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | Git
     values: '--window --depth --threads -g --geometric',
   }),
   'pack-refs': plain({ flags: '--all --prune --auto' }),
-  prune: { ...plain({ flags: '-n --dry-run --progress', values: '--expire' }), rules: [losesWork] },
+  prune: raises([losesWork], plain({ flags: '-n --dry-run --progress', values: '--expire' })),
   'hash-object': subcommand(files('read'), {
     flags: '-w --stdin --stdin-paths --no-filters --literally',
     values: '-t --path',
   }),
   hook: foreign([runsProgram]),
-  difftool: {
-    ...subcommand(revisions, diffOptions, {
+  difftool: raises(
+    [runsProgram],
+    subcommand(revisions, diffOptions, {
       flags: '-g --gui -d --dir-diff -y --no-prompt --prompt --symlinks --tool-help --trust-exit-code',
       values: '-t --tool',
       rows: [{ names: '-x --extcmd', value: 'text', rule: runsProgram }],
     }),
-    rules: [runsProgram],
-  },
-  mergetool: {
-    ...subcommand(files('read'), {
+  ),
+  mergetool: raises(
+    [runsProgram],
+    subcommand(files('read'), {
       flags: '-g --gui -y --no-prompt --prompt --tool-help',
       values: '-t --tool',
       rows: [{ names: '-O', value: 'read' }],
     }),
-    rules: [runsProgram],
-  },
-  instaweb: {
-    ...plain({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
-    rules: [runsProgram],
-  },
-  maintenance: {
-    ...plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
-    rules: [setsConfiguration],
-  },
+  ),
+  instaweb: raises(
+    [runsProgram],
+    plain({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
+  ),
+  maintenance: raises(
+    [setsConfiguration],
+    plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
+  ),
   credential: foreign([runsProgram]),
 };
 

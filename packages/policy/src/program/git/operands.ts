@@ -11,8 +11,7 @@ export type OperandReader = (operands: readonly Operand[], notes: Notes) => void
 export const names: OperandReader = () => {};
 
 /** Words whose meaning is not known: whatever can be a path in them must be inside and not sensitive. */
-export const unknownWords: OperandReader = (operands, notes) =>
-  notes.unknownWords(operands.map(({ text }) => text));
+const unknownWords: OperandReader = (operands, notes) => notes.unknownWords(operands.map(({ text }) => text));
 
 /** What is done with a file; `remove` leaves no file behind, so its name does not matter (TL-4). */
 type FileUse = PathUse | 'remove';
@@ -64,6 +63,17 @@ export const repositoryAndRefs: OperandReader = ([repository, ...refs], notes) =
     // `from:to`, of which only the second is written.
     if (text.includes(':')) noteWrittenRef(text.slice(text.indexOf(':')), notes);
   }
+};
+
+/** Addresses of remotes, after the name of one. */
+export const remoteAddresses: OperandReader = (operands, notes) => {
+  for (const { text } of operands.slice(1)) noteRepository(text, notes);
+};
+
+/** A repository, and the directory that it is copied into. */
+export const repositoryAndTarget: OperandReader = ([repository, target], notes) => {
+  if (repository) noteRepository(repository.text, notes);
+  if (target) notes.path(target.text, 'write');
 };
 
 /** Names of refs that are written; a ref of another work tree has a word before it. */
@@ -166,8 +176,12 @@ export const subcommand = (operands: OperandReader, ...options: readonly OptionS
 /** A subcommand whose operands are names, not paths. */
 export const plain = (...options: readonly OptionSection[]): GitSubcommand => subcommand(names, ...options);
 
-/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
-export const foreign = (rules: readonly CommandRule[]): GitSubcommand => ({
-  ...subcommand(unknownWords),
+/** A subcommand that triggers rules whatever its words are. */
+export const raises = (rules: readonly CommandRule[], subcommand: GitSubcommand): GitSubcommand => ({
+  ...subcommand,
   rules,
 });
+
+/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
+export const foreign = (rules: readonly CommandRule[]): GitSubcommand =>
+  raises(rules, subcommand(unknownWords));

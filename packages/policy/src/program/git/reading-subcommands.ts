@@ -6,6 +6,7 @@ import {
   type GitSubcommand,
   pathspecs,
   plain,
+  raises,
   repositoryAndRefs,
   revisions,
   revisionsOrPaths,
@@ -95,13 +96,13 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     values: '--format',
     optionalValues: '--abbrev',
   }),
-  'ls-remote': {
-    ...subcommand(repositoryAndRefs, uploadPack, {
+  'ls-remote': raises(
+    [reachesRemote],
+    subcommand(repositoryAndRefs, uploadPack, {
       flags: '-h --heads -t --tags -b --branches --refs --get-url --exit-code --symref',
       values: '--sort -o --server-option',
     }),
-    rules: [reachesRemote],
-  },
+  ),
   'cat-file': subcommand(revisions, {
     flags:
       '-e -p -t -s --allow-unknown-type --use-mailmap --mailmap --batch-all-objects --buffer --follow-symlinks --unordered -z -Z',
@@ -184,21 +185,21 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
   bundle: {
     fallback: subcommand(files('write')),
     members: {
-      create: {
-        ...subcommand((operands, notes) => filesOrStream('write')(operands.slice(0, 1), notes), logOptions, {
+      create: raises(
+        [writesFile],
+        subcommand((operands, notes) => filesOrStream('write')(operands.slice(0, 1), notes), logOptions, {
           flags: '--progress --all-progress',
           values: '--version',
         }),
-        rules: [writesFile],
-      },
+      ),
       verify: subcommand(filesOrStream('read')),
       'list-heads': subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes)),
-      unbundle: {
-        ...subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes), {
+      unbundle: raises(
+        [otherRepository],
+        subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes), {
           flags: '--progress',
         }),
-        rules: [otherRepository],
-      },
+      ),
     },
   },
   'format-patch': subcommand(read, diffOptions, logOptions, {

@@ -8,6 +8,7 @@ import {
   names,
   pathspecs,
   plain,
+  raises,
   revisions,
   revisionsOrPaths,
   subcommand,
@@ -126,13 +127,13 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       files('write')(operands.slice(1), notes);
     },
   },
-  clean: {
-    ...subcommand(pathspecs('remove'), {
+  clean: raises(
+    [losesWork],
+    subcommand(pathspecs('remove'), {
       flags: '-n --dry-run -f --force -i --interactive -d -x -X',
       values: '-e --exclude',
     }),
-    rules: [losesWork],
-  },
+  ),
   stash: {
     fallback: stashPush,
     members: {
@@ -147,8 +148,8 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       branch: plain(),
       create: plain(),
       store: plain({ values: '-m --message' }),
-      drop: { ...plain(), rules: [losesWork] },
-      clear: { ...plain(), rules: [losesWork] },
+      drop: raises([losesWork], plain()),
+      clear: raises([losesWork], plain()),
     },
   },
   apply: subcommand(
