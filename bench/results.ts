@@ -1,31 +1,31 @@
 import type { Measurement } from './measure.ts';
 
-/** One line of the table; times in nanoseconds for one operation, unless it counts something else. */
+/** One line of the table; in nanoseconds for one operation, unless it has another unit. */
 export interface Row extends Measurement {
   readonly unit?: 'bytes' | 'per second';
-  /** The most that the median may be, where we promised something; the least, where more is better. */
+  /** What we promised: the maximum of the median, or its minimum where more is better. */
   readonly limit?: number;
   readonly comparisons?: readonly Comparison[];
   readonly note?: string;
 }
 
-/** How many times as fast as another row: the median over rounds in which both were measured. */
+/** How many times as fast this row is as another: the median over rounds that measured both. */
 export interface Comparison {
   readonly to: string;
   readonly times: number;
   readonly p10: number;
   readonly p90: number;
-  /** What we promised. */
+  /** What we promised: the minimum. */
   readonly atLeast?: number;
 }
 
-/** What a `*.bench.ts` exports as `default`. */
+/** The default export of a `*.bench.ts`. */
 export interface Bench {
   readonly name: string;
   run(): Promise<readonly Row[]>;
 }
 
-/** What one run found: written to docs/bench/results.json, and drawn beside it. */
+/** The results of one run: written to docs/bench/results.json, and drawn beside it. */
 export interface Results {
   readonly machine: { readonly node: string; readonly cpu: string; readonly cores: number };
   /** ISO 8601. */
@@ -39,10 +39,10 @@ export const isBroken = ({ median, limit, unit }: Row): boolean =>
 
 export const isShort = ({ times, atLeast }: Comparison): boolean => atLeast !== undefined && times < atLeast;
 
-/** Whether something is worse than we promised. */
+/** True if a measurement is worse than we promised. */
 export const breaksPromise = (row: Row): boolean => isBroken(row) || (row.comparisons ?? []).some(isShort);
 
-/** A row's value in its unit. */
+/** A row's value with its unit. */
 export function amount(value: number, unit: Row['unit']): string {
   if (unit === 'per second') return `${Math.round(value).toLocaleString('en')} /s`;
   return unit === 'bytes' ? size(value) : duration(value);

@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: runs every `*.bench.ts` beside this file, or those whose file name contains an argument, and prints
- * one table. A whole run is written to docs/bench, as JSON and as a picture.
+ * one table. A complete run is written to docs/bench, as JSON and as a picture.
  *
- *   --quick        smaller amounts and fewer rounds: a few minutes, to see that everything runs
+ *   --quick        smaller amounts and fewer rounds: a few minutes, to check that everything runs
  *   --json         prints the results as JSON instead of the table
  *   --out FOLDER   where to write the results; a quick run, or one of some benches, is written only there
  */
@@ -36,10 +36,10 @@ const isWhole = words.length === 0 && !isQuick;
 const docs = fileURLToPath(new URL('../docs/bench', import.meta.url));
 const folder = values.out ?? (isWhole ? docs : undefined);
 if (folder !== undefined && results.benches.length > 0) keep(folder);
-// Where numbers are worth little, no promise is broken by them.
+// Quick numbers mean little, so they break no promise.
 if (!isQuick && results.benches.flatMap(({ rows }) => rows).some(breaksPromise)) process.exitCode = 1;
 
-/** What people ask about first comes first. */
+/** Sort order: what people ask about first. */
 function placeOf(file: string): number {
   const order = [
     'tool-call',

@@ -9,7 +9,7 @@ const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta
   >;
 };
 
-it('describes every optional package, or `npm ci` would refuse it; `npm run lock` adds what is missing', () => {
+it('has an entry for every optional package (`npm ci` refuses it otherwise; `npm run lock` adds them)', () => {
   expect(leftOutOf(lock.packages)).toEqual([]);
 });
 
@@ -20,7 +20,7 @@ it('names no host, so that every machine can use its own registry', () => {
   expect(hosts).toEqual([]);
 });
 
-it('finds what npm left out', () => {
+it('finds the packages that npm left out', () => {
   const packages = {
     'node_modules/tool': {
       dev: true,
@@ -43,7 +43,7 @@ it.each([
   expect(entryFor(leftOut)).toEqual({ version: '1.0.0', optional: true, ...platform });
 });
 
-it('asks rather than guesses when a name says nothing about a platform', () => {
+it('throws when a name says no platform', () => {
   const leftOut = { name: 'fsevents', version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
-  expect(() => entryFor(leftOut)).toThrow('Which platform is fsevents for?');
+  expect(() => entryFor(leftOut)).toThrow('The name of fsevents does not say its platform.');
 });

@@ -23,8 +23,8 @@ if (chosen.length === 0) {
 } else {
   const keepsBusy = isBusy ? fork(fileURLToPath(new URL('test/keep-busy.mjs', import.meta.url))) : undefined;
   const { passed, failures } = await runAll(chosen);
-  keepsBusy?.disconnect(); // it ends with us
-  // A long log is read from its end: what failed stands there again.
+  keepsBusy?.disconnect(); // ends it
+  // Repeat the failures at the end: that is where people look in a long log.
   if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
   console.log(`\n${passed} passed, ${failures.length} failed`);
   process.exitCode = failures.length === 0 ? 0 : 1;
@@ -40,20 +40,22 @@ interface Lane extends PartResult {
   readonly leftOut: readonly string[];
 }
 
-/** One part after the other; when everything runs, some of them in a second lane. */
+/** Runs one part after the other. When everything runs, the parts marked `beside` run in a second lane. */
 async function runAll(chosen: readonly Part[]): Promise<PartResult> {
   const beside = name === undefined ? chosen.filter((part) => part.beside) : [];
   const [first, ...others] = chosen.filter((part) => !beside.includes(part));
   const lanes = [await runLane(first === undefined ? [] : [first])];
   if (beside.length > 0)
-    console.log(`\n${beside.map((part) => part.name).join(', ')} run meanwhile; what they print follows.\n`);
+    console.log(
+      `\n${beside.map((part) => part.name).join(', ')} run at the same time; their output follows.\n`,
+    );
   lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(beside))])));
   const leftOut = lanes.flatMap((lane) => lane.leftOut);
   console.log(`\nTook: ${lanes.flatMap((lane) => lane.times).join(', ')}`);
   for (const line of leftOut) console.log(line);
   return {
     passed: lanes.reduce((sum, lane) => sum + lane.passed, 0),
-    // Someone who names a part, like CI, relies on it having run.
+    // A part that was named, and every part in CI, must not be skipped.
     failures: [...lanes.flatMap((lane) => lane.failures), ...(inCi || name !== undefined ? leftOut : [])],
   };
 }
@@ -70,7 +72,7 @@ async function runLane(chosen: readonly Part[]): Promise<Lane> {
       continue;
     }
     const startedAt = performance.now();
-    // A part that breaks fails; the others still run, and what failed before it is still told.
+    // A part that throws counts as failed; the other parts still run, and their failures are still reported.
     const result = await part
       .run({ args, whole: name === undefined })
       .catch((error: unknown) => ({ passed: 0, failures: [`it broke: ${error}`] }));

@@ -1,4 +1,4 @@
-/** The real server, which tells how much memory it holds, has agents wait for approvals and sends events. */
+/** The real server, which can report its memory, make agents wait for approvals, and send events. */
 import { makeEvent, type ProjectRow } from '@countersign/engine';
 import { AgentRun } from '../agent-run.ts';
 import { newProject, sessionOf, startServer, tokenFor } from '../own-server.ts';
@@ -25,7 +25,7 @@ for (let person = 0; person < people; person += 1) {
 
 announceReady({ address, tokens }, { held, wait, tell });
 
-/** What is held once everything that nobody needs is gone. */
+/** Memory after garbage collection. */
 async function held(): Promise<{ inUse: number; resident: number }> {
   for (let round = 0; round < 4; round += 1) {
     globalThis.gc?.();
@@ -35,7 +35,7 @@ async function held(): Promise<{ inUse: number; resident: number }> {
   return { inUse: heapUsed + external, resident: rss };
 }
 
-/** Agents call a tool that somebody must approve, and wait; answers how many do. `each` is for one session. */
+/** Agents call a tool that needs approval, and wait. Returns how many wait. `each`: calls per session. */
 async function wait({ each, content }: { each: number; content: string }): Promise<number> {
   let pending = 0;
   for (const project of projects) {
@@ -55,7 +55,7 @@ async function pendingOf({ user_id }: ProjectRow): Promise<number> {
   return (await store.read((tx) => tx.pendingApprovals(user_id))).length;
 }
 
-/** An event for everybody. */
+/** Sends an event to everybody. */
 async function tell(): Promise<void> {
   for (const { user_id, id } of projects) {
     const timestamp = new Date(store.now()).toISOString();

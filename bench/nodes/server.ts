@@ -1,4 +1,4 @@
-/** One node of several, which writes events when it is told to. */
+/** One node of several, which writes events on request. */
 import { makeEvent, type ProjectRow } from '@countersign/engine';
 import { newProject, startNode, tokenFor } from '../own-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
@@ -13,7 +13,7 @@ interface Telling {
   readonly inCommit: number;
 }
 
-/** Makes people with a project each, on any one node. */
+/** Creates people with a project each; any one node can do it. */
 async function settle({ people, sessions }: { people: number; sessions: number }) {
   const made = [];
   for (let place = 0; place < people; place += 1) {
@@ -28,7 +28,7 @@ async function settle({ people, sessions }: { people: number; sessions: number }
   return made;
 }
 
-/** So many events for each of these people, some in a commit, as many units of writing at once as there are people. */
+/** Writes `each` events for each person, `inCommit` in a commit, with one concurrent writer per person. */
 async function tell({ projects, each, inCommit }: Telling): Promise<void> {
   await Promise.all(
     projects.map(async ({ user_id, id }) => {

@@ -1,9 +1,9 @@
-/** What the process that started this one told it. */
+/** The input from the process that started this one. */
 export const inputOf = <T>(): T => JSON.parse(process.argv[2] ?? 'null') as T;
 
 type Offers = Readonly<Record<string, (input: never) => unknown>>;
 
-/** Says that this program is ready, what others must know of it and what it can be asked. It ends with its parent. */
+/** Announces that this program is ready and what it can be asked. The program ends with its parent. */
 export function announceReady(ready: unknown = {}, offers: Offers = {}): void {
   const all: Offers = { ...offers, cpu: () => process.cpuUsage() };
   process.on('disconnect', () => process.exit());

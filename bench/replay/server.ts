@@ -1,4 +1,4 @@
-/** The real server on a database that has many events. */
+/** The real server on a database with many events. */
 import { startServer, tokenFor } from '../own-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { replayOwner } from './seed.ts';

@@ -1,4 +1,4 @@
-/** Stands in for npm in the tests of the set-up: does what `npm ci` does to the disk, or fails as npm fails. */
+/** A fake npm for the tests of the set-up: does what `npm ci` does to the disk, or fails as npm fails. */
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { argv, env, exit } from 'node:process';
@@ -16,7 +16,7 @@ if (env.STAND_IN === 'broken') {
 
 rmSync('node_modules', { recursive: true, force: true });
 mkdirSync('node_modules');
-// Half-way: a test may hold us here, or cut the line to make us end unfinished.
+// Half-way: a test may hold it here, or close the connection to make it end unfinished.
 if (env.STAND_IN_GATE !== undefined && !(await mayGoOn(env.STAND_IN_GATE))) exit(1);
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 for (const path of Object.keys(packages)) mkdirSync(path || '.', { recursive: true });

@@ -1,13 +1,13 @@
 /**
- * How long tests wait for what must come. It comes at once; a machine that does much else may need minutes. So that no
- * test depends on being quick, the limits are set here and in vitest.config.ts, and single tests set none of their own.
+ * How long tests wait for something that must happen. It happens at once, but a busy machine may need minutes. No test
+ * may depend on speed, so the limits are set here and in vitest.config.ts, and single tests set none of their own.
  */
 import { vi } from 'vitest';
 
-/** Less than the time of a whole test, so that the failure says what was waited for. */
+/** Shorter than a test's own limit, so that the failure says what the test waited for. */
 const eventuallyMs = 120_000;
 
-/** `vi.waitFor` and `vi.waitUntil` give up after a second by themselves. */
+/** The default of `vi.waitFor` and `vi.waitUntil` is one second. */
 const patient = (options: number | { timeout?: number; interval?: number } = {}) => ({
   ...(typeof options === 'object' && options),
   timeout: eventuallyMs,

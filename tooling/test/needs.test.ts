@@ -20,19 +20,19 @@ afterEach(() => {
 });
 
 describe('programs that a part of the suite needs', () => {
-  it('are left as they are when they are there', async () => {
+  it('are not installed when they exist', async () => {
     putProgram('the-editor', '');
     expect(await obtain([editor])).toEqual([]);
   });
 
-  it('are named when they are missing and nothing can install them', async () => {
+  it('are reported when they are missing and cannot be installed', async () => {
     expect(await obtain([editor])).toEqual([editor]);
   });
 
   it.runIf(getuid?.() === 0)(
     'are installed by apt-get for root, after an update when the lists are old',
     async () => {
-      // As on a fresh container: `install` finds nothing until `update` ran.
+      // As in a fresh container: `install` finds nothing before `update` has run.
       putProgram(
         'apt-get',
         `case "$*" in
@@ -44,13 +44,13 @@ describe('programs that a part of the suite needs', () => {
     },
   );
 
-  it('are named when apt-get fails', async () => {
+  it('are reported when apt-get fails', async () => {
     putProgram('apt-get', 'exit 100');
     expect(await obtain([editor])).toEqual([editor]);
   });
 });
 
-describe('things that are fetched', () => {
+describe('downloads', () => {
   const fetched = (isThere: boolean, comes: boolean) => {
     const need = { name: 'the other editor', isThere: () => isThere, fetch: async () => comes, fetches: 0 };
     need.fetch = async () => {
@@ -66,7 +66,7 @@ describe('things that are fetched', () => {
     expect([there.fetches, missing.fetches]).toEqual([0, 1]);
   });
 
-  it('are named when they do not come', async () => {
+  it('are reported when the download fails', async () => {
     const need = fetched(false, false);
     expect(await obtain([need])).toEqual([need]);
     expect([nameOf(need), howToGet(need)]).toEqual(['the other editor', 'run it again with network']);

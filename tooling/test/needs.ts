@@ -1,4 +1,4 @@
-/** Programs that a part of the suite needs from the system, and how they come here. */
+/** Programs that a part of the suite needs from the system, and how to install them. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -11,17 +11,17 @@ export interface ProgramNeed {
   readonly debianPackage: string;
 }
 
-/** Something that we fetch and keep by ourselves. */
+/** Something that we download and keep ourselves. */
 export interface FetchedNeed {
   readonly name: string;
   isThere(): boolean;
-  /** Answers whether it is there now. */
+  /** Returns whether it is available now. */
   fetch(): Promise<boolean>;
 }
 
 export type Need = ProgramNeed | FetchedNeed;
 
-/** Installs what is missing where we may (root on Debian), and returns what is missing still. */
+/** Installs missing programs where we may (as root on Debian); returns what is still missing. */
 export async function obtain(needs: readonly Need[]): Promise<readonly Need[]> {
   const missing: Need[] = [...(await obtainPrograms(needs.filter((need) => 'program' in need)))];
   for (const need of needs)
@@ -29,7 +29,7 @@ export async function obtain(needs: readonly Need[]): Promise<readonly Need[]> {
   return missing;
 }
 
-/** What a person does to get it. */
+/** How a person can install it. */
 export const howToGet = (need: Need): string =>
   'program' in need ? `apt-get install ${need.debianPackage} (on Debian)` : 'run it again with network';
 
@@ -41,7 +41,7 @@ async function obtainPrograms(needs: readonly ProgramNeed[]): Promise<readonly P
 
   const packages = missing.map((need) => need.debianPackage);
   console.log(`Installing ${packages.join(', ')}, which the tests need …`);
-  // A fresh container has no package lists; one that has them may hold outdated ones.
+  // A fresh container has no package lists, and existing lists may be outdated.
   if (!(await aptGet('install', ...packages)) && (await aptGet('update')))
     await aptGet('install', ...packages);
   return missing.filter((need) => !isOnPath(need.program));

@@ -7,24 +7,24 @@ import { applyPatches, patchesOf, type Sabotage, sabotages } from './sabotage.ts
 
 const all = Object.keys(sabotages) as Sabotage[];
 
-/** Three of them at once, each with what a run may take to come to rest. */
+/** Three run at once, each with the time that a run may take to settle. */
 const timeout = 1_800_000;
 const options = { database: 'sqlite', nodes: 1, seed: 7, ms: 5_000 } as const;
 
-// Most of the time each waits for something: some of them at once take little longer than one.
-it.concurrent.each(all)('finds out a build that is broken on purpose: %s', { timeout }, async (broken) => {
+// They mostly wait, so several at once take little longer than one.
+it.concurrent.each(all)('detects a build that is broken on purpose: %s', { timeout }, async (broken) => {
   const { violations, folder } = await runFaults({ ...options, broken, ...brokenRuns[broken] });
   expect(violations.join('\n')).toMatch(brokenRuns[broken].seeks.finding);
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
-it.concurrent('finds nothing in the same run of a build that is whole', { timeout }, async ({ expect }) => {
+it.concurrent('finds nothing in the same run of an intact build', { timeout }, async ({ expect }) => {
   const { seeks: _, ...same } = brokenRuns.lease;
   const { violations, folder } = await runFaults({ ...options, ...same });
   expect(violations, folder).toEqual([]);
 });
 
-it.each(all)('has patches that fit the sources as they are: %s', (broken) => {
+it.each(all)('has patches that match the current sources: %s', (broken) => {
   for (const patch of patchesOf({ broken, quickLeases: true })) {
     const path = fileURLToPath(new URL(`../../../${patch.file}`, import.meta.url));
     const source = readFileSync(path, 'utf8');

@@ -3,10 +3,10 @@ import type { Sabotage } from './sabotage.ts';
 
 const few = { users: 1, ms: 3_000, everyMs: 150, faultEveryMs: 1_500, faults: ['cut'] } as const;
 const atOnce = (finding: RegExp) => ({ finding, forMs: 0 });
-/** Longer than any lease, and than what is left to do when nothing fails any more. */
+/** Longer than any lease, and longer than the work that is left when faults end. */
 const forLong = (finding: RegExp) => ({ finding, forMs: 20_000 });
 
-/** What brings each broken build to light soonest, the calls and the faults that its promise is about, and what is found. */
+/** For each broken build: the calls and faults that expose it soonest, and the violation that must be found. */
 export const brokenRuns = {
   lease: {
     ...few,

@@ -2,21 +2,21 @@ import { type ExecutionStatus, isFinal } from '@countersign/protocol';
 import type { Entry } from './history.ts';
 import type { Traces } from './marks.ts';
 
-/** A call as the database has it when everything has ended. */
+/** A call in the database when everything has ended. */
 export interface CallRecord {
   readonly id: string;
   readonly tool: string;
-  /** Undefined for what is none of ours. */
+  /** Undefined for calls without a mark. */
   readonly mark: string | undefined;
   readonly status: string;
   readonly errorType: string | null;
-  /** What a report said that came after the end. */
+  /** The status in a report that came after the end. */
   readonly lateStatus: string | null;
   /** The run that made it. */
   readonly runId: string | null;
-  /** How its last request ended; null for what nobody was asked about. */
+  /** The status of its last approval request; null if there was none. */
   readonly approval: string | null;
-  /** Whether the audit log knows of a claim. */
+  /** True if the audit log has a claim. */
   readonly isStarted: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface RunRecord {
 
 const devices = ['phone', 'laptop'] as const;
 
-/** Everything that is left of a run. */
+/** All records of a run. */
 export interface Remains {
   readonly entries: readonly Entry[];
   readonly calls: readonly CallRecord[];
@@ -41,7 +41,7 @@ export interface Remains {
   readonly tracesOf: (mark: string) => Traces;
 }
 
-/** Whatever is wrong with a run that has come to rest, by its history, its records and what its tools left on disk. */
+/** All violations in a finished run, by its history, its database and what its tools left on disk. */
 export function findViolations(remains: Remains): string[] {
   return [
     ...remains.entries.flatMap((entry) => (entry.what === 'wrong' ? [entry.problem] : [])),
@@ -60,7 +60,7 @@ export function findViolations(remains: Remains): string[] {
   ];
 }
 
-/** What was accepted is recorded, and has ended. */
+/** Every accepted call is recorded and has ended. */
 function findLostCalls({ entries, calls }: Remains): string[] {
   const known = new Set(calls.map(({ id }) => id));
   const lost = entries.flatMap((entry) =>
@@ -72,7 +72,7 @@ function findLostCalls({ entries, calls }: Remains): string[] {
   return [...lost, ...open.map(({ id, mark, status }) => `call ${id} (${mark}) is still ${status}`)];
 }
 
-/** What was said and accepted has become a run, and each has come to its end: the model has answered, always. */
+/** Every accepted message became a run that completed: the model always answers. */
 function findLostRuns({ entries, runs }: Remains): string[] {
   const known = new Set(runs.map(({ id }) => id));
   const lost = entries.flatMap((entry) =>
@@ -84,7 +84,7 @@ function findLostRuns({ entries, runs }: Remains): string[] {
   return [...lost, ...broken.map(({ id, status }) => `run ${id} is ${status} and not completed`)];
 }
 
-/** The model calls each tool once in a run: whoever takes the run over makes no call a second time (AG-2). */
+/** The model calls each tool once in a run: a node that takes a run over repeats no call (AG-2). */
 function findRepeatedCalls({ calls }: Remains): string[] {
   const made = Map.groupBy(
     calls.filter(({ runId }) => runId !== null),
@@ -95,7 +95,7 @@ function findRepeatedCalls({ calls }: Remains): string[] {
   );
 }
 
-/** One final state: each device was told of it, once, and nobody ever saw another one. */
+/** One final state: each device was told of it once, and no other final state was ever seen. */
 function findChangedEnds({ entries, calls }: Remains): string[] {
   const status = new Map(calls.map((call) => [call.id, call.status]));
   const problems = entries.flatMap((entry) => {
@@ -118,7 +118,7 @@ interface Telling {
   readonly status: string | undefined;
 }
 
-/** Each device was told of each end on record, as it is there, and once. */
+/** Each device was told of each recorded end once, with the recorded status. */
 function findMistold(word: string, tellings: readonly Telling[], onRecord: ReadonlyMap<string, string>) {
   const key = (device: string, about: string | undefined) => `${device}'s stream: ${about}`;
   const told = Map.groupBy(tellings, ({ device, about }) => key(device, about));
@@ -138,7 +138,7 @@ function findMistold(word: string, tellings: readonly Telling[], onRecord: Reado
   ];
 }
 
-/** Events are kept for days: nobody who comes back has to begin anew. */
+/** Events are kept for days, so no stream may be reset. */
 function findResets({ entries }: Remains): string[] {
   return entries.flatMap((entry) =>
     entry.what === 'event' && entry.name === 'stream.reset'
@@ -147,7 +147,7 @@ function findResets({ entries }: Remains): string[] {
   );
 }
 
-/** What changes anything was approved, and begun by a claim (EX-6). */
+/** Calls that change something were approved and claimed (EX-6). */
 function findUnasked({ calls }: Remains): string[] {
   const changing = calls.filter((call) => call.tool !== 'read_file' && isReported(call));
   return changing.flatMap(({ id, mark, approval, isStarted }) => [
@@ -156,7 +156,7 @@ function findUnasked({ calls }: Remains): string[] {
   ]);
 }
 
-/** Each tool ran at most once, and exactly once if that was reported; what was not allowed never ran. */
+/** Each tool ran at most once, and exactly once if that was reported; calls that were not allowed never ran. */
 function findWrongExecutions({ calls, tracesOf }: Remains): string[] {
   const byMark = Map.groupBy(
     calls.filter(({ tool, mark }) => mark !== undefined && tool !== 'read_file'),
@@ -177,7 +177,7 @@ function findWrongExecutions({ calls, tracesOf }: Remains): string[] {
 const isReported = ({ status, lateStatus }: CallRecord): boolean =>
   status === 'completed' || lateStatus === 'completed';
 
-/** Nobody knows of a call whose runner was lost, nor of one that was stopped on its way, once it was claimed. */
+/** A claimed call may or may not have run if its runner was lost or it was cancelled. */
 const mayHaveRun = (call: CallRecord): boolean => {
   if (isReported(call)) return true;
   if (!call.isStarted) return false;
@@ -186,7 +186,7 @@ const mayHaveRun = (call: CallRecord): boolean => {
   return call.status === 'failed' && (call.errorType === 'RUNNER_LOST' || isCommand);
 };
 
-/** What was approved is what ran: the file had, when it was changed, a base that a person had seen on a card. */
+/** What was approved is what ran: when the file was changed, it had a first line that was shown on a card. */
 function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
   const seen = new Set(
     entries.flatMap((entry) => (entry.what === 'approving' ? [`${entry.mark} ${entry.base}`] : [])),
@@ -200,7 +200,7 @@ function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
   });
 }
 
-/** The first decision stands: whoever was answered, then or later, was told the same, and it is the one on record. */
+/** The first decision stands: every response, then or later, named the decision on record. */
 function findChangedDecisions({ entries, approvals }: Remains): string[] {
   const onRecord = new Map(approvals.map(({ id, status }) => [id, status]));
   const resolved = entries.flatMap((entry) =>

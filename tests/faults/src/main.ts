@@ -1,4 +1,4 @@
-/** `npm run test:faults -- [options]`: one run, or one on each kind of database. Exits with 1 when a promise was broken. */
+/** `npm run test:faults -- [options]`: one run, or one on each database. Exits with 1 if a violation was found. */
 import { randomInt } from 'node:crypto';
 import { exit, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
@@ -35,10 +35,10 @@ const databases = chosen ? [chosen] : broken ? ['sqlite' as const] : (['postgres
 const seed = numberOf('--seed', values.seed, 0) ?? randomInt(1, 1_000_000);
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // The package with PostgreSQL would end us at once, with disks mounted and processes paused.
+  // The PostgreSQL package would exit at once on a signal, leaving disks mounted and processes paused.
   process.removeAllListeners(name);
   process.once(name, () => {
-    stdout.write('interrupted: what was started is ended\n');
+    stdout.write('interrupted: stopping everything\n');
     interrupted.abort(new Error('interrupted'));
   });
 }
@@ -56,7 +56,11 @@ for (const database of databases) {
   isFine &&= broken === undefined ? report.violations.length === 0 : report.violations.length > 0;
 }
 if (broken !== undefined)
-  stdout.write(isFine ? `The broken build (${broken}) was found out.\n` : `Nobody noticed: ${broken}\n`);
+  stdout.write(
+    isFine
+      ? `The broken build (${broken}) was detected.\n`
+      : `The broken build (${broken}) was not detected.\n`,
+  );
 exit(isFine ? 0 : 1);
 
 function valuesGiven() {

@@ -26,9 +26,9 @@ const firstPauseMs = 200;
 const longestPauseMs = 2_000;
 const triesOfAnAgent = 6;
 const agents = 4;
-/** Who waits for so many answers begins nothing more. */
+/** With this many unanswered requests, a person starts nothing new. */
 const mostUnsettled = 30;
-/** Every third end that a stream tells of is looked up over REST as well. */
+/** Every third end reported by a stream is also looked up over REST. */
 const looksEvery = 3;
 const approvedKinds: readonly string[] = [
   'append',
@@ -48,23 +48,23 @@ export interface PersonSettings {
   readonly runner: RunnerHost;
 }
 
-/** The token of a person, or of what acts for them, that outlives the run. */
+/** A token for a person, or for a program that acts for them, that is valid longer than the run. */
 export const tokenOf = (userId: string, scope: 'person' | 'agent'): string =>
   signToken(userId, scope, { hours: tokenHours });
 
 /**
  * One person with two devices, an agent that calls tools for them, and sometimes a second program that pretends to be
- * their runner. What they do about a call stands in its mark; everything they learn goes into the history.
+ * their runner. A call's mark decides what they do about it. Everything they learn goes into the history.
  */
 export class PersonAtWork {
   readonly userId: string;
   readonly phone: RemotePerson;
   readonly laptop: RemotePerson;
-  /** Everything that has not been answered yet. */
+  /** Requests without a response so far. */
   readonly unsettled = new Set<Promise<unknown>>();
-  /** Several programs, so that one whose requests wait does not keep everything else from being asked (AG-3). */
+  /** Several programs, so that one whose requests wait does not block all others (AG-3). */
   readonly #agents: readonly Client[];
-  /** Makes the calls that nobody answers: of one program only some may wait (AG-3). */
+  /** Makes the calls that nobody answers, because only some calls of one program may wait (AG-3). */
   readonly #ignoredAgent: Client;
   readonly #history: History;
   readonly #runner: RunnerHost;
@@ -95,18 +95,18 @@ export class PersonAtWork {
     this.laptop.onEvent = (event) => this.#hears('laptop', event);
   }
 
-  /** Makes the project, before anything fails. The runner that is started then finds it. */
+  /** Creates the project before any fault; the runner that starts later finds it. */
   async signIn(): Promise<void> {
     const body = { name: this.userId, workspace: this.#runner.root };
     const { project } = await this.phone.client.createProject({ body });
     this.#projectId = project.project_id;
     this.#runner.start();
-    // Where no runner was ever known, a front end would be told to execute (EV-3).
+    // In a project that never had a runner, a front end would be told to execute (EV-3).
     await this.#untilAnswered(() => this.#connectedRunner());
     await Promise.all([this.phone.connect(), this.laptop.connect()]);
   }
 
-  /** An agent calls a tool, again and again until it is answered: what was recorded twice counts as two calls. */
+  /** An agent calls a tool, and retries until it gets a response. A call that was recorded twice counts as two. */
   call(kind: Exclude<CallKind, 'run'>): void {
     if (this.unsettled.size >= mostUnsettled) return;
     const mark = this.#prepare(kind);
@@ -122,20 +122,20 @@ export class PersonAtWork {
     });
   }
 
-  /** The agent on the server is asked to work; its model calls a tool with this mark. */
+  /** Asks the agent on the server to work; its model calls a tool with this mark. */
   say(): void {
     if (this.unsettled.size >= mostUnsettled) return;
     const text = `work on ${this.#prepare('run')}`;
     this.#act(async () => {
       const params = { project_id: this.#projectId };
       const body = { content: text, session_id: await this.#session() };
-      // Once: who gets no answer looks before repeating.
+      // Send once: a person who gets no response looks before repeating.
       const { run_id } = await this.phone.client.sendMessage({ params, body });
       this.#history.add({ what: 'said', user: this.userId, text, runId: run_id });
     });
   }
 
-  /** Tries to see, decide, report and cancel what is another person's: to us it does not exist (RE-3). */
+  /** Tries to see, decide, report and cancel another person's data, which must look as if it did not exist (RE-3). */
   pryInto(other: PersonAtWork): void {
     this.#act(async () => {
       const { client } = this.phone;
@@ -162,7 +162,7 @@ export class PersonAtWork {
     });
   }
 
-  /** What is listed for us is ours. */
+  /** Everything listed for this person is theirs. */
   async #lookThroughLists(): Promise<void> {
     const { client } = this.phone;
     const lists = [
@@ -181,12 +181,12 @@ export class PersonAtWork {
     }
   }
 
-  /** Nothing more is begun, from now on. */
+  /** Starts nothing new from now on. */
   comeToRest(): void {
     this.#isResting = true;
   }
 
-  /** Nothing more is sent again, from now on. */
+  /** Retries nothing from now on. */
   stopTrying(): void {
     this.#isOver = true;
   }
@@ -210,7 +210,7 @@ export class PersonAtWork {
     return mark;
   }
 
-  /** One for each call: of one session only some may wait for an answer (AG-3). */
+  /** One session for each call, because only some calls of a session may wait (AG-3). */
   async #session(): Promise<string> {
     const params = { project_id: this.#projectId };
     const { session } = await this.#untilTaken(() => this.phone.client.createSession({ params, body: {} }));
@@ -244,7 +244,7 @@ export class PersonAtWork {
     if (event === 'tool.result' && ++this.#ends % looksEvery === 0) this.#look(data.tool_id);
   }
 
-  /** Of another person nothing may come over this stream. */
+  /** Reports any event of another person on this stream. */
   #noteForeign(event: string, fields: { readonly project_id?: string | null }): void {
     const text = JSON.stringify(fields);
     const strangers = usersIn(text).filter((user) => user !== this.userId);
@@ -266,7 +266,7 @@ export class PersonAtWork {
     if (kind === 'withdraw') this.#cancel(tool_id);
   }
 
-  /** Approves what is displayed, once there is something to look at. */
+  /** Approves what the card shows, once it has a preview. */
   #shown(device: string, data: EventPayload<'approval.updated'>): void {
     const { approval_id, project_id, digest, tool_id, preview, tool_params } = data;
     const { mark, kind } = markIn(tool_params) ?? { mark: this.#markOfTool.get(tool_id) ?? '', kind: '' };
@@ -296,7 +296,7 @@ export class PersonAtWork {
     if (mark.startsWith('rival-')) this.#rival(toolId, mark);
   }
 
-  /** The person's editor changes the file after the card was drawn; nobody has approved anything yet. */
+  /** The person's editor changes the file after the card was drawn, before anyone approves. */
   #tamper(mark: string): void {
     const path = join(this.#runner.root, mark);
     if (!existsSync(path) || readFileSync(path, 'utf8') !== `${firstBase}\n`) return;
@@ -319,7 +319,7 @@ export class PersonAtWork {
     });
   }
 
-  /** An agent sees its own calls only (AP-9): who made one cancels it. */
+  /** An agent sees only its own calls (AP-9), so the agent that made a call cancels it. */
   #cancel(tool_id: string): void {
     const agent = this.#agentOf(this.#markOfTool.get(tool_id) ?? '');
     this.#act(() => this.#untilAnswered(() => agent.cancelExecution({ params: { tool_id }, body: {} })));
@@ -337,7 +337,7 @@ export class PersonAtWork {
     });
   }
 
-  /** A copy of the runner, restored from somewhere with its id: who is allowed to begin does it, and says so. */
+  /** A copy of the runner with the same id: if it gets the claim, it executes the call and reports it. */
   #rival(tool_id: string, mark: string): void {
     const params = { tool_id, project_id: this.#projectId };
     const claim = { digest: this.#digestOfTool.get(tool_id) ?? null, instance: this.#rivalInstance };
@@ -355,12 +355,12 @@ export class PersonAtWork {
     });
   }
 
-  /** Whatever happens in between, somebody answers in the end. */
+  /** Retries until there is a response. */
   #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
     return this.#send(send, () => this.#isOver);
   }
 
-  /** An agent gives up after some tries, when all is to come to rest, and where it is told to wait (AG-3). */
+  /** An agent gives up after some tries, when the run ends, or when it is told to wait (AG-3). */
   #untilTaken<T>(send: () => Promise<T>): Promise<T> {
     let tries = 0;
     return this.#send(send, ({ status }) => ++tries >= triesOfAnAgent || this.#isResting || status === 429);
@@ -377,7 +377,7 @@ export class PersonAtWork {
     }
   }
 
-  /** Refusals are answers, too; what the checker makes of them is its own business. */
+  /** A refusal is a valid response; the checker judges it later. */
   #act(work: () => Promise<unknown>): void {
     const working = work()
       .catch((error: unknown) => {
@@ -403,7 +403,7 @@ export class PersonAtWork {
   }
 }
 
-/** No answer, not ours any more, decided already, too many of them, rejected twice: what may happen to anybody. */
+/** Responses that anybody may get: none, not ours any more, decided already, too many, rejected twice. */
 const isExpected = ({ status, code }: ApiError): boolean =>
   [0, 404, 408, 409, 429].includes(status) || status >= 500 || code === 'REJECTED_BEFORE';
 
@@ -422,7 +422,7 @@ function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonVa
   const sleeps = { long: 2, slow: 20 }[kind as string];
   if (sleeps !== undefined)
     return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep ${sleeps}` }];
-  // It executes until the rival has tried to begin with it as well.
+  // It executes until the second program has tried to claim it.
   if (kind === 'rival')
     return [
       'shell_exec',

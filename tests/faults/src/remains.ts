@@ -18,7 +18,7 @@ export interface Participant {
   readonly runner: RunnerHost;
 }
 
-/** Reads everything that a run has left, once it is at rest, and answers with what is wrong. */
+/** Reads all records of a finished run and returns what is wrong. */
 export async function examine(
   database: RunDatabase,
   history: History,
@@ -75,7 +75,7 @@ function lateStatusOf(late: unknown): string | null {
   return (result as { status?: string } | null)?.status ?? null;
 }
 
-/** The head of the audit chain that the runner's journal keeps (DA-4). */
+/** The audit chain head in the runner's journal (DA-4). */
 function witnessOf({ home }: RunnerHost): string | undefined {
   const [journal] = globSync('**/journal.sqlite', { cwd: home }).map((path) => `${home}/${path}`);
   if (journal === undefined || !existsSync(journal)) return undefined;

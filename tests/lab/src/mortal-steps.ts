@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { Journal } from '../../../packages/tool-runner/src/journal/journal.ts';
 
-/** The moments at which a runner can be made to kill itself, in the order in which a call comes to them. */
+/** Steps of a call at which a runner can be made to kill itself, in the order in which a call reaches them. */
 export const mortalSteps = [
   'claim asked',
   'claim granted',
@@ -24,21 +24,21 @@ export const mortalSteps = [
 ] as const;
 export type MortalStep = (typeof mortalSteps)[number];
 
-/** How the next call is to be interrupted. What only reads has no entry in the journal. */
+/** Where to kill the runner in the next call. */
 export interface Death {
   readonly step: MortalStep;
   readonly onlyReads: boolean;
-  /** Calls of earlier lives: what is still owed for them (a result, its acknowledgement) is no step of the next. */
+  /** Calls of earlier runner processes: their unsent results and acknowledgements are not steps of the next call. */
   readonly earlier?: readonly string[];
 }
 
-/** What happens to the workspace goes by descriptors, so that a swapped link cannot redirect it. */
+/** The runner changes the workspace by descriptors, so that a swapped link cannot redirect it. */
 const isInWorkspace = (path: unknown): boolean => String(path).startsWith('/proc/self/fd/');
 
 /**
- * Lets this process die by SIGKILL right after a step of the one call that comes next, before anything else can
- * happen. Every change that it makes to the workspace is appended to a file outside, whatever it thinks of it itself:
- * the witness of what was done, over all lives.
+ * Makes this process kill itself (SIGKILL) right after a step of the next call, before anything else can happen. Every
+ * change of the workspace is appended to the file `witness` outside it, independently of the runner's own journal, over
+ * all runner processes.
  */
 export async function becomeMortal(witness: string): Promise<(death: Death) => void> {
   let armed: MortalStep | undefined;
@@ -83,7 +83,7 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
   const { spawn } = childProcess;
   childProcess.spawn = ((...args: Parameters<typeof spawn>) => {
     const child = spawn(...args);
-    // The previews of git run git as well: of a call that asks, only what runs after its journal entry counts.
+    // git previews run git too: for a call that needs approval, count only what runs after its journal entry.
     if (isPastJournal) dieAt('process started');
     return child;
   }) as typeof spawn;
@@ -123,7 +123,7 @@ async function prototypeOfFileHandles(): Promise<FileHandle> {
   return Object.getPrototypeOf(handle) as FileHandle;
 }
 
-/** Runs something after each call of a method, with its first argument: the id of a call. */
+/** Calls `then` after each call of a method, with its first argument: the id of a call. */
 function after<T extends object, M extends keyof T>(of: T, method: M, then: (toolId: string) => void): void {
   const original = of[method] as (...args: unknown[]) => unknown;
   of[method] = function (this: T, ...args: unknown[]) {

@@ -1,12 +1,12 @@
 /**
- * `countersign connect` with its modules loaded ahead: it says that it is ready, waits for its arguments and then is
- * the real program, until it is told at which step of the next call it has to die.
+ * `countersign connect` with its modules loaded ahead of use: it reports that it is ready, waits for its arguments,
+ * then runs the real program. It can be told at which step of the next call to kill itself.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import type { Death } from './mortal-steps.ts';
 
 const { E2E_COMPILE_CACHE, E2E_WITNESS = '' } = process.env;
-// Nothing of ours is in the environment that the real program would have.
+// Remove what the real program would not have in its environment.
 delete process.env.E2E_COMPILE_CACHE;
 delete process.env.E2E_WITNESS;
 enableCompileCache(E2E_COMPILE_CACHE);
@@ -23,7 +23,7 @@ const tell = (news: RunnerNews): void => {
 };
 const arm = await becomeMortal(E2E_WITNESS);
 
-// Whoever started us is gone: nobody would ever stop us.
+// The parent process is gone: end, because nobody else would stop this process.
 process.once('disconnect', () => process.exit());
 process.on('message', (order: RunnerOrder) => {
   if ('die' in order) {
