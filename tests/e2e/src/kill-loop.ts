@@ -4,19 +4,19 @@ import type { Life } from './fault-lane.ts';
 import { FaultLane, type LaneReport } from './fault-lane.ts';
 import { livesFor, quickLives, slowLives } from './fault-lives.ts';
 
-/** Lanes that work at once: one for each core, and those that only wait. */
+/** Lanes that work at once, one per core. Lanes that only wait come on top. */
 const workingLanes = 2;
-/** A lane starts on an empty database after so many kills. */
+/** A lane starts with an empty database after this many kills. */
 const killsOfALane = 35;
 
 /**
- * The loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills
- * just there, so that a failure can be had again.
+ * The loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills only
+ * at these points, to reproduce a failure.
  */
 export async function killLoop(
   name: string,
   openDatabase: () => TestDatabase | Promise<TestDatabase>,
-  /** Only so many kills, and none that takes its time. */
+  /** Only this many kills, and no slow ones. */
   { atMost }: { readonly atMost?: number } = {},
 ): Promise<LaneReport> {
   const seed = Number(env.FAULTS_SEED ?? 1);
@@ -60,7 +60,7 @@ async function liveThrough(
       if (env.FAULTS_AT !== undefined) console.log(`${index}: ${killAt ?? 'the last life'}`);
     });
   } catch (error) {
-    failed.abort(); // the others need not go on
+    failed.abort(); // stops the other lanes
     (error as Error).message = `${story}, ${(error as Error).message}`;
     throw error;
   } finally {

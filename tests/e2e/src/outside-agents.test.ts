@@ -1,4 +1,6 @@
-/** Agents and editors of others, as their users start them, beside `countersign up`: the real server and runner. */
+/**
+ * Other vendors' agents and editors, as their users start them, beside `countersign up`: the real server and runner.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -34,7 +36,7 @@ beforeAll(async () => {
 }, patience);
 afterAll(() => machine?.close());
 
-/** Each test has a person of its own who has seen nothing yet. */
+/** Each test has a new person who has received nothing yet. */
 beforeEach(async () => {
   const again = machine.up(workspace, '--json');
   await again.ended;
@@ -55,7 +57,7 @@ const edit = (to: number) => ({
   new: `price = ${to}`,
 });
 
-/** A request that nobody has decided and that was not withdrawn. */
+/** A pending request. */
 const waiting = (fits: (params: string) => boolean) =>
   person.next('tool.approval_request', ({ tool_params, approval_id }) => {
     const isOver = person.all('approval.resolved').some((resolved) => resolved.approval_id === approval_id);
@@ -201,7 +203,7 @@ it(
     const run = new Runner().run(agent, 'Set the price.', { maxTurns: 20 });
     await decide('reject', (params) => params.includes('price = 4'));
     await decide('approve', (params) => params.includes('price = 5'));
-    // Nobody answers the third; the fourth is answered when it has been given up once.
+    // Nobody decides the third; the fourth is decided after the client has given up once.
     await until(() => model.seen.length >= 6, {
       otherwise: () => JSON.stringify(model.seen),
     });
@@ -233,7 +235,7 @@ it(
     const started = machine.piped('acp');
     const connection = acpClient({ name: 'editor' })
       .onRequest(methods.client.session.requestPermission, async () => {
-        await new Promise((resolve) => setTimeout(resolve, 600)); // a person reads it
+        await new Promise((resolve) => setTimeout(resolve, 600)); // reading time
         return { outcome: { outcome: 'selected' as const, optionId: 'once' } };
       })
       .onNotification(methods.client.session.update, ({ params }) => {

@@ -6,16 +6,16 @@ import { killPlans } from './runner/kill-plans.ts';
 import { RunnerServer, whyNotAs } from './runner/runner-story.ts';
 
 /**
- * `RUNNER_KILLS=300` adds so many deaths at random moments; `RUNNER_KILLS_SEED=7` shuffles anew; `RUNNER_KILLS_AT=
- * "append:renamed,shell:120"` dies just there, so that a failure can be had again.
+ * `RUNNER_KILLS=300` adds kills at random moments; `RUNNER_KILLS_SEED=7` shuffles anew; `RUNNER_KILLS_AT=
+ * "append:renamed,shell:120"` kills only there, to reproduce a failure.
  */
 const seed = Number(env.RUNNER_KILLS_SEED ?? 1);
 const atRandom = Number(env.RUNNER_KILLS ?? 20);
 const ordinary = 65_534;
-/** One runner as whoever runs the tests, one as an ordinary user where that is possible. */
+/** One runner as the user of the tests, and one as an ordinary user where that is possible. */
 const users = [undefined, whyNotAs(ordinary) === undefined ? ordinary : undefined];
 
-it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: nothing twice, nothing lost, nothing half written', {
+it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: no call runs twice, is lost or half written', {
   timeout: 900_000 + atRandom * 15_000,
 }, async () => {
   const kills = chosenKills().map((kill, n) => ({ ...kill, n }));
@@ -65,7 +65,7 @@ function killFrom(text: string): Kill {
   return { plan, at: /^\d+$/.test(at) ? Number(at) : (at as MortalStep) };
 }
 
-/** The same numbers for the same seed (xorshift). */
+/** Random numbers; the same seed gives the same numbers (xorshift). */
 function random(from: number): (below: number) => number {
   let state = from * 2_654_435_761 + 1;
   return (below) => {

@@ -1,4 +1,4 @@
-/** The whole loop of `countersign up`, for a test that runs it where there is no network at all. */
+/** The whole loop of `countersign up`, for a test that runs it without a network. */
 import { Machine } from './up-process.ts';
 import { signedIn, wholeLoop } from './up-story.ts';
 

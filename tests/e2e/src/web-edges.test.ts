@@ -1,4 +1,4 @@
-/** The web page where it is hard: what dies, what lies, what is missing, and much of everything. */
+/** The web page in hard cases: outages, hostile text, unusual states and large amounts of data. */
 import { describe } from 'vitest';
 import { agentStories } from './web/agent-stories.ts';
 import { hostileStories } from './web/hostile-stories.ts';
@@ -13,5 +13,5 @@ describe('the web page', () => {
   describe('an agent', () => agentStories(browser));
   describe('hostile text', () => hostileStories(browser));
   describe('states', () => statesStories(browser));
-  describe('much of everything', () => largeStories(browser));
+  describe('large amounts', () => largeStories(browser));
 });

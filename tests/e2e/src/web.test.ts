@@ -1,4 +1,4 @@
-/** The web page as a person has it: real Chromium, the real `countersign up`, its sample workspace. */
+/** The web page in real Chromium, with the real `countersign up` and its sample workspace. */
 import { describe } from 'vitest';
 import { decisionStories } from './web/decision-stories.ts';
 import { looksStories } from './web/looks-stories.ts';
@@ -15,8 +15,8 @@ describe('the web page', () => {
   describe('the whole loop', () => loopStories(home));
   describe('deciding', () => decisionStories(home));
   describe('tokens', () => tokenStories(home));
-  describe('what is looked at', () => stillStories(home));
+  describe('pointer and scrolling', () => stillStories(home));
   describe('notifications', () => notificationStories(home));
-  describe('several places', () => togetherStories(home));
-  describe('looks', () => looksStories(home));
+  describe('several devices', () => togetherStories(home));
+  describe('appearance', () => looksStories(home));
 });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Json, World } from './world.ts';
 
 /**
- * Where the documents disagree, or the specification decided against them, this program follows the specification.
- * `proof` shows the decision; where it is missing, the stories themselves go by it.
+ * Where the documents disagree, or the specification decided against them, these tests follow the specification.
+ * `proof` tests the decision; without one, the other stories follow it.
  */
 interface Decision {
   readonly document: string;

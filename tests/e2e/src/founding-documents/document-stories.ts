@@ -9,7 +9,7 @@ import { describeTools } from './tools-stories.ts';
 import { describeWorkflow } from './workflow-stories.ts';
 import { World } from './world.ts';
 
-/** Everything that the founding documents promise, against the real server on one database. */
+/** Everything that the founding documents promise, tested on the real server with one database. */
 export function describeFoundingDocuments(name: string, database: () => Promise<TestDatabase>): void {
   describe(`the founding documents on ${name}`, () => {
     let opened: World;

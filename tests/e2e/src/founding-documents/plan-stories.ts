@@ -43,7 +43,7 @@ export function describePlan(world: () => World): void {
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const { session_id } = body;
       expect(session_id).toMatch(uuid);
-      // It is one of the conversations as soon as somebody speaks there.
+      // A message makes it a conversation like any other.
       await person.post(person.inProject('/chat/messages'), { content: 'hello', session_id });
       const { body: listed } = await person.get(person.inProject('/sessions'));
       expect((listed.sessions as Json[]).map((session) => session.session_id)).toContain(session_id);
@@ -64,7 +64,7 @@ export function describePlan(world: () => World): void {
       ]);
     });
 
-    it('[RE-2] confirm (founding documents: implementation-plan)', async () => {
+    it('[RE-2] approves by the confirm endpoint (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       const { approval_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
       expect(await person.post(`/my/approvals/${approval_id}/confirm`, {})).toEqual({
@@ -88,7 +88,7 @@ export function describePlan(world: () => World): void {
       },
     );
 
-    it('[AP-1] what waits for a decision (founding documents: tools-specification)', async () => {
+    it('[AP-1] lists what waits for a decision (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const { body: waiting } = await person.get('/my/approvals');
@@ -120,7 +120,7 @@ export function describePlan(world: () => World): void {
       expect(readFileSync(join(person.workspace, 'config.json'), 'utf8')).toBe(content);
     });
 
-    it('3. [RK-2] npm install is asked about for five minutes (founding documents: implementation-plan)', async () => {
+    it('3. [RK-2] asks about npm install for five minutes (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       await person.listen();
       await person.execute('execute_command', { command: 'npm', args: ['install'], timeout: 300 });
@@ -130,7 +130,7 @@ export function describePlan(world: () => World): void {
       });
     });
 
-    it('4. [VA-4] refuses rm: nobody is asked, and the agent is told (founding documents: implementation-plan)', async () => {
+    it('4. [VA-4] refuses rm without asking, and tells the agent (founding documents: implementation-plan)', async () => {
       const person = await world().person();
       await person.startSampleClient();
       const { answer, told } = await person.ask('Remove everything, says the plan', [
@@ -166,7 +166,7 @@ export function describePlan(world: () => World): void {
       expect(await person.call(body.tool_id)).toMatchObject({ status: 'awaiting_approval' });
     });
 
-    it("[RE-3] another person's call, approval and project are not there (founding documents: tools-specification)", async () => {
+    it("[RE-3] another person's call, approval and project look as if they did not exist (founding documents: tools-specification)", async () => {
       const [ada, bob] = [await world().person(), await world().person()];
       const { body } = await ada.execute('write_file', { path: 'a.md', content: 'x' });
       const answers = [

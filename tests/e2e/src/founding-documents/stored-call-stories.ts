@@ -7,7 +7,7 @@ const columns = [
   ...['created_at', 'completed_at', 'approved_at'],
 ];
 
-/** The table of the workflow document, looked at beside the server. */
+/** The table of the workflow document, read directly from the database. */
 export function describeStoredCalls(world: () => World, databaseName: string): void {
   const rowOf = async (toolId: unknown): Promise<Json> => {
     const rows = await world().database.query(
@@ -74,7 +74,7 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
       expect([stored.includes('a.md'), stored.includes(secret)]).toEqual([true, false]);
     });
 
-    it('[DA-1] is found by index: by user, project, tool, status and time (founding documents: workflow)', async () => {
+    it('[DA-1] has indexes by user, project, tool, status and time (founding documents: workflow)', async () => {
       const { database } = world();
       const definitions = await (databaseName === 'SQLite'
         ? database.query(

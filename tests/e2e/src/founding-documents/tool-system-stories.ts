@@ -5,7 +5,7 @@ import { calls, type Json, says, utcTime, type World } from './world.ts';
 const never = { requires_approval: false };
 const asked = { requires_approval: true };
 
-/** The catalogue, the events, the result formats and the monitoring of the tool-system document. */
+/** The catalogue, events, result formats and monitoring of the tool-system document. */
 export function describeToolSystem(world: () => World): void {
   it.each([
     ['read_file', ['path'], never],
@@ -37,7 +37,7 @@ export function describeToolSystem(world: () => World): void {
     expect(Object.keys(tool?.parameters as Json)).toEqual(expect.arrayContaining(parameters));
   });
 
-  it('[TL-1] git_branch is asked about only where it creates one (founding documents: tool-system)', async () => {
+  it('[TL-1] git_branch needs approval only when it creates a branch (founding documents: tool-system)', async () => {
     const person = await world().person();
     const made = [
       await person.execute('git_branch', {}),
@@ -48,7 +48,7 @@ export function describeToolSystem(world: () => World): void {
   });
 
   describe('the events of one call', () => {
-    it('[EV-1] tool.call says whether the person is asked (founding documents: tool-system)', async () => {
+    it('[EV-1] tool.call says whether approval is needed (founding documents: tool-system)', async () => {
       const person = await world().person();
       await person.listen();
       const { tool_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
@@ -92,8 +92,8 @@ export function describeToolSystem(world: () => World): void {
     });
   });
 
-  describe('what the model is told', () => {
-    it('[EX-3] of a success (founding documents: tool-system)', async () => {
+  describe('what the model receives', () => {
+    it('[EX-3] for a success (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'content' });
       await person.startSampleClient();
       const { told } = await person.ask('Success format', [calls('read_file', { path: 'a.md' }), says('.')]);
@@ -102,7 +102,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] of an error (founding documents: tool-system)', async () => {
+    it('[EX-3] for an error (founding documents: tool-system)', async () => {
       const person = await world().person();
       await person.startSampleClient();
       const { told } = await person.ask('Error format', [
@@ -118,7 +118,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] [AP-5] of a rejection (founding documents: tool-system)', async () => {
+    it('[EX-3] [AP-5] for a rejection (founding documents: tool-system)', async () => {
       const person = await world().person();
       await person.listen();
       const answered = person.ask('Rejection format', [
@@ -137,7 +137,7 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] of the time that a tool took (founding documents: tool-system)', async () => {
+    it('[EX-3] includes the time that a tool took (founding documents: tool-system)', async () => {
       const person = await world().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { told } = await person.ask('Time format', [calls('read_file', { path: 'a.md' }), says('.')]);

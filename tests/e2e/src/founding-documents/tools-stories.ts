@@ -7,7 +7,7 @@ const command = (line: string): [string, Json] => {
 };
 const write = (path: string): [string, Json] => ['write_file', { path, content: 'x' }];
 
-/** The four tools of the specification: what is allowed, how risky it is, and what the person may agree to. */
+/** The four tools of the specification: what is allowed, its risk, and what the person may agree to. */
 export function describeTools(world: () => World): void {
   describe('the risk of a call', () => {
     it.each([
@@ -98,8 +98,8 @@ export function describeTools(world: () => World): void {
     );
   });
 
-  describe('what one approval may cover', () => {
-    it('[AP-4] one operation: the next one is asked about again (founding documents: tools-specification)', async () => {
+  describe('what one approval can cover', () => {
+    it('[AP-4] one operation: the next one needs approval again (founding documents: tools-specification)', async () => {
       const person = await world().person();
       const session = await newSession(person);
       const first = await person.execute(...command('git add a.md'), session);
@@ -146,7 +146,7 @@ export function describeTools(world: () => World): void {
   });
 }
 
-/** Calls that change nothing of each other share one person: a table of fifty rows needs no fifty projects. */
+/** Independent calls share one person, so that a table of fifty rows does not need fifty projects. */
 const shared = new WeakMap<World, Promise<Person>>();
 function sharedPerson(world: World): Promise<Person> {
   const person = shared.get(world) ?? world.person();
@@ -154,7 +154,7 @@ function sharedPerson(world: World): Promise<Person> {
   return person;
 }
 
-/** At most ten approvals wait in one session. */
+/** At most ten approvals may wait in one session. */
 async function newSession(person: Person): Promise<{ session_id: unknown }> {
   const { body } = await person.post(person.inProject('/sessions'), {});
   return { session_id: (body.session as Json).session_id };

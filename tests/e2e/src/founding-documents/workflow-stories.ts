@@ -13,7 +13,7 @@ const withTests = {
 /** The thirteen steps of the workflow document, its states, endpoints and events. */
 export function describeWorkflow(world: () => World): void {
   describe('the sample client', () => {
-    it('[EX-1] reads a file that the agent asks for: LOW, nobody is asked (founding documents: workflow)', async () => {
+    it('[EX-1] reads a file that the agent asks for: LOW, without approval (founding documents: workflow)', async () => {
       const person = await world().person({ 'src/main.py': 'print("hello")' });
       await person.startSampleClient();
       const { answer, told } = await person.ask('Read src/main.py of the workflow', [
@@ -62,7 +62,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[AP-5] leaves the tool out once the dialog was answered with no (founding documents: workflow)', async () => {
+    it('[AP-5] does not run the tool once the dialog was answered with no (founding documents: workflow)', async () => {
       const person = await world().person(withTests);
       await person.startSampleClient(() => false);
       const { answer, told } = await person.ask('Run the tests, if I agree', [
@@ -76,7 +76,7 @@ export function describeWorkflow(world: () => World): void {
       expect(await person.call(request?.tool_id)).toMatchObject({ status: 'rejected' });
     });
 
-    it('[RE-3] reports a program that is missing as an error that the agent gets (founding documents: workflow)', async () => {
+    it('[RE-3] reports a missing program as an error to the agent (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.startSampleClient(undefined, async () => {
         throw new Error('Command not found: npm');
@@ -93,7 +93,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[TL-2] a command that ended with 1 is completed, without success (founding documents: workflow)', async () => {
+    it('[TL-2] a command that exits with 1 is completed, without success (founding documents: workflow)', async () => {
       const person = await world().person({ 'a.txt': 'text' });
       await person.startSampleClient();
       const { told } = await person.ask('Look for what is not there', [
@@ -180,7 +180,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[AP-1] the sentence says what the agent wants to change (founding documents: tools-specification)', async () => {
+    it('[AP-1] the description says what the agent wants to change (founding documents: tools-specification)', async () => {
       const person = await world().person({ 'config.json': '{}' });
       await person.listen();
       await person.execute('write_file', { path: 'config.json', content: '{"a": 1}' });
@@ -191,7 +191,7 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the states', () => {
-    it('[EX-2] pending is announced before the person is asked (founding documents: workflow)', async () => {
+    it('[EX-2] pending is announced before the approval request (founding documents: workflow)', async () => {
       const person = await world().person();
       await person.listen();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
@@ -201,7 +201,7 @@ export function describeWorkflow(world: () => World): void {
       expect(about.slice(0, asked).map(({ data }) => data.status)).toContain('pending');
     });
 
-    it('[EX-2] awaiting_approval until somebody decides (founding documents: workflow)', async () => {
+    it('[EX-2] awaiting_approval until a person decides (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       expect(body.status).toBe('awaiting_approval');
@@ -211,7 +211,7 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[EX-2] approved while nobody is there to execute it (founding documents: workflow)', async () => {
+    it('[EX-2] approved while no runner is connected (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       await person.post(person.inProject(`/approvals/${body.approval_id}/approve`), { decision: 'approved' });
@@ -233,7 +233,7 @@ export function describeWorkflow(world: () => World): void {
       expect(await person.call(toolId)).toMatchObject({ status: 'executing', approved_by: 'auto' });
     });
 
-    it('[EX-2] executing is announced when a LOW call is taken (founding documents: workflow)', async () => {
+    it('[EX-2] executing is announced when a LOW call is claimed (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/result`), done);
@@ -250,7 +250,7 @@ export function describeWorkflow(world: () => World): void {
         says('Later, then.'),
       ]);
       const { approval_id, tool_id } = await person.next('tool.approval_request');
-      // Nearly over when the server comes back. Should that take longer, there are 30 s of grace.
+      // Nearly expired when the server comes back. If that takes longer, there are 30 s of grace.
       await world().restart(() =>
         world().database.query(
           'update approvals set deadline_at = $1 where id = $2 returning id',
@@ -265,7 +265,7 @@ export function describeWorkflow(world: () => World): void {
       expect(person.all('tool.execution_signal')).toEqual([]);
     });
 
-    it('[EX-1] failed when the parameters are not valid: nobody is asked (founding documents: workflow)', async () => {
+    it('[EX-1] failed without asking when the parameters are not valid (founding documents: workflow)', async () => {
       const person = await world().person();
       const { body } = await person.execute('write_file', { path: '../outside.md', content: 'x' });
       expect(body).toMatchObject({ success: false, code: 'PATH_OUTSIDE_WORKSPACE' });
@@ -278,7 +278,7 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the endpoints', () => {
-    it('[RE-3] take a result: 200 (founding documents: workflow)', async () => {
+    it('[RE-3] accept a result: 200 (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), done);
@@ -294,7 +294,7 @@ export function describeWorkflow(world: () => World): void {
       ]);
     });
 
-    it('[RE-3] take an error that is a text (founding documents: workflow)', async () => {
+    it('[RE-3] accept an error as text (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       const failed = { status: 'failed', error: 'Command not found: npm' };
@@ -302,7 +302,7 @@ export function describeWorkflow(world: () => World): void {
       expect(body).toMatchObject({ success: true, tool_id: toolId, status: 'failed' });
     });
 
-    it('[RE-3] 404 for a call that is not there (founding documents: workflow)', async () => {
+    it('[RE-3] 404 for an unknown call (founding documents: workflow)', async () => {
       const person = await world().person();
       const path = person.inProject('/tools/123e4567-e89b-12d3-a456-426614174000/result');
       expect(await person.post(path, done)).toMatchObject({ status: 404, body: { success: false } });
@@ -324,7 +324,7 @@ export function describeWorkflow(world: () => World): void {
       },
     );
 
-    it('[RE-3] 500 when the server itself fails, and the result is taken later (founding documents: workflow)', async () => {
+    it('[RE-3] 500 when the server itself fails, and the result is accepted later (founding documents: workflow)', async () => {
       const person = await world().person();
       const toolId = await signalled(person);
       const path = person.inProject(`/tools/${toolId}/result`);
@@ -382,12 +382,12 @@ export function describeWorkflow(world: () => World): void {
 
 const done = { status: 'completed', result: { success: true, stdout: 'a', stderr: null, exit_code: 0 } };
 
-/** A LOW call whose signal this person's stream has brought: the signal is the claim (EV-3). */
+/** A LOW call whose signal arrived on this person's stream: the signal is the claim (EV-3). */
 export async function signalled(person: Person, tool = 'read_file', params: Json = { path: 'a.md' }) {
   await person.listen();
   const answered = person.execute(tool, params);
   const { tool_id } = await person.next('tool.execution_signal');
-  // It waits a moment for a result that may not come, also while a later story restarts the server.
+  // The response waits a moment for a result, which may never come, even while a later story restarts the server.
   answered.catch(() => {});
   return String(tool_id);
 }

@@ -4,13 +4,13 @@ import { pause, until } from '../../../lab/src/waiting.ts';
 import { killPlans, type Outcome } from './kill-plans.ts';
 import { type Ended, type RunnerServer, RunnerStory, type RunnerStoryOptions } from './runner-story.ts';
 
-/** A call in which the runner dies: at a step, or so many milliseconds after the decision. */
+/** A call during which the runner is killed: at a step, or some milliseconds after the decision. */
 export interface Kill {
   readonly plan: string;
   readonly at: MortalStep | number;
 }
 
-/** One workspace over many lives of its runner. */
+/** One workspace over many runner processes. */
 export class KillLane {
   readonly #story: RunnerStory;
   readonly #earlier: string[] = [];
@@ -33,7 +33,7 @@ export class KillLane {
     return new KillLane(story);
   }
 
-  /** Dies each of these deaths in turn, and answers with what is wrong after which of them. */
+  /** Kills the runner at each of these in turn; returns the problems and after which kill they appeared. */
   async live(kills: readonly (Kill & { readonly n: number })[]): Promise<string[]> {
     const problems: string[] = [];
     await this.#story.startRunner({ prepareNext: true });
@@ -67,7 +67,7 @@ export class KillLane {
     const dying = story.runner;
     const doom = () => (typeof at === 'number' ? pause(at).then(() => dying.end()) : undefined);
     let doomed = plan.onlyReads ? doom() : undefined;
-    // An agent whose call only reads waits for it, over the death of the runner.
+    // An agent waits for a call that only reads, even while the runner is killed.
     const asking = story.ask(plan.tool, params);
     if (!plan.onlyReads) {
       const toolId = await asking;
@@ -90,7 +90,7 @@ export class KillLane {
       name,
       expected: typeof at === 'number' ? undefined : plan.steps[at],
     });
-    // A job that the second life started, because the first had not come to it, is still there: rightly.
+    // A job that the second process started, because the first had not reached it, may still run.
     if (ended.result?.job_id) {
       const killed = await story.call('shell_kill', { job_id: ended.result.job_id });
       this.#earlier.push(killed.toolId);
@@ -112,7 +112,7 @@ export class KillLane {
     if (expected !== undefined && outcome !== expected) throw new Error(`it should be ${expected}: ${told}`);
   }
 
-  /** No file of the runner in the workspace, and no process of the call. */
+  /** The runner left no file in the workspace and no process of the call. */
   async #nothingIsLeft(n: number): Promise<void> {
     const leftovers = readdirSync(this.#story.root).filter((name) => name.startsWith('.') && name !== '.git');
     const locks = readdirSync(this.#story.at('.git')).filter((name) => name.endsWith('.lock'));

@@ -8,9 +8,9 @@ interface Barrier {
   readonly where: readonly string[];
 }
 
-/** Nothing on the screen that axe calls serious or critical. */
+/** Fails if axe finds a serious or critical accessibility problem on the screen. */
 export async function expectNoBarriers(page: Page): Promise<void> {
-  // As a debugger's code, which the content security policy does not concern.
+  // Injected through the debugger, because the content security policy forbids other scripts.
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
   const found = await page.evaluate(async (): Promise<Barrier[]> => {
     const { axe } = window as unknown as { axe: typeof import('axe-core') };

@@ -13,7 +13,7 @@ const languages = {
   ru: { chat: 'Чат', approve: 'Одобрить', settings: 'Настройки', model: /^Модель/, help: 'Клавиши' },
 } as const;
 
-/** Each screen on a laptop and on a phone, light and dark, in both languages: looked at, and without barriers. */
+/** Each screen on a laptop and a phone, light and dark, in both languages: takes pictures, checks accessibility. */
 export function looksStories(home: () => Household): void {
   const devices: readonly (readonly [string, keyof typeof languages, Device])[] = [
     ['light', 'en', { colorScheme: 'light', locale: 'en-GB' }],
@@ -41,7 +41,7 @@ export function looksStories(home: () => Household): void {
     await seen('chat');
     await window.go('approvals');
     await expect.poll(() => window.waiting.locator('.what').count()).toBe(2);
-    // With its key where there is a keyboard.
+    // With its shortcut where there is a keyboard.
     await page
       .getByRole('button', { name: new RegExp(`^${words.approve}( y)?$`) })
       .first()
@@ -71,7 +71,7 @@ export function looksStories(home: () => Household): void {
     expect([window.problems, window.elsewhere]).toEqual([[], []]);
   });
 
-  it('[UI-1] [UI-6] a phone decides with one tap, once the card was in view for half a second', async () => {
+  it('[UI-1] [UI-6] a phone decides with one tap, once the card was visible for half a second', async () => {
     const household = home();
     const window = await household.seenOn(phone);
     const { page } = window;
@@ -85,16 +85,16 @@ export function looksStories(home: () => Household): void {
     await card.locator('.file-diff').waitFor();
     const approve = card.getByRole('button', { name: 'Approve', exact: true });
     await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 60_000); // from here on, time passes when we say so
+    await page.clock.pauseAt(Date.now() + 60_000); // from now on the test advances time
     await page.evaluate(() => document.querySelector('[data-approval]')?.scrollIntoView({ block: 'end' }));
     await approve.scrollIntoViewIfNeeded();
-    await page.clock.runFor(200); // it is seen where it is now
+    await page.clock.runFor(200); // the card is visible at this place
     await approve.tap();
     expect(await decided()).toEqual([]);
-    await window.blur(); // a tap gives the focus too, which is another way
+    await window.blur(); // a tap also sets the focus, which would count too
     await page.clock.runFor(600);
     await card.evaluate((element) => {
-      element.style.marginBlockStart = '-1rem'; // something above it became smaller
+      element.style.marginBlockStart = '-1rem'; // as if something above it became smaller
     });
     await page.clock.runFor(100);
     await approve.tap();
@@ -110,7 +110,7 @@ export function looksStories(home: () => Household): void {
     });
   });
 
-  it('[UI-1] of a long path the end is seen', async () => {
+  it('[UI-1] the end of a long path is visible', async () => {
     const { page } = await home().seenOn({});
     const path = page.locator('.project-path');
     await path.waitFor();
@@ -126,7 +126,7 @@ export function looksStories(home: () => Household): void {
     expect([isCut, endsInside]).toEqual([true, true]);
   });
 
-  it('[UI-1] the person chooses colours and language, and they stay', async () => {
+  it('[UI-1] the chosen colours and language are kept', async () => {
     const window = await home().seenOn({});
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
@@ -144,7 +144,7 @@ export function looksStories(home: () => Household): void {
   });
 }
 
-/** How far the page reaches beyond its window: on a phone nothing may have to be moved sideways. */
+/** How far the page is wider than its window: a phone must not scroll sideways. */
 const overflow = ({ page }: WebWindow): Promise<number> =>
   page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -153,7 +153,7 @@ const overflow = ({ page }: WebWindow): Promise<number> =>
 
 let shown: { session: string; tool: string } | undefined;
 
-/** Two conversations: a call that has run and one that waits, and one of high risk. Made once, unless somebody decided. */
+/** Two conversations: one with a completed and a pending call, one of high risk. Created again only if decided. */
 async function somethingToShow(home: Household): Promise<{ session: string; tool: string }> {
   const { client } = await home.person();
   const { project_id } = home.ready;
@@ -166,7 +166,7 @@ async function somethingToShow(home: Household): Promise<{ session: string; tool
     await client.sendMessage({ params: { project_id }, body: { content, session_id } });
     return session_id;
   };
-  // Not in one message: there a write waits for the command before it (EX-4).
+  // Not in one message: there a write would wait for the command before it (EX-4).
   await say('Install anew', '/shell_exec {"command": "rm -rf build && npm ci"}');
   const session = await say(
     'Tidy up',

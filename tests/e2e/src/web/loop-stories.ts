@@ -8,14 +8,14 @@ import type { WebWindow } from './web-window.ts';
 
 const greeting = ({ ready }: Household): string => join(ready.workspace, 'src/greeting.js');
 
-/** The whole product by its first message: read, change with an approval, run the tests. */
+/** The whole product with its first message: read, change with an approval, run the tests. */
 export function loopStories(home: () => Household): void {
-  it('[UI-1] [UI-4] shows the whole loop by keyboard alone, from the sign-in link on', async () => {
+  it('[UI-1] [UI-4] runs the whole loop by keyboard alone, from the sign-in link on', async () => {
     const household = home();
     const window = await household.window();
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
-    expect(page.url()).not.toContain('sign-in'); // RE-5: the code is gone from the address
+    expect(page.url()).not.toContain('sign-in'); // RE-5: the code is removed from the URL
     await takePicture(page, 'chat-empty');
 
     await window.press('/');
@@ -54,7 +54,7 @@ export function loopStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[UI-1] [UI-4] shows the whole loop by mouse', async () => {
+  it('[UI-1] [UI-4] runs the whole loop by mouse', async () => {
     const household = home();
     writeFileSync(greeting(household), readFileSync(greeting(household), 'utf8').replace('Hello', 'Helo'));
     const window = await household.window();
@@ -86,7 +86,7 @@ export function loopStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[UI-1] a message that needs several lines is in sight while it is written', async () => {
+  it('[UI-1] a message of several lines is visible while it is typed', async () => {
     const { composer, page } = await home().window();
     await composer.fill('a sentence that goes on and on, '.repeat(12));
     const heights = await composer.evaluate((field) => [field.clientHeight, field.scrollHeight]);
@@ -103,7 +103,7 @@ const changedOnDisk = (household: Household) =>
     otherwise: () => `It was not changed: ${readFileSync(greeting(household), 'utf8')}`,
   });
 
-/** Backwards, as somebody does who has just written something. */
+/** Tabs backwards, from the composer. */
 async function tabTo(window: WebWindow, what: string): Promise<void> {
   for (let steps = 0; steps < 12; steps += 1) {
     await window.press('Shift+Tab');

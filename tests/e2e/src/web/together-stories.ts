@@ -6,9 +6,9 @@ import { expectNoBarriers } from './barriers.ts';
 import type { Household } from './household.ts';
 import { takePicture } from './pictures.ts';
 
-/** Several places where one person decides. */
+/** One person on several devices. */
 export function togetherStories(home: () => Household): void {
-  it('[AP-2] two devices decide at once: one decision counts, and both say the same', async () => {
+  it('[AP-2] two devices decide at once: one decision counts, and both show it', async () => {
     const household = home();
     const laptop = await household.window();
     const tablet = await household.otherDevice();
@@ -18,7 +18,7 @@ export function togetherStories(home: () => Household): void {
     const here = laptop.card('both.md');
     const there = tablet.card('both.md');
     await Promise.all([laptop.look(here), tablet.look(there)]);
-    await tablet.press('n'); // the tablet is about to reject
+    await tablet.press('n'); // the tablet starts to reject
     await tablet.page.keyboard.type('not on my tablet');
     await Promise.all([laptop.press('y'), tablet.press('Enter')]);
 
@@ -39,7 +39,7 @@ export function togetherStories(home: () => Household): void {
     expect(await Promise.all([laptop.waiting.count(), tablet.waiting.count()])).toEqual([0, 0]);
   });
 
-  it('[AP-2] a card that is decided elsewhere says so at once, and where', async () => {
+  it('[AP-2] a card that is decided elsewhere says so at once, and on which device', async () => {
     const household = home();
     const window = await household.window();
     const person = await household.person();
@@ -54,7 +54,7 @@ export function togetherStories(home: () => Household): void {
     await window.card('remote.md').getByText('Approved on the phone.').waitFor();
     await takePicture(window.page, 'state-decided-elsewhere');
     await expectNoBarriers(window.page);
-    await window.press('y'); // there is nothing left to decide
+    await window.press('y'); // nothing is left to decide
     await until(() => existsSync(join(household.ready.workspace, 'remote.md')), {
       otherwise: () => 'It was not written',
     });
@@ -62,7 +62,7 @@ export function togetherStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[AP-8] what changed after it was looked at does not run; the new card says so, also after a reload', async () => {
+  it('[AP-8] a file that changed after its card was shown is not written; the new card says so, also after a reload', async () => {
     const household = home();
     const file = join(household.ready.workspace, 'stale.md');
     writeFileSync(file, 'as it was\n');
@@ -87,7 +87,7 @@ export function togetherStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[AP-10] a window that is reloaded in the middle of an approval has the card again', async () => {
+  it('[AP-10] a window that is reloaded during an approval shows the card again', async () => {
     const household = home();
     const window = await household.window();
     await window.say('/write_file path=again.md content=again');

@@ -4,7 +4,7 @@ import { launchChromium } from './chromium.ts';
 
 /** One Chromium for the stories of a file. */
 export function useBrowser(): () => Browser {
-  vi.setConfig({ testTimeout: 120_000 }); // whole stories, perhaps on a machine that does much else
+  vi.setConfig({ testTimeout: 120_000 }); // whole stories, perhaps on a busy machine
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Household, type HouseholdOptions } from './household.ts';
 
-/** One household for the stories of a `describe`: started before the first, gone after the last. */
+/** One household for the stories of a `describe`: started before the first, closed after the last. */
 export function useHousehold(
   browser: () => Browser,
   options: () => HouseholdOptions | Promise<HouseholdOptions> = () => ({}),
@@ -12,7 +12,7 @@ export function useHousehold(
     if (!household) throw new Error('Nothing is up');
     return household;
   };
-  // The first one may have to build the page.
+  // The first start may have to build the page.
   beforeAll(async () => {
     household = await Household.open(browser(), await options());
   });
