@@ -11,7 +11,7 @@ import { argv, env, execPath } from 'node:process';
 import { EditorHome } from '../../tests/e2e/src/vscode/editor-home.ts';
 import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { launchChromium } from '../../tests/e2e/src/web/chromium.ts';
-import { Household } from '../../tests/e2e/src/web/household.ts';
+import { WebHome } from '../../tests/e2e/src/web/web-home.ts';
 import { until } from '../../tests/lab/src/waiting.ts';
 import { repositoryRoot } from '../set-up.mjs';
 import { runErt } from '../test/ert-run.ts';
@@ -26,24 +26,24 @@ const editCall = '/edit_file path=src/greeting.js old=Helo new=Hello';
 
 /** The page with an edit that waits, and its diff. */
 async function page(browser: Browser): Promise<void> {
-  const household = await Household.open(browser);
+  const home = await WebHome.open(browser);
   try {
-    const window = await household.window();
+    const window = await home.window();
     await window.say(`${readCall}\n${editCall}\n/run node --test`);
     await window.look(window.waiting.first());
     await window.blur();
     await window.page.screenshot({ path: fileAt('docs/images/page.png'), animations: 'disabled' });
   } finally {
-    await household.close();
+    await home.close();
   }
 }
 
 /** `countersign chat` with the same edit, decided by keys. */
 async function terminal(browser: Browser): Promise<void> {
-  const household = await Household.open(browser);
+  const home = await WebHome.open(browser);
   let screen: TerminalScreen | undefined;
   try {
-    screen = new TerminalScreen([execPath, launcher, 'chat'], household.env);
+    screen = new TerminalScreen([execPath, launcher, 'chat'], home.env);
     await screen.shows('Enter sends');
     screen.type(readCall);
     screen.press('Enter');
@@ -59,7 +59,7 @@ async function terminal(browser: Browser): Promise<void> {
     );
   } finally {
     screen?.close();
-    await household.close();
+    await home.close();
   }
 }
 

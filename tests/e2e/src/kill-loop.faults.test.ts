@@ -1,7 +1,7 @@
 import { temporaryPostgres } from '@countersign/testing';
 import { expect, it } from 'vitest';
 import { postgresDatabase, sqliteDatabase } from '../../lab/src/test-database.ts';
-import { killLoop } from './kill-loop.ts';
+import { killLoop } from './server-kills/kill-loop.ts';
 
 const kills = process.env.FAULTS_AT === undefined ? 200 : 1;
 

@@ -16,7 +16,7 @@ import { until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
 import { ScriptedAgentModel } from './scripted-agent-model.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
-import { signedIn } from './up-story.ts';
+import { signInAsPerson } from './up-story.ts';
 
 const patience = 60_000;
 setTracingDisabled(true);
@@ -40,7 +40,7 @@ afterAll(() => machine?.close());
 beforeEach(async () => {
   const again = machine.up(workspace, '--json');
   await again.ended;
-  person = await signedIn(JSON.parse(again.out) as ReadyLine);
+  person = await signInAsPerson(JSON.parse(again.out) as ReadyLine);
   writeFileSync(at('price.ts'), 'export const price = 1;\n');
 }, patience);
 const open: { close(): Promise<unknown> }[] = [];

@@ -15,7 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { RemotePerson } from '../../lab/src/remote-person.ts';
 import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
-import { signedIn } from './up-story.ts';
+import { signInAsPerson } from './up-story.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -47,7 +47,7 @@ afterAll(() => machine?.close());
 
 const open: { close(): Promise<unknown> }[] = [];
 beforeEach(async () => {
-  person = await signedIn(JSON.parse(await printed('up', workspace, '--json')) as ReadyLine);
+  person = await signInAsPerson(JSON.parse(await printed('up', workspace, '--json')) as ReadyLine);
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
@@ -200,8 +200,8 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
       items: [{ type: 'resource', mime_type: 'text/plain' }],
     });
 
-    const weather = await approved(agent, 'everything__get-structured-content', { location: 'New York' });
-    expect(weather.structuredContent.result.structured_content).toMatchObject({
+    const faults = await approved(agent, 'everything__get-structured-content', { location: 'New York' });
+    expect(faults.structuredContent.result.structured_content).toMatchObject({
       temperature: expect.anything(),
     });
   });

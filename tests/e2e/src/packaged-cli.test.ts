@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Machine } from './up-process.ts';
-import { signedIn, wholeLoop } from './up-story.ts';
+import { signInAsPerson, wholeLoop } from './up-story.ts';
 
 /** The npm package that contains Node; the set-up takes Node 24 from it too. */
 const nodePackage = `node-linux-${process.arch}`;
@@ -72,7 +72,7 @@ describe('the packaged command', () => {
       const [, script = ''] = /src="([^"]+\.js)"/.exec(page) ?? [];
       expect((await fetch(new URL(script, ready.address))).status).toBe(200);
 
-      const person = await signedIn(ready);
+      const person = await signInAsPerson(ready);
       expect(await wholeLoop(person, ready)).toMatch(/exit code 0.*pass 1/s);
       expect(readFileSync(join(ready.workspace, 'src/greeting.js'), 'utf8')).toContain('Hello, ');
       person.close();

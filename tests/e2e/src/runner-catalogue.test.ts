@@ -60,7 +60,7 @@ for (const { who, uid, why } of users) {
       expect((await resultOf('read_file', range)).content).toBe('second line\n');
       expect(await codeOf('read_file', { path: 'none.md' })).toBe('FILE_NOT_FOUND');
       expect(await codeOf('read_file', { path: 'src' })).toBe('IS_A_DIRECTORY');
-      expect(await codeOf('read_file', { path: '../witness.log' })).toBe('PATH_OUTSIDE_WORKSPACE');
+      expect(await codeOf('read_file', { path: '../auditHead.log' })).toBe('PATH_OUTSIDE_WORKSPACE');
       expect(await codeOf('read_file', { path: '.env' })).toBe('PATH_SENSITIVE');
       expect(await codeOf('read_file', { path: 'blob.bin' })).toBe('BINARY_FILE');
       expect(await codeOf('read_file', { path: 'README.md', lines: 3 })).toBe('INVALID_PARAMS');

@@ -1,8 +1,8 @@
 import { env } from 'node:process';
 import { expect, it } from 'vitest';
-import type { MortalStep } from '../../lab/src/mortal-steps.ts';
-import { type Kill, KillLane } from './runner/kill-lane.ts';
+import type { KillStep } from '../../lab/src/kill-steps.ts';
 import { killPlans } from './runner/kill-plans.ts';
+import { type Kill, RunnerKillLane } from './runner/runner-kill-lane.ts';
 import { RunnerServer, whyNotAs } from './runner/runner-story.ts';
 
 /**
@@ -21,7 +21,7 @@ it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: no call runs twice
   const kills = chosenKills().map((kill, n) => ({ ...kill, n }));
   const server = await RunnerServer.start();
   const startedAt = performance.now();
-  const opened = await Promise.all(users.map((uid, i) => KillLane.open(server, `lane-${i}`, { uid })));
+  const opened = await Promise.all(users.map((uid, i) => RunnerKillLane.open(server, `lane-${i}`, { uid })));
   try {
     const problems = await Promise.all(
       opened.map((lane, i) => lane.live(kills.filter(({ n }) => n % users.length === i))),
@@ -46,7 +46,7 @@ function chosenKills(): Kill[] {
   const next = random(seed);
   const names = Object.keys(killPlans);
   const labelled = Object.entries(killPlans).flatMap(([plan, { steps }]) =>
-    Object.keys(steps).map((step): Kill => ({ plan, at: step as MortalStep })),
+    Object.keys(steps).map((step): Kill => ({ plan, at: step as KillStep })),
   );
   const others = Array.from({ length: atRandom }, (_, i): Kill => {
     const plan = names[i % names.length] as string;
@@ -62,7 +62,7 @@ function chosenKills(): Kill[] {
 
 function killFrom(text: string): Kill {
   const [plan = '', at = ''] = text.split(':');
-  return { plan, at: /^\d+$/.test(at) ? Number(at) : (at as MortalStep) };
+  return { plan, at: /^\d+$/.test(at) ? Number(at) : (at as KillStep) };
 }
 
 /** Random numbers; the same seed gives the same numbers (xorshift). */

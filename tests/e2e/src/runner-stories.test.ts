@@ -111,7 +111,7 @@ describe('[EX-6] a call that may not start does nothing', () => {
     await barrier();
     expect(await story.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
     expect(existsSync(story.at('cancelled.md'))).toBe(false);
-    expect(story.witnessed()).not.toContain('renamed cancelled.md');
+    expect(story.recordedChanges()).not.toContain('renamed cancelled.md');
   });
 
   it('[AP-7] [EX-10] approved without a runner, it runs when one connects; HIGH cannot be approved without a preview', async () => {
@@ -164,11 +164,11 @@ describe('[AP-10] the runner is killed while an approval is pending', () => {
   it('twice during the call, at the claim and in the middle: the call runs once', async () => {
     const toolId = await ask('write_file', { path: 'thrice.md', content: 'x\n', mode: 'append' });
     const card = await story.card(toolId);
-    await story.runner.dieAt({ step: 'claim asked', onlyReads: false });
+    await story.runner.killAt({ step: 'claim asked', onlyReads: false });
     await story.approve(card);
     expect(await story.runner.ended).toBe('SIGKILL');
     const second = story.prepare();
-    await second.dieAt({ step: 'renamed', onlyReads: false });
+    await second.killAt({ step: 'renamed', onlyReads: false });
     void second.start(['--no-prompt', '--json', story.root]);
     expect(await second.ended).toBe('SIGKILL');
     await story.startRunner();

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { completed } from '../../lab/src/remote-runner.ts';
 import { signToken } from '../../lab/src/tokens.ts';
 import { until } from '../../lab/src/waiting.ts';
-import { clientWith, newSession, Story, type StoryPerson } from './story.ts';
+import { clientWith, newSession, ServerStory, type StoryPerson } from './server-story.ts';
 
-let story: Story;
+let story: ServerStory;
 let ada: StoryPerson;
 beforeAll(async () => {
-  story = await Story.start();
+  story = await ServerStory.start();
   ada = await story.person('ada', ({ tool_name, tool_params }) => {
     if (tool_name !== 'execute_command') return undefined;
     const stdout = `${tool_params.command} ${(tool_params.args as string[]).join(' ')}: done`;

@@ -15,7 +15,7 @@ export async function useLink(link: string): Promise<{ status: number; token: st
 }
 
 /** A person in a browser: signed in with the link, with all events from the first one. */
-export async function signedIn({ address, sign_in_link }: ReadyLine): Promise<RemotePerson> {
+export async function signInAsPerson({ address, sign_in_link }: ReadyLine): Promise<RemotePerson> {
   const { token } = await useLink(sign_in_link);
   return new RemotePerson(address, token, 'browser').connect();
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pause, until } from '../../lab/src/waiting.ts';
 import { isAlive, Machine, processesBelow, type ReadyLine, type UpProcess } from './up-process.ts';
-import { approve, cardOf, signedIn, useLink, wholeLoop } from './up-story.ts';
+import { approve, cardOf, signInAsPerson, useLink, wholeLoop } from './up-story.ts';
 
 let machine: Machine;
 beforeEach(() => {
@@ -45,7 +45,7 @@ describe('countersign up', () => {
     const settings = await (await fetch(`${ready.address}/page-settings.json`)).json();
     expect(settings).toEqual({ first_message: ready.first_message });
 
-    const person = await signedIn(ready);
+    const person = await signInAsPerson(ready);
     expect(await useLink(ready.sign_in_link)).toEqual({ status: 401, token: '' }); // RE-5: single use
     const answer = await wholeLoop(person, ready);
     expect(answer).toMatch(/read_file: \d+ bytes\n.*Helo.*edit_file: .*exit code 0.*pass 1/s);
@@ -135,7 +135,7 @@ describe('countersign up', () => {
     const up = machine.up(folder, '--no-open');
     const [, link] = await up.says(/(http:\S+#sign-in=\S+)/);
     const address = new URL(link as string).origin;
-    const person = await signedIn({ address, sign_in_link: link } as never);
+    const person = await signInAsPerson({ address, sign_in_link: link } as never);
     const { projects } = await person.client.listProjects();
     const project_id = projects[0]?.project_id as string;
     const content = '/write_file path=a.md content=after';
@@ -180,7 +180,7 @@ describe('countersign up', () => {
     const up = machine.up(machine.folder('mine'), '--no-open');
     const [, link] = await up.says(/(http:\S+#sign-in=\S+)/);
     const address = new URL(link as string).origin;
-    const person = await signedIn({ address, sign_in_link: link } as never);
+    const person = await signInAsPerson({ address, sign_in_link: link } as never);
     const { projects } = await person.client.listProjects();
     const project_id = projects[0]?.project_id as string;
     // It ignores SIGTERM, so a graceful stop takes 10 s.

@@ -6,7 +6,7 @@ import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine } from './up-process.ts';
 import { EditorWindow } from './vscode/editor-window.ts';
 import { VsCode } from './vscode/vs-code.ts';
-import { useBrowser } from './web/use-browser.ts';
+import { useBrowser } from './web/fixtures.ts';
 
 const browser = useBrowser();
 let machine: Machine;

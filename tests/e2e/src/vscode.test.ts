@@ -8,7 +8,7 @@ import { languageStories } from './vscode/language-stories.ts';
 import { russianStories } from './vscode/russian-stories.ts';
 import { startStories } from './vscode/start-stories.ts';
 import { windowStories } from './vscode/window-stories.ts';
-import { useBrowser } from './web/use-browser.ts';
+import { useBrowser } from './web/fixtures.ts';
 
 describe('the VS Code extension', () => {
   const browser = useBrowser();

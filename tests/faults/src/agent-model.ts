@@ -11,11 +11,11 @@ import type { RunDatabase } from './run-database.ts';
 export function agentModel(
   database: RunDatabase,
   history: History,
-  hasJustWoken: (node: number) => boolean,
+  hasJustResumed: (node: number) => boolean,
 ): (request: WireRequest) => WireTurn {
   return ({ body, headers }) => {
     const node = Number(headers.authorization?.replace('Bearer ', ''));
-    const isExcused = hasJustWoken(node);
+    const isExcused = hasJustResumed(node);
     const said = body.messages.findLast(({ role }) => role === 'user')?.content;
     const { mark } = markIn(JSON.stringify(said)) ?? { mark: '' };
     const step = body.messages.filter(({ role }) => role === 'assistant').length;

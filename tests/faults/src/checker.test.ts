@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type CallRecord, findViolations, type Remains } from './checker.ts';
+import { type CallRecord, findViolations, type RunRecords } from './checker.ts';
 import type { Entry } from './history.ts';
 
 const mark = 'append-ada-1.md';
@@ -53,7 +53,7 @@ const entries: readonly Entry[] = [
   { what: 'seen', user: 'ada', toolId: 't1', status: 'completed' },
   { what: 'fault', kind: 'cut', about: '{}' },
 ];
-const fine: Remains = {
+const fine: RunRecords = {
   entries,
   calls: [call],
   approvals: [{ id: 'a1', status: 'approved' }],

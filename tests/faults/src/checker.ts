@@ -33,7 +33,7 @@ export interface RunRecord {
 const devices = ['phone', 'laptop'] as const;
 
 /** All records of a run. */
-export interface Remains {
+export interface RunRecords {
   readonly entries: readonly Entry[];
   readonly calls: readonly CallRecord[];
   readonly approvals: readonly ApprovalRecord[];
@@ -42,26 +42,26 @@ export interface Remains {
 }
 
 /** All violations in a finished run, by its history, its database and what its tools left on disk. */
-export function findViolations(remains: Remains): string[] {
+export function findViolations(records: RunRecords): string[] {
   return [
-    ...remains.entries.flatMap((entry) => (entry.what === 'wrong' ? [entry.problem] : [])),
-    ...remains.entries.flatMap((entry) =>
+    ...records.entries.flatMap((entry) => (entry.what === 'wrong' ? [entry.problem] : [])),
+    ...records.entries.flatMap((entry) =>
       entry.what === 'ended' ? [`node ${entry.node} ended by itself (${entry.how}): ${entry.log}`] : [],
     ),
-    ...findLostCalls(remains),
-    ...findLostRuns(remains),
-    ...findRepeatedCalls(remains),
-    ...findChangedEnds(remains),
-    ...findResets(remains),
-    ...findUnasked(remains),
-    ...findWrongExecutions(remains),
-    ...findUnseenBases(remains),
-    ...findChangedDecisions(remains),
+    ...findLostCalls(records),
+    ...findLostRuns(records),
+    ...findRepeatedCalls(records),
+    ...findChangedEnds(records),
+    ...findResets(records),
+    ...findUnapproved(records),
+    ...findWrongExecutions(records),
+    ...findUnseenBases(records),
+    ...findChangedDecisions(records),
   ];
 }
 
 /** Every accepted call is recorded and has ended. */
-function findLostCalls({ entries, calls }: Remains): string[] {
+function findLostCalls({ entries, calls }: RunRecords): string[] {
   const known = new Set(calls.map(({ id }) => id));
   const lost = entries.flatMap((entry) =>
     entry.what === 'called' && !known.has(entry.toolId)
@@ -73,7 +73,7 @@ function findLostCalls({ entries, calls }: Remains): string[] {
 }
 
 /** Every accepted message became a run that completed: the model always answers. */
-function findLostRuns({ entries, runs }: Remains): string[] {
+function findLostRuns({ entries, runs }: RunRecords): string[] {
   const known = new Set(runs.map(({ id }) => id));
   const lost = entries.flatMap((entry) =>
     entry.what === 'said' && !known.has(entry.runId)
@@ -85,7 +85,7 @@ function findLostRuns({ entries, runs }: Remains): string[] {
 }
 
 /** The model calls each tool once in a run: a node that takes a run over repeats no call (AG-2). */
-function findRepeatedCalls({ calls }: Remains): string[] {
+function findRepeatedCalls({ calls }: RunRecords): string[] {
   const made = Map.groupBy(
     calls.filter(({ runId }) => runId !== null),
     ({ runId, tool }) => `run ${runId}: ${tool}`,
@@ -96,7 +96,7 @@ function findRepeatedCalls({ calls }: Remains): string[] {
 }
 
 /** One final state: each device was told of it once, and no other final state was ever seen. */
-function findChangedEnds({ entries, calls }: Remains): string[] {
+function findChangedEnds({ entries, calls }: RunRecords): string[] {
   const status = new Map(calls.map((call) => [call.id, call.status]));
   const problems = entries.flatMap((entry) => {
     if (entry.what !== 'seen' || !isFinal(entry.status as ExecutionStatus)) return [];
@@ -109,20 +109,24 @@ function findChangedEnds({ entries, calls }: Remains): string[] {
       : [],
   );
   const ended = new Map([...status].filter(([, as]) => isFinal(as as ExecutionStatus)));
-  return [...problems, ...findMistold('ended', ends, ended)];
+  return [...problems, ...findWrongReports('ended', ends, ended)];
 }
 
-interface Telling {
+interface EndReport {
   readonly device: string;
   readonly about: string | undefined;
   readonly status: string | undefined;
 }
 
 /** Each device was told of each recorded end once, with the recorded status. */
-function findMistold(word: string, tellings: readonly Telling[], onRecord: ReadonlyMap<string, string>) {
+function findWrongReports(
+  word: string,
+  reports: readonly EndReport[],
+  onRecord: ReadonlyMap<string, string>,
+) {
   const key = (device: string, about: string | undefined) => `${device}'s stream: ${about}`;
-  const told = Map.groupBy(tellings, ({ device, about }) => key(device, about));
-  const wrong = tellings.flatMap(({ device, about = '', status }) =>
+  const told = Map.groupBy(reports, ({ device, about }) => key(device, about));
+  const wrong = reports.flatMap(({ device, about = '', status }) =>
     onRecord.get(about) === status
       ? []
       : [`${key(device, about)} ${word} as ${status} and is ${onRecord.get(about)}`],
@@ -139,7 +143,7 @@ function findMistold(word: string, tellings: readonly Telling[], onRecord: Reado
 }
 
 /** Events are kept for days, so no stream may be reset. */
-function findResets({ entries }: Remains): string[] {
+function findResets({ entries }: RunRecords): string[] {
   return entries.flatMap((entry) =>
     entry.what === 'event' && entry.name === 'stream.reset'
       ? [`${entry.user}'s ${entry.device} lost its place in the stream`]
@@ -148,7 +152,7 @@ function findResets({ entries }: Remains): string[] {
 }
 
 /** Calls that change something were approved and claimed (EX-6). */
-function findUnasked({ calls }: Remains): string[] {
+function findUnapproved({ calls }: RunRecords): string[] {
   const changing = calls.filter((call) => call.tool !== 'read_file' && isReported(call));
   return changing.flatMap(({ id, mark, approval, isStarted }) => [
     ...(approval === 'approved' ? [] : [`call ${id} (${mark}) ran, and its approval is ${approval}`]),
@@ -157,7 +161,7 @@ function findUnasked({ calls }: Remains): string[] {
 }
 
 /** Each tool ran at most once, and exactly once if that was reported; calls that were not allowed never ran. */
-function findWrongExecutions({ calls, tracesOf }: Remains): string[] {
+function findWrongExecutions({ calls, tracesOf }: RunRecords): string[] {
   const byMark = Map.groupBy(
     calls.filter(({ tool, mark }) => mark !== undefined && tool !== 'read_file'),
     ({ mark }) => String(mark),
@@ -187,7 +191,7 @@ const mayHaveRun = (call: CallRecord): boolean => {
 };
 
 /** What was approved is what ran: when the file was changed, it had a first line that was shown on a card. */
-function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
+function findUnseenBases({ entries, calls, tracesOf }: RunRecords): string[] {
   const seen = new Set(
     entries.flatMap((entry) => (entry.what === 'approving' ? [`${entry.mark} ${entry.base}`] : [])),
   );
@@ -201,7 +205,7 @@ function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
 }
 
 /** The first decision stands: every response, then or later, named the decision on record. */
-function findChangedDecisions({ entries, approvals }: Remains): string[] {
+function findChangedDecisions({ entries, approvals }: RunRecords): string[] {
   const onRecord = new Map(approvals.map(({ id, status }) => [id, status]));
   const resolved = entries.flatMap((entry) =>
     entry.what === 'event' && entry.name === 'approval.resolved'
@@ -217,5 +221,5 @@ function findChangedDecisions({ entries, approvals }: Remains): string[] {
       `${entry.approvalId}: ${entry.device} was told that it is ${entry.standing}, and it is ${status}`,
     ];
   });
-  return [...answered, ...findMistold('was resolved', resolved, closed)];
+  return [...answered, ...findWrongReports('was resolved', resolved, closed)];
 }

@@ -6,17 +6,17 @@ import { LoadBalancer } from '../../lab/src/load-balancer.ts';
 import { freePort } from '../../lab/src/server-process.ts';
 import { pause, until } from '../../lab/src/waiting.ts';
 import { agentModel } from './agent-model.ts';
+import { type Build, patched } from './broken-builds.ts';
+import { checkRun, type Participant } from './check-run.ts';
 import { type ForcedFault, force } from './forced-fault.ts';
 import { History } from './history.ts';
-import { PersonAtWork, tokenOf } from './person-at-work.ts';
 import { type Action, type CallKind, type Fault, type FaultKind, planOf } from './plan.ts';
 import { Random } from './random.ts';
-import { examine, type Participant } from './remains.ts';
 import { openRunDatabase, type RunDatabase } from './run-database.ts';
 import { RunnerHost } from './runner-host.ts';
-import { type Build, patched } from './sabotage.ts';
 import { ServerNode } from './server-node.ts';
-import { type FillableDisk, limitedFiles, mountSmallDisk } from './small-disk.ts';
+import { SimulatedPerson, tokenOf } from './simulated-person.ts';
+import { type FillableDisk, limitFileSizes, mountSmallDisk } from './small-disk.ts';
 
 export interface FaultRunOptions extends Build {
   readonly seed: number;
@@ -48,7 +48,7 @@ export interface FaultReport {
   /** How many requests each network fault happened to. */
   readonly requests: Readonly<Record<string, number>>;
   /** How many nodes were killed at their planned fault point. */
-  readonly dooms: number;
+  readonly pointKills: number;
   /** The number of calls by final status and error. */
   readonly ends: Readonly<Record<string, number>>;
   /** The number of runs by status. */
@@ -60,9 +60,9 @@ export interface FaultReport {
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
-export const mostUsers = names.length;
+export const maxUsers = names.length;
 /** All started work must end within this: leases, retries and grace periods included, on a busy machine. */
-const restMs = 600_000;
+const finishMs = 600_000;
 const seekEveryMs = 500;
 const expiresSoonMs = 4_000;
 
@@ -131,7 +131,7 @@ class FaultRun {
           added,
         }),
     );
-    model.script(agentModel(database, history, (node) => this.#nodes[node]?.hasJustWoken ?? false));
+    model.script(agentModel(database, history, (node) => this.#nodes[node]?.hasJustResumed ?? false));
     this.#serverDisk = database.disk ?? this.#limitedServers();
     const users = names.slice(0, options.users ?? 2);
     for (const userId of users) this.#addParticipant(userId);
@@ -176,8 +176,8 @@ class FaultRun {
       this.#do(action);
     }
     await Promise.race([this.#force(), aborted]);
-    const violations = await Promise.race([this.#comeToRest(), aborted]);
-    violations.push(...(await examine(this.#database, this.#history, this.#participants)));
+    const violations = await Promise.race([this.#finishWork(), aborted]);
+    violations.push(...(await checkRun(this.#database, this.#history, this.#participants)));
     // A sought violation ended the run before the other work could end.
     const found = violations.filter((violation) => this.#options.seeks?.finding.test(violation));
     return this.#report(found.length > 0 ? found : violations);
@@ -205,8 +205,8 @@ class FaultRun {
     const mounted = mountSmallDisk(join(folder, 'home'), 64);
     const token = tokenOf(userId, 'person');
     const runner = new RunnerHost({ folder, serverUrl, token, added });
-    this.#runnerDisks.push(mounted ?? limitedFiles(() => [runner.pid].filter((pid) => pid !== undefined)));
-    const person = new PersonAtWork({ userId, baseUrl: serverUrl, history: this.#history, runner });
+    this.#runnerDisks.push(mounted ?? limitFileSizes(() => [runner.pid].filter((pid) => pid !== undefined)));
+    const person = new SimulatedPerson({ userId, baseUrl: serverUrl, history: this.#history, runner });
     this.#participants.push({ person, runner });
   }
 
@@ -219,14 +219,14 @@ class FaultRun {
     this.#leftOut.push(
       'a disk that is full (ENOSPC): nothing can be mounted, so file sizes are limited (EFBIG)',
     );
-    return limitedFiles(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
+    return limitFileSizes(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
   }
 
   #do(action: Action): void {
     const participant = (user: number) => (this.#participants[user] as Participant).person;
     if (action.do === 'call') participant(action.user).call(action.kind);
     else if (action.do === 'say') participant(action.user).say();
-    else if (action.do === 'pry') participant(action.user).pryInto(participant(action.other));
+    else if (action.do === 'access-others') participant(action.user).tryToAccess(participant(action.other));
     else this.#fail(action.fault);
   }
 
@@ -259,8 +259,8 @@ class FaultRun {
         return this.#node(fault.node).end('SIGKILL', fault.ms);
       case 'node-restart':
         return this.#node(fault.node).end('SIGTERM', fault.ms);
-      case 'node-doom':
-        return this.#node(fault.node).doom(fault.killAt);
+      case 'node-kill-at-point':
+        return this.#node(fault.node).killAtPoint(fault.killAt);
       case 'node-pause':
         return this.#node(fault.node).pause(fault.ms);
       case 'clock-jump':
@@ -272,9 +272,9 @@ class FaultRun {
       case 'runner-pause':
         return this.#runner(fault.user).pause(fault.ms);
       case 'network':
-        this.#balancer.weather = fault.weather;
+        this.#balancer.faults = fault.networkFaults;
         await pause(fault.ms);
-        return this.#balancer.clearUp();
+        return this.#balancer.stopFaults();
       case 'cut':
         return this.#balancer.cut();
       case 'server-disk-full':
@@ -324,23 +324,23 @@ class FaultRun {
   }
 
   /** Stops faults and new work, and waits until started work has ended. Returns what does not end. */
-  async #comeToRest(): Promise<string[]> {
+  async #finishWork(): Promise<string[]> {
     this.#options.tell?.('coming to rest');
-    for (const { person } of this.#participants) person.comeToRest();
+    for (const { person } of this.#participants) person.stopStarting();
     await Promise.all(this.#failing);
     for (const node of this.#nodes) node.setClock(0);
-    await this.#bringDeadlinesNear();
+    await this.#shortenDeadlines();
     try {
       const stands = new Map<string, number>();
-      await until(async () => (await this.#isFound(stands)) || (await this.#unrest()).length === 0, {
-        within: restMs,
-        otherwise: async () => `it does not come to rest: ${(await this.#unrest()).join('; ')}`,
+      await until(async () => (await this.#isFound(stands)) || (await this.#findUnfinished()).length === 0, {
+        within: finishMs,
+        otherwise: async () => `it does not come to rest: ${(await this.#findUnfinished()).join('; ')}`,
       });
       return [];
     } catch (error) {
       return [(error as Error).message];
     } finally {
-      for (const { person } of this.#participants) person.stopTrying();
+      for (const { person } of this.#participants) person.stopRetrying();
     }
   }
 
@@ -349,7 +349,7 @@ class FaultRun {
     const { seeks } = this.#options;
     if (!seeks) return false;
     await pause(seekEveryMs);
-    const violations = await examine(this.#database, this.#history, this.#participants);
+    const violations = await checkRun(this.#database, this.#history, this.#participants);
     const found = violations.filter((violation) => seeks.finding.test(violation));
     const now = performance.now();
     for (const known of stands.keys()) if (!found.includes(known)) stands.delete(known);
@@ -358,7 +358,7 @@ class FaultRun {
   }
 
   /** Unanswered requests expire soon after all nodes restarted, instead of in ten minutes. */
-  async #bringDeadlinesNear(): Promise<void> {
+  async #shortenDeadlines(): Promise<void> {
     const ignored = `status = 'pending' and tool_id in
       (select id from tool_executions where cast(tool_params as text) like '%ignore-%')`;
     if ((await this.#database.query(`select id from approvals where ${ignored}`)).length === 0) return;
@@ -370,7 +370,7 @@ class FaultRun {
     await this.#untilListening();
   }
 
-  async #unrest(): Promise<string[]> {
+  async #findUnfinished(): Promise<string[]> {
     const unrest: string[] = [];
     for (const { person } of this.#participants)
       if (person.unsettled.size > 0)
@@ -413,7 +413,7 @@ class FaultRun {
       calls: Object.values(ends).reduce((sum, n) => sum + n, 0),
       faults,
       requests: this.#balancer.treated,
-      dooms: this.#nodes.reduce((sum, { dooms }) => sum + dooms, 0),
+      pointKills: this.#nodes.reduce((sum, { pointKills }) => sum + pointKills, 0),
       ends,
       runs: Object.fromEntries(runs.map(({ status, n }) => [String(status), Number(n)])),
       leftOut: this.#leftOut,

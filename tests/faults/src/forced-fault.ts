@@ -1,5 +1,5 @@
 import { until } from '../../lab/src/waiting.ts';
-import type { Participant } from './remains.ts';
+import type { Participant } from './check-run.ts';
 import type { RunDatabase } from './run-database.ts';
 import type { ServerNode } from './server-node.ts';
 

@@ -27,7 +27,7 @@ export const doneLine = 'done';
 export const rivalOf = (mark: string): string => `${mark}.rival`;
 
 /** The file beside the mark that exists once the second program's claim was answered. */
-export const rivalCameTo = (mark: string): string => `${mark}.asked`;
+export const rivalAnswered = (mark: string): string => `${mark}.asked`;
 
 export interface Traces {
   /** How often the tool ran. */

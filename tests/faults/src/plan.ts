@@ -1,5 +1,5 @@
 import { commitMoments, labelledCommits, runPoints } from '@countersign/engine';
-import type { Weather } from '../../lab/src/load-balancer.ts';
+import type { NetworkFaults } from '../../lab/src/load-balancer.ts';
 import { Random } from './random.ts';
 
 /** What people do about a call. The kind is the first part of the call's mark. */
@@ -37,7 +37,7 @@ const callWeights: Readonly<Record<CallKind, number>> = {
 export type Fault =
   | { readonly kind: 'node-kill'; readonly node: number; readonly ms: number }
   /** Killed; when it is back, killed again at this labelled point: `approve.committed:1`. */
-  | { readonly kind: 'node-doom'; readonly node: number; readonly killAt: string }
+  | { readonly kind: 'node-kill-at-point'; readonly node: number; readonly killAt: string }
   /** As a rolling upgrade does it. */
   | { readonly kind: 'node-restart'; readonly node: number; readonly ms: number }
   | { readonly kind: 'node-pause'; readonly node: number; readonly ms: number }
@@ -47,7 +47,7 @@ export type Fault =
   /** Another machine takes its place: without a journal and with another id. */
   | { readonly kind: 'runner-replace'; readonly user: number; readonly ms: number }
   | { readonly kind: 'runner-pause'; readonly user: number; readonly ms: number }
-  | { readonly kind: 'network'; readonly weather: Weather; readonly ms: number }
+  | { readonly kind: 'network'; readonly networkFaults: NetworkFaults; readonly ms: number }
   | { readonly kind: 'cut' }
   | { readonly kind: 'server-disk-full'; readonly ms: number }
   | { readonly kind: 'runner-disk-full'; readonly user: number; readonly ms: number }
@@ -63,7 +63,7 @@ export type Action =
   /** A message to the agent on the server. */
   | { readonly do: 'say'; readonly user: number }
   /** A person tries to access another person's data. */
-  | { readonly do: 'pry'; readonly user: number; readonly other: number }
+  | { readonly do: 'access-others'; readonly user: number; readonly other: number }
   | { readonly do: 'fault'; readonly fault: Fault };
 
 export interface PlannedAction {
@@ -90,7 +90,7 @@ export interface PlanOptions {
 
 const faultWeights: Readonly<Record<FaultKind, number>> = {
   'node-kill': 4,
-  'node-doom': 3,
+  'node-kill-at-point': 3,
   'node-restart': 1,
   'node-pause': 2,
   'clock-jump': 1,
@@ -125,10 +125,10 @@ export function planOf(options: PlanOptions): PlannedAction[] {
   const people = new Random(seed);
   const fate = new Random(seed ^ 0x9e3779b9);
   const planned = [
-    ...atRandomTimes(people, ms, everyMs, () => whatPeopleDo(people, options)),
+    ...atRandomTimes(people, ms, everyMs, () => randomAction(people, options)),
     ...atRandomTimes(fate, ms, faultEveryMs, () => ({
       do: 'fault' as const,
-      fault: whatFateDoes(fate, options),
+      fault: randomFault(fate, options),
     })),
   ];
   return planned.sort((a, b) => a.at - b.at);
@@ -142,15 +142,15 @@ function atRandomTimes(random: Random, ms: number, everyMs: number, make: () => 
   return planned;
 }
 
-function whatPeopleDo(random: Random, { users, calls = callKinds }: PlanOptions): Action {
+function randomAction(random: Random, { users, calls = callKinds }: PlanOptions): Action {
   const user = random.between(0, users - 1);
   const other = (user + random.between(1, Math.max(users - 1, 1))) % users;
-  if (users > 1 && random.chance(0.1)) return { do: 'pry', user, other };
+  if (users > 1 && random.chance(0.1)) return { do: 'access-others', user, other };
   const kind = random.weighted(only(callWeights, calls));
   return kind === 'run' ? { do: 'say', user } : { do: 'call', user, kind };
 }
 
-function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {
+function randomFault(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {
   const chosen =
     faults ?? faultKinds.filter((kind) => database === 'postgres' || !onlyPostgres.includes(kind));
   const kind = random.weighted(only(faultWeights, chosen));
@@ -165,7 +165,7 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'node-kill':
     case 'node-restart':
       return { kind, node, ms: short };
-    case 'node-doom':
+    case 'node-kill-at-point':
       return { kind, node, killAt };
     case 'node-pause':
       return { kind, node, ms: long };
@@ -182,14 +182,14 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'database-clock':
       return { kind, jumpMs };
     case 'network': {
-      const weather = {
+      const networkFaults = {
         lost: 0.1 * share,
         unanswered: 0.1 * share,
         duplicated: 0.2 * share,
         delayed: 0.3,
         delayMs: short,
       };
-      return { kind, weather, ms: long };
+      return { kind, networkFaults, ms: long };
     }
     case 'server-disk-full':
     case 'database-kill':

@@ -79,8 +79,8 @@ export class RunnerHost {
         continue;
       }
       const { root, home } = this;
-      const witness = join(folder, 'witness.log');
-      const process = new RunnerProcess({ root, home, witness, serverUrl, token, added });
+      const changeLog = join(folder, 'changes.log');
+      const process = new RunnerProcess({ root, home, changeLog, serverUrl, token, added });
       this.#process = process;
       await process.connect().catch(() => {}); // no server, or no room for its journal: start it again
       await process.ended;

@@ -6,7 +6,7 @@ import type { History } from './history.ts';
 const jumpingClock = fileURLToPath(new URL('./jumping-clock.ts', import.meta.url));
 const betweenStartsMs = 200;
 /** Within this time after it resumed, a process does what it was about to do when it was paused. */
-const wakingMs = 2_000;
+const resumeMs = 2_000;
 
 export interface NodeSettings extends ServerSettings {
   readonly index: number;
@@ -31,7 +31,7 @@ export class ServerNode {
   /** True if it may end by itself now, because its disk is full. */
   mayEnd = false;
   /** How often it was killed at its planned fault point. */
-  dooms = 0;
+  pointKills = 0;
   log = '';
 
   constructor(settings: NodeSettings) {
@@ -56,7 +56,7 @@ export class ServerNode {
   }
 
   /** Kills it, and kills its next process at a labelled point. */
-  async doom(killAt: string): Promise<void> {
+  async killAtPoint(killAt: string): Promise<void> {
     this.#killAt = killAt;
     await this.end('SIGKILL', 0);
   }
@@ -70,8 +70,8 @@ export class ServerNode {
   }
 
   /** True if it was paused until a moment ago. */
-  get hasJustWoken(): boolean {
-    return performance.now() - this.#wokeAt < wakingMs;
+  get hasJustResumed(): boolean {
+    return performance.now() - this.#wokeAt < resumeMs;
   }
 
   resume(): void {
@@ -116,9 +116,9 @@ export class ServerNode {
       this.#isListening = false;
       this.log += process.log;
       if (this.#isOver) return;
-      const isDoomed = killAt !== undefined && how === 'SIGKILL';
-      if (isDoomed && !this.#endedByUs) this.dooms += 1;
-      const isExpected = this.#endedByUs || this.mayEnd || isDoomed;
+      const hasKillPoint = killAt !== undefined && how === 'SIGKILL';
+      if (hasKillPoint && !this.#endedByUs) this.pointKills += 1;
+      const isExpected = this.#endedByUs || this.mayEnd || hasKillPoint;
       if (!isExpected && wasListening)
         history.add({ what: 'ended', node: index, how, log: process.log.slice(-2_000) });
       await pause(betweenStartsMs);

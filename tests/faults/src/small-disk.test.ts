@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { limitedFiles, mountSmallDisk } from './small-disk.ts';
+import { limitFileSizes, mountSmallDisk } from './small-disk.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-small-disk-'));
 const disk = mountSmallDisk(folder, 4);
@@ -19,7 +19,7 @@ it.skipIf(disk === undefined)('can be filled and freed', () => {
 });
 
 it('limits the file size of a process where nothing can be mounted', () => {
-  const limited = limitedFiles(() => [process.pid]);
+  const limited = limitFileSizes(() => [process.pid]);
   const limit = () => execFileSync('prlimit', [`--pid=${process.pid}`, '--fsize', '--raw', '--noheadings']);
   limited.fill();
   const limitedTo = limit().toString();

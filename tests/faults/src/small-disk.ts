@@ -49,7 +49,7 @@ function writes(file: number, piece: Buffer): boolean {
  * For machines where nothing can be mounted: no file of these processes can grow. The error differs from that of a full
  * disk (EFBIG), and only processes that run now are limited.
  */
-export function limitedFiles(pids: () => readonly number[]): FillableDisk {
+export function limitFileSizes(pids: () => readonly number[]): FillableDisk {
   const limit = (size: string) => {
     for (const pid of pids()) spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${size}`], { stdio: 'ignore' });
   };

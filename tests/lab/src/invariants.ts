@@ -5,7 +5,7 @@ import type { RemoteRunner } from './remote-runner.ts';
 import type { TestDatabase } from './test-database.ts';
 
 /** Execution signals go to the runner alone; every other event with an id also goes to the person. */
-const forPersonToo = "event not like '%tool.execution_signal%'";
+const personEvents = "event not like '%tool.execution_signal%'";
 
 /** Problems in one person's database, events and runner records, once everything has ended. */
 export async function findProblems(
@@ -26,7 +26,7 @@ export async function findProblems(
     ...runner.wire.problems(),
     ...person.problems,
     ...runner.problems,
-    ...(withAudit ? await findAuditProblems(database, userId, runner.witness) : []),
+    ...(withAudit ? await findAuditProblems(database, userId, runner.auditHead) : []),
   ];
 }
 
@@ -124,8 +124,8 @@ export async function findEventProblems(
   const received = person.ids();
   const newest = received.at(-1) ?? 0;
   const text = database.url.startsWith('postgres')
-    ? forPersonToo.replace('event', 'event::text')
-    : forPersonToo;
+    ? personEvents.replace('event', 'event::text')
+    : personEvents;
   const stored = await database.query(
     `select id, event from events where user_id = $1 and ${text} order by id`,
     userId,
@@ -139,17 +139,19 @@ export async function findEventProblems(
     problems.push(`the person's event ${i} is ${received[i]} and should be ${expected[i]}`);
     break;
   }
-  const kept = new Map(stored.map(({ id, event }) => [Number(id), whatIsTold(event)]));
+  const kept = new Map(stored.map(({ id, event }) => [Number(id), withoutComputedFields(event)]));
   for (const { id, event } of person.received) {
-    if (id === undefined || !kept.has(id) || kept.get(id) === whatIsTold(event)) continue;
-    problems.push(`the person's event ${id} is ${whatIsTold(event)} and should be ${kept.get(id)}`);
+    if (id === undefined || !kept.has(id) || kept.get(id) === withoutComputedFields(event)) continue;
+    problems.push(
+      `the person's event ${id} is ${withoutComputedFields(event)} and should be ${kept.get(id)}`,
+    );
     break;
   }
   return problems;
 }
 
 /** An event without the fields that are computed when it is sent. */
-function whatIsTold(event: unknown): string {
+function withoutComputedFields(event: unknown): string {
   const parsed = typeof event === 'string' ? (JSON.parse(event) as unknown) : event;
   const { event: name, data } = parsed as { event: string; data: Readonly<Record<string, unknown>> };
   return [name, data.project_id, data.tool_id, data.approval_id, data.message_id, data.status]
@@ -161,11 +163,11 @@ function whatIsTold(event: unknown): string {
 export async function findAuditProblems(
   database: TestDatabase,
   userId: string,
-  witness: string | undefined,
+  auditHead: string | undefined,
 ): Promise<string[]> {
   const source = openAuditSource(database.url);
   try {
-    const verdict = await verifyAudit(source, userId, witness?.split(':')[1]);
+    const verdict = await verifyAudit(source, userId, auditHead?.split(':')[1]);
     return verdict.ok ? [] : [`audit row ${verdict.seq}: ${verdict.problem}`];
   } finally {
     await source.close();

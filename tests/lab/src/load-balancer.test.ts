@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { LoadBalancer } from './load-balancer.ts';
 import { freePort } from './server-process.ts';
 
-const fair = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
+const noFaults = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
 const opened: { close(): unknown }[] = [];
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
@@ -81,23 +81,23 @@ it('never sends a request to a second node once one has begun to take it', async
 it('loses, duplicates and delays requests until its faults are switched off', async () => {
   const one = await node('one');
   const balancer = await balancerFor(one.port);
-  balancer.weather = { ...fair, lost: 1 };
+  balancer.faults = { ...noFaults, lost: 1 };
   expect(await post(balancer.url)).toBe('no answer');
   expect(one.asked).toHaveLength(0);
-  balancer.weather = { ...fair, unanswered: 1 };
+  balancer.faults = { ...noFaults, unanswered: 1 };
   expect(await post(balancer.url)).toBe('no answer');
   expect(one.asked).toHaveLength(1);
-  balancer.weather = { ...fair, duplicated: 1 };
+  balancer.faults = { ...noFaults, duplicated: 1 };
   expect(await post(balancer.url)).toBe('one');
   await expect.poll(() => one.asked.length).toBe(3);
   expect(await get(balancer.url)).toBe('one'); // reads are not duplicated
   expect(one.asked).toHaveLength(4);
-  balancer.weather = { ...fair, delayed: 1, delayMs: 300 };
+  balancer.faults = { ...noFaults, delayed: 1, delayMs: 300 };
   const startedAt = performance.now();
   expect(await post(balancer.url)).toBe('one');
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(290);
-  balancer.clearUp();
-  expect(balancer.weather).toEqual(fair);
+  balancer.stopFaults();
+  expect(balancer.faults).toEqual(noFaults);
 });
 
 it('passes a stream on as it arrives, and cuts it', async () => {

@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 
 /** The share of requests, from 0 to 1, that each fault happens to. */
-export interface Weather {
+export interface NetworkFaults {
   /** Requests that never reach the server. */
   readonly lost: number;
   /** Requests that reach the server, but whose response is lost. */
@@ -19,7 +19,7 @@ export interface Weather {
   readonly delayMs: number;
 }
 
-const fairWeather: Weather = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
+const noFaults: NetworkFaults = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
 /** A node that does not start to respond within this time is given up. */
 const timeoutMs = 10_000;
 const canHaveBody = (method: string | undefined): boolean => method !== 'GET' && method !== 'HEAD';
@@ -31,20 +31,20 @@ const canHaveBody = (method: string | undefined): boolean => method !== 'GET' &&
  */
 export class LoadBalancer {
   readonly #server: Server;
-  readonly #dice: () => number;
+  readonly #random: () => number;
   #ports: readonly number[] = [];
   readonly #sockets = new Set<Socket>();
   /** No keep-alive: a connection that a node has closed would look like an unplanned fault. */
   readonly #agent = new Agent({ keepAlive: false });
   #turn = 0;
-  weather: Weather = fairWeather;
+  faults: NetworkFaults = noFaults;
   /** How many requests each fault has happened to. */
   readonly treated = { passed: 0, lost: 0, unanswered: 0, duplicated: 0, delayed: 0 };
   /** The number of requests sent to each node, by port. */
   readonly given = new Map<number, number>();
 
-  private constructor(dice: () => number) {
-    this.#dice = dice;
+  private constructor(random: () => number) {
+    this.#random = random;
     this.#server = createServer((incoming, outgoing) => {
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
@@ -56,9 +56,9 @@ export class LoadBalancer {
     });
   }
 
-  /** `dice`: numbers from 0 to 1 that decide which faults happen to a request. */
-  static async open(dice: () => number = Math.random): Promise<LoadBalancer> {
-    const balancer = new LoadBalancer(dice);
+  /** `random`: numbers from 0 to 1 that decide which faults happen to a request. */
+  static async open(random: () => number = Math.random): Promise<LoadBalancer> {
+    const balancer = new LoadBalancer(random);
     await new Promise<void>((resolve) => balancer.#server.listen(0, '127.0.0.1', resolve));
     return balancer;
   }
@@ -72,8 +72,8 @@ export class LoadBalancer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  clearUp(): void {
-    this.weather = fairWeather;
+  stopFaults(): void {
+    this.faults = noFaults;
   }
 
   /** Ends all connections, streams too. */
@@ -89,20 +89,20 @@ export class LoadBalancer {
 
   async #take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     // Draw all numbers at once, so that one fault does not change the numbers of the next request.
-    const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#dice()) as Dice;
-    const { weather } = this;
+    const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#random()) as RandomNumbers;
+    const { faults } = this;
     const body = canHaveBody(incoming.method) ? await bodyOf(incoming) : undefined;
-    const isUnanswered = unanswered < weather.unanswered;
-    if (lost < weather.lost) {
+    const isUnanswered = unanswered < faults.unanswered;
+    if (lost < faults.lost) {
       this.treated.lost += 1;
       return void outgoing.destroy();
     }
-    if (delayed < weather.delayed) {
+    if (delayed < faults.delayed) {
       this.treated.delayed += 1;
-      await new Promise((resolve) => setTimeout(resolve, weather.delayMs));
+      await new Promise((resolve) => setTimeout(resolve, faults.delayMs));
     }
     // The duplicate may go to another node, and its response is dropped.
-    if (duplicated < weather.duplicated && body !== undefined) {
+    if (duplicated < faults.duplicated && body !== undefined) {
       this.treated.duplicated += 1;
       void this.#forward(incoming, body, 'twin').catch(() => {});
     }
@@ -173,7 +173,7 @@ export class LoadBalancer {
   }
 }
 
-type Dice = [number, number, number, number];
+type RandomNumbers = [number, number, number, number];
 
 async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -40,7 +40,7 @@ export class RemoteRunner {
   readonly #cancelled = new Set<string>();
   readonly #sending = new Set<string>();
   /** The newest audit chain head in the server's acknowledgements (DA-4). */
-  witness: string | undefined;
+  auditHead: string | undefined;
   readonly problems: string[] = [];
   readonly wire = new WireIds();
   readonly #script: RunnerScript;
@@ -137,7 +137,7 @@ export class RemoteRunner {
       const result = await this.#executeOnce(signal, key);
       const body = { ...result, runner_id: this.id, attempt } as ResultBody;
       const { audit_head } = await this.#send(() => this.#client.submitResult({ params, body }));
-      if (audit_head !== undefined) this.witness = audit_head;
+      if (audit_head !== undefined) this.auditHead = audit_head;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error; // refused: cancelled, stale or another runner's call
     } finally {

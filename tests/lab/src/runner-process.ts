@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Death } from './mortal-steps.ts';
+import type { PlannedKill } from './kill-steps.ts';
 import type { RunnerNews, RunnerOrder } from './runner-program.ts';
 import type { AddedToProcess } from './server-process.ts';
 
@@ -13,7 +13,7 @@ export interface RunnerSettings {
   readonly root: string;
   readonly home: string;
   /** The file outside the workspace in which every change of the workspace is recorded. */
-  readonly witness: string;
+  readonly changeLog: string;
   readonly serverUrl: string;
   readonly token: string;
   /** The user to run as; by default the user of the tests. */
@@ -37,7 +37,7 @@ export class RunnerProcess {
   log = '';
 
   constructor(settings: RunnerSettings) {
-    const { home, witness, serverUrl, token, uid, added = {} } = settings;
+    const { home, changeLog, serverUrl, token, uid, added = {} } = settings;
     this.#settings = settings;
     const warnings = '--disable-warning=ExperimentalWarning';
     const node = [process.execPath, warnings, ...(added.node ?? []), program];
@@ -51,7 +51,7 @@ export class RunnerProcess {
         LANG: 'C.UTF-8',
         COUNTERSIGN_URL: serverUrl,
         COUNTERSIGN_TOKEN: token,
-        E2E_WITNESS: witness,
+        E2E_CHANGE_LOG: changeLog,
         E2E_COMPILE_CACHE: join(tmpdir(), `countersign-e2e-compile-cache-of-${uid ?? 'us'}`),
         ...added.env,
       },
@@ -106,14 +106,14 @@ export class RunnerProcess {
   }
 
   /** Makes it kill itself at a step of the next call. Resolves when it has received the order. */
-  async dieAt(death: Death): Promise<void> {
+  async killAt(kill: PlannedKill): Promise<void> {
     await Promise.race([this.#ready, this.ended]);
     const armed = new Promise<void>((resolve) => {
       this.#child.on('message', (news: RunnerNews) => {
         if ('armed' in news) resolve();
       });
     });
-    this.#send({ die: death });
+    this.#send({ die: kill });
     await armed;
   }
 

@@ -11,7 +11,7 @@ import {
   workspaceAt,
 } from '@countersign/tool-runner';
 import { signToken } from '../../../lab/src/tokens.ts';
-import type { Answer, Json, Person } from './world.ts';
+import type { Answer, Json, Person } from './document-fixture.ts';
 
 export interface HandlerOverRest {
   readonly handler: ToolHandler;

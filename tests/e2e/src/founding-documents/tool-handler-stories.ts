@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
+import { calls, type DocumentFixture, type Json, type Person, says, utcTime } from './document-fixture.ts';
 import { startHandler } from './handler-over-rest.ts';
-import { calls, type Json, type Person, says, utcTime, type World } from './world.ts';
 
 /** The scenarios of the local execution document: the real ToolHandler, disk and server. */
-export function describeToolHandler(world: () => World): void {
+export function describeToolHandler(fixture: () => DocumentFixture): void {
   describe('ToolHandler', () => {
     let person: Person;
     beforeEach(async () => {
-      person = await world().person({
+      person = await fixture().person({
         'README.md': 'Read me',
         'config.json': '{}',
         'make.js': 'require("fs").writeFileSync("made.md", "made")',

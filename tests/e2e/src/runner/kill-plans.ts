@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { MortalStep } from '../../../lab/src/mortal-steps.ts';
+import type { KillStep } from '../../../lab/src/kill-steps.ts';
 import type { RunnerStory } from './runner-story.ts';
 
 /** How a call may have ended when its runner was killed during it. */
@@ -16,7 +16,7 @@ export interface KillPlan {
   readonly tool: string;
   readonly onlyReads: boolean;
   /** The outcome when the runner dies right after that step. */
-  readonly steps: Partial<Readonly<Record<MortalStep, Outcome>>>;
+  readonly steps: Partial<Readonly<Record<KillStep, Outcome>>>;
   /** Its process is kept for later calls, so only a fresh runner starts one. */
   readonly keepsProcess?: boolean;
   /** Random kills come within this many milliseconds of the decision. */
@@ -47,7 +47,7 @@ const started = { 'journal started': 'unknown', 'process started': 'unknown' } a
 const linesOf = (story: RunnerStory, path: string): string[] =>
   existsSync(story.at(path)) ? story.read(path).split('\n').slice(0, -1) : [];
 const count = (lines: readonly string[], line: string): number => lines.filter((one) => one === line).length;
-const witnessed = (story: RunnerStory, line: string): number => count(story.witnessed(), line);
+const recordedChanges = (story: RunnerStory, line: string): number => count(story.recordedChanges(), line);
 
 /** Content larger than any buffer, so that a partial write would show. */
 const large = (n: number): string => `${`line ${n} `.repeat(40_000)}\n`;
@@ -99,7 +99,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       return { source: `source-${n}.md`, dest: `copy-${n}.md` };
     },
     effects(story, n) {
-      const times = witnessed(story, `renamed copy-${n}.md`);
+      const times = recordedChanges(story, `renamed copy-${n}.md`);
       if (existsSync(story.at(`copy-${n}.md`)) !== times > 0)
         throw new Error(`copy-${n}.md: ${times} renames`);
       if (times > 0 && story.read(`copy-${n}.md`) !== large(n)) throw new Error(`copy-${n}.md is not whole`);
@@ -120,7 +120,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       story.write(`delete-${n}.md`, 'old\n');
       return { path: `delete-${n}.md` };
     },
-    effects: (story, n) => witnessed(story, `unlinked delete-${n}.md`),
+    effects: (story, n) => recordedChanges(story, `unlinked delete-${n}.md`),
   },
   mkdir: {
     tool: 'create_directory',
@@ -134,7 +134,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     },
     within: 60,
     prepare: (_desk, n) => ({ path: `directory-${n}` }),
-    effects: (story, n) => witnessed(story, `made directory-${n}`),
+    effects: (story, n) => recordedChanges(story, `made directory-${n}`),
   },
   command: {
     tool: 'execute_command',

@@ -21,7 +21,7 @@ import { type AddedToProcess, freePort, ServerProcess } from '../../../lab/src/s
 import { sqliteDatabase, type TestDatabase } from '../../../lab/src/test-database.ts';
 import { signToken } from '../../../lab/src/tokens.ts';
 import { until } from '../../../lab/src/waiting.ts';
-import { newSession } from '../story.ts';
+import { newSession } from '../server-story.ts';
 
 export type Card = EventPayload<'approval.updated'>;
 type Execution = CallResponse<'getExecution'>['execution'];
@@ -96,7 +96,7 @@ export class RunnerStory {
   readonly root: string;
   readonly home: string;
   readonly outside: string;
-  readonly witness: string;
+  readonly changeLog: string;
   readonly uid: number | undefined;
   readonly person: RemotePerson;
   readonly agent: Client;
@@ -116,10 +116,10 @@ export class RunnerStory {
     this.root = folders?.root ?? join(this.parent, 'workspace');
     this.home = join(this.parent, 'home');
     this.outside = folders?.outside ?? join(this.parent, 'outside');
-    this.witness = join(this.parent, 'witness.log');
+    this.changeLog = join(this.parent, 'changeLog.log');
     for (const folder of [this.root, this.home, this.outside])
       this.#own(folder, () => mkdirSync(folder, { recursive: true }));
-    this.#own(this.witness, () => writeFileSync(this.witness, ''));
+    this.#own(this.changeLog, () => writeFileSync(this.changeLog, ''));
     this.write(join(this.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     this.#token = signToken(userId, 'person');
     this.#agentToken = signToken(userId, 'agent');
@@ -147,11 +147,11 @@ export class RunnerStory {
     args: readonly string[] = [],
     { home = this.home, added }: { readonly home?: string; readonly added?: AddedToProcess } = {},
   ): RunnerProcess {
-    const { root, witness, uid, server } = this;
+    const { root, changeLog, uid, server } = this;
     const process = new RunnerProcess({
       root,
       home,
-      witness,
+      changeLog,
       uid,
       serverUrl: server.url,
       token: this.#token,
@@ -335,8 +335,8 @@ export class RunnerStory {
   }
 
   /** Every change of the workspace by all runner processes, line by line. */
-  witnessed(): string[] {
-    return readFileSync(this.witness, 'utf8')
+  recordedChanges(): string[] {
+    return readFileSync(this.changeLog, 'utf8')
       .split('\n')
       .filter((line) => line !== '');
   }

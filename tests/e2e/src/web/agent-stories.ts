@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 
 /** An agent with a model: its answers, several calls at once, and navigation between screens. */
 export function agentStories(browser: () => Browser): void {
   let model: OpenAiCompatibleServer;
-  const home = useHousehold(browser, async () => {
+  const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     return {
       files: { 'a.md': 'alpha\n' },

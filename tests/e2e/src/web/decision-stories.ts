@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import type { Household } from './household.ts';
-import { noteDecisions } from './note-decisions.ts';
 import { takePicture } from './pictures.ts';
+import { recordDecisions } from './record-decisions.ts';
+import type { WebHome } from './web-home.ts';
 
 /** Everything that a person can do about one request, by keyboard, and its results. */
-export function decisionStories(home: () => Household): void {
+export function decisionStories(home: () => WebHome): void {
   const file = (name: string): string => join(home().ready.workspace, name);
   const written = (name: string, text: string) =>
     until(() => existsSync(file(name)) && readFileSync(file(name), 'utf8') === text, {
@@ -16,7 +16,7 @@ export function decisionStories(home: () => Household): void {
 
   it('[RK-1] asks for a second, deliberate step before a HIGH call', async () => {
     writeFileSync(file('old.md'), 'to be deleted\n');
-    const window = await home().seenOn({}); // its own browser context, because stopTime affects all windows of one
+    const window = await home().windowOn({}); // its own browser context, because stopTime affects all windows of one
     await window.page.getByText('What should be done?').waitFor();
     await window.stopTime();
     await window.say('/delete_file path=old.md');
@@ -195,9 +195,9 @@ export function decisionStories(home: () => Household): void {
   });
 
   it('[UI-6] a key or click decides only a card that was visible for half a second; type-ahead is discarded', async () => {
-    const window = await home().seenOn({}); // its own browser context, because stopTime affects all windows of one
+    const window = await home().windowOn({}); // its own browser context, because stopTime affects all windows of one
     const { page } = window;
-    const decided = await noteDecisions(page);
+    const decided = await recordDecisions(page);
     await page.getByText('What should be done?').waitFor();
     await window.stopTime();
     await window.say('/write_file path=slow.md content=slow');

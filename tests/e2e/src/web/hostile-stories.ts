@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 
 /** HTML that would run, an image that would call another host, colours, a bell, a right-to-left mark. */
 const hostile = (elsewhere: string): string =>
@@ -23,7 +23,7 @@ const hostileName = `<img src=x onerror="window.hurt=1">.md`;
 export function hostileStories(browser: () => Browser): void {
   let model: OpenAiCompatibleServer;
   let other: OtherHost;
-  const home = useHousehold(browser, async () => {
+  const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     other = await otherHost();
     return {

@@ -2,15 +2,15 @@ import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 
 const messages = 500;
 const approvals = 50;
 
 /** Large amounts of data on the page. Times depend on the machine, so they are printed and not asserted. */
 export function largeStories(browser: () => Browser): void {
-  const home = useHousehold(browser, () => ({ files: { 'a.md': 'a\n' } }));
+  const home = useWebHome(browser, () => ({ files: { 'a.md': 'a\n' } }));
 
   it('the first view needs less than 250 KB of JavaScript, compressed', async () => {
     const window = await home().window();

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { Household } from './household.ts';
+import type { WebHome } from './web-home.ts';
 import type { WebWindow } from './web-window.ts';
 
 /** Real browser notifications. Records what the system would show, and how each notification ends. */
-export function notificationStories(home: () => Household): void {
+export function notificationStories(home: () => WebHome): void {
   const ask = async (path: string): Promise<string> => {
     const { client } = await home().person();
     const tool_params = { path, content: 'the password is hunter2', mode: 'write' };
@@ -12,9 +12,9 @@ export function notificationStories(home: () => Household): void {
   };
 
   it('[UI-1] notifies of a new approval while the window is not in front; a click opens its card', async () => {
-    const window = await home().seenOn({});
+    const window = await home().windowOn({});
     const { page } = window;
-    const notified = await noteNotifications(window);
+    const notified = await recordNotifications(window);
     await switchOn(window);
 
     await ask('while-here.md');
@@ -47,8 +47,8 @@ export function notificationStories(home: () => Household): void {
   });
 
   it('[UI-1] [AP-2] a notification closes when the approval is decided elsewhere', async () => {
-    const window = await home().seenOn({});
-    const notified = await noteNotifications(window);
+    const window = await home().windowOn({});
+    const notified = await recordNotifications(window);
     await switchOn(window);
     await lookAway(window);
     const approval_id = await ask('elsewhere.md');
@@ -65,7 +65,7 @@ interface Notified {
 }
 
 /** Reloads the page and records each notification, with its state. */
-async function noteNotifications({ page }: WebWindow) {
+async function recordNotifications({ page }: WebWindow) {
   const { origin } = new URL(page.url());
   await page.context().grantPermissions(['notifications'], { origin });
   await page.addInitScript(() => {

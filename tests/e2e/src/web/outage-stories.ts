@@ -5,14 +5,14 @@ import type { Browser } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
 import { isAlive } from '../up-process.ts';
-import { expectNoBarriers } from './barriers.ts';
+import { expectAccessible } from './accessibility.ts';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 import type { WebWindow } from './web-window.ts';
 
 /** Nothing is lost when something dies during a decision. */
 export function outageStories(browser: () => Browser): void {
-  const home = useHousehold(browser, () => ({ files: { 'a.md': 'before\n', 'b.md': 'before\n' } }));
+  const home = useWebHome(browser, () => ({ files: { 'a.md': 'before\n', 'b.md': 'before\n' } }));
 
   const content = (name: string): string => readFileSync(join(home().ready.workspace, name), 'utf8');
   const written = (name: string, text: string) =>
@@ -32,11 +32,11 @@ export function outageStories(browser: () => Browser): void {
     await window.look(card);
     await window.press('n');
     await page.keyboard.type('half a reas');
-    await home().loseEverything();
+    await home().killEverything();
     await page.getByText(/The connection to the server is lost/).waitFor();
     expect(await card.getByRole('button', { name: 'Reject this call' }).isDisabled()).toBe(true);
     await takePicture(page, 'state-offline');
-    await expectNoBarriers(page);
+    await expectAccessible(page);
     await window.press('Escape');
     await window.wait(550);
     await window.press('y'); // nothing can be decided, and the key is not kept for later
@@ -73,13 +73,13 @@ export function outageStories(browser: () => Browser): void {
     await window.say('/write_file path=b.md content=late');
     await window.look(window.waiting);
     // After a restart, the stored deadline counts.
-    await home().loseEverything();
+    await home().killEverything();
     endTimeSoon(home().database);
     await home().start();
     const card = window.card('Expired: nobody decided in time.').first();
     await card.waitFor();
     await takePicture(window.page, 'state-expired');
-    await expectNoBarriers(window.page);
+    await expectAccessible(window.page);
     await said(window, /Approval timeout/);
     expect([content('b.md'), await window.waiting.count()]).toEqual(['before\n', 0]);
   });

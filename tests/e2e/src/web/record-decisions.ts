@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
  * Reloads the page and records each decision at the moment it is sent, so that none is missed. Returns a function that
  * lists them.
  */
-export async function noteDecisions(page: Page): Promise<() => Promise<string[]>> {
+export async function recordDecisions(page: Page): Promise<() => Promise<string[]>> {
   await page.addInitScript(() => {
     const send = window.fetch;
     const decisions: string[] = [];

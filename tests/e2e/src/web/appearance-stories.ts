@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import { expectNoBarriers } from './barriers.ts';
-import { type Device, type Household, phone } from './household.ts';
-import { noteDecisions } from './note-decisions.ts';
+import { expectAccessible } from './accessibility.ts';
 import { takePicture } from './pictures.ts';
+import { recordDecisions } from './record-decisions.ts';
+import { type Device, phone, type WebHome } from './web-home.ts';
 import type { WebWindow } from './web-window.ts';
 
 const languages = {
@@ -14,7 +14,7 @@ const languages = {
 } as const;
 
 /** Each screen on a laptop and a phone, light and dark, in both languages: takes pictures, checks accessibility. */
-export function looksStories(home: () => Household): void {
+export function appearanceStories(home: () => WebHome): void {
   const devices: readonly (readonly [string, keyof typeof languages, Device])[] = [
     ['light', 'en', { colorScheme: 'light', locale: 'en-GB' }],
     ['dark-ru', 'ru', { colorScheme: 'dark', locale: 'ru-RU' }],
@@ -22,7 +22,7 @@ export function looksStories(home: () => Household): void {
     ['phone-dark', 'en', { ...phone, colorScheme: 'dark', locale: 'en-US' }],
   ];
   it.each(devices)('[UI-1] %s: every screen', async (name, language, device) => {
-    const window = await home().seenOn(device);
+    const window = await home().windowOn(device);
     const { session, tool } = await somethingToShow(home());
     const { page } = window;
     const words = languages[language];
@@ -32,7 +32,7 @@ export function looksStories(home: () => Household): void {
 
     const seen = async (screen: string): Promise<void> => {
       await takePicture(page, `${screen}-${name}`);
-      await expectNoBarriers(page);
+      await expectAccessible(page);
       expect(await overflow(window)).toBe(0);
     };
     await seen('start');
@@ -72,11 +72,11 @@ export function looksStories(home: () => Household): void {
   });
 
   it('[UI-1] [UI-6] a phone decides with one tap, once the card was visible for half a second', async () => {
-    const household = home();
-    const window = await household.seenOn(phone);
+    const webHome = home();
+    const window = await webHome.windowOn(phone);
     const { page } = window;
-    const person = await household.person();
-    const decided = await noteDecisions(page);
+    const person = await webHome.person();
+    const decided = await recordDecisions(page);
     await page.locator('nav').waitFor();
     await window.go('approvals');
     const tool_params = { path: 'tapped.md', content: 'tapped', mode: 'write' } as const;
@@ -105,13 +105,13 @@ export function looksStories(home: () => Household): void {
     expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
     await page.clock.resume();
     await card.getByText('You approved this.').waitFor();
-    await until(() => existsSync(join(household.ready.workspace, 'tapped.md')), {
+    await until(() => existsSync(join(webHome.ready.workspace, 'tapped.md')), {
       otherwise: () => 'It was not written',
     });
   });
 
   it('[UI-1] the end of a long path is visible', async () => {
-    const { page } = await home().seenOn({});
+    const { page } = await home().windowOn({});
     const path = page.locator('.project-path');
     await path.waitFor();
     const [isCut, endsInside] = await path.evaluate((box) => {
@@ -127,7 +127,7 @@ export function looksStories(home: () => Household): void {
   });
 
   it('[UI-1] the chosen colours and language are kept', async () => {
-    const window = await home().seenOn({});
+    const window = await home().windowOn({});
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -154,7 +154,7 @@ const overflow = ({ page }: WebWindow): Promise<number> =>
 let shown: { session: string; tool: string } | undefined;
 
 /** Two conversations: one with a completed and a pending call, one of high risk. Created again only if decided. */
-async function somethingToShow(home: Household): Promise<{ session: string; tool: string }> {
+async function somethingToShow(home: WebHome): Promise<{ session: string; tool: string }> {
   const { client } = await home.person();
   const { project_id } = home.ready;
   const complete = async () =>

@@ -9,17 +9,17 @@ import {
 import { type CallRecord, findViolations } from './checker.ts';
 import type { History } from './history.ts';
 import { markIn, tracesOf } from './marks.ts';
-import type { PersonAtWork } from './person-at-work.ts';
 import type { RunDatabase } from './run-database.ts';
 import type { RunnerHost } from './runner-host.ts';
+import type { SimulatedPerson } from './simulated-person.ts';
 
 export interface Participant {
-  readonly person: PersonAtWork;
+  readonly person: SimulatedPerson;
   readonly runner: RunnerHost;
 }
 
 /** Reads all records of a finished run and returns what is wrong. */
-export async function examine(
+export async function checkRun(
   database: RunDatabase,
   history: History,
   participants: readonly Participant[],
@@ -37,7 +37,7 @@ export async function examine(
     violations.push(
       ...(await findOpenCalls(database, userId)),
       ...(await findDecisionProblems(database, userId)),
-      ...(await findAuditProblems(database, userId, witnessOf(runner))),
+      ...(await findAuditProblems(database, userId, auditHeadOf(runner))),
     );
     for (const device of [phone, laptop]) {
       violations.push(
@@ -76,7 +76,7 @@ function lateStatusOf(late: unknown): string | null {
 }
 
 /** The audit chain head in the runner's journal (DA-4). */
-function witnessOf({ home }: RunnerHost): string | undefined {
+function auditHeadOf({ home }: RunnerHost): string | undefined {
   const [journal] = globSync('**/journal.sqlite', { cwd: home }).map((path) => `${home}/${path}`);
   if (journal === undefined || !existsSync(journal)) return undefined;
   const opened = new DatabaseSync(journal);

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { Journal } from '../../../packages/tool-runner/src/journal/journal.ts';
 
 /** Steps of a call at which a runner can be made to kill itself, in the order in which a call reaches them. */
-export const mortalSteps = [
+export const killSteps = [
   'claim asked',
   'claim granted',
   'journal started',
@@ -22,11 +22,11 @@ export const mortalSteps = [
   'result answered',
   'acknowledged',
 ] as const;
-export type MortalStep = (typeof mortalSteps)[number];
+export type KillStep = (typeof killSteps)[number];
 
 /** Where to kill the runner in the next call. */
-export interface Death {
-  readonly step: MortalStep;
+export interface PlannedKill {
+  readonly step: KillStep;
   readonly onlyReads: boolean;
   /** Calls of earlier runner processes: their unsent results and acknowledgements are not steps of the next call. */
   readonly earlier?: readonly string[];
@@ -37,46 +37,46 @@ const isInWorkspace = (path: unknown): boolean => String(path).startsWith('/proc
 
 /**
  * Makes this process kill itself (SIGKILL) right after a step of the next call, before anything else can happen. Every
- * change of the workspace is appended to the file `witness` outside it, independently of the runner's own journal, over
+ * change of the workspace is appended to the file `changeLog` outside it, independently of the runner's own journal, over
  * all runner processes.
  */
-export async function becomeMortal(witness: string): Promise<(death: Death) => void> {
-  let armed: MortalStep | undefined;
+export async function installKillSteps(changeLog: string): Promise<(kill: PlannedKill) => void> {
+  let armed: KillStep | undefined;
   let isPastJournal = false;
   let earlier: readonly string[] = [];
-  const dieAt = (step: MortalStep, toolId = ''): void => {
+  const killAt = (step: KillStep, toolId = ''): void => {
     if (step === armed && !earlier.includes(toolId)) process.kill(process.pid, 'SIGKILL');
   };
   const { appendFileSync, renameSync, unlinkSync, mkdirSync } = fs;
   const note = (what: string, path: unknown): void =>
-    appendFileSync(witness, `${what} ${basename(String(path))}\n`);
+    appendFileSync(changeLog, `${what} ${basename(String(path))}\n`);
 
   after(Journal.prototype, 'start', (toolId) => {
     isPastJournal = true;
-    dieAt('journal started', toolId);
+    killAt('journal started', toolId);
   });
-  after(Journal.prototype, 'recordChanges', (toolId) => dieAt('journal recorded', toolId));
-  after(Journal.prototype, 'end', (toolId) => dieAt('journal ended', toolId));
-  after(Journal.prototype, 'acknowledge', (toolId) => dieAt('acknowledged', toolId));
+  after(Journal.prototype, 'recordChanges', (toolId) => killAt('journal recorded', toolId));
+  after(Journal.prototype, 'end', (toolId) => killAt('journal ended', toolId));
+  after(Journal.prototype, 'acknowledge', (toolId) => killAt('acknowledged', toolId));
 
   fs.renameSync = (from, to) => {
     if (!isInWorkspace(to)) return renameSync(from, to);
-    dieAt('written, not renamed');
+    killAt('written, not renamed');
     renameSync(from, to);
     note('renamed', to);
-    dieAt('renamed');
+    killAt('renamed');
   };
   fs.unlinkSync = (path) => {
     unlinkSync(path);
     if (!isInWorkspace(path) || String(path).endsWith('.tmp')) return;
     note('unlinked', path);
-    dieAt('unlinked');
+    killAt('unlinked');
   };
   fs.mkdirSync = ((...args: Parameters<typeof mkdirSync>) => {
     const made = mkdirSync(...args);
     if (isInWorkspace(args[0])) {
       note('made', args[0]);
-      dieAt('directory made');
+      killAt('directory made');
     }
     return made;
   }) as typeof mkdirSync;
@@ -84,7 +84,7 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
   childProcess.spawn = ((...args: Parameters<typeof spawn>) => {
     const child = spawn(...args);
     // git previews run git too: for a call that needs approval, count only what runs after its journal entry.
-    if (isPastJournal) dieAt('process started');
+    if (isPastJournal) killAt('process started');
     return child;
   }) as typeof spawn;
   syncBuiltinESMExports();
@@ -92,11 +92,11 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
   const { fetch } = globalThis;
   globalThis.fetch = async (input, init) => {
     const [, toolId, route] = /\/([^/]+)\/(start|result)$/.exec(String(input)) ?? [];
-    if (route === 'start') dieAt('claim asked', toolId);
-    if (route === 'result') dieAt('result asked', toolId);
+    if (route === 'start') killAt('claim asked', toolId);
+    if (route === 'result') killAt('result asked', toolId);
     const response = await fetch(input, init);
-    if (route === 'start' && response.ok) dieAt('claim granted', toolId);
-    if (route === 'result' && response.ok) dieAt('result answered', toolId);
+    if (route === 'start' && response.ok) killAt('claim granted', toolId);
+    if (route === 'result' && response.ok) killAt('result answered', toolId);
     return response;
   };
 
@@ -105,15 +105,15 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
   fileHandle.writeFile = async function (this: FileHandle, data, options) {
     if (armed === 'half of the write' && data instanceof Uint8Array) {
       fs.writeSync(this.fd, data.subarray(0, Math.ceil(data.length / 2)));
-      dieAt('half of the write');
+      killAt('half of the write');
     }
     return writeFile.call(this, data, options);
   };
 
-  return (death) => {
-    armed = death.step;
-    isPastJournal = death.onlyReads;
-    earlier = death.earlier ?? [];
+  return (kill) => {
+    armed = kill.step;
+    isPastJournal = kill.onlyReads;
+    earlier = kill.earlier ?? [];
   };
 }
 

@@ -37,7 +37,7 @@ const eventNames = [
 ] as const;
 
 /** The real server with a scripted model behind its agent, and people who use only what the documents describe. */
-export class World {
+export class DocumentFixture {
   readonly database: TestDatabase;
   readonly #port: number;
   readonly #model: OpenAiCompatibleServer;
@@ -50,10 +50,10 @@ export class World {
     this.#model = model;
   }
 
-  static async open(database: TestDatabase): Promise<World> {
-    const world = new World(database, await freePort(), await openAiCompatibleServer());
-    await world.#serve();
-    return world;
+  static async open(database: TestDatabase): Promise<DocumentFixture> {
+    const fixture = new DocumentFixture(database, await freePort(), await openAiCompatibleServer());
+    await fixture.#serve();
+    return fixture;
   }
 
   get baseUrl(): string {
@@ -126,12 +126,12 @@ export class Person {
   readonly logged: string[] = [];
   projectId = '';
   readonly token: string;
-  readonly #world: World;
+  readonly #fixture: DocumentFixture;
   readonly #userId: string;
   readonly #toClose: (() => unknown)[] = [];
 
-  constructor(world: World, userId: string) {
-    this.#world = world;
+  constructor(fixture: DocumentFixture, userId: string) {
+    this.#fixture = fixture;
     this.#userId = userId;
     this.token = signToken(userId, 'person');
   }
@@ -193,7 +193,7 @@ export class Person {
   }
 
   url(path: string): string {
-    return `${this.#world.baseUrl}${path}`;
+    return `${this.#fixture.baseUrl}${path}`;
   }
 
   async #answer(sent: Promise<Response>): Promise<Answer> {
@@ -258,14 +258,14 @@ export class Person {
 
   /** Sends a chat message to the agent, whose model plays these turns; returns its last answer and what it was told. */
   async ask(said: string, turns: readonly WireTurn[]): Promise<{ readonly answer: string; told: Json[] }> {
-    this.#world.script(said, turns);
+    this.#fixture.script(said, turns);
     const { body } = await this.post(this.inProject('/chat/messages'), { content: said });
     await this.next('agent.state', (data) => data.run_id === body.run_id && data.state === 'idle');
     const { body: conversation } = await this.get(
       this.inProject(`/chat/messages?session_id=${body.session_id}`),
     );
     const messages = conversation.messages as Json[];
-    return { answer: String(messages.at(-1)?.content), told: this.#world.told(said) };
+    return { answer: String(messages.at(-1)?.content), told: this.#fixture.told(said) };
   }
 
   all(name: string, of: (data: Json) => boolean = () => true): Json[] {

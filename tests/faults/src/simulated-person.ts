@@ -13,7 +13,7 @@ import {
   firstBase,
   markIn,
   markOf,
-  rivalCameTo,
+  rivalAnswered,
   rivalOf,
   shownBase,
   usersIn,
@@ -24,12 +24,12 @@ import type { RunnerHost } from './runner-host.ts';
 const tokenHours = 24;
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
-const triesOfAnAgent = 6;
+const agentTries = 6;
 const agents = 4;
 /** With this many unanswered requests, a person starts nothing new. */
-const mostUnsettled = 30;
+const maxUnsettled = 30;
 /** Every third end reported by a stream is also looked up over REST. */
-const looksEvery = 3;
+const lookUpEvery = 3;
 const approvedKinds: readonly string[] = [
   'append',
   'shell',
@@ -56,7 +56,7 @@ export const tokenOf = (userId: string, scope: 'person' | 'agent'): string =>
  * One person with two devices, an agent that calls tools for them, and sometimes a second program that pretends to be
  * their runner. A call's mark decides what they do about it. Everything they learn goes into the history.
  */
-export class PersonAtWork {
+export class SimulatedPerson {
   readonly userId: string;
   readonly phone: RemotePerson;
   readonly laptop: RemotePerson;
@@ -91,8 +91,8 @@ export class PersonAtWork {
     const agent = (token: string) => createClient({ baseUrl, token: () => token, clock });
     this.#agents = Array.from({ length: agents }, () => agent(tokenOf(userId, 'agent')));
     this.#ignoredAgent = agent(tokenOf(userId, 'agent'));
-    this.phone.onEvent = (event) => this.#hears('phone', event);
-    this.laptop.onEvent = (event) => this.#hears('laptop', event);
+    this.phone.onEvent = (event) => this.#onEvent('phone', event);
+    this.laptop.onEvent = (event) => this.#onEvent('laptop', event);
   }
 
   /** Creates the project before any fault; the runner that starts later finds it. */
@@ -108,7 +108,7 @@ export class PersonAtWork {
 
   /** An agent calls a tool, and retries until it gets a response. A call that was recorded twice counts as two. */
   call(kind: Exclude<CallKind, 'run'>): void {
-    if (this.unsettled.size >= mostUnsettled) return;
+    if (this.unsettled.size >= maxUnsettled) return;
     const mark = this.#prepare(kind);
     const [tool_name, tool_params] = paramsFor(kind, mark);
     this.#act(async () => {
@@ -124,7 +124,7 @@ export class PersonAtWork {
 
   /** Asks the agent on the server to work; its model calls a tool with this mark. */
   say(): void {
-    if (this.unsettled.size >= mostUnsettled) return;
+    if (this.unsettled.size >= maxUnsettled) return;
     const text = `work on ${this.#prepare('run')}`;
     this.#act(async () => {
       const params = { project_id: this.#projectId };
@@ -136,7 +136,7 @@ export class PersonAtWork {
   }
 
   /** Tries to see, decide, report and cancel another person's data, which must look as if it did not exist (RE-3). */
-  pryInto(other: PersonAtWork): void {
+  tryToAccess(other: SimulatedPerson): void {
     this.#act(async () => {
       const { client } = this.phone;
       while (other.#lastTool === undefined && !this.#isResting) await pause(firstPauseMs);
@@ -177,22 +177,22 @@ export class PersonAtWork {
       const places = [...text.matchAll(/"(?:project_id|workspace)":"([^"]+)"/g)].map(([, place]) => place);
       const isOurs = places.every((place) => [this.#projectId, this.#runner.root].includes(String(place)));
       if (strangers.length > 0 || !isOurs)
-        this.#wrong(`${this.userId} was listed what is another person's: ${text.slice(0, 500)}`);
+        this.#addViolation(`${this.userId} was listed what is another person's: ${text.slice(0, 500)}`);
     }
   }
 
   /** Starts nothing new from now on. */
-  comeToRest(): void {
+  stopStarting(): void {
     this.#isResting = true;
   }
 
   /** Retries nothing from now on. */
-  stopTrying(): void {
+  stopRetrying(): void {
     this.#isOver = true;
   }
 
   close(): void {
-    this.stopTrying();
+    this.stopRetrying();
     this.phone.close();
     this.laptop.close();
   }
@@ -217,7 +217,7 @@ export class PersonAtWork {
     return session.session_id;
   }
 
-  #hears(device: string, { event, data }: CountersignEvent): void {
+  #onEvent(device: string, { event, data }: CountersignEvent): void {
     const fields = data as {
       tool_id?: string;
       approval_id?: string;
@@ -225,7 +225,7 @@ export class PersonAtWork {
       late?: boolean;
       project_id?: string | null;
     };
-    this.#noteForeign(event, fields);
+    this.#reportForeignData(event, fields);
     this.#history.add({
       what: 'event',
       user: this.userId,
@@ -237,23 +237,23 @@ export class PersonAtWork {
       status: fields.status,
       late: fields.late === true,
     });
-    if (event === 'tool.approval_request') this.#asked(device, data);
-    if (event === 'approval.updated') this.#shown(device, data);
+    if (event === 'tool.approval_request') this.#onRequest(device, data);
+    if (event === 'approval.updated') this.#onPreview(device, data);
     if (device !== 'phone') return;
-    if (event === 'approval.resolved' && data.status === 'approved') this.#agreed(data.tool_id);
-    if (event === 'tool.result' && ++this.#ends % looksEvery === 0) this.#look(data.tool_id);
+    if (event === 'approval.resolved' && data.status === 'approved') this.#onApproved(data.tool_id);
+    if (event === 'tool.result' && ++this.#ends % lookUpEvery === 0) this.#lookUp(data.tool_id);
   }
 
   /** Reports any event of another person on this stream. */
-  #noteForeign(event: string, fields: { readonly project_id?: string | null }): void {
+  #reportForeignData(event: string, fields: { readonly project_id?: string | null }): void {
     const text = JSON.stringify(fields);
     const strangers = usersIn(text).filter((user) => user !== this.userId);
     const isOurs = [undefined, null, this.#projectId].includes(fields.project_id);
     if (strangers.length > 0 || !isOurs)
-      this.#wrong(`${this.userId} was told of another person's ${event}: ${text.slice(0, 500)}`);
+      this.#addViolation(`${this.userId} was told of another person's ${event}: ${text.slice(0, 500)}`);
   }
 
-  #asked(
+  #onRequest(
     device: string,
     { tool_id, tool_params, approval_id, project_id }: EventPayload<'tool.approval_request'>,
   ) {
@@ -267,7 +267,7 @@ export class PersonAtWork {
   }
 
   /** Approves what the card shows, once it has a preview. */
-  #shown(device: string, data: EventPayload<'approval.updated'>): void {
+  #onPreview(device: string, data: EventPayload<'approval.updated'>): void {
     const { approval_id, project_id, digest, tool_id, preview, tool_params } = data;
     const { mark, kind } = markIn(tool_params) ?? { mark: this.#markOfTool.get(tool_id) ?? '', kind: '' };
     if (digest === null || !approvedKinds.includes(kind)) return;
@@ -290,7 +290,7 @@ export class PersonAtWork {
     this.#decide('phone', { decision: 'approved', params, body: { digest } });
   }
 
-  #agreed(toolId: string): void {
+  #onApproved(toolId: string): void {
     const mark = this.#markOfTool.get(toolId) ?? '';
     if (mark.startsWith('slow-')) this.#cancel(toolId);
     if (mark.startsWith('rival-')) this.#rival(toolId, mark);
@@ -330,7 +330,7 @@ export class PersonAtWork {
     return this.#agents[n % agents] as Client;
   }
 
-  #look(tool_id: string): void {
+  #lookUp(tool_id: string): void {
     this.#act(async () => {
       const { execution } = await this.phone.client.getExecution({ params: { tool_id } });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status: execution.status });
@@ -346,7 +346,7 @@ export class PersonAtWork {
       const named = { runner_id: await this.#untilAnswered(() => this.#connectedRunner()) };
       await this.#untilAnswered(() =>
         client.startExecution({ params, body: { ...named, ...claim } }),
-      ).finally(() => writeFileSync(join(this.#runner.root, rivalCameTo(mark)), ''));
+      ).finally(() => writeFileSync(join(this.#runner.root, rivalAnswered(mark)), ''));
       this.#history.add({ what: 'rival', user: this.userId, toolId: tool_id });
       appendFileSync(join(this.#runner.root, rivalOf(mark)), `${doneLine}\n`);
       const result = { success: true, path: mark, size: 5 };
@@ -363,7 +363,7 @@ export class PersonAtWork {
   /** An agent gives up after some tries, when the run ends, or when it is told to wait (AG-3). */
   #untilTaken<T>(send: () => Promise<T>): Promise<T> {
     let tries = 0;
-    return this.#send(send, ({ status }) => ++tries >= triesOfAnAgent || this.#isResting || status === 429);
+    return this.#send(send, ({ status }) => ++tries >= agentTries || this.#isResting || status === 429);
   }
 
   async #send<T>(send: () => Promise<T>, isOver: (error: ApiError) => boolean): Promise<T> {
@@ -381,9 +381,11 @@ export class PersonAtWork {
   #act(work: () => Promise<unknown>): void {
     const working = work()
       .catch((error: unknown) => {
-        if (!(error instanceof ApiError)) this.#wrong(`${this.userId} met ${String(error)}`);
+        if (!(error instanceof ApiError)) this.#addViolation(`${this.userId} met ${String(error)}`);
         else if (!isExpected(error))
-          this.#wrong(`${this.userId} was refused with ${error.status} ${error.code}: ${error.message}`);
+          this.#addViolation(
+            `${this.userId} was refused with ${error.status} ${error.code}: ${error.message}`,
+          );
       })
       .finally(() => this.unsettled.delete(working));
     this.unsettled.add(working);
@@ -395,10 +397,10 @@ export class PersonAtWork {
       (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
     );
     if (status !== 404 && status !== 0 && !(status >= 500))
-      this.#wrong(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
+      this.#addViolation(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
   }
 
-  #wrong(problem: string): void {
+  #addViolation(problem: string): void {
     this.#history.add({ what: 'wrong', problem });
   }
 }
@@ -426,7 +428,7 @@ function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonVa
   if (kind === 'rival')
     return [
       'shell_exec',
-      { command: `echo ${doneLine} >> ${mark}; until [ -e ${rivalCameTo(mark)} ]; do sleep 0.1; done` },
+      { command: `echo ${doneLine} >> ${mark}; until [ -e ${rivalAnswered(mark)} ]; do sleep 0.1; done` },
     ];
   return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];
 }

@@ -31,7 +31,7 @@ export interface StoryPerson {
 }
 
 /** The real server process, a scripted model behind it, and people who use it. */
-export class Story {
+export class ServerStory {
   readonly database: TestDatabase = sqliteDatabase();
   readonly model: OpenAiCompatibleServer;
   readonly people: StoryPerson[] = [];
@@ -46,8 +46,8 @@ export class Story {
     model.script((request) => this.#answer(request));
   }
 
-  static async start(): Promise<Story> {
-    const story = new Story(await freePort(), await openAiCompatibleServer());
+  static async start(): Promise<ServerStory> {
+    const story = new ServerStory(await freePort(), await openAiCompatibleServer());
     await story.#serve();
     return story;
   }
@@ -150,7 +150,7 @@ export async function newSession(client: Client, project_id: string): Promise<st
 }
 
 /** A client with another token, or for another device, of a person. */
-export const clientWith = (story: Story, token: string): Client =>
+export const clientWith = (story: ServerStory, token: string): Client =>
   createClient({ baseUrl: story.baseUrl, token: () => token });
 
 /** Tool output is delimited as data (AG-4); inside the tags is JSON. */

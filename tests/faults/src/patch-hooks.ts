@@ -1,7 +1,7 @@
 /** Loaded before a program's own modules (`--import`): patches some sources while Node loads them. */
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { applyPatches, type Patch } from './sabotage.ts';
+import { applyPatches, type Patch } from './broken-builds.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const patches = JSON.parse(process.env.FAULTS_PATCHES ?? '[]') as readonly Patch[];

@@ -1,9 +1,9 @@
 import { ApiError, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload } from '@countersign/protocol';
 import type { WireRequest, WireTurn } from '@countersign/testing';
-import type { RemotePerson } from '../../lab/src/remote-person.ts';
-import { completed, digestOf, type RunnerScript } from '../../lab/src/remote-runner.ts';
-import { untilAnswered } from '../../lab/src/waiting.ts';
+import type { RemotePerson } from '../../../lab/src/remote-person.ts';
+import { completed, digestOf, type RunnerScript } from '../../../lab/src/remote-runner.ts';
+import { untilAnswered } from '../../../lab/src/waiting.ts';
 
 /**
  * A small mixed workload. A call's file name says how it should end, so that the person, the runner and the checks

@@ -12,7 +12,7 @@ export interface Patch {
 }
 
 /** Builds that are broken on purpose: each breaks one promise, and the suite must notice. */
-export const sabotages = {
+export const brokenBuilds = {
   /** A lost runner is never given up: its calls wait for ever (EX-7). */
   lease: [
     {
@@ -89,7 +89,7 @@ export const sabotages = {
     },
   ],
 } as const satisfies Readonly<Record<string, readonly Patch[]>>;
-export type Sabotage = keyof typeof sabotages;
+export type BrokenBuild = keyof typeof brokenBuilds;
 
 /** The product with shorter leases, so that a test need not wait half a minute for one to end. */
 const quickLeases: readonly Patch[] = [
@@ -98,16 +98,16 @@ const quickLeases: readonly Patch[] = [
   ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 20,'],
 ].map(([find = '', replace = '']) => ({ file: 'packages/protocol/src/timing.ts', find, replace }));
 
-const hooks = fileURLToPath(new URL('./sabotage-hooks.ts', import.meta.url));
+const hooks = fileURLToPath(new URL('./patch-hooks.ts', import.meta.url));
 
 export interface Build {
-  readonly broken?: Sabotage | undefined;
+  readonly broken?: BrokenBuild | undefined;
   readonly quickLeases?: boolean | undefined;
 }
 
 /** The patches that make a build. */
 export const patchesOf = ({ broken, quickLeases: isQuick = false }: Build): readonly Patch[] => [
-  ...(broken === undefined ? [] : sabotages[broken]),
+  ...(broken === undefined ? [] : brokenBuilds[broken]),
   ...(isQuick ? quickLeases : []),
 ];
 

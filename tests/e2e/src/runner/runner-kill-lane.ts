@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type { MortalStep } from '../../../lab/src/mortal-steps.ts';
+import type { KillStep } from '../../../lab/src/kill-steps.ts';
 import { pause, until } from '../../../lab/src/waiting.ts';
 import { killPlans, type Outcome } from './kill-plans.ts';
 import { type Ended, type RunnerServer, RunnerStory, type RunnerStoryOptions } from './runner-story.ts';
@@ -7,11 +7,11 @@ import { type Ended, type RunnerServer, RunnerStory, type RunnerStoryOptions } f
 /** A call during which the runner is killed: at a step, or some milliseconds after the decision. */
 export interface Kill {
   readonly plan: string;
-  readonly at: MortalStep | number;
+  readonly at: KillStep | number;
 }
 
 /** One workspace over many runner processes. */
-export class KillLane {
+export class RunnerKillLane {
   readonly #story: RunnerStory;
   readonly #earlier: string[] = [];
   kills = 0;
@@ -20,7 +20,11 @@ export class KillLane {
     this.#story = story;
   }
 
-  static async open(server: RunnerServer, userId: string, options: RunnerStoryOptions): Promise<KillLane> {
+  static async open(
+    server: RunnerServer,
+    userId: string,
+    options: RunnerStoryOptions,
+  ): Promise<RunnerKillLane> {
     const story = await RunnerStory.open(server, userId, options);
     story.write('README.md', '# Hello\n');
     story.write('app.ts', 'export const answer = 42;\n');
@@ -30,7 +34,7 @@ export class KillLane {
     story.git('init', '--quiet', '--bare', `${story.outside}/remote.git`);
     story.git('-C', `${story.outside}/remote.git`, 'config', 'core.logAllRefUpdates', 'always');
     story.git('remote', 'add', 'origin', `${story.outside}/remote.git`);
-    return new KillLane(story);
+    return new RunnerKillLane(story);
   }
 
   /** Kills the runner at each of these in turn; returns the problems and after which kill they appeared. */
@@ -62,7 +66,7 @@ export class KillLane {
     }
     const params = plan.prepare(story, n);
     if (typeof at !== 'number') {
-      await story.runner.dieAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
+      await story.runner.killAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
     }
     const dying = story.runner;
     const doom = () => (typeof at === 'number' ? pause(at).then(() => dying.end()) : undefined);

@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
-import type { Household } from './household.ts';
+import type { WebHome } from './web-home.ts';
 
 const isInView = (element: Element): boolean => {
   const { top, bottom } = element.getBoundingClientRect();
@@ -8,7 +8,7 @@ const isInView = (element: Element): boolean => {
 };
 
 /** A card under the pointer keeps its place, and can be decided there (UI-6). */
-export function stillStories(home: () => Household): void {
+export function pointerStories(home: () => WebHome): void {
   it('[UI-6] a card that moved under a resting pointer can be clicked', async () => {
     const window = await home().window();
     const { client } = await home().person();

@@ -1,5 +1,5 @@
-import { faultPoints } from '../../../apps/server/src/test-kill.ts';
-import type { Life } from './fault-lane.ts';
+import { faultPoints } from '../../../../apps/server/src/test-kill.ts';
+import type { Life } from './server-kill-lane.ts';
 
 /** At which occurrence of each point the server is killed; a repeated number is repeated on other states. */
 const times: Readonly<Record<string, readonly number[]>> = {

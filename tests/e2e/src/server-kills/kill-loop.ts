@@ -1,8 +1,7 @@
 import { env } from 'node:process';
-import type { TestDatabase } from '../../lab/src/test-database.ts';
-import type { Life } from './fault-lane.ts';
-import { FaultLane, type LaneReport } from './fault-lane.ts';
-import { livesFor, quickLives, slowLives } from './fault-lives.ts';
+import type { TestDatabase } from '../../../lab/src/test-database.ts';
+import { type LaneReport, type Life, ServerKillLane } from './server-kill-lane.ts';
+import { livesFor, quickLives, slowLives } from './server-lives.ts';
 
 /** Lanes that work at once, one per core. Lanes that only wait come on top. */
 const workingLanes = 2;
@@ -54,7 +53,7 @@ async function liveThrough(
   story: string,
   failed: AbortController,
 ): Promise<LaneReport> {
-  const lane = await FaultLane.open(await openDatabase());
+  const lane = await ServerKillLane.open(await openDatabase());
   try {
     return await lane.live(lives, failed.signal, ({ killAt }, index) => {
       if (env.FAULTS_AT !== undefined) console.log(`${index}: ${killAt ?? 'the last life'}`);

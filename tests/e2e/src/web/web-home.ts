@@ -7,7 +7,7 @@ import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
 import { takePicture } from './pictures.ts';
 import { WebWindow } from './web-window.ts';
 
-export interface HouseholdOptions {
+export interface WebHomeOptions {
   /** Files of the workspace; without them, the sample workspace. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ const laptop: Device = { colorScheme: 'light', locale: 'en', viewport: { width: 
 export const phone: Device = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
 /** One person's machine with `countersign up`, and the browsers that have the page open. */
-export class Household {
+export class WebHome {
   readonly #browser: Browser;
   readonly #machine: Machine;
   readonly #folder: readonly string[];
@@ -33,7 +33,7 @@ export class Household {
   #desktop: BrowserContext | undefined;
   #person: RemotePerson | undefined;
 
-  private constructor(browser: Browser, { files, env }: HouseholdOptions) {
+  private constructor(browser: Browser, { files, env }: WebHomeOptions) {
     this.#browser = browser;
     // Empty: use the page that `up` builds when it is missing or outdated.
     this.#machine = new Machine({ ...env, COUNTERSIGN_WEB_FOLDER: '' });
@@ -41,10 +41,10 @@ export class Household {
     this.#up = this.#machine.up(...this.#folder, '--json');
   }
 
-  static async open(browser: Browser, options: HouseholdOptions = {}): Promise<Household> {
-    const household = new Household(browser, options);
-    await household.#becomeReady();
-    return household;
+  static async open(browser: Browser, options: WebHomeOptions = {}): Promise<WebHome> {
+    const home = new WebHome(browser, options);
+    await home.#becomeReady();
+    return home;
   }
 
   get ready(): ReadyLine {
@@ -88,7 +88,7 @@ export class Household {
   }
 
   /** Opens the page with the same sign-in on a device with other properties. */
-  async seenOn(device: Device): Promise<WebWindow> {
+  async windowOn(device: Device): Promise<WebWindow> {
     if (!this.#desktop) await this.window();
     await this.person(); // ensures the sign-in
     const storageState = await (this.#desktop as BrowserContext).storageState();
@@ -122,7 +122,7 @@ export class Household {
   }
 
   /** Kills everything on the machine at once; `start` starts it again. */
-  async loseEverything(): Promise<void> {
+  async killEverything(): Promise<void> {
     await this.#up.kill('SIGKILL');
   }
 
@@ -135,7 +135,7 @@ export class Household {
   async endStory({ failed }: { readonly failed: string | null }): Promise<void> {
     const pages = this.#contexts.flatMap((context) => context.pages());
     for (const [index, page] of pages.entries()) {
-      if (failed !== null) await tellWhatIsSeen(page, `failed-${failed.replace(/\W+/g, '-')}-${index}`);
+      if (failed !== null) await keepFailure(page, `failed-${failed.replace(/\W+/g, '-')}-${index}`);
       await page.close();
     }
     if (failed === null || !this.#desktop) return;
@@ -169,7 +169,7 @@ export class Household {
 }
 
 /** The log is often all that is left of a failure: print the page's text, and save a picture. */
-async function tellWhatIsSeen(page: Page, name: string): Promise<void> {
+async function keepFailure(page: Page, name: string): Promise<void> {
   await takePicture(page, name);
   const seen = await page.locator('body').ariaSnapshot();
   console.log(`${name}.png: ${page.url()} (${await page.title()})\n${seen.slice(-8_000)}`);

@@ -1,13 +1,13 @@
 import { ApiError } from '@countersign/client';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
-import { findAuditProblems, findProblems } from '../../lab/src/invariants.ts';
-import { RemotePerson } from '../../lab/src/remote-person.ts';
-import { RemoteRunner } from '../../lab/src/remote-runner.ts';
-import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
-import type { TestDatabase } from '../../lab/src/test-database.ts';
-import { signToken } from '../../lab/src/tokens.ts';
-import { pause, until } from '../../lab/src/waiting.ts';
-import { actAsPlanned, plannedEnds, planOf, runnerScript, scriptedModel } from './fault-workload.ts';
+import { findAuditProblems, findProblems } from '../../../lab/src/invariants.ts';
+import { RemotePerson } from '../../../lab/src/remote-person.ts';
+import { RemoteRunner } from '../../../lab/src/remote-runner.ts';
+import { freePort, ServerProcess } from '../../../lab/src/server-process.ts';
+import type { TestDatabase } from '../../../lab/src/test-database.ts';
+import { signToken } from '../../../lab/src/tokens.ts';
+import { pause, until } from '../../../lab/src/waiting.ts';
+import { actAsPlanned, plannedEnds, planOf, runnerScript, scriptedModel } from './workload.ts';
 
 export interface LaneReport {
   readonly kills: number;
@@ -28,7 +28,7 @@ export interface Life {
   /** The runner does not reconnect. */
   readonly runnerStaysAway?: boolean;
   /** Runs once the calls are made. */
-  readonly during?: (lane: FaultLane) => Promise<unknown>;
+  readonly during?: (lane: ServerKillLane) => Promise<unknown>;
   /** Continues the work of the process before. */
   readonly goesOn?: boolean;
   /** Does not finish its work: the server is killed from outside, and the next process finds it. */
@@ -51,7 +51,7 @@ const lastLife: Life = { killAt: undefined };
  * One database and its people over many processes of the server: each finishes the work of the one before, gets new
  * work, and is killed at its point. The person's and the runner's programs survive and reconnect.
  */
-export class FaultLane {
+export class ServerKillLane {
   readonly database: TestDatabase;
   readonly person: RemotePerson;
   readonly #port: number;
@@ -88,8 +88,8 @@ export class FaultLane {
     return this.#runner;
   }
 
-  static async open(database: TestDatabase): Promise<FaultLane> {
-    const lane = new FaultLane(database, await freePort(), await openAiCompatibleServer());
+  static async open(database: TestDatabase): Promise<ServerKillLane> {
+    const lane = new ServerKillLane(database, await freePort(), await openAiCompatibleServer());
     await lane.#startServer(undefined);
     const { project } = await lane.person.client.createProject({
       body: { name: 'p', workspace: '/workspace' },
@@ -255,7 +255,7 @@ export class FaultLane {
   }
 
   async #expectWholeAudit(): Promise<void> {
-    const problems = await findAuditProblems(this.database, userId, this.runner.witness);
+    const problems = await findAuditProblems(this.database, userId, this.runner.auditHead);
     if (problems.length > 0) throw new Error(problems.join('\n'));
   }
 

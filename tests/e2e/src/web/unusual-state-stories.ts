@@ -2,21 +2,21 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { expectNoBarriers } from './barriers.ts';
+import { expectAccessible } from './accessibility.ts';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 import { WebWindow } from './web-window.ts';
 
 /** Unusual states of the page: each has a screen that says what to do. */
-export function statesStories(browser: () => Browser): void {
-  const home = useHousehold(browser, () => ({
+export function unusualStateStories(browser: () => Browser): void {
+  const home = useWebHome(browser, () => ({
     files: { 'a.md': 'a\n' },
     env: { COUNTERSIGN_MODEL: 'anthropic:claude-sonnet-4-5' }, // without a key
   }));
 
   const seen = async (window: WebWindow, name: string): Promise<void> => {
     await takePicture(window.page, `state-${name}`);
-    await expectNoBarriers(window.page);
+    await expectAccessible(window.page);
   };
 
   it('[UI-1] says how to sign in, and refuses a used link', async () => {
