@@ -1,7 +1,7 @@
 /** The documents say and show the measured results. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { picture } from './picture.ts';
+import { drawResults } from './picture.ts';
 import type { Results } from './results.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../docs/${path}`, import.meta.url), 'utf8');
@@ -11,7 +11,7 @@ const median = (name: string): number => rows.find((row) => row.name === name)?.
 
 it('docs/bench has the picture of its numbers, from a complete run', () => {
   expect(results.quick).toBe(false);
-  expect(read('bench/results.svg')).toBe(picture(results));
+  expect(read('bench/results.svg')).toBe(drawResults(results));
 });
 
 it('docs/deployment.md says the measured numbers', () => {

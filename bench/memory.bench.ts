@@ -86,7 +86,7 @@ async function listenAndCount(server: Child, count: number) {
   }
   const closing = await Promise.all(opened);
   const startedAt = performance.now();
-  await server.ask('tell');
+  await server.ask('sendEvents');
   while (told < count && performance.now() - startedAt < 10_000) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

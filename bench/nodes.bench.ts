@@ -90,7 +90,7 @@ const events =
     const startedAt = performance.now();
     const projects = cluster.people.map(({ project }) => project);
     await Promise.all(
-      cluster.nodes.map((node) => node.ask('tell', { projects, each: eventsEach, inCommit })),
+      cluster.nodes.map((node) => node.ask('sendEvents', { projects, each: eventsEach, inCommit })),
     );
     await until(
       () => heard >= expected,

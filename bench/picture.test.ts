@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { picture } from './picture.ts';
+import { drawResults } from './picture.ts';
 import { breaksPromise, type Results, type Row } from './results.ts';
 import { table } from './table.ts';
 
@@ -29,7 +29,7 @@ const results: Results = {
 };
 
 it('draws every row with its comparisons, in light and dark', () => {
-  const svg = picture(results);
+  const svg = drawResults(results);
   expect(svg).toContain('prefers-color-scheme: dark');
   expect(svg).toContain('a quick run, worth little');
   expect(svg.match(/<rect class="(bar|ours|bad)"/g)?.length).toBe(5);

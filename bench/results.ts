@@ -34,13 +34,15 @@ export interface Results {
   readonly benches: readonly { readonly name: string; readonly rows: readonly Row[] }[];
 }
 
-export const isBroken = ({ median, limit, unit }: Row): boolean =>
+export const exceedsLimit = ({ median, limit, unit }: Row): boolean =>
   limit !== undefined && (unit === 'per second' ? median < limit : median > limit);
 
-export const isShort = ({ times, atLeast }: Comparison): boolean => atLeast !== undefined && times < atLeast;
+export const missesPromise = ({ times, atLeast }: Comparison): boolean =>
+  atLeast !== undefined && times < atLeast;
 
 /** True if a measurement is worse than we promised. */
-export const breaksPromise = (row: Row): boolean => isBroken(row) || (row.comparisons ?? []).some(isShort);
+export const breaksPromise = (row: Row): boolean =>
+  exceedsLimit(row) || (row.comparisons ?? []).some(missesPromise);
 
 /** A row's value with its unit. */
 export function amount(value: number, unit: Row['unit']): string {
@@ -50,7 +52,7 @@ export function amount(value: number, unit: Row['unit']): string {
 
 export function comparisonText(compared: Comparison): string {
   const { to, times, p10, p90, atLeast } = compared;
-  const promise = atLeast === undefined ? '' : ` (≥ ${atLeast} ${isShort(compared) ? '✗' : '✓'})`;
+  const promise = atLeast === undefined ? '' : ` (≥ ${atLeast} ${missesPromise(compared) ? '✗' : '✓'})`;
   return `${times.toFixed(2)}× ${to} [${p10.toFixed(2)} – ${p90.toFixed(2)}]${promise}`;
 }
 

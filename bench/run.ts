@@ -13,7 +13,7 @@ import { version } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isQuick } from './pace.ts';
-import { picture } from './picture.ts';
+import { drawResults } from './picture.ts';
 import { type Bench, breaksPromise, type Results } from './results.ts';
 import { table } from './table.ts';
 
@@ -26,7 +26,7 @@ const { values, positionals: words } = parseArgs({
   },
 });
 
-const results = await measured();
+const results = await runBenches();
 if (values.json) console.log(JSON.stringify(results, null, 2));
 else if (results.benches.length === 0)
   console.log('There is nothing to measure: no bench/*.bench.ts matches.');
@@ -35,12 +35,12 @@ else console.log(`\n${table(results)}`);
 const isWhole = words.length === 0 && !isQuick;
 const docs = fileURLToPath(new URL('../docs/bench', import.meta.url));
 const folder = values.out ?? (isWhole ? docs : undefined);
-if (folder !== undefined && results.benches.length > 0) keep(folder);
+if (folder !== undefined && results.benches.length > 0) writeResults(folder);
 // Quick numbers mean little, so they break no promise.
 if (!isQuick && results.benches.flatMap(({ rows }) => rows).some(breaksPromise)) process.exitCode = 1;
 
 /** Sort order: what people ask about first. */
-function placeOf(file: string): number {
+function sortOrder(file: string): number {
   const order = [
     'tool-call',
     'nodes',
@@ -57,10 +57,10 @@ function placeOf(file: string): number {
   return place < 0 ? order.length : place;
 }
 
-async function measured(): Promise<Results> {
+async function runBenches(): Promise<Results> {
   const files = globSync('*.bench.ts', { cwd: import.meta.dirname })
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-    .sort((one, other) => placeOf(one) - placeOf(other) || one.localeCompare(other));
+    .sort((one, other) => sortOrder(one) - sortOrder(other) || one.localeCompare(other));
   const benches: Results['benches'][number][] = [];
   for (const file of files) {
     const { default: bench } = (await import(`./${file}`)) as { default: Bench };
@@ -75,9 +75,9 @@ async function measured(): Promise<Results> {
   };
 }
 
-function keep(folder: string): void {
+function writeResults(folder: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
-  writeFileSync(join(folder, 'results.svg'), picture(results));
+  writeFileSync(join(folder, 'results.svg'), drawResults(results));
   console.error(`written to ${join(folder, 'results.json')} and results.svg`);
 }

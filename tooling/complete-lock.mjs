@@ -12,15 +12,15 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * @typedef {{ version?: string, dev?: boolean, optionalDependencies?: Record<string, string> }} LockedPackage
- * @typedef {{ name: string, version: string, wantedBy: string, dev: boolean }} LeftOut
+ * @typedef {{ name: string, version: string, wantedBy: string, dev: boolean }} MissingPackage
  */
 
 /**
  * Optional packages that other entries ask for and that have no entry of their own.
  * @param {Record<string, LockedPackage>} packages
- * @returns {LeftOut[]}
+ * @returns {MissingPackage[]}
  */
-export function leftOutOf(packages) {
+export function findMissingPackages(packages) {
   return Object.entries(packages).flatMap(([wantedBy, { optionalDependencies = {}, dev = false }]) =>
     Object.entries(optionalDependencies)
       .filter(
@@ -32,9 +32,9 @@ export function leftOutOf(packages) {
 
 /**
  * The lock file's entry for a package of which we know only the name, e.g. `@biomejs/cli-linux-x64-musl`.
- * @param {LeftOut} leftOut
+ * @param {MissingPackage} missing
  */
-export function entryFor({ name, version, wantedBy, dev }) {
+export function lockEntryFor({ name, version, wantedBy, dev }) {
   if (!/^\d+\.\d+\.\d+/.test(version))
     throw new Error(`${wantedBy} wants ${name} ${version}, which is not an exact version.`);
   const words = name.split(/[/-]/);
@@ -80,12 +80,12 @@ const processors = [
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const path = fileURLToPath(new URL('../package-lock.json', import.meta.url));
   const lock = JSON.parse(readFileSync(path, 'utf8'));
-  const leftOut = leftOutOf(lock.packages);
-  for (const each of leftOut) lock.packages[`node_modules/${each.name}`] = entryFor(each);
+  const missing = findMissingPackages(lock.packages);
+  for (const each of missing) lock.packages[`node_modules/${each.name}`] = lockEntryFor(each);
   // npm sorts its entries in this order, so the next `npm install` changes nothing here.
   const paths = Object.keys(lock.packages).sort((left, right) => left.localeCompare(right, 'en'));
   lock.packages = Object.fromEntries(paths.map((each) => [each, lock.packages[each]]));
   writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-  if (leftOut.length > 0)
-    console.log(`Added ${leftOut.length} packages for other platforms to the lock file.`);
+  if (missing.length > 0)
+    console.log(`Added ${missing.length} packages for other platforms to the lock file.`);
 }

@@ -12,7 +12,7 @@ const documents = files.filter((path) => path.endsWith('.md') && path !== 'CHANG
 const folders = new Set(
   files.flatMap((path) => path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/'))),
 );
-const isThere = (name: string): boolean =>
+const exists = (name: string): boolean =>
   folders.has(name) || files.some((path) => path === name || path.endsWith(`/${name}`));
 
 /** Text in backticks, and lines of shell blocks. */
@@ -52,7 +52,7 @@ describe.each(documents)('%s', (document) => {
       .map((code) => code.replace(/\/$/, ''));
     // Diagrams name files without backticks.
     const drawn = document === 'docs/architecture.md' ? (text.match(/[\w./-]+\.ts\b/g) ?? []) : [];
-    expect([...named, ...drawn].filter((name) => !isThere(name))).toEqual([]);
+    expect([...named, ...drawn].filter((name) => !exists(name))).toEqual([]);
   });
 
   it('names commands that exist, with options that exist', () => {

@@ -8,7 +8,7 @@ import { fork } from 'node:child_process';
 import { argv, env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { inBackground } from './test/child-process.ts';
-import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
+import { installHint, installMissing, type Need, nameOf } from './test/needs.ts';
 import { type Part, type PartResult, parts, partsWithFile } from './test/parts.ts';
 
 const inCi = env.CI !== undefined && env.CI !== '' && env.CI !== 'false';
@@ -37,38 +37,38 @@ function choose(name: string): readonly Part[] {
 
 interface Lane extends PartResult {
   readonly times: readonly string[];
-  readonly leftOut: readonly string[];
+  readonly skipped: readonly string[];
 }
 
-/** Runs one part after the other. When everything runs, the parts marked `beside` run in a second lane. */
+/** Runs one part after the other. When everything runs, the parts marked `parallel` run in a second lane. */
 async function runAll(chosen: readonly Part[]): Promise<PartResult> {
-  const beside = name === undefined ? chosen.filter((part) => part.beside) : [];
-  const [first, ...others] = chosen.filter((part) => !beside.includes(part));
+  const parallel = name === undefined ? chosen.filter((part) => part.parallel) : [];
+  const [first, ...others] = chosen.filter((part) => !parallel.includes(part));
   const lanes = [await runLane(first === undefined ? [] : [first])];
-  if (beside.length > 0)
+  if (parallel.length > 0)
     console.log(
-      `\n${beside.map((part) => part.name).join(', ')} run at the same time; their output follows.\n`,
+      `\n${parallel.map((part) => part.name).join(', ')} run at the same time; their output follows.\n`,
     );
-  lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(beside))])));
-  const leftOut = lanes.flatMap((lane) => lane.leftOut);
+  lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(parallel))])));
+  const skipped = lanes.flatMap((lane) => lane.skipped);
   console.log(`\nTook: ${lanes.flatMap((lane) => lane.times).join(', ')}`);
-  for (const line of leftOut) console.log(line);
+  for (const line of skipped) console.log(line);
   return {
     passed: lanes.reduce((sum, lane) => sum + lane.passed, 0),
     // A part that was named, and every part in CI, must not be skipped.
-    failures: [...lanes.flatMap((lane) => lane.failures), ...(inCi || name !== undefined ? leftOut : [])],
+    failures: [...lanes.flatMap((lane) => lane.failures), ...(inCi || name !== undefined ? skipped : [])],
   };
 }
 
 async function runLane(chosen: readonly Part[]): Promise<Lane> {
   let passed = 0;
   const failures: string[] = [];
-  const leftOut: string[] = [];
+  const skipped: string[] = [];
   const times: string[] = [];
   for (const part of chosen) {
-    const missing = await obtain(part.needs);
+    const missing = await installMissing(part.needs);
     if (missing.length > 0) {
-      leftOut.push(explainLeftOut(part, missing));
+      skipped.push(explainSkipped(part, missing));
       continue;
     }
     const startedAt = performance.now();
@@ -80,10 +80,10 @@ async function runLane(chosen: readonly Part[]): Promise<Lane> {
     passed += result.passed;
     failures.push(...result.failures.map((failure) => `${part.name}: ${failure}`));
   }
-  return { passed, failures, leftOut, times };
+  return { passed, failures, skipped, times };
 }
 
-function explainLeftOut(part: Part, missing: readonly Need[]): string {
+function explainSkipped(part: Part, missing: readonly Need[]): string {
   const names = missing.map(nameOf).join(', ');
-  return `Left out: ${part.name}, which needs ${names}. To get it: ${missing.map(howToGet).join('; ')}`;
+  return `Skipped: ${part.name}, which needs ${names}. To get it: ${missing.map(installHint).join('; ')}`;
 }

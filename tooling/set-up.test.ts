@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const setUpScript = fileURLToPath(new URL('set-up.mjs', import.meta.url));
-const standIn = fileURLToPath(new URL('set-up/npm-stand-in.mjs', import.meta.url));
+const fakeNpm = fileURLToPath(new URL('set-up/fake-npm.mjs', import.meta.url));
 
 let root: string;
 let stop: (() => void)[];
@@ -115,7 +115,7 @@ describe('the web page', () => {
   beforeEach(async () => {
     writeText('apps/web/index.html', '<!doctype html>');
     writeText('apps/web/src/main.tsx', 'one');
-    await setUp({ STAND_IN: undefined }); // installs; the builder does not exist yet
+    await setUp({ FAKE_NPM: undefined }); // installs; the builder does not exist yet
     writeText('node_modules/vite/package.json', '{"type":"module"}');
     writeText('node_modules/vite/bin/vite.js', builder);
   });
@@ -157,7 +157,7 @@ describe('the web page', () => {
 
 describe('when npm fails', () => {
   it('says what to do when the registry cannot be reached', async () => {
-    const { code, output } = await setUp({ STAND_IN: 'offline' });
+    const { code, output } = await setUp({ FAKE_NPM: 'offline' });
     expect(code).toBe(1);
     expect(output).toContain('Could not reach the npm registry');
     expect(output).toContain('Connect once and run the same command again; nothing else was changed.');
@@ -165,7 +165,7 @@ describe('when npm fails', () => {
   });
 
   it('shows the last lines of npm output, and where the rest is', async () => {
-    const { code, output } = await setUp({ STAND_IN: 'broken' });
+    const { code, output } = await setUp({ FAKE_NPM: 'broken' });
     expect(code).toBe(1);
     expect(output).toContain('  npm error the lock file is out of step');
     expect(output).toContain(join(root, '.cache', 'set-up.log'));
@@ -179,7 +179,7 @@ describe('when npm fails', () => {
   });
 
   it('tries again the next time', async () => {
-    await setUp({ STAND_IN: 'offline' });
+    await setUp({ FAKE_NPM: 'offline' });
     expect(await setUp()).toMatchObject({ code: 0 });
     expect(npmRuns()).toBe(2);
   });
@@ -188,7 +188,7 @@ describe('when npm fails', () => {
 describe('when two start at once', () => {
   it('installs once, while the other waits', async () => {
     const gate = await openGate();
-    const first = start({ STAND_IN_GATE: gate.path });
+    const first = start({ FAKE_NPM_GATE: gate.path });
     const npm = await gate.arrival();
     const second = start();
     await said(second, 'Another set-up is at work here');
@@ -203,7 +203,7 @@ describe('when two start at once', () => {
 describe('when it is killed in the middle', () => {
   it('waits for the npm that is still running, then repairs what it left unfinished', async () => {
     const gate = await openGate();
-    const killed = start({ STAND_IN_GATE: gate.path });
+    const killed = start({ FAKE_NPM_GATE: gate.path });
     const npm = await gate.arrival();
     killed.child.kill('SIGKILL');
     await ended(killed);
@@ -218,7 +218,7 @@ describe('when it is killed in the middle', () => {
 
   it('stops npm when it is stopped, and the next set-up starts afresh', async () => {
     const gate = await openGate();
-    const stopped = start({ STAND_IN_GATE: gate.path });
+    const stopped = start({ FAKE_NPM_GATE: gate.path });
     const npm = await gate.arrival();
     stopped.child.kill('SIGTERM');
     await once(npm, 'close');
@@ -253,7 +253,7 @@ function setUp(environment: Environment = {}): Promise<Ended> {
 
 function start(environment: Environment = {}): Running {
   const child = spawn(execPath, [setUpScript, root], {
-    env: { ...env, npm_execpath: standIn, npm_node_execpath: execPath, ...environment },
+    env: { ...env, npm_execpath: fakeNpm, npm_node_execpath: execPath, ...environment },
   });
   const running: Running = { child, output: '' };
   const add = (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 /** The real server, which can report its memory, make agents wait for approvals, and send events. */
 import { makeEvent, type ProjectRow } from '@countersign/engine';
 import { AgentRun } from '../agent-run.ts';
-import { newProject, sessionOf, startServer, tokenFor } from '../own-server.ts';
+import { newProject, sessionOf, startServer, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { folder } = inputOf<{ folder: string }>();
@@ -23,7 +23,7 @@ for (let person = 0; person < people; person += 1) {
   tokens.push(await tokenFor(userId, 'front_end'));
 }
 
-announceReady({ address, tokens }, { held, wait, tell });
+announceReady({ address, tokens }, { held, wait, sendEvents });
 
 /** Memory after garbage collection. */
 async function held(): Promise<{ inUse: number; resident: number }> {
@@ -56,7 +56,7 @@ async function pendingOf({ user_id }: ProjectRow): Promise<number> {
 }
 
 /** Sends an event to everybody. */
-async function tell(): Promise<void> {
+async function sendEvents(): Promise<void> {
   for (const { user_id, id } of projects) {
     const timestamp = new Date(store.now()).toISOString();
     const event = makeEvent('runner.changed', {

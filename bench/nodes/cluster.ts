@@ -1,6 +1,6 @@
 import type { ProjectRow } from '@countersign/engine';
 import type { TemporaryPostgres } from '@countersign/testing';
-import { sessionOf } from '../own-server.ts';
+import { sessionOf } from '../bench-server.ts';
 import { Child } from '../processes/child.ts';
 import { HttpClient } from '../processes/http-client.ts';
 
@@ -41,7 +41,7 @@ export class BenchCluster {
     const nodes: Child[] = [];
     const input = { database, settings: { requestsPerSecond: 1_000_000, ...settings } };
     for (let node = 0; node < count; node += 1) nodes.push(await Child.start(program, { input, log }));
-    const made = await (nodes[0] as Child).ask<Person[]>('settle', { people, sessions });
+    const made = await (nodes[0] as Child).ask<Person[]>('createPeople', { people, sessions });
     return new BenchCluster(nodes, made);
   }
 

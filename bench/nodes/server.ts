@@ -1,20 +1,20 @@
 /** One node of several, which writes events on request. */
 import { makeEvent, type ProjectRow } from '@countersign/engine';
-import { newProject, startNode, tokenFor } from '../own-server.ts';
+import { newProject, startNode, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { database, settings } = inputOf<{ database: string; settings: Record<string, unknown> }>();
 const { address, store } = await startNode(database, settings);
-announceReady({ address }, { settle, tell, memory: () => process.memoryUsage.rss() });
+announceReady({ address }, { createPeople, sendEvents, memory: () => process.memoryUsage.rss() });
 
-interface Telling {
+interface EventOrder {
   readonly projects: readonly ProjectRow[];
   readonly each: number;
   readonly inCommit: number;
 }
 
 /** Creates people with a project each; any one node can do it. */
-async function settle({ people, sessions }: { people: number; sessions: number }) {
+async function createPeople({ people, sessions }: { people: number; sessions: number }) {
   const made = [];
   for (let place = 0; place < people; place += 1) {
     const userId = `person-${place}`;
@@ -29,7 +29,7 @@ async function settle({ people, sessions }: { people: number; sessions: number }
 }
 
 /** Writes `each` events for each person, `inCommit` in a commit, with one concurrent writer per person. */
-async function tell({ projects, each, inCommit }: Telling): Promise<void> {
+async function sendEvents({ projects, each, inCommit }: EventOrder): Promise<void> {
   await Promise.all(
     projects.map(async ({ user_id, id }) => {
       for (let told = 0; told < each; told += inCommit) {

@@ -36,7 +36,7 @@ export class Child {
     return new Child(child, await nextMessage(child));
   }
 
-  /** Asks the program to do one of the things it offers; resolves with the result. */
+  /** Asks the program to run one of its commands; resolves with the result. */
   async ask<Answer>(what: string, input: unknown = null): Promise<Answer> {
     this.#process.send({ what, input });
     return (await nextMessage(this.#process)) as Answer;

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { InProcessBus, openSqliteStore } from '@countersign/store';
-import { newProject } from '../own-server.ts';
+import { newProject } from '../bench-server.ts';
 
 export const replayOwner = 'ada';
 

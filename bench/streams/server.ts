@@ -1,6 +1,6 @@
 /** The real server with one person who has many pending approvals. */
 import { newId } from '@countersign/engine';
-import { newProject, sessionOf, startNode, tokenFor } from '../own-server.ts';
+import { newProject, sessionOf, startNode, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { folder, approvals } = inputOf<{ folder: string; approvals: number }>();

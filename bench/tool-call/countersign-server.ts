@@ -1,7 +1,7 @@
 /** The real server on a database file, with an agent inside that calls tools; the agent's side is timed. */
 import type { JsonObject } from '@countersign/engine';
 import { AgentRun } from '../agent-run.ts';
-import { newProject, sessionOf, startServer, tokenFor } from '../own-server.ts';
+import { newProject, sessionOf, startServer, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { callsOf } from './calls.ts';
 import { readParams, writeParams } from './contents.ts';

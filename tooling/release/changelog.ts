@@ -7,7 +7,7 @@ export interface Commit {
 }
 
 /** Parts that users do not notice. */
-const inward = new Set([
+const internalParts = new Set([
   'bench',
   'check',
   'ci',
@@ -33,7 +33,7 @@ export function changelogEntry(version: string, date: string, commits: readonly 
   const parts = new Map<string, string[]>();
   for (const { id, subject } of commits) {
     const [, part = 'other', what = subject] = /^([a-z][\w-]*)(?:, [\w, -]+)?: (.+)$/.exec(subject) ?? [];
-    if (inward.has(part) || /^merge\b/i.test(subject)) continue;
+    if (internalParts.has(part) || /^merge\b/i.test(subject)) continue;
     parts.set(part, [...(parts.get(part) ?? []), `- ${what} (${id.slice(0, 7)})`]);
   }
   const sections = [...parts].sort(([a], [b]) => a.localeCompare(b));

@@ -22,9 +22,9 @@ export async function run(
   args: readonly string[],
   { capture = false } = {},
 ): Promise<RunResult> {
-  const isBeside = background.getStore() === true;
-  const result = await start(program, args, capture || isBeside);
-  if (!capture && isBeside) console.log(result.output);
+  const isInBackground = background.getStore() === true;
+  const result = await start(program, args, capture || isInBackground);
+  if (!capture && isInBackground) console.log(result.output);
   return result;
 }
 

@@ -12,30 +12,30 @@ export interface ProgramNeed {
 }
 
 /** Something that we download and keep ourselves. */
-export interface FetchedNeed {
+export interface DownloadNeed {
   readonly name: string;
-  isThere(): boolean;
+  isInstalled(): boolean;
   /** Returns whether it is available now. */
   fetch(): Promise<boolean>;
 }
 
-export type Need = ProgramNeed | FetchedNeed;
+export type Need = ProgramNeed | DownloadNeed;
 
 /** Installs missing programs where we may (as root on Debian); returns what is still missing. */
-export async function obtain(needs: readonly Need[]): Promise<readonly Need[]> {
-  const missing: Need[] = [...(await obtainPrograms(needs.filter((need) => 'program' in need)))];
+export async function installMissing(needs: readonly Need[]): Promise<readonly Need[]> {
+  const missing: Need[] = [...(await installPrograms(needs.filter((need) => 'program' in need)))];
   for (const need of needs)
-    if ('fetch' in need && !need.isThere() && !(await need.fetch())) missing.push(need);
+    if ('fetch' in need && !need.isInstalled() && !(await need.fetch())) missing.push(need);
   return missing;
 }
 
 /** How a person can install it. */
-export const howToGet = (need: Need): string =>
+export const installHint = (need: Need): string =>
   'program' in need ? `apt-get install ${need.debianPackage} (on Debian)` : 'run it again with network';
 
 export const nameOf = (need: Need): string => ('program' in need ? need.program : need.name);
 
-async function obtainPrograms(needs: readonly ProgramNeed[]): Promise<readonly ProgramNeed[]> {
+async function installPrograms(needs: readonly ProgramNeed[]): Promise<readonly ProgramNeed[]> {
   const missing = needs.filter((need) => !isOnPath(need.program));
   if (missing.length === 0 || !mayInstall()) return missing;
 

@@ -29,7 +29,7 @@ export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
   /** In a full run, it runs beside other parts after `unit`: it mostly waits for editors and browsers. */
-  readonly beside?: true;
+  readonly parallel?: true;
   run(options: RunOptions): Promise<PartResult>;
 }
 
@@ -38,7 +38,7 @@ const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
 /** Without it commands are not isolated, and the tests of the isolation are skipped. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
-const realVsCode: Need = { name: 'VS Code', isThere: isVsCodeInstalled, fetch: installVsCode };
+const realVsCode: Need = { name: 'VS Code', isInstalled: isVsCodeInstalled, fetch: installVsCode };
 
 /** File name ending of tests that start a database server. */
 const postgresTests = 'postgres.test.ts';
@@ -116,7 +116,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'emacs', // the Emacs client in a real Emacs, with the real server and runner, and in a terminal
-    beside: true,
+    parallel: true,
     needs: [
       git,
       { program: 'emacs', debianPackage: 'emacs-nox' },
@@ -126,13 +126,13 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'web', // the page in a real browser, by keyboard and by mouse
-    beside: true,
+    parallel: true,
     needs: [chromium],
     run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
   },
   {
     name: 'vscode', // the packaged extension in a real VS Code, with the real server
-    beside: true,
+    parallel: true,
     needs: [git, bubblewrap, chromium, realVsCode],
     run: runVsCode,
   },

@@ -16,10 +16,10 @@ import {
 import { SecretMasker } from '@countersign/policy';
 import type { PolicyFile } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
+import { type CrashableStore, crashableStore } from './crashable-store.ts';
 import { Listener, testProject, testSession } from './engine-fixture.ts';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
-import { type MortalStore, mortalStore } from './mortal-store.ts';
 import { ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';
 
 export interface AgentFixtureOptions {
@@ -35,7 +35,7 @@ export interface AgentFixtureOptions {
 /** One server process. It may die at any moment, and another one continues with its store. */
 export interface AgentNode {
   readonly name: string;
-  readonly store: MortalStore;
+  readonly store: CrashableStore;
   readonly engine: Engine;
   readonly runs: AgentRuns;
   readonly errors: unknown[];
@@ -98,7 +98,7 @@ export class AgentFixture {
   ): Promise<AgentNode> {
     const { prepare, withRunner = true, ...deps } = more;
     const name = `node-${++this.#nodes}`;
-    const store = mortalStore(this.store);
+    const store = crashableStore(this.store);
     const errors: unknown[] = [];
     const onError = (error: unknown) => void errors.push(error);
     const { bus, clock } = this;

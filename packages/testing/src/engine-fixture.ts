@@ -19,9 +19,9 @@ import {
 import { SecretMasker } from '@countersign/policy';
 import type { EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
+import { crashableStore } from './crashable-store.ts';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
-import { mortalStore } from './mortal-store.ts';
 
 export const testProject: ProjectRow = {
   id: 'project-1',
@@ -64,7 +64,11 @@ export class EngineFixture {
     const clock = new ManualClock();
     const bus = new LocalBus();
     const own = await openSqliteStore({ path: ':memory:', bus, now: clock.now });
-    const fixture = new EngineFixture({ store: isShared ? mortalStore(own, { isShared }) : own, bus, clock });
+    const fixture = new EngineFixture({
+      store: isShared ? crashableStore(own, { isShared }) : own,
+      bus,
+      clock,
+    });
     await fixture.store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
       yield* tx.insert('sessions', testSession);

@@ -54,7 +54,7 @@ export interface FaultReport {
   /** The number of runs by status. */
   readonly runs: Readonly<Record<string, number>>;
   /** Faults that this machine does not allow, with reasons. */
-  readonly leftOut: readonly string[];
+  readonly skippedFaults: readonly string[];
   /** The folder with history and logs, if something was violated. */
   readonly folder: string | undefined;
 }
@@ -96,7 +96,7 @@ class FaultRun {
   readonly #participants: Participant[] = [];
   readonly #runnerDisks: FillableDisk[] = [];
   readonly #serverDisk: FillableDisk | undefined;
-  readonly #leftOut: string[] = [];
+  readonly #skippedFaults: string[] = [];
   readonly #failing = new Set<Promise<unknown>>();
   #isDatabaseDown = false;
 
@@ -213,10 +213,10 @@ class FaultRun {
   /** Without a mount, only SQLite's server can be kept from writing: PostgreSQL has processes of its own. */
   #limitedServers(): FillableDisk | undefined {
     if (this.#options.database === 'postgres') {
-      this.#leftOut.push('server-disk-full: nothing can be mounted here');
+      this.#skippedFaults.push('server-disk-full: nothing can be mounted here');
       return undefined;
     }
-    this.#leftOut.push(
+    this.#skippedFaults.push(
       'a disk that is full (ENOSPC): nothing can be mounted, so file sizes are limited (EFBIG)',
     );
     return limitFileSizes(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
@@ -416,7 +416,7 @@ class FaultRun {
       pointKills: this.#nodes.reduce((sum, { pointKills }) => sum + pointKills, 0),
       ends,
       runs: Object.fromEntries(runs.map(({ status, n }) => [String(status), Number(n)])),
-      leftOut: this.#leftOut,
+      skippedFaults: this.#skippedFaults,
       folder: violations.length === 0 ? undefined : this.#folder,
     };
   }

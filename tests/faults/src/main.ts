@@ -9,18 +9,18 @@ import { type CallKind, callKinds, type FaultKind, faultKinds } from './plan.ts'
 
 const help = `npm run test:faults -- [options]
 
-  --seed N            the run with this number; another one each time unless told
-  --minutes N         how long people work while things fail (default 5)
+  --seed N            the seed of the plan (default: random)
+  --minutes N         how long faults happen while people work (default 5)
   --database KIND     sqlite or postgres (default: postgres, then sqlite)
   --nodes N           servers on one PostgreSQL (default 3; SQLite has one)
   --users N           people, each with a runner (default 3, at most ${maxUsers})
-  --every MS          between two calls, on average (default 250)
-  --fault-every MS    between two faults, on average (default 3000)
+  --every MS          average time between two calls (default 250)
+  --fault-every MS    average time between two faults (default 3000)
   --calls A,B         only these: ${callKinds.join(', ')}
   --faults A,B        only these: ${faultKinds.join(', ')}
-  --broken WHAT       a build that is broken on purpose, which must be found out:
+  --broken WHAT       a build that is broken on purpose, which the checker must detect:
                       ${Object.keys(brokenBuilds).join(', ')}
-  --kill-loop         the older loop: kill -9 at every labelled point
+  --kill-loop         kill -9 at every labelled point
 `;
 
 const values = parseOptions();
@@ -113,7 +113,7 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
 }
 
 function reportText(report: FaultReport): string {
-  const { violations, calls, ends, runs, faults, requests, pointKills, leftOut, folder } = report;
+  const { violations, calls, ends, runs, faults, requests, pointKills, skippedFaults, folder } = report;
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .map(([what, times]) => `${times} ${what}`)
@@ -123,7 +123,7 @@ function reportText(report: FaultReport): string {
     `runs: ${counted(runs)}`,
     `faults: ${counted(faults)}; ${pointKills} nodes ended at a labelled point`,
     `requests: ${counted(requests)}`,
-    ...leftOut.map((what) => `left out: ${what}`),
+    ...skippedFaults.map((what) => `skipped: ${what}`),
     violations.length === 0 ? 'no violation' : `${violations.length} violations, seed ${seed}:`,
     ...violations.slice(0, 30).map((violation) => `- ${violation}`),
     ...(folder === undefined ? [] : [`history, plan and logs: ${folder}`]),

@@ -29,12 +29,12 @@ export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boo
 }
 
 /** Only a busy machine needs this long, or a test that fails. */
-const eventuallyMs = 120_000;
+const waitLimitMs = 120_000;
 
 /** Checks repeatedly until `holds` is true; fails with the message of `otherwise`. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
-  { within = eventuallyMs, otherwise }: { within?: number; otherwise: () => string | Promise<string> },
+  { within = waitLimitMs, otherwise }: { within?: number; otherwise: () => string | Promise<string> },
 ): Promise<void> {
   const start = performance.now();
   while (!(await holds())) {

@@ -1,7 +1,7 @@
 import type { Store } from '@countersign/engine';
 
 /** A store of a process that may die: after `kill` nothing is written and no promise settles. */
-export interface MortalStore extends Store {
+export interface CrashableStore extends Store {
   kill(): void;
   /** Resolves when no write is on its way to the database any more, so that a dead process holds no lock. */
   quiet(): Promise<void>;
@@ -12,12 +12,12 @@ export interface MortalStore extends Store {
   onWrite: ((moment: 'before' | 'after', commit: number) => void) | undefined;
 }
 
-export function mortalStore(store: Store, { isShared = store.isShared } = {}): MortalStore {
+export function crashableStore(store: Store, { isShared = store.isShared } = {}): CrashableStore {
   let isDead = false;
   let commits = 0;
   const underway = new Set<Promise<unknown>>();
   const never = new Promise<never>(() => {});
-  const mortal: MortalStore = {
+  const mortal: CrashableStore = {
     onWrite: undefined,
     get isDead() {
       return isDead;

@@ -5,14 +5,14 @@
 import { vi } from 'vitest';
 
 /** Shorter than a test's own limit, so that the failure says what the test waited for. */
-const eventuallyMs = 120_000;
+const waitLimitMs = 120_000;
 
 /** The default of `vi.waitFor` and `vi.waitUntil` is one second. */
-const patient = (options: number | { timeout?: number; interval?: number } = {}) => ({
+const withLimit = (options: number | { timeout?: number; interval?: number } = {}) => ({
   ...(typeof options === 'object' && options),
-  timeout: eventuallyMs,
+  timeout: waitLimitMs,
 });
 
 const { waitFor, waitUntil } = vi;
-vi.waitFor = (callback, options) => waitFor(callback, patient(options));
-vi.waitUntil = (callback, options) => waitUntil(callback, patient(options));
+vi.waitFor = (callback, options) => waitFor(callback, withLimit(options));
+vi.waitUntil = (callback, options) => waitUntil(callback, withLimit(options));
