@@ -7,20 +7,20 @@ import { LspExecutor } from '../packages/tool-runner/src/lsp/lsp-executor.ts';
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
 
-/** Modules of each project; the one that is asked about is used by all others. */
+/** Modules of each project. All of them use the module that is queried. */
 const MODULES = 200;
 const warmLimit = 50e6;
 
 interface Language {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
-  /** Where the function stands that every module uses. */
+  /** Position of the function that every module uses. */
   readonly path: string;
   readonly line: number;
   readonly col: number;
 }
 
-/** The language tools on real servers in isolation: the first answer, with the start of the server, and warm ones. */
+/** Language tools with real, isolated servers: the first answer, which includes the server's start, and warm ones. */
 const lspBench: Bench = {
   name: `language tools, projects of ${MODULES} modules`,
   async run(): Promise<readonly Row[]> {
@@ -50,7 +50,7 @@ const lspBench: Bench = {
 };
 export default lspBench;
 
-/** A real folder, and an executor that is kept for the warm questions. */
+/** A real folder, and an executor that is kept for the warm queries. */
 class Project {
   readonly name: string;
   readonly #language: Language;
@@ -91,7 +91,7 @@ class Project {
     return execute(this.#warm, call);
   }
 
-  /** Somebody edits the file, and the answer is about what is there now. */
+  /** Edits the file, and queries its new content. */
   changeAndAsk(): Promise<void> {
     const { path, files } = this.#language;
     this.#changes += 1;

@@ -2,23 +2,23 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import { expectNoBarriers } from './barriers.ts';
-import type { Household } from './household.ts';
+import { expectAccessible } from './accessibility.ts';
 import { takePicture } from './pictures.ts';
+import type { WebHome } from './web-home.ts';
 
-/** Several places where one person decides. */
-export function togetherStories(home: () => Household): void {
-  it('[AP-2] two devices decide at once: one decision counts, and both say the same', async () => {
-    const household = home();
-    const laptop = await household.window();
-    const tablet = await household.otherDevice();
-    const file = join(household.ready.workspace, 'both.md');
+/** One person on several devices. */
+export function severalDevicesStories(home: () => WebHome): void {
+  it('[AP-2] two devices decide at once: one decision counts, and both show it', async () => {
+    const webHome = home();
+    const laptop = await webHome.window();
+    const tablet = await webHome.otherDevice();
+    const file = join(webHome.ready.workspace, 'both.md');
     await tablet.go('approvals');
     await laptop.say('/write_file path=both.md content=both');
     const here = laptop.card('both.md');
     const there = tablet.card('both.md');
     await Promise.all([laptop.look(here), tablet.look(there)]);
-    await tablet.press('n'); // the tablet is about to reject
+    await tablet.press('n'); // the tablet starts to reject
     await tablet.page.keyboard.type('not on my tablet');
     await Promise.all([laptop.press('y'), tablet.press('Enter')]);
 
@@ -27,7 +27,7 @@ export function togetherStories(home: () => Household): void {
     const rejected = ['Rejected on Chrome on Linux.', 'You rejected this.'];
     await expect.poll(lines).toSatisfy((both) => equals(both, approved) || equals(both, rejected));
     const isApproved = equals(await lines(), approved);
-    const { client } = await household.person();
+    const { client } = await webHome.person();
     const { executions } = await client.history({ query: { limit: 1 } });
     await laptop.page
       .locator('.call')
@@ -39,10 +39,10 @@ export function togetherStories(home: () => Household): void {
     expect(await Promise.all([laptop.waiting.count(), tablet.waiting.count()])).toEqual([0, 0]);
   });
 
-  it('[AP-2] a card that is decided elsewhere says so at once, and where', async () => {
-    const household = home();
-    const window = await household.window();
-    const person = await household.person();
+  it('[AP-2] a card that is decided elsewhere says so at once, and on which device', async () => {
+    const webHome = home();
+    const window = await webHome.window();
+    const person = await webHome.person();
     await window.say('/write_file path=remote.md content=remote');
     await window.look(window.waiting);
     const { approvals } = await person.client.listApprovals();
@@ -53,20 +53,20 @@ export function togetherStories(home: () => Household): void {
     });
     await window.card('remote.md').getByText('Approved on the phone.').waitFor();
     await takePicture(window.page, 'state-decided-elsewhere');
-    await expectNoBarriers(window.page);
-    await window.press('y'); // there is nothing left to decide
-    await until(() => existsSync(join(household.ready.workspace, 'remote.md')), {
+    await expectAccessible(window.page);
+    await window.press('y'); // nothing is left to decide
+    await until(() => existsSync(join(webHome.ready.workspace, 'remote.md')), {
       otherwise: () => 'It was not written',
     });
-    expect(readFileSync(join(household.ready.workspace, 'remote.md'), 'utf8')).toBe('remote');
+    expect(readFileSync(join(webHome.ready.workspace, 'remote.md'), 'utf8')).toBe('remote');
     expect(window.problems).toEqual([]);
   });
 
-  it('[AP-8] what changed after it was looked at does not run; the new card says so, also after a reload', async () => {
-    const household = home();
-    const file = join(household.ready.workspace, 'stale.md');
+  it('[AP-8] a file that changed after its card was shown is not written; the new card says so, also after a reload', async () => {
+    const webHome = home();
+    const file = join(webHome.ready.workspace, 'stale.md');
     writeFileSync(file, 'as it was\n');
-    const window = await household.window();
+    const window = await webHome.window();
     const { page } = window;
     await window.say('/write_file path=stale.md content=new');
     await window.look(window.waiting);
@@ -87,9 +87,9 @@ export function togetherStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[AP-10] a window that is reloaded in the middle of an approval has the card again', async () => {
-    const household = home();
-    const window = await household.window();
+  it('[AP-10] a window that is reloaded during an approval shows the card again', async () => {
+    const webHome = home();
+    const window = await webHome.window();
     await window.say('/write_file path=again.md content=again');
     await window.look(window.waiting);
     await window.press('e');

@@ -4,11 +4,11 @@ import { SignJWT } from 'jose';
 
 const authSecret = 'a secret of the bench, thirty-two characters long';
 
-/** The real server as `countersign serve` starts it, on a database file in a folder, with more requests allowed. */
+/** The real server as `countersign serve` starts it, on a database file in a folder, with a high rate limit. */
 export const startServer = (folder: string): Promise<RunningServer> =>
   startNode(`${folder}/countersign.db`, { requestsPerSecond: 1_000_000 });
 
-/** The same on any database, with its settings. */
+/** The same on any database, with other settings. */
 export function startNode(database: string, settings: Readonly<Record<string, unknown>>) {
   return serve(loadConfig({ env: {}, flags: { port: 0, database, authSecret, ...settings } }));
 }
@@ -21,7 +21,7 @@ export function tokenFor(userId: string, scope: 'person' | 'runner' | 'front_end
     .sign(new TextEncoder().encode(authSecret));
 }
 
-/** A person's project with so many sessions. */
+/** Creates a person's project with some sessions. */
 export async function newProject(store: Store, userId: string, sessions: number): Promise<ProjectRow> {
   const created_at = store.now();
   const id = `project-${userId}`;

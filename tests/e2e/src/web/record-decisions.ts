@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Loads the page anew such that each decision is noted at the moment it is sent: none can be on its way unseen. The
- * answer tells which were made.
+ * Reloads the page and records each decision at the moment it is sent, so that none is missed. Returns a function that
+ * lists them.
  */
-export async function noteDecisions(page: Page): Promise<() => Promise<string[]>> {
+export async function recordDecisions(page: Page): Promise<() => Promise<string[]>> {
   await page.addInitScript(() => {
     const send = window.fetch;
     const decisions: string[] = [];

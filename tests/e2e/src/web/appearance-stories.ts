@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import { expectNoBarriers } from './barriers.ts';
-import { type Device, type Household, phone } from './household.ts';
-import { noteDecisions } from './note-decisions.ts';
+import { expectAccessible } from './accessibility.ts';
 import { takePicture } from './pictures.ts';
+import { recordDecisions } from './record-decisions.ts';
+import { type Device, phone, type WebHome } from './web-home.ts';
 import type { WebWindow } from './web-window.ts';
 
 const languages = {
@@ -13,8 +13,8 @@ const languages = {
   ru: { chat: 'Чат', approve: 'Одобрить', settings: 'Настройки', model: /^Модель/, help: 'Клавиши' },
 } as const;
 
-/** Each screen on a laptop and on a phone, light and dark, in both languages: looked at, and without barriers. */
-export function looksStories(home: () => Household): void {
+/** Each screen on a laptop and a phone, light and dark, in both languages: takes pictures, checks accessibility. */
+export function appearanceStories(home: () => WebHome): void {
   const devices: readonly (readonly [string, keyof typeof languages, Device])[] = [
     ['light', 'en', { colorScheme: 'light', locale: 'en-GB' }],
     ['dark-ru', 'ru', { colorScheme: 'dark', locale: 'ru-RU' }],
@@ -22,7 +22,7 @@ export function looksStories(home: () => Household): void {
     ['phone-dark', 'en', { ...phone, colorScheme: 'dark', locale: 'en-US' }],
   ];
   it.each(devices)('[UI-1] %s: every screen', async (name, language, device) => {
-    const window = await home().seenOn(device);
+    const window = await home().windowOn(device);
     const { session, tool } = await somethingToShow(home());
     const { page } = window;
     const words = languages[language];
@@ -32,7 +32,7 @@ export function looksStories(home: () => Household): void {
 
     const seen = async (screen: string): Promise<void> => {
       await takePicture(page, `${screen}-${name}`);
-      await expectNoBarriers(page);
+      await expectAccessible(page);
       expect(await overflow(window)).toBe(0);
     };
     await seen('start');
@@ -41,7 +41,7 @@ export function looksStories(home: () => Household): void {
     await seen('chat');
     await window.go('approvals');
     await expect.poll(() => window.waiting.locator('.what').count()).toBe(2);
-    // With its key where there is a keyboard.
+    // With its shortcut where there is a keyboard.
     await page
       .getByRole('button', { name: new RegExp(`^${words.approve}( y)?$`) })
       .first()
@@ -71,12 +71,12 @@ export function looksStories(home: () => Household): void {
     expect([window.problems, window.elsewhere]).toEqual([[], []]);
   });
 
-  it('[UI-1] [UI-6] a phone decides with one tap, once the card was in view for half a second', async () => {
-    const household = home();
-    const window = await household.seenOn(phone);
+  it('[UI-1] [UI-6] a phone decides with one tap, once the card was visible for half a second', async () => {
+    const webHome = home();
+    const window = await webHome.windowOn(phone);
     const { page } = window;
-    const person = await household.person();
-    const decided = await noteDecisions(page);
+    const person = await webHome.person();
+    const decided = await recordDecisions(page);
     await page.locator('nav').waitFor();
     await window.go('approvals');
     const tool_params = { path: 'tapped.md', content: 'tapped', mode: 'write' } as const;
@@ -85,16 +85,16 @@ export function looksStories(home: () => Household): void {
     await card.locator('.file-diff').waitFor();
     const approve = card.getByRole('button', { name: 'Approve', exact: true });
     await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 60_000); // from here on, time passes when we say so
+    await page.clock.pauseAt(Date.now() + 60_000); // from now on the test advances time
     await page.evaluate(() => document.querySelector('[data-approval]')?.scrollIntoView({ block: 'end' }));
     await approve.scrollIntoViewIfNeeded();
-    await page.clock.runFor(200); // it is seen where it is now
+    await page.clock.runFor(200); // the card is visible at this place
     await approve.tap();
     expect(await decided()).toEqual([]);
-    await window.blur(); // a tap gives the focus too, which is another way
+    await window.blur(); // a tap also sets the focus, which would count too
     await page.clock.runFor(600);
     await card.evaluate((element) => {
-      element.style.marginBlockStart = '-1rem'; // something above it became smaller
+      element.style.marginBlockStart = '-1rem'; // as if something above it became smaller
     });
     await page.clock.runFor(100);
     await approve.tap();
@@ -105,13 +105,13 @@ export function looksStories(home: () => Household): void {
     expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
     await page.clock.resume();
     await card.getByText('You approved this.').waitFor();
-    await until(() => existsSync(join(household.ready.workspace, 'tapped.md')), {
+    await until(() => existsSync(join(webHome.ready.workspace, 'tapped.md')), {
       otherwise: () => 'It was not written',
     });
   });
 
-  it('[UI-1] of a long path the end is seen', async () => {
-    const { page } = await home().seenOn({});
+  it('[UI-1] the end of a long path is visible', async () => {
+    const { page } = await home().windowOn({});
     const path = page.locator('.project-path');
     await path.waitFor();
     const [isCut, endsInside] = await path.evaluate((box) => {
@@ -126,8 +126,8 @@ export function looksStories(home: () => Household): void {
     expect([isCut, endsInside]).toEqual([true, true]);
   });
 
-  it('[UI-1] the person chooses colours and language, and they stay', async () => {
-    const window = await home().seenOn({});
+  it('[UI-1] the chosen colours and language are kept', async () => {
+    const window = await home().windowOn({});
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -144,7 +144,7 @@ export function looksStories(home: () => Household): void {
   });
 }
 
-/** How far the page reaches beyond its window: on a phone nothing may have to be moved sideways. */
+/** How far the page is wider than its window: a phone must not scroll sideways. */
 const overflow = ({ page }: WebWindow): Promise<number> =>
   page.evaluate(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -153,8 +153,8 @@ const overflow = ({ page }: WebWindow): Promise<number> =>
 
 let shown: { session: string; tool: string } | undefined;
 
-/** Two conversations: a call that has run and one that waits, and one of high risk. Made once, unless somebody decided. */
-async function somethingToShow(home: Household): Promise<{ session: string; tool: string }> {
+/** Two conversations: one with a completed and a pending call, one of high risk. Created again only if decided. */
+async function somethingToShow(home: WebHome): Promise<{ session: string; tool: string }> {
   const { client } = await home.person();
   const { project_id } = home.ready;
   const complete = async () =>
@@ -166,7 +166,7 @@ async function somethingToShow(home: Household): Promise<{ session: string; tool
     await client.sendMessage({ params: { project_id }, body: { content, session_id } });
     return session_id;
   };
-  // Not in one message: there a write waits for the command before it (EX-4).
+  // Not in one message: there a write would wait for the command before it (EX-4).
   await say('Install anew', '/shell_exec {"command": "rm -rf build && npm ci"}');
   const session = await say(
     'Tidy up',

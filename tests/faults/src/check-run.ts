@@ -9,17 +9,17 @@ import {
 import { type CallRecord, findViolations } from './checker.ts';
 import type { History } from './history.ts';
 import { markIn, tracesOf } from './marks.ts';
-import type { PersonAtWork } from './person-at-work.ts';
 import type { RunDatabase } from './run-database.ts';
 import type { RunnerHost } from './runner-host.ts';
+import type { SimulatedPerson } from './simulated-person.ts';
 
 export interface Participant {
-  readonly person: PersonAtWork;
+  readonly person: SimulatedPerson;
   readonly runner: RunnerHost;
 }
 
-/** Reads everything that a run has left, once it is at rest, and answers with what is wrong. */
-export async function examine(
+/** Reads all records of a finished run and returns what is wrong. */
+export async function checkRun(
   database: RunDatabase,
   history: History,
   participants: readonly Participant[],
@@ -37,7 +37,7 @@ export async function examine(
     violations.push(
       ...(await findOpenCalls(database, userId)),
       ...(await findDecisionProblems(database, userId)),
-      ...(await findAuditProblems(database, userId, witnessOf(runner))),
+      ...(await findAuditProblems(database, userId, auditHeadOf(runner))),
     );
     for (const device of [phone, laptop]) {
       violations.push(
@@ -75,8 +75,8 @@ function lateStatusOf(late: unknown): string | null {
   return (result as { status?: string } | null)?.status ?? null;
 }
 
-/** The head of the audit chain that the runner's journal keeps (DA-4). */
-function witnessOf({ home }: RunnerHost): string | undefined {
+/** The audit chain head in the runner's journal (DA-4). */
+function auditHeadOf({ home }: RunnerHost): string | undefined {
   const [journal] = globSync('**/journal.sqlite', { cwd: home }).map((path) => `${home}/${path}`);
   if (journal === undefined || !existsSync(journal)) return undefined;
   const opened = new DatabaseSync(journal);

@@ -5,8 +5,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { Journal } from '../../../packages/tool-runner/src/journal/journal.ts';
 
-/** The moments at which a runner can be made to kill itself, in the order in which a call comes to them. */
-export const mortalSteps = [
+/** Steps of a call at which a runner can be made to kill itself, in the order in which a call reaches them. */
+export const killSteps = [
   'claim asked',
   'claim granted',
   'journal started',
@@ -22,69 +22,69 @@ export const mortalSteps = [
   'result answered',
   'acknowledged',
 ] as const;
-export type MortalStep = (typeof mortalSteps)[number];
+export type KillStep = (typeof killSteps)[number];
 
-/** How the next call is to be interrupted. What only reads has no entry in the journal. */
-export interface Death {
-  readonly step: MortalStep;
+/** Where to kill the runner in the next call. */
+export interface PlannedKill {
+  readonly step: KillStep;
   readonly onlyReads: boolean;
-  /** Calls of earlier lives: what is still owed for them (a result, its acknowledgement) is no step of the next. */
+  /** Calls of earlier runner processes: their unsent results and acknowledgements are not steps of the next call. */
   readonly earlier?: readonly string[];
 }
 
-/** What happens to the workspace goes by descriptors, so that a swapped link cannot redirect it. */
+/** The runner changes the workspace by descriptors, so that a swapped link cannot redirect it. */
 const isInWorkspace = (path: unknown): boolean => String(path).startsWith('/proc/self/fd/');
 
 /**
- * Lets this process die by SIGKILL right after a step of the one call that comes next, before anything else can
- * happen. Every change that it makes to the workspace is appended to a file outside, whatever it thinks of it itself:
- * the witness of what was done, over all lives.
+ * Makes this process kill itself (SIGKILL) right after a step of the next call, before anything else can happen. Every
+ * change of the workspace is appended to the file `changeLog` outside it, independently of the runner's own journal, over
+ * all runner processes.
  */
-export async function becomeMortal(witness: string): Promise<(death: Death) => void> {
-  let armed: MortalStep | undefined;
+export async function installKillSteps(changeLog: string): Promise<(kill: PlannedKill) => void> {
+  let armed: KillStep | undefined;
   let isPastJournal = false;
   let earlier: readonly string[] = [];
-  const dieAt = (step: MortalStep, toolId = ''): void => {
+  const killAt = (step: KillStep, toolId = ''): void => {
     if (step === armed && !earlier.includes(toolId)) process.kill(process.pid, 'SIGKILL');
   };
   const { appendFileSync, renameSync, unlinkSync, mkdirSync } = fs;
   const note = (what: string, path: unknown): void =>
-    appendFileSync(witness, `${what} ${basename(String(path))}\n`);
+    appendFileSync(changeLog, `${what} ${basename(String(path))}\n`);
 
   after(Journal.prototype, 'start', (toolId) => {
     isPastJournal = true;
-    dieAt('journal started', toolId);
+    killAt('journal started', toolId);
   });
-  after(Journal.prototype, 'recordChanges', (toolId) => dieAt('journal recorded', toolId));
-  after(Journal.prototype, 'end', (toolId) => dieAt('journal ended', toolId));
-  after(Journal.prototype, 'acknowledge', (toolId) => dieAt('acknowledged', toolId));
+  after(Journal.prototype, 'recordChanges', (toolId) => killAt('journal recorded', toolId));
+  after(Journal.prototype, 'end', (toolId) => killAt('journal ended', toolId));
+  after(Journal.prototype, 'acknowledge', (toolId) => killAt('acknowledged', toolId));
 
   fs.renameSync = (from, to) => {
     if (!isInWorkspace(to)) return renameSync(from, to);
-    dieAt('written, not renamed');
+    killAt('written, not renamed');
     renameSync(from, to);
     note('renamed', to);
-    dieAt('renamed');
+    killAt('renamed');
   };
   fs.unlinkSync = (path) => {
     unlinkSync(path);
     if (!isInWorkspace(path) || String(path).endsWith('.tmp')) return;
     note('unlinked', path);
-    dieAt('unlinked');
+    killAt('unlinked');
   };
   fs.mkdirSync = ((...args: Parameters<typeof mkdirSync>) => {
     const made = mkdirSync(...args);
     if (isInWorkspace(args[0])) {
       note('made', args[0]);
-      dieAt('directory made');
+      killAt('directory made');
     }
     return made;
   }) as typeof mkdirSync;
   const { spawn } = childProcess;
   childProcess.spawn = ((...args: Parameters<typeof spawn>) => {
     const child = spawn(...args);
-    // The previews of git run git as well: of a call that asks, only what runs after its journal entry counts.
-    if (isPastJournal) dieAt('process started');
+    // git previews run git too: for a call that needs approval, count only what runs after its journal entry.
+    if (isPastJournal) killAt('process started');
     return child;
   }) as typeof spawn;
   syncBuiltinESMExports();
@@ -92,11 +92,11 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
   const { fetch } = globalThis;
   globalThis.fetch = async (input, init) => {
     const [, toolId, route] = /\/([^/]+)\/(start|result)$/.exec(String(input)) ?? [];
-    if (route === 'start') dieAt('claim asked', toolId);
-    if (route === 'result') dieAt('result asked', toolId);
+    if (route === 'start') killAt('claim asked', toolId);
+    if (route === 'result') killAt('result asked', toolId);
     const response = await fetch(input, init);
-    if (route === 'start' && response.ok) dieAt('claim granted', toolId);
-    if (route === 'result' && response.ok) dieAt('result answered', toolId);
+    if (route === 'start' && response.ok) killAt('claim granted', toolId);
+    if (route === 'result' && response.ok) killAt('result answered', toolId);
     return response;
   };
 
@@ -105,15 +105,15 @@ export async function becomeMortal(witness: string): Promise<(death: Death) => v
   fileHandle.writeFile = async function (this: FileHandle, data, options) {
     if (armed === 'half of the write' && data instanceof Uint8Array) {
       fs.writeSync(this.fd, data.subarray(0, Math.ceil(data.length / 2)));
-      dieAt('half of the write');
+      killAt('half of the write');
     }
     return writeFile.call(this, data, options);
   };
 
-  return (death) => {
-    armed = death.step;
-    isPastJournal = death.onlyReads;
-    earlier = death.earlier ?? [];
+  return (kill) => {
+    armed = kill.step;
+    isPastJournal = kill.onlyReads;
+    earlier = kill.earlier ?? [];
   };
 }
 
@@ -123,7 +123,7 @@ async function prototypeOfFileHandles(): Promise<FileHandle> {
   return Object.getPrototypeOf(handle) as FileHandle;
 }
 
-/** Runs something after each call of a method, with its first argument: the id of a call. */
+/** Calls `then` after each call of a method, with its first argument: the id of a call. */
 function after<T extends object, M extends keyof T>(of: T, method: M, then: (toolId: string) => void): void {
   const original = of[method] as (...args: unknown[]) => unknown;
   of[method] = function (this: T, ...args: unknown[]) {

@@ -21,7 +21,7 @@ export interface SeenEvent {
   readonly data: Json;
 }
 
-/** Every event that the documents name, in the spelling of the specification (EV-1). */
+/** Every event that the documents name, as the specification spells it (EV-1). */
 const eventNames = [
   'tool.approval_request',
   'tool.execution_signal',
@@ -36,8 +36,8 @@ const eventNames = [
   'approval.resolved',
 ] as const;
 
-/** The real server with a scripted model behind its agent, and people who know nothing but the documents. */
-export class World {
+/** The real server with a scripted model behind its agent, and people who use only what the documents describe. */
+export class DocumentFixture {
   readonly database: TestDatabase;
   readonly #port: number;
   readonly #model: OpenAiCompatibleServer;
@@ -50,17 +50,17 @@ export class World {
     this.#model = model;
   }
 
-  static async open(database: TestDatabase): Promise<World> {
-    const world = new World(database, await freePort(), await openAiCompatibleServer());
-    await world.#serve();
-    return world;
+  static async open(database: TestDatabase): Promise<DocumentFixture> {
+    const fixture = new DocumentFixture(database, await freePort(), await openAiCompatibleServer());
+    await fixture.#serve();
+    return fixture;
   }
 
   get baseUrl(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** A person with one project, whose workspace is a real folder. */
+  /** Creates a person with one project, whose workspace is a real folder. */
   async person(files: Readonly<Record<string, string>> = {}): Promise<Person> {
     const person = new Person(this, `person-${this.#people.length}`);
     this.#people.push(person);
@@ -68,7 +68,7 @@ export class World {
     return person;
   }
 
-  /** What the model answers to the conversations that begin with this text. */
+  /** Sets the model's turns for conversations that begin with this text. */
   script(said: string, turns: readonly WireTurn[]): void {
     this.#scripts.set(said, turns);
     this.#model.script(({ body }) => {
@@ -80,7 +80,7 @@ export class World {
   }
   readonly #scripts = new Map<string, readonly WireTurn[]>();
 
-  /** The tool results that the model was told in that conversation. */
+  /** The tool results that the model received in that conversation. */
   told(said: string): Json[] {
     const request = this.#model.requests.findLast(({ body }) => JSON.stringify(body.messages).includes(said));
     return (request?.body.messages ?? [])
@@ -91,7 +91,7 @@ export class World {
       });
   }
 
-  /** The server is killed; `between` may change what it left; it starts again. */
+  /** Kills the server, calls `between`, and starts the server again. */
   async restart(between: () => Promise<unknown>): Promise<void> {
     await this.#server.kill();
     await between();
@@ -116,22 +116,22 @@ export interface Dialog {
   readonly timeoutSeconds: number;
 }
 
-/** One person: their token, project, workspace and streams, all over plain `fetch` and `EventSource`. */
+/** One person: their token, project, workspace and streams, over plain `fetch` and `EventSource`. */
 export class Person {
   readonly workspace = mkdtempSync(join(tmpdir(), 'countersign-documents-'));
-  /** Everything that a stream of theirs brought, in order. */
+  /** Every event of their streams, in order. */
   readonly seen: SeenEvent[] = [];
-  /** The dialogs that the sample client showed, and what it logged. */
+  /** The dialogs that the sample client showed, and its log. */
   readonly dialogs: Dialog[] = [];
   readonly logged: string[] = [];
   projectId = '';
   readonly token: string;
-  readonly #world: World;
+  readonly #fixture: DocumentFixture;
   readonly #userId: string;
   readonly #toClose: (() => unknown)[] = [];
 
-  constructor(world: World, userId: string) {
-    this.#world = world;
+  constructor(fixture: DocumentFixture, userId: string) {
+    this.#fixture = fixture;
     this.#userId = userId;
     this.token = signToken(userId, 'person');
   }
@@ -151,7 +151,7 @@ export class Person {
     writeFileSync(join(this.workspace, path), content);
   }
 
-  /** Called when the person leaves, the newest first. */
+  /** Registers a cleanup for when the person leaves; the newest runs first. */
   onLeave(close: () => unknown): void {
     this.#toClose.unshift(close);
   }
@@ -170,7 +170,7 @@ export class Person {
     return this.#answer(fetch(this.url(path), { method: 'POST', headers, body: JSON.stringify(body) }));
   }
 
-  /** A POST whose type is only what is said here: `fetch` itself would add one. */
+  /** A POST with exactly this content type: `fetch` would add one. */
   postAs(path: string, body: unknown, contentType: string | undefined): Promise<Answer> {
     const headers = {
       authorization: `Bearer ${this.token}`,
@@ -193,7 +193,7 @@ export class Person {
   }
 
   url(path: string): string {
-    return `${this.#world.baseUrl}${path}`;
+    return `${this.#fixture.baseUrl}${path}`;
   }
 
   async #answer(sent: Promise<Response>): Promise<Answer> {
@@ -217,17 +217,17 @@ export class Person {
     return this.call(toolId);
   }
 
-  /** Opens the project's stream and listens; resolves when the stream is open. */
+  /** Opens the project's stream; resolves when it is open. */
   async listen(): Promise<void> {
     await this.#isOpen(this.#openStream(this.inProject('/chat/stream'), this.token));
   }
 
-  /** The stream of a runner of theirs; its events go to `take` only. */
+  /** Opens the stream of one of their runners; its events go only to `take`. */
   async listenAsRunner(query: string, token: string, take: (event: SeenEvent) => void): Promise<void> {
     await this.#isOpen(this.#openStream(this.inProject(`/chat/stream?${query}`), token, take));
   }
 
-  /** The sample client, with this dialog; the tools run in the workspace unless another way is given. */
+  /** Starts the sample client with this dialog. By default the tools run in the workspace. */
   async startSampleClient(
     showDialog: (dialog: Dialog) => boolean = () => true,
     executeToolLocally: (name: string, params: Json) => Promise<unknown> = executeToolsIn(this.workspace),
@@ -237,7 +237,7 @@ export class Person {
     const source = startSampleClient({
       EventSource: class {
         constructor(path: string) {
-          // biome-ignore lint/correctness/noConstructorReturn: the sample calls `new`, and a real EventSource is what it gets
+          // biome-ignore lint/correctness/noConstructorReturn: the sample calls `new` and gets a real EventSource
           return open(path);
         }
       } as new (
@@ -256,23 +256,23 @@ export class Person {
     await this.#isOpen(source as EventSource);
   }
 
-  /** Sends a chat message to the agent, whose model plays these turns; answers with what it was told at the end. */
+  /** Sends a chat message to the agent, whose model plays these turns; returns its last answer and what it was told. */
   async ask(said: string, turns: readonly WireTurn[]): Promise<{ readonly answer: string; told: Json[] }> {
-    this.#world.script(said, turns);
+    this.#fixture.script(said, turns);
     const { body } = await this.post(this.inProject('/chat/messages'), { content: said });
     await this.next('agent.state', (data) => data.run_id === body.run_id && data.state === 'idle');
     const { body: conversation } = await this.get(
       this.inProject(`/chat/messages?session_id=${body.session_id}`),
     );
     const messages = conversation.messages as Json[];
-    return { answer: String(messages.at(-1)?.content), told: this.#world.told(said) };
+    return { answer: String(messages.at(-1)?.content), told: this.#fixture.told(said) };
   }
 
   all(name: string, of: (data: Json) => boolean = () => true): Json[] {
     return this.seen.filter((event) => event.name === name && of(event.data)).map(({ data }) => data);
   }
 
-  /** The first such event, also one that has come already. */
+  /** The first matching event, including those that arrived already. */
   async next(name: string, of: (data: Json) => boolean = () => true): Promise<Json> {
     await until(() => this.all(name, of).length > 0, {
       otherwise: () => `no ${name} among ${JSON.stringify(this.seen.map((event) => event.name))}`,
@@ -300,7 +300,7 @@ export class Person {
   }
 }
 
-/** A model's turn that calls one tool. */
+/** A model turn that calls one tool. */
 export const calls = (name: string, args: Json): WireTurn => [{ call: { name, args, id: 'call_0' } }];
 export const says = (text: string): WireTurn => [{ text }];
 

@@ -13,7 +13,7 @@ import {
   firstBase,
   markIn,
   markOf,
-  rivalCameTo,
+  rivalAnswered,
   rivalOf,
   shownBase,
   usersIn,
@@ -24,12 +24,12 @@ import type { RunnerHost } from './runner-host.ts';
 const tokenHours = 24;
 const firstPauseMs = 200;
 const longestPauseMs = 2_000;
-const triesOfAnAgent = 6;
+const agentTries = 6;
 const agents = 4;
-/** Who waits for so many answers begins nothing more. */
-const mostUnsettled = 30;
-/** Every third end that a stream tells of is looked up over REST as well. */
-const looksEvery = 3;
+/** With this many unanswered requests, a person starts nothing new. */
+const maxUnsettled = 30;
+/** Every third end reported by a stream is also looked up over REST. */
+const lookUpEvery = 3;
 const approvedKinds: readonly string[] = [
   'append',
   'shell',
@@ -48,23 +48,23 @@ export interface PersonSettings {
   readonly runner: RunnerHost;
 }
 
-/** The token of a person, or of what acts for them, that outlives the run. */
+/** A token for a person, or for a program that acts for them, that is valid longer than the run. */
 export const tokenOf = (userId: string, scope: 'person' | 'agent'): string =>
   signToken(userId, scope, { hours: tokenHours });
 
 /**
  * One person with two devices, an agent that calls tools for them, and sometimes a second program that pretends to be
- * their runner. What they do about a call stands in its mark; everything they learn goes into the history.
+ * their runner. A call's mark decides what they do about it. Everything they learn goes into the history.
  */
-export class PersonAtWork {
+export class SimulatedPerson {
   readonly userId: string;
   readonly phone: RemotePerson;
   readonly laptop: RemotePerson;
-  /** Everything that has not been answered yet. */
+  /** Requests without a response so far. */
   readonly unsettled = new Set<Promise<unknown>>();
-  /** Several programs, so that one whose requests wait does not keep everything else from being asked (AG-3). */
+  /** Several programs, so that one whose requests wait does not block all others (AG-3). */
   readonly #agents: readonly Client[];
-  /** Makes the calls that nobody answers: of one program only some may wait (AG-3). */
+  /** Makes the calls that nobody answers, because only some calls of one program may wait (AG-3). */
   readonly #ignoredAgent: Client;
   readonly #history: History;
   readonly #runner: RunnerHost;
@@ -91,24 +91,24 @@ export class PersonAtWork {
     const agent = (token: string) => createClient({ baseUrl, token: () => token, clock });
     this.#agents = Array.from({ length: agents }, () => agent(tokenOf(userId, 'agent')));
     this.#ignoredAgent = agent(tokenOf(userId, 'agent'));
-    this.phone.onEvent = (event) => this.#hears('phone', event);
-    this.laptop.onEvent = (event) => this.#hears('laptop', event);
+    this.phone.onEvent = (event) => this.#onEvent('phone', event);
+    this.laptop.onEvent = (event) => this.#onEvent('laptop', event);
   }
 
-  /** Makes the project, before anything fails. The runner that is started then finds it. */
+  /** Creates the project before any fault; the runner that starts later finds it. */
   async signIn(): Promise<void> {
     const body = { name: this.userId, workspace: this.#runner.root };
     const { project } = await this.phone.client.createProject({ body });
     this.#projectId = project.project_id;
     this.#runner.start();
-    // Where no runner was ever known, a front end would be told to execute (EV-3).
+    // In a project that never had a runner, a front end would be told to execute (EV-3).
     await this.#untilAnswered(() => this.#connectedRunner());
     await Promise.all([this.phone.connect(), this.laptop.connect()]);
   }
 
-  /** An agent calls a tool, again and again until it is answered: what was recorded twice counts as two calls. */
+  /** An agent calls a tool, and retries until it gets a response. A call that was recorded twice counts as two. */
   call(kind: Exclude<CallKind, 'run'>): void {
-    if (this.unsettled.size >= mostUnsettled) return;
+    if (this.unsettled.size >= maxUnsettled) return;
     const mark = this.#prepare(kind);
     const [tool_name, tool_params] = paramsFor(kind, mark);
     this.#act(async () => {
@@ -122,21 +122,21 @@ export class PersonAtWork {
     });
   }
 
-  /** The agent on the server is asked to work; its model calls a tool with this mark. */
+  /** Asks the agent on the server to work; its model calls a tool with this mark. */
   say(): void {
-    if (this.unsettled.size >= mostUnsettled) return;
+    if (this.unsettled.size >= maxUnsettled) return;
     const text = `work on ${this.#prepare('run')}`;
     this.#act(async () => {
       const params = { project_id: this.#projectId };
       const body = { content: text, session_id: await this.#session() };
-      // Once: who gets no answer looks before repeating.
+      // Send once: a person who gets no response looks before repeating.
       const { run_id } = await this.phone.client.sendMessage({ params, body });
       this.#history.add({ what: 'said', user: this.userId, text, runId: run_id });
     });
   }
 
-  /** Tries to see, decide, report and cancel what is another person's: to us it does not exist (RE-3). */
-  pryInto(other: PersonAtWork): void {
+  /** Tries to see, decide, report and cancel another person's data, which must look as if it did not exist (RE-3). */
+  tryToAccess(other: SimulatedPerson): void {
     this.#act(async () => {
       const { client } = this.phone;
       while (other.#lastTool === undefined && !this.#isResting) await pause(firstPauseMs);
@@ -162,7 +162,7 @@ export class PersonAtWork {
     });
   }
 
-  /** What is listed for us is ours. */
+  /** Everything listed for this person is theirs. */
   async #lookThroughLists(): Promise<void> {
     const { client } = this.phone;
     const lists = [
@@ -177,22 +177,22 @@ export class PersonAtWork {
       const places = [...text.matchAll(/"(?:project_id|workspace)":"([^"]+)"/g)].map(([, place]) => place);
       const isOurs = places.every((place) => [this.#projectId, this.#runner.root].includes(String(place)));
       if (strangers.length > 0 || !isOurs)
-        this.#wrong(`${this.userId} was listed what is another person's: ${text.slice(0, 500)}`);
+        this.#addViolation(`${this.userId} was listed what is another person's: ${text.slice(0, 500)}`);
     }
   }
 
-  /** Nothing more is begun, from now on. */
-  comeToRest(): void {
+  /** Starts nothing new from now on. */
+  stopStarting(): void {
     this.#isResting = true;
   }
 
-  /** Nothing more is sent again, from now on. */
-  stopTrying(): void {
+  /** Retries nothing from now on. */
+  stopRetrying(): void {
     this.#isOver = true;
   }
 
   close(): void {
-    this.stopTrying();
+    this.stopRetrying();
     this.phone.close();
     this.laptop.close();
   }
@@ -210,14 +210,14 @@ export class PersonAtWork {
     return mark;
   }
 
-  /** One for each call: of one session only some may wait for an answer (AG-3). */
+  /** One session for each call, because only some calls of a session may wait (AG-3). */
   async #session(): Promise<string> {
     const params = { project_id: this.#projectId };
     const { session } = await this.#untilTaken(() => this.phone.client.createSession({ params, body: {} }));
     return session.session_id;
   }
 
-  #hears(device: string, { event, data }: CountersignEvent): void {
+  #onEvent(device: string, { event, data }: CountersignEvent): void {
     const fields = data as {
       tool_id?: string;
       approval_id?: string;
@@ -225,7 +225,7 @@ export class PersonAtWork {
       late?: boolean;
       project_id?: string | null;
     };
-    this.#noteForeign(event, fields);
+    this.#reportForeignData(event, fields);
     this.#history.add({
       what: 'event',
       user: this.userId,
@@ -237,23 +237,23 @@ export class PersonAtWork {
       status: fields.status,
       late: fields.late === true,
     });
-    if (event === 'tool.approval_request') this.#asked(device, data);
-    if (event === 'approval.updated') this.#shown(device, data);
+    if (event === 'tool.approval_request') this.#onRequest(device, data);
+    if (event === 'approval.updated') this.#onPreview(device, data);
     if (device !== 'phone') return;
-    if (event === 'approval.resolved' && data.status === 'approved') this.#agreed(data.tool_id);
-    if (event === 'tool.result' && ++this.#ends % looksEvery === 0) this.#look(data.tool_id);
+    if (event === 'approval.resolved' && data.status === 'approved') this.#onApproved(data.tool_id);
+    if (event === 'tool.result' && ++this.#ends % lookUpEvery === 0) this.#lookUp(data.tool_id);
   }
 
-  /** Of another person nothing may come over this stream. */
-  #noteForeign(event: string, fields: { readonly project_id?: string | null }): void {
+  /** Reports any event of another person on this stream. */
+  #reportForeignData(event: string, fields: { readonly project_id?: string | null }): void {
     const text = JSON.stringify(fields);
     const strangers = usersIn(text).filter((user) => user !== this.userId);
     const isOurs = [undefined, null, this.#projectId].includes(fields.project_id);
     if (strangers.length > 0 || !isOurs)
-      this.#wrong(`${this.userId} was told of another person's ${event}: ${text.slice(0, 500)}`);
+      this.#addViolation(`${this.userId} was told of another person's ${event}: ${text.slice(0, 500)}`);
   }
 
-  #asked(
+  #onRequest(
     device: string,
     { tool_id, tool_params, approval_id, project_id }: EventPayload<'tool.approval_request'>,
   ) {
@@ -266,8 +266,8 @@ export class PersonAtWork {
     if (kind === 'withdraw') this.#cancel(tool_id);
   }
 
-  /** Approves what is displayed, once there is something to look at. */
-  #shown(device: string, data: EventPayload<'approval.updated'>): void {
+  /** Approves what the card shows, once it has a preview. */
+  #onPreview(device: string, data: EventPayload<'approval.updated'>): void {
     const { approval_id, project_id, digest, tool_id, preview, tool_params } = data;
     const { mark, kind } = markIn(tool_params) ?? { mark: this.#markOfTool.get(tool_id) ?? '', kind: '' };
     if (digest === null || !approvedKinds.includes(kind)) return;
@@ -290,13 +290,13 @@ export class PersonAtWork {
     this.#decide('phone', { decision: 'approved', params, body: { digest } });
   }
 
-  #agreed(toolId: string): void {
+  #onApproved(toolId: string): void {
     const mark = this.#markOfTool.get(toolId) ?? '';
     if (mark.startsWith('slow-')) this.#cancel(toolId);
     if (mark.startsWith('rival-')) this.#rival(toolId, mark);
   }
 
-  /** The person's editor changes the file after the card was drawn; nobody has approved anything yet. */
+  /** The person's editor changes the file after the card was drawn, before anyone approves. */
   #tamper(mark: string): void {
     const path = join(this.#runner.root, mark);
     if (!existsSync(path) || readFileSync(path, 'utf8') !== `${firstBase}\n`) return;
@@ -319,7 +319,7 @@ export class PersonAtWork {
     });
   }
 
-  /** An agent sees its own calls only (AP-9): who made one cancels it. */
+  /** An agent sees only its own calls (AP-9), so the agent that made a call cancels it. */
   #cancel(tool_id: string): void {
     const agent = this.#agentOf(this.#markOfTool.get(tool_id) ?? '');
     this.#act(() => this.#untilAnswered(() => agent.cancelExecution({ params: { tool_id }, body: {} })));
@@ -330,14 +330,14 @@ export class PersonAtWork {
     return this.#agents[n % agents] as Client;
   }
 
-  #look(tool_id: string): void {
+  #lookUp(tool_id: string): void {
     this.#act(async () => {
       const { execution } = await this.phone.client.getExecution({ params: { tool_id } });
       this.#history.add({ what: 'seen', user: this.userId, toolId: tool_id, status: execution.status });
     });
   }
 
-  /** A copy of the runner, restored from somewhere with its id: who is allowed to begin does it, and says so. */
+  /** A copy of the runner with the same id: if it gets the claim, it executes the call and reports it. */
   #rival(tool_id: string, mark: string): void {
     const params = { tool_id, project_id: this.#projectId };
     const claim = { digest: this.#digestOfTool.get(tool_id) ?? null, instance: this.#rivalInstance };
@@ -346,7 +346,7 @@ export class PersonAtWork {
       const named = { runner_id: await this.#untilAnswered(() => this.#connectedRunner()) };
       await this.#untilAnswered(() =>
         client.startExecution({ params, body: { ...named, ...claim } }),
-      ).finally(() => writeFileSync(join(this.#runner.root, rivalCameTo(mark)), ''));
+      ).finally(() => writeFileSync(join(this.#runner.root, rivalAnswered(mark)), ''));
       this.#history.add({ what: 'rival', user: this.userId, toolId: tool_id });
       appendFileSync(join(this.#runner.root, rivalOf(mark)), `${doneLine}\n`);
       const result = { success: true, path: mark, size: 5 };
@@ -355,15 +355,15 @@ export class PersonAtWork {
     });
   }
 
-  /** Whatever happens in between, somebody answers in the end. */
+  /** Retries until there is a response. */
   #untilAnswered<T>(send: () => Promise<T>): Promise<T> {
     return this.#send(send, () => this.#isOver);
   }
 
-  /** An agent gives up after some tries, when all is to come to rest, and where it is told to wait (AG-3). */
+  /** An agent gives up after some tries, when the run ends, or when it is told to wait (AG-3). */
   #untilTaken<T>(send: () => Promise<T>): Promise<T> {
     let tries = 0;
-    return this.#send(send, ({ status }) => ++tries >= triesOfAnAgent || this.#isResting || status === 429);
+    return this.#send(send, ({ status }) => ++tries >= agentTries || this.#isResting || status === 429);
   }
 
   async #send<T>(send: () => Promise<T>, isOver: (error: ApiError) => boolean): Promise<T> {
@@ -377,13 +377,15 @@ export class PersonAtWork {
     }
   }
 
-  /** Refusals are answers, too; what the checker makes of them is its own business. */
+  /** A refusal is a valid response; the checker judges it later. */
   #act(work: () => Promise<unknown>): void {
     const working = work()
       .catch((error: unknown) => {
-        if (!(error instanceof ApiError)) this.#wrong(`${this.userId} met ${String(error)}`);
+        if (!(error instanceof ApiError)) this.#addViolation(`${this.userId} met ${String(error)}`);
         else if (!isExpected(error))
-          this.#wrong(`${this.userId} was refused with ${error.status} ${error.code}: ${error.message}`);
+          this.#addViolation(
+            `${this.userId} was refused with ${error.status} ${error.code}: ${error.message}`,
+          );
       })
       .finally(() => this.unsettled.delete(working));
     this.unsettled.add(working);
@@ -395,15 +397,15 @@ export class PersonAtWork {
       (error: unknown) => (error instanceof ApiError ? error.status : Number.NaN),
     );
     if (status !== 404 && status !== 0 && !(status >= 500))
-      this.#wrong(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
+      this.#addViolation(`${this.userId} got ${status} when they tried to ${what} what is another person's`);
   }
 
-  #wrong(problem: string): void {
+  #addViolation(problem: string): void {
     this.#history.add({ what: 'wrong', problem });
   }
 }
 
-/** No answer, not ours any more, decided already, too many of them, rejected twice: what may happen to anybody. */
+/** Responses that anybody may get: none, not ours any more, decided already, too many, rejected twice. */
 const isExpected = ({ status, code }: ApiError): boolean =>
   [0, 404, 408, 409, 429].includes(status) || status >= 500 || code === 'REJECTED_BEFORE';
 
@@ -422,11 +424,11 @@ function paramsFor(kind: CallKind, mark: string): [string, Record<string, JsonVa
   const sleeps = { long: 2, slow: 20 }[kind as string];
   if (sleeps !== undefined)
     return ['shell_exec', { command: `echo ${doneLine} >> ${mark}; sleep ${sleeps}` }];
-  // It executes until the rival has tried to begin with it as well.
+  // It executes until the second program has tried to claim it.
   if (kind === 'rival')
     return [
       'shell_exec',
-      { command: `echo ${doneLine} >> ${mark}; until [ -e ${rivalCameTo(mark)} ]; do sleep 0.1; done` },
+      { command: `echo ${doneLine} >> ${mark}; until [ -e ${rivalAnswered(mark)} ]; do sleep 0.1; done` },
     ];
   return ['write_file', { path: mark, content: `${doneLine}\n`, mode: 'append' }];
 }

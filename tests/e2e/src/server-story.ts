@@ -19,7 +19,7 @@ import { sqliteDatabase, type TestDatabase } from '../../lab/src/test-database.t
 import { signToken } from '../../lab/src/tokens.ts';
 import { until } from '../../lab/src/waiting.ts';
 
-/** One person of a story: their project and session, front end, runner and the runner's disk. */
+/** One person: their project and session, front end, runner and the runner's disk. */
 export interface StoryPerson {
   readonly userId: string;
   readonly projectId: string;
@@ -30,14 +30,14 @@ export interface StoryPerson {
   readonly disk: Map<string, string>;
 }
 
-/** The real server process, a scripted model behind it, and people in front of it. */
-export class Story {
+/** The real server process, a scripted model behind it, and people who use it. */
+export class ServerStory {
   readonly database: TestDatabase = sqliteDatabase();
   readonly model: OpenAiCompatibleServer;
   readonly people: StoryPerson[] = [];
   readonly #port: number;
   #server = new ServerProcess();
-  /** What the model answers to each conversation, by the text of its first message. */
+  /** The model's turns for each conversation, by the text of its first message. */
   readonly #scripts = new Map<string, readonly WireTurn[]>();
 
   private constructor(port: number, model: OpenAiCompatibleServer) {
@@ -46,8 +46,8 @@ export class Story {
     model.script((request) => this.#answer(request));
   }
 
-  static async start(): Promise<Story> {
-    const story = new Story(await freePort(), await openAiCompatibleServer());
+  static async start(): Promise<ServerStory> {
+    const story = new ServerStory(await freePort(), await openAiCompatibleServer());
     await story.#serve();
     return story;
   }
@@ -56,7 +56,7 @@ export class Story {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** The server dies as by a power cut; `between` looks at what it left; then it starts again. */
+  /** Kills the server like a power cut, calls `between`, and starts the server again. */
   async crash(between: () => Promise<unknown> = async () => {}): Promise<void> {
     await this.#server.kill();
     await between();
@@ -73,7 +73,7 @@ export class Story {
     await this.database.close();
   }
 
-  /** A person with a project, a session, a front end and a runner that keeps files. */
+  /** Creates a person with a project, a session, a front end and a runner that keeps files. */
   async person(userId: string, execute: (signal: Signal) => ResultBody | undefined = () => undefined) {
     const { baseUrl } = this;
     const person = new RemotePerson(baseUrl, signToken(userId, 'person'));
@@ -108,7 +108,7 @@ export class Story {
     return made;
   }
 
-  /** Sends a message to the agent, in a session of its own, with what its model will answer. */
+  /** Sends a message to the agent in a new session, with the turns that its model will answer. */
   async say(who: StoryPerson, content: string, turns: readonly WireTurn[]): Promise<string> {
     this.#scripts.set(content, turns);
     const session_id = await newSession(who.client, who.projectId);
@@ -116,7 +116,7 @@ export class Story {
     return (await who.client.sendMessage({ params, body: { content, session_id } })).run_id;
   }
 
-  /** What the model was told about its tool calls in that conversation, in order. */
+  /** The results of its tool calls that the model received in that conversation, in order. */
   toolResults(content: string): unknown[] {
     const request = this.model.requests.findLast((one) => firstMessage(one) === content);
     return (request?.body.messages ?? []).flatMap((message) =>
@@ -124,7 +124,7 @@ export class Story {
     );
   }
 
-  /** Everything that must hold whenever all is quiet. */
+  /** Violations of what must hold when all work has ended. */
   async problems(): Promise<string[]> {
     const found = await Promise.all(
       this.people.map(({ userId, person, runner }) =>
@@ -149,11 +149,11 @@ export async function newSession(client: Client, project_id: string): Promise<st
   return (await client.createSession({ params: { project_id }, body: {} })).session.session_id;
 }
 
-/** Another device, or another token, of a person. */
-export const clientWith = (story: Story, token: string): Client =>
+/** A client with another token, or for another device, of a person. */
+export const clientWith = (story: ServerStory, token: string): Client =>
   createClient({ baseUrl: story.baseUrl, token: () => token });
 
-/** Tool output is delimited as data (AG-4); inside it is JSON. */
+/** Tool output is delimited as data (AG-4); inside the tags is JSON. */
 const insideTags = (text: string): unknown =>
   JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
 
@@ -162,7 +162,7 @@ function firstMessage({ body }: WireRequest): string {
   return typeof content === 'string' ? content : ((content as { text: string }[])[0]?.text ?? '');
 }
 
-/** File tools on a disk that is a map; everything else succeeds. */
+/** File tools on a disk that is a map; every other tool succeeds. */
 function onDisk(disk: Map<string, string>, { tool_name, tool_params }: Signal): ResultBody {
   const path = String(tool_params.path);
   if (tool_name === 'read_file') {

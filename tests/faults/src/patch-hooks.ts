@@ -1,11 +1,11 @@
-/** Loaded before a program's own modules (`--import`): some of its sources are read otherwise than they stand. */
+/** Loaded before a program's own modules (`--import`): patches some sources while Node loads them. */
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { applyPatches, type Patch } from './sabotage.ts';
+import { applyPatches, type Patch } from './broken-builds.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const patches = JSON.parse(process.env.FAULTS_PATCHES ?? '[]') as readonly Patch[];
-// Nothing of ours is in the environment that the real program would have.
+// Remove what the real program would not have in its environment.
 delete process.env.FAULTS_PATCHES;
 
 registerHooks({

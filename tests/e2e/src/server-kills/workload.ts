@@ -1,33 +1,33 @@
 import { ApiError, decide } from '@countersign/client';
 import type { CountersignEvent, EventPayload } from '@countersign/protocol';
 import type { WireRequest, WireTurn } from '@countersign/testing';
-import type { RemotePerson } from '../../lab/src/remote-person.ts';
-import { completed, digestOf, type RunnerScript } from '../../lab/src/remote-runner.ts';
-import { untilAnswered } from '../../lab/src/waiting.ts';
+import type { RemotePerson } from '../../../lab/src/remote-person.ts';
+import { completed, digestOf, type RunnerScript } from '../../../lab/src/remote-runner.ts';
+import { untilAnswered } from '../../../lab/src/waiting.ts';
 
 /**
- * A small mixed workload. What becomes of a call is in its file name, so that the person, the runner and the checks
+ * A small mixed workload. A call's file name says how it should end, so that the person, the runner and the checks
  * agree without talking to each other: `approve-3.md` is approved and written, `reject-3.md` is rejected, …
  */
 export const plannedEnds: Readonly<Record<string, string>> = {
-  read: 'completed', // LOW: nobody is asked
-  flaky: 'completed', // LOW: the first try fails, the second does not
+  read: 'completed', // LOW: needs no approval
+  flaky: 'completed', // LOW: the first attempt fails, the second succeeds
   approve: 'completed',
-  stale: 'completed', // found changed by the runner: the person is asked again, and approves again
+  stale: 'completed', // the runner finds the file changed: the person is asked again and approves again
   edit: 'completed', // approved with other content
   reject: 'rejected',
-  withdraw: 'cancelled', // cancelled while the person is asked
+  withdraw: 'cancelled', // cancelled while it waits for approval
   slow: 'cancelled', // approved, and cancelled while it executes
-  stop: 'cancelled', // of a run that is stopped while the person is asked
-  expire: 'timeout', // nobody answers
-  lost: 'failed', // the runner starts it and is never heard of again
-  nobody: 'failed', // LOW, and no runner comes
+  stop: 'cancelled', // its run is stopped while it waits for approval
+  expire: 'timeout', // nobody decides
+  lost: 'failed', // the runner starts it and never comes back
+  nobody: 'failed', // LOW, and no runner connects
 };
 
-/** `approve-3.md` is planned to be approved. */
+/** The plan of a file name: `approve-3.md` → `approve`. */
 export const planOf = (path: string): string => path.split('-')[0] ?? '';
 
-/** What the agent's model answers: by what was said and how far the conversation is. */
+/** The agent's model: answers by the message and the state of the conversation. */
 export function scriptedModel(onRequest: (key: string) => void): (request: WireRequest) => WireTurn {
   return ({ body }) => {
     const said = body.messages.findLast(({ role }) => role === 'user')?.content;
@@ -45,7 +45,7 @@ export function scriptedModel(onRequest: (key: string) => void): (request: WireR
   };
 }
 
-/** What the runner does with each call. */
+/** How the runner handles each call. */
 export const runnerScript: Pick<RunnerScript, 'execute' | 'preview' | 'refuse'> = {
   async execute({ tool_params, attempt }, cancelled) {
     const plan = planOf(String(tool_params.path));
@@ -66,7 +66,7 @@ export const runnerScript: Pick<RunnerScript, 'execute' | 'preview' | 'refuse'> 
   preview: () => digestOf('a'),
 };
 
-/** The person's habits: what they do about each event. Everything is sent until it is answered, over restarts too. */
+/** How the person reacts to each event. Everything is sent until there is a response, over restarts too. */
 export function actAsPlanned(
   person: RemotePerson,
   isOver: () => boolean,
@@ -116,7 +116,7 @@ export function actAsPlanned(
     }
   }
 
-  /** Approves what was displayed, once there is something to look at. */
+  /** Approves what the card shows, once it has a preview. */
   function previewed({ approval_id, project_id, digest, tool_id }: EventPayload<'approval.updated'>) {
     const path = pathsById.get(tool_id) ?? '';
     const plan = planOf(path);

@@ -1,23 +1,23 @@
 import type { Store } from '@countersign/engine';
 
-/** A store as a process that may die sees it: after `kill` nothing is written any more, and nothing is answered. */
-export interface MortalStore extends Store {
+/** A store of a process that may die: after `kill` nothing is written and no promise settles. */
+export interface CrashableStore extends Store {
   kill(): void;
-  /** Resolves when no unit is on its way to the database any more: it gives back what a dead process had locked. */
+  /** Resolves when no write is on its way to the database any more, so that a dead process holds no lock. */
   quiet(): Promise<void>;
   readonly isDead: boolean;
-  /** How many units of writing were committed through it. */
+  /** How many writes were committed. */
   readonly commits: number;
-  /** Called around each unit; calling `kill` in it is a crash just before or just after the commit. */
+  /** Called before and after each write; calling `kill` in it is a crash just before or just after the commit. */
   onWrite: ((moment: 'before' | 'after', commit: number) => void) | undefined;
 }
 
-export function mortalStore(store: Store, { isShared = store.isShared } = {}): MortalStore {
+export function crashableStore(store: Store, { isShared = store.isShared } = {}): CrashableStore {
   let isDead = false;
   let commits = 0;
   const underway = new Set<Promise<unknown>>();
   const never = new Promise<never>(() => {});
-  const mortal: MortalStore = {
+  const mortal: CrashableStore = {
     onWrite: undefined,
     get isDead() {
       return isDead;

@@ -1,17 +1,19 @@
 import { fileURLToPath } from 'node:url';
 import type { AddedToProcess } from '../../lab/src/server-process.ts';
 
-/** One text of one source that is replaced when Node loads it. Nothing on disk changes, and the product has no switch. */
+/**
+ * Replaces one text of one source when Node loads it. Nothing on disk changes, and the product has no switch for it.
+ */
 export interface Patch {
-  /** From the repository's root. */
+  /** Path from the repository's root. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-/** Builds that are broken on purpose: each loses one promise, and the suite has to notice. */
-export const sabotages = {
-  /** A runner that is gone is never given up: its calls wait for ever (EX-7). */
+/** Builds that are broken on purpose: each breaks one promise, and the suite must notice. */
+export const brokenBuilds = {
+  /** A lost runner is never given up: its calls wait for ever (EX-7). */
   lease: [
     {
       file: 'packages/engine/src/dispatch/runner-turnover.ts',
@@ -19,7 +21,7 @@ export const sabotages = {
       replace: 'async #take(toolId: string): Promise<void> { if (toolId) return;',
     },
   ],
-  /** The runs of a node that died belong to it for ever (AG-2). */
+  /** A dead node keeps its runs for ever (AG-2). */
   takeover: [
     {
       file: 'packages/engine/src/agent/run-leases.ts',
@@ -27,7 +29,7 @@ export const sabotages = {
       replace: 'if (!all) return [];',
     },
   ],
-  /** What runs need not be what was approved (AP-8): neither the runner nor the server compares. */
+  /** What runs may differ from what was approved (AP-8): neither the runner nor the server compares. */
   digest: [
     {
       file: 'packages/tool-runner/src/call-permission.ts',
@@ -40,7 +42,7 @@ export const sabotages = {
       replace: 'false',
     },
   ],
-  /** Two programs may begin with the same call (EX-6). */
+  /** Two programs may claim the same call (EX-6). */
   claim: [
     {
       file: 'packages/engine/src/claim/claims.ts',
@@ -48,7 +50,7 @@ export const sabotages = {
       replace: 'false',
     },
   ],
-  /** Some events never get to anybody (EV-2). */
+  /** Some events are never delivered (EV-2). */
   event: [
     {
       file: 'packages/engine/src/streams/stream-manager.ts',
@@ -63,14 +65,14 @@ export const sabotages = {
       find: "if (rows.approval.status !== 'pending') throw alreadyDecided(rows.approval);",
       replace: '',
     },
-    // The table of states would refuse it as well (EX-2).
+    // The table of states would refuse it too (EX-2).
     {
       file: 'packages/engine/src/record/execution-record.ts',
       find: '!isLegalTransition(status, to)',
       replace: 'false',
     },
   ],
-  /** Whoever knows an id may look (RE-3). */
+  /** Anyone who knows an id may read (RE-3). */
   stranger: [
     {
       file: 'packages/engine/src/record/execution-record.ts',
@@ -78,7 +80,7 @@ export const sabotages = {
       replace: '!execution',
     },
   ],
-  /** An entry of the audit log does not follow the one before it (DA-4). */
+  /** An audit row does not follow the one before it (DA-4). */
   audit: [
     {
       file: 'packages/engine/src/record/announced.ts',
@@ -87,29 +89,29 @@ export const sabotages = {
     },
   ],
 } as const satisfies Readonly<Record<string, readonly Patch[]>>;
-export type Sabotage = keyof typeof sabotages;
+export type BrokenBuild = keyof typeof brokenBuilds;
 
-/** The product with shorter leases: who only wants to see that they end need not wait half a minute. */
+/** The product with shorter leases, so that a test need not wait half a minute for one to end. */
 const quickLeases: readonly Patch[] = [
   ['runnerHeartbeatSeconds: 10,', 'runnerHeartbeatSeconds: 1,'],
   ['runnerLeaseSeconds: 30,', 'runnerLeaseSeconds: 10,'],
   ['runnerWaitSeconds: 60,', 'runnerWaitSeconds: 20,'],
 ].map(([find = '', replace = '']) => ({ file: 'packages/protocol/src/timing.ts', find, replace }));
 
-const hooks = fileURLToPath(new URL('./sabotage-hooks.ts', import.meta.url));
+const hooks = fileURLToPath(new URL('./patch-hooks.ts', import.meta.url));
 
 export interface Build {
-  readonly broken?: Sabotage | undefined;
+  readonly broken?: BrokenBuild | undefined;
   readonly quickLeases?: boolean | undefined;
 }
 
 /** The patches that make a build. */
 export const patchesOf = ({ broken, quickLeases: isQuick = false }: Build): readonly Patch[] => [
-  ...(broken === undefined ? [] : sabotages[broken]),
+  ...(broken === undefined ? [] : brokenBuilds[broken]),
   ...(isQuick ? quickLeases : []),
 ];
 
-/** What makes a server or a runner run another build than the one on disk. */
+/** Node options and environment with which a server or runner runs a patched build. */
 export function patched(build: Build): AddedToProcess {
   const patches = patchesOf(build);
   return patches.length === 0
@@ -117,7 +119,7 @@ export function patched(build: Build): AddedToProcess {
     : { node: ['--import', hooks], env: { FAULTS_PATCHES: JSON.stringify(patches) } };
 }
 
-/** The source with its patches. Throws where one does not fit: the product has changed, and so must the patch. */
+/** The patched source. Throws if a patch does not match: the product has changed, and the patch must follow. */
 export function applyPatches(file: string, source: string, patches: readonly Patch[]): string {
   return patches
     .filter((patch) => patch.file === file)

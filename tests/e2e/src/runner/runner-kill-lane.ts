@@ -1,17 +1,17 @@
 import { readdirSync } from 'node:fs';
-import type { MortalStep } from '../../../lab/src/mortal-steps.ts';
+import type { KillStep } from '../../../lab/src/kill-steps.ts';
 import { pause, until } from '../../../lab/src/waiting.ts';
 import { killPlans, type Outcome } from './kill-plans.ts';
 import { type Ended, type RunnerServer, RunnerStory, type RunnerStoryOptions } from './runner-story.ts';
 
-/** A call in which the runner dies: at a step, or so many milliseconds after the decision. */
+/** A call during which the runner is killed: at a step, or some milliseconds after the decision. */
 export interface Kill {
   readonly plan: string;
-  readonly at: MortalStep | number;
+  readonly at: KillStep | number;
 }
 
-/** One workspace over many lives of its runner. */
-export class KillLane {
+/** One workspace over many runner processes. */
+export class RunnerKillLane {
   readonly #story: RunnerStory;
   readonly #earlier: string[] = [];
   kills = 0;
@@ -20,7 +20,11 @@ export class KillLane {
     this.#story = story;
   }
 
-  static async open(server: RunnerServer, userId: string, options: RunnerStoryOptions): Promise<KillLane> {
+  static async open(
+    server: RunnerServer,
+    userId: string,
+    options: RunnerStoryOptions,
+  ): Promise<RunnerKillLane> {
     const story = await RunnerStory.open(server, userId, options);
     story.write('README.md', '# Hello\n');
     story.write('app.ts', 'export const answer = 42;\n');
@@ -30,10 +34,10 @@ export class KillLane {
     story.git('init', '--quiet', '--bare', `${story.outside}/remote.git`);
     story.git('-C', `${story.outside}/remote.git`, 'config', 'core.logAllRefUpdates', 'always');
     story.git('remote', 'add', 'origin', `${story.outside}/remote.git`);
-    return new KillLane(story);
+    return new RunnerKillLane(story);
   }
 
-  /** Dies each of these deaths in turn, and answers with what is wrong after which of them. */
+  /** Kills the runner at each of these in turn; returns the problems and after which kill they appeared. */
   async live(kills: readonly (Kill & { readonly n: number })[]): Promise<string[]> {
     const problems: string[] = [];
     await this.#story.startRunner({ prepareNext: true });
@@ -62,12 +66,12 @@ export class KillLane {
     }
     const params = plan.prepare(story, n);
     if (typeof at !== 'number') {
-      await story.runner.dieAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
+      await story.runner.killAt({ step: at, onlyReads: plan.onlyReads, earlier: this.#earlier });
     }
     const dying = story.runner;
     const doom = () => (typeof at === 'number' ? pause(at).then(() => dying.end()) : undefined);
     let doomed = plan.onlyReads ? doom() : undefined;
-    // An agent whose call only reads waits for it, over the death of the runner.
+    // An agent waits for a call that only reads, even while the runner is killed.
     const asking = story.ask(plan.tool, params);
     if (!plan.onlyReads) {
       const toolId = await asking;
@@ -90,7 +94,7 @@ export class KillLane {
       name,
       expected: typeof at === 'number' ? undefined : plan.steps[at],
     });
-    // A job that the second life started, because the first had not come to it, is still there: rightly.
+    // A job that the second process started, because the first had not reached it, may still run.
     if (ended.result?.job_id) {
       const killed = await story.call('shell_kill', { job_id: ended.result.job_id });
       this.#earlier.push(killed.toolId);
@@ -112,7 +116,7 @@ export class KillLane {
     if (expected !== undefined && outcome !== expected) throw new Error(`it should be ${expected}: ${told}`);
   }
 
-  /** No file of the runner in the workspace, and no process of the call. */
+  /** The runner left no file in the workspace and no process of the call. */
   async #nothingIsLeft(n: number): Promise<void> {
     const leftovers = readdirSync(this.#story.root).filter((name) => name.startsWith('.') && name !== '.git');
     const locks = readdirSync(this.#story.at('.git')).filter((name) => name.endsWith('.lock'));

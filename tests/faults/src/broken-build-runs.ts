@@ -1,13 +1,13 @@
+import type { BrokenBuild } from './broken-builds.ts';
 import type { FaultRunOptions } from './fault-run.ts';
-import type { Sabotage } from './sabotage.ts';
 
 const few = { users: 1, ms: 3_000, everyMs: 150, faultEveryMs: 1_500, faults: ['cut'] } as const;
 const atOnce = (finding: RegExp) => ({ finding, forMs: 0 });
-/** Longer than any lease, and than what is left to do when nothing fails any more. */
+/** Longer than any lease, and longer than the work that is left when faults end. */
 const forLong = (finding: RegExp) => ({ finding, forMs: 20_000 });
 
-/** What brings each broken build to light soonest, the calls and the faults that its promise is about, and what is found. */
-export const brokenRuns = {
+/** For each broken build: the calls and faults that expose it soonest, and the violation that must be found. */
+export const brokenBuildRuns = {
   lease: {
     ...few,
     calls: ['long'],
@@ -43,4 +43,4 @@ export const brokenRuns = {
     seeks: atOnce(/when they tried to (read|cancel|report|start) what is another person's/),
   },
   audit: { ...few, calls: ['append', 'read'], seeks: atOnce(/audit row \d+: The row does not follow/) },
-} as const satisfies Readonly<Record<Sabotage, Partial<FaultRunOptions>>>;
+} as const satisfies Readonly<Record<BrokenBuild, Partial<FaultRunOptions>>>;

@@ -1,15 +1,15 @@
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
-import type { Household } from './household.ts';
+import type { WebHome } from './web-home.ts';
 
 const isInView = (element: Element): boolean => {
   const { top, bottom } = element.getBoundingClientRect();
   return top >= 0 && bottom <= window.innerHeight;
 };
 
-/** What is looked at stays where it is, and what lies under the pointer can be decided (UI-6). */
-export function stillStories(home: () => Household): void {
-  it('[UI-6] a card that slid under the resting pointer answers to it', async () => {
+/** A card under the pointer keeps its place, and can be decided there (UI-6). */
+export function pointerStories(home: () => WebHome): void {
+  it('[UI-6] a card that moved under a resting pointer can be clicked', async () => {
     const window = await home().window();
     const { client } = await home().person();
     const paths = ['slid-1.md', 'slid-2.md'];
@@ -23,7 +23,7 @@ export function stillStories(home: () => Household): void {
     await window.pointAt(first);
     await first.getByRole('button', { name: 'Approve y' }).click();
     await first.getByText('You approved this.').waitFor();
-    // The first one is smaller now; the button under the pointer is gone, and the next card is there instead.
+    // The first card is smaller now: the button under the pointer is gone, and the next card is there.
     await expect.poll(() => second.evaluate((card) => card.matches(':hover'))).toBe(true);
     await window.wait(550);
     await second.getByRole('button', { name: 'Approve y' }).click();
@@ -47,10 +47,10 @@ export function stillStories(home: () => Household): void {
     await window.card('meanwhile.md').locator('.file-diff').waitFor();
     expect(await approve.boundingBox()).toEqual(before);
     await window.wait(550);
-    await page.mouse.down(); // where the pointer is
+    await page.mouse.down(); // at the pointer's position
     await page.mouse.up();
     await card.getByText('You approved this.').waitFor();
-    // Nothing is looked at any more: the end comes into view.
+    // The pointer is on no card any more: the page scrolls to the end.
     const next = window.waiting.getByRole('button', { name: 'Approve y' });
     await expect.poll(() => next.evaluate(isInView)).toBe(true);
     await window.look(window.waiting);
@@ -59,7 +59,7 @@ export function stillStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[UI-6] words about a click that came too soon do not move the button away', async () => {
+  it('[UI-6] the notice about a click that was too soon does not move the button', async () => {
     const window = await home().window();
     const { page } = window;
     await window.say('/write_file path=hasty.md content=x');

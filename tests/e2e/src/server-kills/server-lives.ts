@@ -1,7 +1,7 @@
-import { faultPoints } from '../../../apps/server/src/test-kill.ts';
-import type { Life } from './fault-lane.ts';
+import { faultPoints } from '../../../../apps/server/src/test-kill.ts';
+import type { Life } from './server-kill-lane.ts';
 
-/** At which times of each point the server is killed; what stands twice is done twice, on other states. */
+/** At which occurrence of each point the server is killed; a repeated number is repeated on other states. */
 const times: Readonly<Record<string, readonly number[]>> = {
   record: [1, 3, 6, 9],
   preview: [1, 3, 5, 7],
@@ -25,7 +25,7 @@ const times: Readonly<Record<string, readonly number[]>> = {
   tool: [1, 2, 3, 3],
 };
 
-/** Each point at each of its times, with the lives that belong to it, in an order that the seed decides. */
+/** Each point at each of its occurrences, with the processes that it needs, in an order that the seed decides. */
 export function quickLives(seed: number): Life[][] {
   const killsAt = faultPoints.flatMap((point) =>
     (times[point] ?? times[point.split('.')[0] ?? ''] ?? []).map((time) => `${point}:${time}`),
@@ -33,12 +33,12 @@ export function quickLives(seed: number): Life[][] {
   return shuffle(killsAt, seed).map(livesFor);
 }
 
-/** A life that gets to this point, and the one that it needs before. */
+/** A process that reaches this point, and the one that it needs before. */
 export function livesFor(killAt: string): Life[] {
   const [label] = killAt.split('.');
   switch (label) {
     case 'expire':
-      // The request that nobody answers is near its deadline when the next life begins.
+      // The unanswered request is near its deadline when the next process starts.
       return [
         {
           killAt: undefined,
@@ -70,8 +70,8 @@ export function livesFor(killAt: string): Life[] {
 }
 
 /**
- * Points that take their time: a runner that goes away and never comes back (30 s), and one that never comes (60 s).
- * Each next life finds the call as the one before left it. They wait and do nothing, so they run beside the others.
+ * Slow points: a runner that goes away for good (30 s), and one that never comes (60 s). Each next process finds the
+ * call as the one before left it. They mostly wait, so they run beside the others.
  */
 export const slowLives: readonly (readonly Life[])[] = [
   [
@@ -91,12 +91,12 @@ export const slowLives: readonly (readonly Life[])[] = [
   [nobody('no_runner.written:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
 ];
 
-/** A call that no runner comes for. */
+/** A call for which no runner connects. */
 function nobody(killAt: string): Life {
   return { killAt, plans: ['nobody'], runs: false, runnerStaysAway: true };
 }
 
-/** The same order for the same seed (xorshift). */
+/** Shuffles; the same seed gives the same order (xorshift). */
 function shuffle<T>(items: readonly T[], seed: number): T[] {
   const shuffled = [...items];
   let state = seed * 2_654_435_761 + 1;

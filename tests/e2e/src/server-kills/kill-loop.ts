@@ -1,22 +1,21 @@
 import { env } from 'node:process';
-import type { TestDatabase } from '../../lab/src/test-database.ts';
-import type { Life } from './fault-lane.ts';
-import { FaultLane, type LaneReport } from './fault-lane.ts';
-import { livesFor, quickLives, slowLives } from './fault-lives.ts';
+import type { TestDatabase } from '../../../lab/src/test-database.ts';
+import { type LaneReport, type Life, ServerKillLane } from './server-kill-lane.ts';
+import { livesFor, quickLives, slowLives } from './server-lives.ts';
 
-/** Lanes that work at once: one for each core, and those that only wait. */
+/** Lanes that work at once, one per core. Lanes that only wait come on top. */
 const workingLanes = 2;
-/** A lane starts on an empty database after so many kills. */
+/** A lane starts with an empty database after this many kills. */
 const killsOfALane = 35;
 
 /**
- * The loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills
- * just there, so that a failure can be had again.
+ * The loop on one kind of database. `FAULTS_SEED=7` shuffles the points anew; `FAULTS_AT=claim.written:2,…` kills only
+ * at these points, to reproduce a failure.
  */
 export async function killLoop(
   name: string,
   openDatabase: () => TestDatabase | Promise<TestDatabase>,
-  /** Only so many kills, and none that takes its time. */
+  /** Only this many kills, and no slow ones. */
   { atMost }: { readonly atMost?: number } = {},
 ): Promise<LaneReport> {
   const seed = Number(env.FAULTS_SEED ?? 1);
@@ -54,13 +53,13 @@ async function liveThrough(
   story: string,
   failed: AbortController,
 ): Promise<LaneReport> {
-  const lane = await FaultLane.open(await openDatabase());
+  const lane = await ServerKillLane.open(await openDatabase());
   try {
     return await lane.live(lives, failed.signal, ({ killAt }, index) => {
       if (env.FAULTS_AT !== undefined) console.log(`${index}: ${killAt ?? 'the last life'}`);
     });
   } catch (error) {
-    failed.abort(); // the others need not go on
+    failed.abort(); // stops the other lanes
     (error as Error).message = `${story}, ${(error as Error).message}`;
     throw error;
   } finally {

@@ -7,13 +7,13 @@ import { Machine, type ReadyLine, type UpProcess } from '../up-process.ts';
 import { takePicture } from './pictures.ts';
 import { WebWindow } from './web-window.ts';
 
-export interface HouseholdOptions {
-  /** Files of the person's own workspace; the sample workspace without them. */
+export interface WebHomeOptions {
+  /** Files of the workspace; without them, the sample workspace. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** How a device looks. English, light and as large as a laptop unless it is said. */
+/** How a device looks. By default English, light and as large as a laptop. */
 export type Device = Pick<
   BrowserContextOptions,
   'colorScheme' | 'locale' | 'viewport' | 'isMobile' | 'hasTouch' | 'deviceScaleFactor'
@@ -22,8 +22,8 @@ export type Device = Pick<
 const laptop: Device = { colorScheme: 'light', locale: 'en', viewport: { width: 1280, height: 800 } };
 export const phone: Device = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 
-/** One person's machine with `countersign up`, and the browsers in which the page is open. */
-export class Household {
+/** One person's machine with `countersign up`, and the browsers that have the page open. */
+export class WebHome {
   readonly #browser: Browser;
   readonly #machine: Machine;
   readonly #folder: readonly string[];
@@ -33,18 +33,18 @@ export class Household {
   #desktop: BrowserContext | undefined;
   #person: RemotePerson | undefined;
 
-  private constructor(browser: Browser, { files, env }: HouseholdOptions) {
+  private constructor(browser: Browser, { files, env }: WebHomeOptions) {
     this.#browser = browser;
-    // Empty: the page that `up` itself builds, when it is missing or old.
+    // Empty: use the page that `up` builds when it is missing or outdated.
     this.#machine = new Machine({ ...env, COUNTERSIGN_WEB_FOLDER: '' });
     this.#folder = files === undefined ? [] : [this.#machine.folder('workspace', files)];
     this.#up = this.#machine.up(...this.#folder, '--json');
   }
 
-  static async open(browser: Browser, options: HouseholdOptions = {}): Promise<Household> {
-    const household = new Household(browser, options);
-    await household.#becomeReady();
-    return household;
+  static async open(browser: Browser, options: WebHomeOptions = {}): Promise<WebHome> {
+    const home = new WebHome(browser, options);
+    await home.#becomeReady();
+    return home;
   }
 
   get ready(): ReadyLine {
@@ -61,7 +61,7 @@ export class Household {
     return this.#up;
   }
 
-  /** Where the server keeps everything; for when nobody is up. */
+  /** The path of the server's database; use it only while the server is down. */
   get database(): string {
     const kept = join(this.#machine.home, '.local/state/countersign');
     const found = readdirSync(kept).map((name) => join(kept, name, 'server/countersign.db'));
@@ -70,7 +70,7 @@ export class Household {
     return database;
   }
 
-  /** The first window opens the sign-in link; others in the same browser are signed in by then. */
+  /** Opens a window in the main browser. The first one opens the sign-in link; later ones are signed in. */
   async window(): Promise<WebWindow> {
     const isFirst = this.#desktop === undefined;
     this.#desktop ??= await this.#context(laptop);
@@ -79,7 +79,7 @@ export class Household {
     return window;
   }
 
-  /** The page on another device, signed in with a link of its own. */
+  /** Opens the page on another device, signed in with its own link. */
   async otherDevice(): Promise<WebWindow> {
     const { sign_in_link } = await this.#machine.up(...this.#folder, '--json').ready();
     const window = await WebWindow.open(await this.#context(laptop), this.ready.address);
@@ -87,10 +87,10 @@ export class Household {
     return window;
   }
 
-  /** The page of the same sign-in, seen with other eyes. */
-  async seenOn(device: Device): Promise<WebWindow> {
+  /** Opens the page with the same sign-in on a device with other properties. */
+  async windowOn(device: Device): Promise<WebWindow> {
     if (!this.#desktop) await this.window();
-    await this.person(); // signed in by now
+    await this.person(); // ensures the sign-in
     const storageState = await (this.#desktop as BrowserContext).storageState();
     const window = await WebWindow.open(
       await this.#context({ ...laptop, ...device, storageState }),
@@ -100,12 +100,12 @@ export class Household {
     return window;
   }
 
-  /** A browser that has never been here. */
+  /** A browser that has never signed in. */
   stranger(): Promise<BrowserContext> {
     return this.#context(laptop);
   }
 
-  /** The same person by REST and by events, with the token of the browser. */
+  /** The same person over REST and events, with the browser's token. */
   async person(): Promise<RemotePerson> {
     if (this.#person) return this.#person;
     let token: string | undefined;
@@ -121,8 +121,8 @@ export class Household {
     return this.#person;
   }
 
-  /** Everything on the machine is gone at once; `start` brings it back. */
-  async loseEverything(): Promise<void> {
+  /** Kills everything on the machine at once; `start` starts it again. */
+  async killEverything(): Promise<void> {
     await this.#up.kill('SIGKILL');
   }
 
@@ -131,11 +131,11 @@ export class Household {
     await this.#becomeReady();
   }
 
-  /** Ends a story: closes every window and leaves nothing waiting. Of one that failed, what was seen is kept. */
+  /** Ends a story: closes all windows and rejects what is pending. Keeps pictures of a failed story. */
   async endStory({ failed }: { readonly failed: string | null }): Promise<void> {
     const pages = this.#contexts.flatMap((context) => context.pages());
     for (const [index, page] of pages.entries()) {
-      if (failed !== null) await tellWhatIsSeen(page, `failed-${failed.replace(/\W+/g, '-')}-${index}`);
+      if (failed !== null) await keepFailure(page, `failed-${failed.replace(/\W+/g, '-')}-${index}`);
       await page.close();
     }
     if (failed === null || !this.#desktop) return;
@@ -153,7 +153,7 @@ export class Household {
   }
 
   async #becomeReady(): Promise<void> {
-    // The first one builds the page, which on a busy machine takes longer than any start.
+    // The first start builds the page, which takes longest on a busy machine.
     await until(() => this.#up.out.includes('\n'), {
       otherwise: () => `It is not ready: ${this.#up.out}${this.#up.errors}`,
     });
@@ -168,8 +168,8 @@ export class Household {
   }
 }
 
-/** A log is often all that is left of a failure: it gets the words of the page, and the picture is kept. */
-async function tellWhatIsSeen(page: Page, name: string): Promise<void> {
+/** The log is often all that is left of a failure: print the page's text, and save a picture. */
+async function keepFailure(page: Page, name: string): Promise<void> {
   await takePicture(page, name);
   const seen = await page.locator('body').ariaSnapshot();
   console.log(`${name}.png: ${page.url()} (${await page.title()})\n${seen.slice(-8_000)}`);

@@ -1,57 +1,57 @@
 import { ApiError } from '@countersign/client';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
-import { findAuditProblems, findProblems } from '../../lab/src/invariants.ts';
-import { RemotePerson } from '../../lab/src/remote-person.ts';
-import { RemoteRunner } from '../../lab/src/remote-runner.ts';
-import { freePort, ServerProcess } from '../../lab/src/server-process.ts';
-import type { TestDatabase } from '../../lab/src/test-database.ts';
-import { signToken } from '../../lab/src/tokens.ts';
-import { pause, until } from '../../lab/src/waiting.ts';
-import { actAsPlanned, plannedEnds, planOf, runnerScript, scriptedModel } from './fault-workload.ts';
+import { findAuditProblems, findProblems } from '../../../lab/src/invariants.ts';
+import { RemotePerson } from '../../../lab/src/remote-person.ts';
+import { RemoteRunner } from '../../../lab/src/remote-runner.ts';
+import { freePort, ServerProcess } from '../../../lab/src/server-process.ts';
+import type { TestDatabase } from '../../../lab/src/test-database.ts';
+import { signToken } from '../../../lab/src/tokens.ts';
+import { pause, until } from '../../../lab/src/waiting.ts';
+import { actAsPlanned, plannedEnds, planOf, runnerScript, scriptedModel } from './workload.ts';
 
 export interface LaneReport {
   readonly kills: number;
-  /** Points that the workload did not get to; the server was killed from outside then. */
+  /** Points that the workload did not reach; the server was then killed from outside. */
   readonly unreached: readonly string[];
 }
 
-/** How a life of the server is arranged so that a point is reached. */
+/** One process of the server, arranged so that it reaches a point. */
 export interface Life {
-  /** Such as `approve.committed:1`; undefined: it lives on. */
+  /** Such as `approve.committed:1`; undefined: not killed. */
   readonly killAt: string | undefined;
-  /** Which calls are made, by what becomes of them; the usual ones unless told. */
+  /** The plans of the calls to make; by default `usualPlans`. */
   readonly plans?: readonly string[];
-  /** With the agent's runs; unless told otherwise. */
+  /** Whether the agent runs too; by default yes. */
   readonly runs?: boolean;
-  /** The runner comes back only when the calls are made. */
+  /** The runner reconnects only after the calls are made. */
   readonly runnerComesLate?: boolean;
-  /** The runner does not come back. */
+  /** The runner does not reconnect. */
   readonly runnerStaysAway?: boolean;
-  /** Once the calls are made. */
-  readonly during?: (lane: FaultLane) => Promise<unknown>;
-  /** The work of the life before is still under way, and goes on. */
+  /** Runs once the calls are made. */
+  readonly during?: (lane: ServerKillLane) => Promise<unknown>;
+  /** Continues the work of the process before. */
   readonly goesOn?: boolean;
-  /** What was begun is left as it is: the server is killed from outside, and the next life finds it. */
+  /** Does not finish its work: the server is killed from outside, and the next process finds it. */
   readonly leavesWork?: boolean;
 }
 
 const usualPlans = ['read', 'approve', 'reject', 'withdraw', 'slow', 'stale', 'edit'];
-/** How often a life is given new work until it gets to its point. */
+/** How often a process gets new work until it reaches its point. */
 const batchesOfALife = 4;
-/** Leases, retries and the 30 s of grace after a slow start (AP-3) included. */
+/** Includes leases, retries and the 30 s of grace after a slow start (AP-3). */
 const workMs = 240_000;
 const expiresSoonMs = 3_000;
-/** We see in the database that all is done before the server has got to the point after that commit. */
+/** The database shows that all is done before the server reaches the point after that commit. */
 const lastGaspMs = 500;
 
 const userId = 'ada';
 const lastLife: Life = { killAt: undefined };
 
 /**
- * One database and its people, over many lives of the server: each life finishes the work of the one before, is given
- * new work, and is killed at its point. The person's and the runner's programs live on and reconnect.
+ * One database and its people over many processes of the server: each finishes the work of the one before, gets new
+ * work, and is killed at its point. The person's and the runner's programs survive and reconnect.
  */
-export class FaultLane {
+export class ServerKillLane {
   readonly database: TestDatabase;
   readonly person: RemotePerson;
   readonly #port: number;
@@ -88,8 +88,8 @@ export class FaultLane {
     return this.#runner;
   }
 
-  static async open(database: TestDatabase): Promise<FaultLane> {
-    const lane = new FaultLane(database, await freePort(), await openAiCompatibleServer());
+  static async open(database: TestDatabase): Promise<ServerKillLane> {
+    const lane = new ServerKillLane(database, await freePort(), await openAiCompatibleServer());
     await lane.#startServer(undefined);
     const { project } = await lane.person.client.createProject({
       body: { name: 'p', workspace: '/workspace' },
@@ -102,12 +102,12 @@ export class FaultLane {
       ...runnerScript,
     });
     await Promise.all([lane.person.connect(), lane.runner.connect()]);
-    // Where no runner was ever known, a plain listener would be told to execute (EV-3).
+    // In a project that never had a runner, a plain listener would be told to execute (EV-3).
     await lane.untilStored('select id from runners');
     return lane;
   }
 
-  /** Lives through all of them. Throws at the first thing that is wrong, with the life that showed it. */
+  /** Runs all of these processes in turn. Throws at the first problem, and names the process that showed it. */
   async live(
     lives: readonly Life[],
     signal: AbortSignal,
@@ -147,15 +147,15 @@ export class FaultLane {
     await this.database.close();
   }
 
-  /** One life of the server. Answers whether it died by itself. */
+  /** Runs one server process. Returns whether it died at its point. */
   async #liveOnce(life: Life): Promise<boolean> {
     await this.#rememberStoredSteps();
-    // On PostgreSQL others may hold a run until its lease ends; here nobody is left who could.
+    // On PostgreSQL another server could hold a run until its lease ends; here there is no other server.
     await this.database.query("update runs set lease_until = 0 where status = 'running' returning id");
     await this.#expireWithin(expiresSoonMs);
     if (life.runnerComesLate || life.runnerStaysAway) {
       this.runner.disconnect();
-      // Long enough ago that its lease is over: where several servers share the database, a lease outlives a server.
+      // Long enough ago that its lease is over: on a shared database a lease outlives its server.
       await this.database.query('update runners set connected = (1 = 0) returning id');
     }
     const server = await this.#startServer(life.killAt);
@@ -177,14 +177,14 @@ export class FaultLane {
       const waits = life.runnerComesLate || life.runnerStaysAway || life.goesOn;
       if (!waits) await this.#finishWork();
       if (!life.goesOn) await this.#makeCalls(life);
-      // What nobody answers any more goes on in the next life.
+      // Work without a response continues with the next process.
       await Promise.race([life.during?.(this), server.ended]);
       if (life.runnerComesLate) await Promise.race([this.runner.connect(), server.ended]);
       if (!life.leavesWork) await this.#finishWork();
     }
   }
 
-  /** The calls of a life. Whatever is lost with the server on the way is not made again. */
+  /** Makes the calls. A call that is lost with the server is not repeated. */
   async #makeCalls({ plans = usualPlans, runs = true }: Life): Promise<void> {
     const batch = ++this.#batch;
     const { client } = this.person;
@@ -210,7 +210,7 @@ export class FaultLane {
     void this.#send(() => say(`stop ${batch}`));
   }
 
-  /** Brings the deadline of what nobody answers near. The server learns of it when it starts. */
+  /** Brings the deadline of unanswered requests near. The server reads it when it starts. */
   async #expireWithin(ms: number): Promise<void> {
     await this.database.query(
       `update approvals set deadline_at = $1 where status = 'pending' and tool_id in
@@ -219,7 +219,7 @@ export class FaultLane {
     );
   }
 
-  /** For a life's `during`. */
+  /** For `during`. */
   async untilStored(sql: string): Promise<void> {
     const isThere = async () => (await this.database.query(sql)).length > 0;
     await until(async () => this.#server?.isRunning === false || (await isThere()), {
@@ -227,7 +227,7 @@ export class FaultLane {
     });
   }
 
-  /** Sends once: an answer that does not come is the server's death, and the person would look before repeating. */
+  /** Sends once: no response means that the server died, and a person would look before repeating. */
   #send(send: () => Promise<unknown>): Promise<unknown> {
     const sent = send().catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 0)
@@ -237,7 +237,7 @@ export class FaultLane {
     return sent.finally(() => this.#sending.delete(sent));
   }
 
-  /** Until every call and run has ended and everybody knows; then everything must be as it was planned. */
+  /** Waits until every call and run has ended and every event arrived, then checks that all ended as planned. */
   async #finishWork(): Promise<void> {
     const server = this.#server;
     await until(async () => server?.isRunning === false || (await this.#isIdle()), {
@@ -255,7 +255,7 @@ export class FaultLane {
   }
 
   async #expectWholeAudit(): Promise<void> {
-    const problems = await findAuditProblems(this.database, userId, this.runner.witness);
+    const problems = await findAuditProblems(this.database, userId, this.runner.auditHead);
     if (problems.length > 0) throw new Error(problems.join('\n'));
   }
 
@@ -269,7 +269,7 @@ export class FaultLane {
     if (Number(open?.calls) > 0 || Number(open?.runs) > 0) return false;
     const newest = this.person.ids().at(-1) ?? 0;
     if (newest >= Number(open?.newest)) return true;
-    // The last ones may be signals, which are the runner's.
+    // The last events may be signals, which go only to the runner.
     const isPostgres = this.database.url.startsWith('postgres');
     const [rest] = await this.database.query(
       `select count(*) as n from events where id > $1 and ${isPostgres ? 'event::text' : 'event'} not like '%tool.execution_signal%'`,
@@ -278,7 +278,7 @@ export class FaultLane {
     return Number(rest?.n) === 0;
   }
 
-  /** Every call ended as its name says, and none that was accepted is missing. */
+  /** Every call ended as its file name says, and no accepted call is missing. */
   async #findOddEnds(): Promise<string[]> {
     const rows = await this.database.query('select id, status, tool_params, error_type from tool_executions');
     const known = new Set(rows.map(({ id }) => String(id)));
@@ -297,7 +297,7 @@ export class FaultLane {
     return [...lost, ...odd];
   }
 
-  /** Which answers of the model are stored: it must never be asked for them again (AG-2). */
+  /** Records which answers of the model are stored: it must never be asked for them again (AG-2). */
   async #rememberStoredSteps(): Promise<void> {
     const rows = await this.database.query(
       `select a.id as answer, u.content as said from messages a

@@ -2,24 +2,24 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { expectNoBarriers } from './barriers.ts';
+import { expectAccessible } from './accessibility.ts';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 import { WebWindow } from './web-window.ts';
 
-/** Every state of the page that is not the usual one has a screen that says what to do. */
-export function statesStories(browser: () => Browser): void {
-  const home = useHousehold(browser, () => ({
+/** Unusual states of the page: each has a screen that says what to do. */
+export function unusualStateStories(browser: () => Browser): void {
+  const home = useWebHome(browser, () => ({
     files: { 'a.md': 'a\n' },
-    env: { COUNTERSIGN_MODEL: 'anthropic:claude-sonnet-4-5' }, // and no key
+    env: { COUNTERSIGN_MODEL: 'anthropic:claude-sonnet-4-5' }, // without a key
   }));
 
   const seen = async (window: WebWindow, name: string): Promise<void> => {
     await takePicture(window.page, `state-${name}`);
-    await expectNoBarriers(window.page);
+    await expectAccessible(window.page);
   };
 
-  it('[UI-1] who is not signed in is told how; a link that was used is refused', async () => {
+  it('[UI-1] says how to sign in, and refuses a used link', async () => {
     const window = await WebWindow.open(await home().stranger(), home().ready.address);
     const { page } = window;
     await page.goto(home().ready.address);
@@ -34,7 +34,7 @@ export function statesStories(browser: () => Browser): void {
     await seen(window, 'link-used');
   });
 
-  it('[UI-1] what is empty says what will be there', async () => {
+  it('[UI-1] empty lists say what they will contain', async () => {
     const window = await home().window();
     await window.page.getByText('What should be done?').waitFor();
     await seen(window, 'empty-chat');
@@ -51,7 +51,7 @@ export function statesStories(browser: () => Browser): void {
     }
   });
 
-  it('[AG-1] without a key it says so, and goes on with typed calls', async () => {
+  it('[AG-1] says that there is no key, and still takes typed calls', async () => {
     const window = await home().window();
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
@@ -64,7 +64,7 @@ export function statesStories(browser: () => Browser): void {
     await page.locator('.call').getByText(/^Done/).waitFor();
   });
 
-  it('[UI-2] a call of the transcript is run again, and asks again (founding documents: implementation-plan)', async () => {
+  it('[UI-2] a call in the transcript is run again, and asks again (founding documents: implementation-plan)', async () => {
     const window = await home().window();
     const { page } = window;
     const file = () => join(home().ready.workspace, 'again.md');
@@ -84,7 +84,7 @@ export function statesStories(browser: () => Browser): void {
     expect(await page.locator('.call').count()).toBe(2);
   });
 
-  it('[UI-1] what is being read says so, and what cannot be read can be tried again', async () => {
+  it('[UI-1] says what is loading, and offers a retry for what cannot be loaded', async () => {
     const window = await home().window();
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
@@ -113,7 +113,7 @@ export function statesStories(browser: () => Browser): void {
     await seen(window, 'error-chat');
   });
 
-  it('[EX-10] without a runner it says which folder to connect, and how', async () => {
+  it('[EX-10] says which folder to connect, and how, when there is no runner', async () => {
     const window = await home().window();
     const { page } = window;
     const person = await home().person();
