@@ -23,7 +23,7 @@ export type BuiltInToolName = Row['name'];
 export type ToolParams<N extends BuiltInToolName> = z.output<Extract<Row, { name: N }>['parameters']>;
 /** The result of one tool when it succeeds. */
 export type ToolSuccess<N extends BuiltInToolName> = z.output<Extract<Row, { name: N }>['result']>;
-export type ToolCategoryOf<N extends BuiltInToolName> = Extract<Row, { name: N }>['category'];
+export type ToolCategoryOf<N extends BuiltInToolName> = { [R in Row as R['name']]: R['category'] }[N];
 
 /** A built-in tool call whose parameters have been validated, by name. */
 export type BuiltInToolCall = { [N in BuiltInToolName]: { tool: N; params: ToolParams<N> } }[BuiltInToolName];

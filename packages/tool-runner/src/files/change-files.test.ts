@@ -20,10 +20,9 @@ import { join } from 'node:path';
 import { findTool } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { digestOfChange } from '../preview/call-digest.ts';
-import { callOf, codeOf, recordingContext, workspaceAt } from './change-calls.test-data.ts';
-import { executeChange } from './change-executor.ts';
-import { planFileChange } from './plan-file-change.ts';
+import { callOf, codeOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
+import { digestOfChanges } from './change-files.ts';
+import { planWrite } from './write-file.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
@@ -49,7 +48,7 @@ const everythingIn = (folder: string): string[] =>
     .filter((path) => !path.startsWith('.git/'))
     .sort();
 
-describe('[RN-3] executeChange', () => {
+describe('[RN-3] changingFiles', () => {
   it('writes, edits, copies, deletes and creates, and says what changed', async () => {
     expect(await execute('write_file', { path: 'new/deep/a.md', content: 'one\n' })).toEqual({
       success: true,
@@ -300,11 +299,8 @@ describe('[RN-3] executeChange', () => {
   it('[AP-8] carries out only the plan whose digest was approved', async () => {
     put('a.md', 'one');
     const call = callOf('write_file', { path: 'a.md', content: 'two' });
-    const digest = digestOfChange(
-      call,
-      workspaceAt(workspace.root),
-      await planFileChange(workspaceAt(workspace.root), call),
-    );
+    const place = workspaceAt(workspace.root);
+    const digest = digestOfChanges(call, place, [await planWrite(call.params, place)]);
     put('a.md', 'other');
     const context = recordingContext({ digest });
     expect(await codeOf(() => execute('write_file', call.params, context))).toBe('APPROVAL_STALE');
@@ -324,6 +320,11 @@ describe('[RN-3] executeChange', () => {
     );
     expect(await codeOf(() => execute('create_directory', { path: 'n' }, early))).toBe('EXECUTION_CANCELLED');
     expect(early.begun).toEqual([]);
+    const meanwhile = new AbortController();
+    const planning = recordingContext({ signal: meanwhile.signal });
+    const planned = codeOf(() => execute('write_file', { path: 'n/a.md', content: '' }, planning));
+    meanwhile.abort();
+    expect([await planned, planning.begun]).toEqual(['EXECUTION_CANCELLED', []]);
     const controller = new AbortController();
     const late = recordingContext({ signal: controller.signal, onBegin: () => controller.abort() });
     expect(await codeOf(() => execute('write_file', { path: 'n/a.md', content: '' }, late))).toBe(
@@ -337,13 +338,12 @@ describe('[EX-5] failures of the system', () => {
   const here = (file: string): string => new URL(file, import.meta.url).href;
   /** Calls in a process of their own, which may be started by another program or as another user. */
   const program = `
-    const { executeChange } = await import(${JSON.stringify(here('./change-executor.ts'))});
     const data = await import(${JSON.stringify(here('./change-calls.test-data.ts'))});
     const [root, calls] = JSON.parse(process.argv[1]);
     const outcomes = [];
     for (const [tool, params] of calls) {
       const outcome = await data.codeOf(() =>
-        executeChange(data.callOf(tool, params), data.recordingContext(), data.workspaceAt(root)));
+        data.executeChange(data.callOf(tool, params), data.recordingContext(), data.workspaceAt(root)));
       outcomes.push(outcome.success ?? outcome);
     }
     console.log(JSON.stringify(outcomes));`;
