@@ -20,8 +20,11 @@ import { join } from 'node:path';
 import { findTool } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OpenEditor } from '../open-editor.test-data.ts';
 import { callOf, codeOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
-import { digestOfChanges } from './change-files.ts';
+import { changingFiles, digestOfChanges } from './change-files.ts';
+import { planDeletion } from './delete-file.ts';
+import { ResultCache } from './result-cache.ts';
 import { planWrite } from './write-file.ts';
 
 let workspace: TemporaryWorkspace;
@@ -331,6 +334,77 @@ describe('[RN-3] changingFiles', () => {
       'EXECUTION_CANCELLED',
     );
     expect(everythingIn(workspace.root)).toEqual(before);
+  });
+});
+
+describe('[RN-3] a plan of several files', () => {
+  /** Gives one file a new text and deletes another. */
+  const both = changingFiles<'copy_file'>(async ({ source, dest }, place) => [
+    await planWrite({ path: dest, content: 'new', mode: 'write' }, place),
+    await planDeletion(source, place),
+  ]);
+  const run = (dest: string, context = recordingContext(), documents?: OpenEditor) =>
+    codeOf(() =>
+      both.execute(callOf('copy_file', { source: 'b.md', dest }), context, {
+        workspace: { ...workspaceAt(workspace.root), ...(documents && { documents }) },
+        cache: new ResultCache(),
+      }),
+    );
+  const changeMeanwhile = () => recordingContext({ onBegin: () => put('b.md', 'changed meanwhile') });
+
+  beforeEach(() => {
+    put('a.md', 'old');
+    chmodSync(at('a.md'), 0o640);
+    put('b.md', 'gone');
+  });
+
+  it('changes all, and its result names the first', async () => {
+    const context = recordingContext();
+    expect(await run('a.md', context)).toEqual({
+      success: true,
+      path: 'a.md',
+      size: 3,
+      changed_files: [
+        { path: 'a.md', operation: 'modified' },
+        { path: 'b.md', operation: 'deleted' },
+      ],
+    });
+    expect(context.begun.flat().map(({ path }) => path)).toEqual(['a.md', 'b.md']);
+    expect([read('a.md'), existsSync(at('b.md'))]).toEqual(['new', false]);
+  });
+
+  it('puts back the first where the second fails: content, mode, and directories that were made', async () => {
+    const before = everythingIn(workspace.root);
+    expect(await run('a.md', changeMeanwhile())).toBe('APPROVAL_STALE');
+    expect([read('a.md'), statSync(at('a.md')).mode & 0o777]).toEqual(['old', 0o640]);
+    put('b.md', 'gone');
+    expect(await run('made/deep/c.md', changeMeanwhile())).toBe('APPROVAL_STALE');
+    expect([everythingIn(workspace.root), read('b.md')]).toEqual([before, 'changed meanwhile']);
+  });
+
+  it('puts back the first when it is cancelled in between, also in an editor', async () => {
+    const editor = new OpenEditor();
+    const controller = new AbortController();
+    editor.open(at('a.md'));
+    editor.format = (text) => {
+      controller.abort();
+      return text;
+    };
+    const context = recordingContext({ signal: controller.signal });
+    expect(await run('a.md', context, editor)).toBe('EXECUTION_CANCELLED');
+    expect([read('a.md'), editor.textOf(at('a.md')), read('b.md')]).toEqual(['old', 'old', 'gone']);
+  });
+
+  it('says so where the first cannot be put back', async () => {
+    const editor = new OpenEditor();
+    editor.open(at('a.md'));
+    editor.format = (text) => {
+      put('b.md', 'changed meanwhile');
+      setImmediate(() => editor.open(at('a.md'), 'typed by the person'));
+      return text;
+    };
+    expect(await run('a.md', recordingContext(), editor)).toBe('EXECUTION_FAILED');
+    expect([read('a.md'), editor.textOf(at('a.md'))]).toEqual(['new', 'typed by the person']);
   });
 });
 

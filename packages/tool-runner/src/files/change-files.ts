@@ -2,6 +2,7 @@ import { rmdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { PolicyDecision } from '@countersign/policy';
 import {
+  type BuiltInToolName,
   CountersignError,
   makeVisible,
   type Preview,
@@ -20,16 +21,14 @@ import type { Workspace } from '../workspace.ts';
 import { removeFile, replaceFile } from './atomic-write.ts';
 import { writeInEditor } from './editor-write.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
-import type { OnRead, PlannedChange } from './file-plan.ts';
-import { type FileSnapshot, identityNow, takeSnapshot } from './file-snapshot.ts';
+import { findTarget, type OnRead, type PlannedChange } from './file-plan.ts';
+import { identityNow, takeSnapshot } from './file-snapshot.ts';
 import { openOrCreateDirectory } from './place.ts';
 import { decodeText } from './text-encoding.ts';
 import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
 
-type FileTool = 'write_file' | 'edit_file' | 'copy_file' | 'delete_file';
-
 /** Says what a call will do to files, the file that the result names first, and changes nothing. */
-type Planner<N extends FileTool> = (
+type Planner<N extends BuiltInToolName> = (
   params: ToolParams<N>,
   workspace: Workspace,
   onRead?: OnRead,
@@ -40,10 +39,7 @@ type Planner<N extends FileTool> = (
  * temporary file, a last look that the file is still the one that was planned with, rename, directory. A failure leaves
  * the files as they were. Where the call was approved (`context.digest`), the plan must be what was approved (AP-8).
  */
-export function changingFiles<N extends FileTool>(
-  plan: Planner<N>,
-  { proposes = false }: { readonly proposes?: boolean } = {},
-): ToolModule<N> {
+export function changingFiles<N extends BuiltInToolName>(plan: Planner<N>): ToolModule<N> {
   const planJudged = async ({ params }: CallOf<N>, decision: PolicyDecision, workspace: Workspace) => {
     const changes = await plan(params, workspace);
     confirmJudged(
@@ -72,29 +68,22 @@ export function changingFiles<N extends FileTool>(
         confirmApproved(context, () => digestOfChanges(call, workspace, changes));
         stopIfCancelled(context);
         context.changes.begin(changes.map(recordOf));
-        for (const change of changes) {
-          try {
-            await carryOut(change, context, workspace, written.note);
-          } catch (error) {
-            throw fileFailure(error, change.path, 'WRITE_FAILED');
-          }
-        }
+        await carryOutAll(changes, context, workspace, written.note);
         return resultOf<N>(changes.map((change) => ({ ...change, size: change.after?.length ?? 0 })));
       });
     },
     recover: (changes) => resultOf<N>(changes),
-    ...(proposes && {
-      async propose(call, decision, { workspace }) {
-        const [change] = await planJudged(call, decision, workspace);
-        const before = change?.before ? decodeText(change.before.bytes) : { text: null };
-        const after = change?.after && decodeText(change.after);
-        return before && after ? { path: change.path, before: before.text, after: after.text } : undefined;
-      },
-    }),
+    async propose(call, decision, { workspace }) {
+      const [change, another] = await planJudged(call, decision, workspace);
+      if (!change || another) return undefined;
+      const before = change.before ? decodeText(change.before.bytes) : { text: null };
+      const after = change.after && decodeText(change.after);
+      return before && after ? { path: change.path, before: before.text, after: after.text } : undefined;
+    },
   };
 }
 
-function resultOf<N extends FileTool>(changes: readonly MadeChange[]): ToolSuccess<N> {
+function resultOf<N extends BuiltInToolName>(changes: readonly MadeChange[]): ToolSuccess<N> {
   const [named] = changes;
   const result = {
     success: true,
@@ -111,15 +100,15 @@ export function digestOfChanges(
   { root }: Workspace,
   changes: readonly PlannedChange[],
 ): string {
-  const files = changes.flatMap(({ path, before, source }): DigestedFile[] => [
-    { path, part: 'changed', version: before?.version ?? null },
-    ...(source ? [{ path: source.path, part: 'copied' as const, ...versionAndMode(source.snapshot) }] : []),
-  ]);
+  const files = changes.flatMap(({ path, before, source }): DigestedFile[] => {
+    const changed = { path, part: 'changed', version: before?.version ?? null } as const;
+    if (!source) return [changed];
+    const { version, mode } = source.snapshot;
+    return [changed, { path: source.path, part: 'copied', version, mode }];
+  });
   const base = changes.flatMap(({ saved }) => (saved ? ['unsaved buffer', saved.version] : []));
   return digestOf({ call, root, directory: '', network: false, files, base });
 }
-
-const versionAndMode = ({ version, mode }: Pick<FileSnapshot, 'version' | 'mode'>) => ({ version, mode });
 
 function drawChanges(changes: readonly PlannedChange[]): Preview {
   const [change] = changes;
@@ -159,12 +148,58 @@ function fileHead(bytes: Uint8Array): string {
   return makeVisible(head.split('\n', HEAD_LINES).join('\n'));
 }
 
+/** All or nothing: where a file fails, those before it are put back. */
+async function carryOutAll(
+  changes: readonly PlannedChange[],
+  context: CallContext,
+  workspace: Workspace,
+  onWritten: BytesDone['note'],
+): Promise<void> {
+  const made: MadePlan[] = [];
+  for (const change of changes) {
+    try {
+      made.push({ change, created: await carryOut(change, context, workspace, onWritten) });
+    } catch (error) {
+      for (const one of made.toReversed()) await putBack(one, context, workspace);
+      throw fileFailure(error, change.path, 'WRITE_FAILED');
+    }
+  }
+}
+
+interface MadePlan {
+  readonly change: PlannedChange;
+  /** Directories that were made for the file. */
+  readonly created: readonly string[];
+}
+
+/** Carries out the opposite of a plan, also where the call was cancelled meanwhile. */
+async function putBack(
+  { change, created }: MadePlan,
+  context: CallContext,
+  workspace: Workspace,
+): Promise<void> {
+  const { path, before, after, encoding } = change;
+  try {
+    const { snapshot } = await findTarget(workspace, path, { ofDisk: true });
+    if (snapshot?.version !== (after ? versionOf(after) : undefined)) throw stale(`"${path}" was changed`);
+    const operation = before ? (snapshot ? 'modified' : 'created') : 'deleted';
+    const opposite = { path, operation, before: snapshot ?? null, after: before?.bytes ?? null } as const;
+    const uncancelled = { ...context, signal: new AbortController().signal };
+    await carryOut({ ...opposite, mode: before?.mode, encoding }, uncancelled, workspace, () => {});
+    removeCreated(workspace, created);
+  } catch (cause) {
+    const problem = `"${path}" was changed, and could not be put back`;
+    throw new CountersignError('EXECUTION_FAILED', { problem }, { cause });
+  }
+}
+
+/** Answers the directories that were made for it. */
 async function carryOut(
   plan: PlannedChange,
   context: CallContext,
   workspace: Workspace,
   onWritten: BytesDone['note'],
-): Promise<void> {
+): Promise<readonly string[]> {
   const name = basename(plan.path);
   const { directory, created } = openPlannedDirectory(plan, workspace);
   const confirm = () => confirmBase(plan, directory, name, context, workspace);
@@ -182,6 +217,7 @@ async function carryOut(
         onWritten,
         confirm,
       });
+    return created;
   } catch (error) {
     removeCreated(workspace, created);
     throw error;

@@ -4,12 +4,9 @@ import { changingFiles } from './change-files.ts';
 import { findTarget, type OnRead, PERMISSIONS, type PlannedChange, written } from './file-plan.ts';
 import { decodeText } from './text-encoding.ts';
 
-export const copyFile = changingFiles<'copy_file'>(
-  async ({ source, dest }, workspace, onRead) => [
-    await planCopy({ tool: 'copy_file', source, dest }, workspace, onRead),
-  ],
-  { proposes: true },
-);
+export const copyFile = changingFiles<'copy_file'>(async (params, workspace, onRead) => [
+  await planCopy({ tool: 'copy_file', ...params }, workspace, onRead),
+]);
 
 export async function planCopy(
   { tool, ...params }: { readonly tool: string; readonly source: string; readonly dest: string },

@@ -5,10 +5,9 @@ import { applyEdit } from './exact-edit.ts';
 import { encode, findTarget, type PlannedChange, written } from './file-plan.ts';
 import { decodeText } from './text-encoding.ts';
 
-export const editFile = changingFiles<'edit_file'>(
-  async (params, workspace) => [await planEdit(params, workspace)],
-  { proposes: true },
-);
+export const editFile = changingFiles<'edit_file'>(async (params, workspace) => [
+  await planEdit(params, workspace),
+]);
 
 export async function planEdit(
   params: ToolParams<'edit_file'>,

@@ -5,10 +5,9 @@ import { encode, findTarget, type PlannedChange, written } from './file-plan.ts'
 import { inLineEndingOf } from './line-endings.ts';
 import { type DecodedText, decodeText, type TextForm } from './text-encoding.ts';
 
-export const writeFile = changingFiles<'write_file'>(
-  async (params, workspace) => [await planWrite(params, workspace)],
-  { proposes: true },
-);
+export const writeFile = changingFiles<'write_file'>(async (params, workspace) => [
+  await planWrite(params, workspace),
+]);
 
 export async function planWrite(
   params: ToolParams<'write_file'>,
