@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
 import { readingContext } from '@countersign/testing';
-import { FileSystemExecutor } from '../packages/tool-runner/src/files/file-system-executor.ts';
+import { fileTools } from '../packages/tool-runner/src/files/change-calls.test-data.ts';
 import { makeLargeTree, needle, wantedNames } from './files/large-tree.ts';
 import { countLinesOf } from './files/program.ts';
 import { compare, type Rounds, summaries } from './in-turns.ts';
@@ -29,7 +29,7 @@ const filesBench: Bench = {
   async run(): Promise<readonly Row[]> {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-bench-')));
     const root = join(folder, 'workspace');
-    const executor = new FileSystemExecutor({
+    const executor = fileTools({
       root,
       stateFolder: join(folder, 'state'),
       limits: defaultLimits,

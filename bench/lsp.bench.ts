@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
+import { BuiltInTools } from '../packages/tool-runner/src/built-in-tools.ts';
 import { createProcessStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { LspExecutor } from '../packages/tool-runner/src/lsp/lsp-executor.ts';
 import { measureSlow } from './measure.ts';
@@ -129,7 +130,7 @@ class Project {
 }
 
 async function execute(executor: LspExecutor, call: BuiltInToolCall): Promise<void> {
-  await executor.execute(call, {
+  await new BuiltInTools({ lsp: executor }).execute(call, {
     toolId: 'bench',
     attempt: 1,
     sessionId: 'bench',

@@ -61,7 +61,7 @@ The last element is the symbol `loading'.")
 KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   id kind start next (open nil)
   role (text "")
-  tool-name params status note result error time-ms exit-code (output "") undo fetching)
+  tool-name params status note result error time-ms exit-code (output "") undoable undo fetching)
 
 ;;;; The buffer
 
@@ -475,7 +475,9 @@ Where that is the buffer's own point, WINDOW is nil."
             (countersign-item-status item) (countersign-get payload 'status)
             (countersign-item-error item) (countersign-get payload 'error)
             (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
-            (countersign-item-exit-code item) (countersign-get payload 'exit_code))
+            (countersign-item-exit-code item) (countersign-get payload 'exit_code)
+            (countersign-item-undoable item) (or (countersign-item-undoable item)
+                                                 (countersign-get payload 'undoable)))
       (when (countersign-get payload 'undone_at) (setf (countersign-item-undo item) 'undone))
       (countersign-chat--redraw item)
       ;; Calls that follow each other stand without a gap.
@@ -523,7 +525,12 @@ Where that is the buffer's own point, WINDOW is nil."
               (countersign-item-result item)
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))
-                  (if (consp result) result (and result `((content . ,(format "%s" result))))))))
+                  (if (consp result) result (and result `((content . ,(format "%s" result)))))))
+              ;; Only file tools name their file beside what changed; a command that changed files cannot be undone.
+              (countersign-item-undoable item)
+              (and (countersign-get payload 'result 'path)
+                   (countersign-list-of payload 'result 'changed_files)
+                   t))
         (when (countersign-get payload 'late)
           (setf (countersign-item-note item) (countersign-words "the result came late")))
         (when (and (countersign-item-open item) (eq (countersign-item-result item) 'omitted))
@@ -913,9 +920,7 @@ that change is lost then."
                (lambda (item)
                  (and (equal (countersign-item-status item) "completed")
                       (not (eq (countersign-item-undo item) 'undone))
-                      (member (countersign-item-tool-name item)
-                              '("write_file" "edit_file" "copy_file" "delete_file"
-                                "create_directory"))))
+                      (countersign-item-undoable item)))
                (countersign-words "There is no call to undo")))
         (buffer (current-buffer)))
     (when (y-or-n-p (countersign-words "Undo %s %s%s? "

@@ -1,4 +1,4 @@
-import { gitCommandsPattern, type OfferedScope } from '@countersign/protocol';
+import { findTool, gitCommandsPattern, type OfferedScope } from '@countersign/protocol';
 
 /** How a language says it. */
 interface ScopeWords {
@@ -30,7 +30,7 @@ function whatOf({ tool, path, command }: Covered, { covers }: ScopeWords['approv
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
   if (path === undefined) return covers.tool(tool);
-  const deletes = tool === 'delete_file';
+  const deletes = findTool(tool)?.kind === 'delete';
   if (!path.endsWith('/**')) return deletes ? covers.deletedFile(path) : covers.file(path);
   const folder = path.slice(0, -2);
   return deletes ? covers.deletedFolder(folder) : covers.folder(folder);

@@ -1,4 +1,5 @@
 import {
+  findTool,
   gitCommandsPattern,
   type PolicyRule,
   type RiskLevel,
@@ -46,13 +47,6 @@ export function grantCovers(
   return typeof rule !== 'string' && rule.matches(call, assessment);
 }
 
-const commandTools: ReadonlySet<string> = new Set([
-  'execute_command',
-  'shell_exec',
-  'shell_background',
-  gitCommandsPattern,
-]);
-
 /**
  * The same as a rule of a policy file: what "always" saves. A click on a card is less than a rule written by hand, so for
  * commands it covers the harmless ones that match.
@@ -61,7 +55,7 @@ export function ruleOfGrant(
   id: string,
   { tool, pattern }: Pick<GrantPredicate, 'tool' | 'pattern'>,
 ): PolicyRule {
-  const isCommand = commandTools.has(tool);
+  const isCommand = tool === gitCommandsPattern || findTool(tool)?.changes === 'anything';
   const part = pattern === null ? {} : isCommand ? { command: pattern } : { path: pattern };
   return { id, effect: 'allow', tool, ...part, ...(isCommand && { harmless_only: true }) };
 }

@@ -2,8 +2,8 @@ import {
   builtInToolNames,
   type CustomToolCall,
   describeIssues,
+  findTool,
   isCustomToolName,
-  isLocalGitTool,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
@@ -135,7 +135,9 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
         return false;
-      if (showsOtherFiles.has(call.tool) || assessment.commands.some(printsAnyFile)) return true;
+      // A language server shows lines, types and values of any file that has to do with the named one.
+      const readsProject = findTool(call.tool)?.readsBeyond === 'project';
+      if (readsProject || assessment.commands.some(printsAnyFile)) return true;
       if (!readsWholeFolders(call, assessment)) return false;
       const folder = literalFolder(rule.path);
       return assessment.operands.some((operand) => operand.use === 'read' && isAbove(operand.path, folder));
@@ -166,20 +168,16 @@ export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): re
 const isMeant = ({ tool }: PolicyRule, call: ToolCall): boolean =>
   !isCustomToolName(call.tool) || tool === '*' || tool.includes('__');
 
-const shellTools: ReadonlySet<string> = new Set(['shell_exec', 'shell_background']);
-
 /**
  * A shell line does what its commands do and writes where its redirections lead: an allow rule must speak of both.
  * A rule on paths alone, or on commands alone where the line also writes a file, does not cover it.
  */
 function namesEverything(rule: PolicyRule, call: ToolCall, { operands }: CallAssessment): boolean {
-  if (!shellTools.has(call.tool)) return true;
+  const { category, changes } = findTool(call.tool) ?? {};
+  if (category !== 'shell' || changes !== 'anything') return true;
   if (rule.path !== undefined && rule.command === undefined) return false;
   return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
 }
-
-/** A language server answers with lines, types and values of any file that has to do with the one that is named. */
-const showsOtherFiles: ReadonlySet<string> = new Set(['hover', 'definition', 'references']);
 
 /** What git prints files with. Without `--` its words may be revisions, each of which has every file. */
 const printingSubcommands: ReadonlySet<string | undefined> = new Set(
@@ -198,9 +196,7 @@ const printsAnyFile = ({ words }: CallAssessment['commands'][number]): boolean =
 
 /** Whether a call reads everything below a folder, and not only the files it names. */
 function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessment): boolean {
-  if (tool === 'search_files' || tool === 'git_diff' || tool === 'git_log' || tool === 'git_status')
-    return true;
-  if (tool === 'list_directory') return params.recursive;
+  if (findTool(tool)?.readsBeyond === 'folders') return !('recursive' in params) || params.recursive === true;
   return commands.some(({ words }) => isRecursive(words));
 }
 
@@ -240,7 +236,10 @@ function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule
  * (AP-4). A commit that names what executes later is not.
  */
 function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment): CallAssessment['commands'] {
-  if (!isLocalGitTool(tool) || operands.some(({ path }) => executingPlaces.find(path) !== undefined))
+  if (
+    findTool(tool)?.changes !== 'repository' ||
+    operands.some(({ path }) => executingPlaces.find(path) !== undefined)
+  )
     return commands;
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }

@@ -1,6 +1,6 @@
 import {
   defaultLimits,
-  hasTimeout,
+  waitsForCommand,
   isCustomToolName,
   type Limits,
   type PolicyRule,
@@ -111,7 +111,7 @@ export class ToolCallPolicy {
 
   /** A call that names no timeout has the default in force, which an operator may have changed (TL-3). */
   #withTimeout(tool: unknown, params: unknown): unknown {
-    if (!hasTimeout(tool) || typeof params !== 'object' || params === null || 'timeout' in params)
+    if (!waitsForCommand(tool) || typeof params !== 'object' || params === null || 'timeout' in params)
       return params;
     return { ...params, timeout: this.#limits.commandTimeoutDefaultSeconds };
   }

@@ -192,7 +192,7 @@ export const tables: Readonly<Record<string, () => string>> = {
           .join('<br>'),
         { auto: 'never', always: 'always', depends: 'depends on the call' }[tool.approval],
         tool.baseRisk,
-        tool.readOnly ? 'yes' : 'no',
+        tool.changes === 'nothing' ? 'yes' : 'no',
       ]),
     ),
   results: () =>

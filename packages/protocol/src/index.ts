@@ -90,18 +90,17 @@ export {
   type BuiltInToolName,
   builtInToolNames,
   catalogue,
-  changesFiles,
   changingToolsPattern,
   findTool,
   gitCommandsPattern,
-  isLocalGitTool,
   type ParsedCall,
   parseToolCall,
   resultSchemaOf,
+  type ToolCategoryOf,
   type ToolParams,
   type ToolSuccess,
+  waitsForCommand,
 } from './tools/catalogue.ts';
-export { hasTimeout } from './tools/command.ts';
 export {
   type CustomTool,
   type CustomToolCall,

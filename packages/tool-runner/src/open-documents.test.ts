@@ -4,25 +4,23 @@ import { ToolCallPolicy } from '@countersign/policy';
 import { type BuiltInToolName, isCustomCall } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, codeOf, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
-import { FileSystemExecutor } from './files/file-system-executor.ts';
-import { versionOf } from './files/file-version.ts';
+import type { BuiltInTools } from './built-in-tools.ts';
+import { versionOf } from './file-change.ts';
+import { callOf, codeOf, fileTools, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
 import { WorkspaceTexts } from './lsp/workspace-texts.ts';
 import { OpenEditor } from './open-editor.test-data.ts';
-import { previewCall } from './preview/preview-call.ts';
-import { proposedText } from './preview/proposed-text.ts';
 import { realDisk } from './real-disk.ts';
 import type { Workspace } from './workspace.ts';
 
 let folder: TemporaryWorkspace;
 let editor: OpenEditor;
 let workspace: Workspace;
-let executor: FileSystemExecutor;
+let executor: BuiltInTools;
 beforeEach(() => {
   folder = temporaryWorkspace();
   editor = new OpenEditor();
   workspace = { ...workspaceAt(folder.root), documents: editor };
-  executor = new FileSystemExecutor(workspace);
+  executor = fileTools(workspace);
 });
 afterEach(async () => {
   await executor.dispose();
@@ -41,11 +39,11 @@ function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
 }
 const look = (tool: BuiltInToolName, params: Record<string, unknown>) => {
   const { call, decision } = decided(tool, params);
-  return previewCall(call, decision, { workspace });
+  return executor.preview(call, decision);
 };
 const propose = (tool: BuiltInToolName, params: Record<string, unknown>) => {
   const { call, decision } = decided(tool, params);
-  return proposedText(call, decision, workspace);
+  return executor.proposedText(call, decision);
 };
 /** Approved as it is shown now, then executed. */
 async function run(tool: BuiltInToolName, params: Record<string, unknown>, digest?: string) {

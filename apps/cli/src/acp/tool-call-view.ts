@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
 import { parseUnifiedDiff } from '@countersign/approvals';
-import type { Approval, EventPayload, ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
+import {
+  type Approval,
+  type EventPayload,
+  type ExecutionStatus,
+  findTool,
+  type JsonValue,
+  type Preview,
+} from '@countersign/protocol';
 import { whatIsCalled } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -13,28 +20,8 @@ type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 const MAX_SHOWN = 20_000;
 const COLUMNS = 100;
 
-const kinds: Readonly<Record<string, ToolKind>> = {
-  read_file: 'read',
-  list_directory: 'search',
-  search_files: 'search',
-  write_file: 'edit',
-  edit_file: 'edit',
-  copy_file: 'edit',
-  create_directory: 'edit',
-  delete_file: 'delete',
-  execute_command: 'execute',
-  shell_exec: 'execute',
-  shell_background: 'execute',
-  shell_output: 'read',
-  shell_kill: 'execute',
-  git_commit: 'execute',
-  git_push: 'execute',
-  git_branch: 'execute',
-};
-
-/** How an editor draws a call: git's and the language servers' reads are reads. */
-export const kindOf = (tool: string): ToolKind =>
-  kinds[tool] ?? (/^(git_|diagnostics|symbols|hover|definition|references)/.test(tool) ? 'read' : 'other');
+/** How an editor draws a call. */
+export const kindOf = (tool: string): ToolKind => findTool(tool)?.kind ?? 'other';
 
 export function acpStatusOf(status: ExecutionStatus): ToolCallStatus {
   switch (status) {

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@countersign/protocol';
+import { findTool, type JsonValue } from '@countersign/protocol';
 
 type Params = Readonly<Record<string, JsonValue>>;
 
@@ -17,8 +17,9 @@ export function editedParams(
   params: Params,
   { before, edited }: EditedText,
 ): Params | undefined {
-  if (tool === 'write_file') return { ...params, content: edited, mode: 'write' };
-  if (tool !== 'edit_file' || before === null) return undefined;
+  const { holdsText } = findTool(tool) ?? {};
+  if (holdsText === 'whole') return { ...params, content: edited, mode: 'write' };
+  if (holdsText !== 'part' || before === null) return undefined;
   const change = smallestEdit(before, edited);
   return change && { ...params, ...change, replace_all: false };
 }

@@ -1,3 +1,4 @@
+import { findTool } from '@countersign/protocol';
 import type { ApprovalRequest, ProposedText } from '@countersign/tool-runner';
 import {
   commands,
@@ -37,6 +38,9 @@ interface Proposal {
   /** When it is being withdrawn. */
   closed?: Promise<void>;
 }
+
+/** Whether the person may change the proposed text: a copy stays a copy. */
+const isEditable = ({ tool_name }: ApprovalRequest): boolean => findTool(tool_name)?.holdsText !== undefined;
 
 /** What the person approves in a diff: the request as it was shown, and their own text where they edited it. */
 export interface ReviewedProposal {
@@ -89,7 +93,7 @@ export class ProposalDiffs implements Disposable {
     await workspace.openTextDocument(uri, { encoding: 'utf8' });
     const { approval } = this.#words;
     const path = [nameAmongFolders(folder.folder), text.path].filter(Boolean).join('/');
-    const title = request.tool_name === 'copy_file' ? approval.copied(path) : approval.proposed(path);
+    const title = isEditable(request) ? approval.proposed(path) : approval.copied(path);
     await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
       preview: false,
     });
@@ -225,9 +229,7 @@ export class ProposalDiffs implements Disposable {
       stat: (uri): FileStat => {
         const { bytes, modified, entry } = this.#find(uri);
         const stat = { type: FileType.File, ctime: 0, mtime: modified, size: bytes.length };
-        return entry.request.tool_name === 'copy_file'
-          ? { ...stat, permissions: FilePermission.Readonly }
-          : stat;
+        return isEditable(entry.request) ? stat : { ...stat, permissions: FilePermission.Readonly };
       },
       readFile: (uri) => this.#find(uri).bytes,
       writeFile: (uri, bytes) => {

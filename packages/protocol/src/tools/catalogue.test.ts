@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { parametersJsonSchema } from './available-tool.ts';
-import { builtInToolNames, catalogue, findTool, parseToolCall, resultSchemaOf } from './catalogue.ts';
+import {
+  builtInToolNames,
+  catalogue,
+  changingToolsPattern,
+  findTool,
+  gitCommandsPattern,
+  parseToolCall,
+  resultSchemaOf,
+  waitsForCommand,
+} from './catalogue.ts';
 import type { ToolDefinition } from './definition.ts';
 
 /** Category, name, whether the person is asked, base risk, read-only: the table of TL-1. */
@@ -31,6 +40,34 @@ const pinnedTools = [
   ['lsp', 'definition', 'auto', 'LOW', true],
   ['lsp', 'references', 'auto', 'LOW', true],
 ];
+
+/** What it does, what it changes, what it reads besides the named files, what text it holds: grants, rules and undo ask. */
+const pinnedFacts = {
+  read_file: 'read nothing',
+  write_file: 'edit files whole',
+  edit_file: 'edit files part',
+  search_files: 'search nothing folders',
+  delete_file: 'delete files',
+  list_directory: 'search nothing folders',
+  create_directory: 'edit files',
+  copy_file: 'edit files',
+  execute_command: 'execute anything',
+  shell_exec: 'execute anything',
+  shell_background: 'execute anything',
+  shell_output: 'read nothing',
+  shell_kill: 'execute job',
+  git_status: 'read nothing folders',
+  git_diff: 'read nothing folders',
+  git_log: 'read nothing folders',
+  git_commit: 'execute repository',
+  git_branch: 'execute repository',
+  git_push: 'execute remote',
+  diagnostics: 'read nothing',
+  symbols: 'read nothing',
+  hover: 'read nothing project',
+  definition: 'read nothing project',
+  references: 'read nothing project',
+};
 
 /** Required ones bare, `?` where it may be missing, `=` where there is a default. */
 const pinnedParameters = {
@@ -96,9 +133,18 @@ describe('the catalogue', () => {
       tool.name,
       tool.approval,
       tool.baseRisk,
-      tool.readOnly,
+      tool.changes === 'nothing',
     ]);
     expect(actual).toEqual(pinnedTools);
+  });
+
+  it('[AP-4] keeps what every tool does, changes and reads, and the patterns that grants hold', () => {
+    const factsOf = ({ kind, changes, readsBeyond, holdsText }: ToolDefinition) =>
+      [kind, changes, readsBeyond, holdsText].filter(Boolean).join(' ');
+    expect(byName(factsOf)).toEqual(pinnedFacts);
+    expect(changingToolsPattern).toBe('{write_file,edit_file,create_directory,copy_file}');
+    expect(gitCommandsPattern).toBe('{execute_command,shell_exec,git_branch,git_commit}');
+    expect(builtInToolNames.filter(waitsForCommand)).toEqual(['execute_command', 'shell_exec']);
   });
 
   it('[TL-1] keeps the parameters of every tool and their defaults', () => {

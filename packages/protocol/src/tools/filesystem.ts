@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changedFiles, defineToolRow, pathParameter } from './definition.ts';
+import { changedFiles, defineToolRow, pathParameter, shown } from './definition.ts';
 
 /** How text can be read and is named (TL-4). PDF and images come back as base64 instead. */
 const textEncodings = ['utf-8', 'utf-16le', 'utf-16be', 'latin1'] as const;
@@ -78,7 +78,9 @@ export const filesystemTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    wants: ({ path }) => `read ${shown(path)}`,
   }),
   defineToolRow({
     name: 'write_file',
@@ -95,7 +97,23 @@ export const filesystemTools = [
     result: written,
     baseRisk: 'MEDIUM',
     approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    holdsText: 'whole',
+    wants: ({ path }) => `change ${shown(path)}`,
+    // The server describes a call before anybody has looked at the disk: writing is changing until a preview says more.
+    uses: [
+      {
+        intent: 'create_file',
+        wants: ({ path }) => `create ${shown(path)}`,
+        applies: (_, preview) => preview?.kind === 'diff' && preview.files[0]?.operation === 'created',
+      },
+      {
+        intent: 'append_file',
+        wants: ({ path }) => `add to ${shown(path)}`,
+        applies: ({ mode }) => mode === 'append',
+      },
+    ],
   }),
   defineToolRow({
     name: 'edit_file',
@@ -111,7 +129,10 @@ export const filesystemTools = [
     result: written,
     baseRisk: 'MEDIUM',
     approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    holdsText: 'part',
+    wants: ({ path }) => `change ${shown(path)}`,
   }),
   defineToolRow({
     name: 'search_files',
@@ -138,7 +159,9 @@ export const filesystemTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'search',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'delete_file',
@@ -148,7 +171,9 @@ export const filesystemTools = [
     result: z.strictObject({ success: z.literal(true), path: z.string(), changed_files: changedFiles }),
     baseRisk: 'HIGH',
     approval: 'always',
-    readOnly: false,
+    kind: 'delete',
+    changes: 'files',
+    wants: ({ path }) => `delete ${shown(path)}`,
   }),
   defineToolRow({
     name: 'list_directory',
@@ -162,7 +187,10 @@ export const filesystemTools = [
     result: z.strictObject({ ...listing, files: z.array(entrySchema) }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'search',
+    changes: 'nothing',
+    readsBeyond: 'folders',
+    wants: ({ path }) => `list ${shown(path)}`,
   }),
   defineToolRow({
     name: 'create_directory',
@@ -172,7 +200,9 @@ export const filesystemTools = [
     result: z.strictObject({ success: z.literal(true), path: z.string(), changed_files: changedFiles }),
     baseRisk: 'MEDIUM',
     approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    wants: ({ path }) => `create the directory ${shown(path)}`,
   }),
   defineToolRow({
     name: 'copy_file',
@@ -185,6 +215,8 @@ export const filesystemTools = [
     result: written,
     baseRisk: 'MEDIUM',
     approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    wants: ({ source, dest }) => `copy ${shown(source)} to ${shown(dest)}`,
   }),
 ] as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changedFiles, changesOfCommand, defineToolRow, pathParameter } from './definition.ts';
+import { changedFiles, changesOfCommand, defineToolRow, pathParameter, shown } from './definition.ts';
 
 const states = [
   'added',
@@ -38,6 +38,11 @@ const hunkSchema = z.strictObject({
   lines: z.array(z.string()).describe('Each with its leading blank, + or -.'),
 });
 
+const fileCount = (files: unknown): string => {
+  const count = Array.isArray(files) ? files.length : 0;
+  return count === 1 ? '1 file' : `${count} files`;
+};
+
 export const gitTools = [
   defineToolRow({
     name: 'git_status',
@@ -56,7 +61,9 @@ export const gitTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'git_diff',
@@ -81,7 +88,9 @@ export const gitTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'git_log',
@@ -98,7 +107,9 @@ export const gitTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'git_commit',
@@ -116,7 +127,9 @@ export const gitTools = [
     }),
     baseRisk: 'MEDIUM',
     approval: 'always',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'repository',
+    wants: ({ files, message }) => `commit ${fileCount(files)}: ${shown(message)}`,
   }),
   defineToolRow({
     name: 'git_branch',
@@ -144,7 +157,9 @@ export const gitTools = [
     }),
     baseRisk: 'MEDIUM',
     approval: 'depends',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'repository',
+    wants: ({ name }) => `create the branch ${shown(name)}`,
   }),
   defineToolRow({
     name: 'git_push',
@@ -164,6 +179,8 @@ export const gitTools = [
     }),
     baseRisk: 'HIGH',
     approval: 'always',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'remote',
+    wants: ({ remote }) => `push to ${shown(remote) || 'origin'}`,
   }),
 ] as const;

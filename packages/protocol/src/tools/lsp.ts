@@ -55,7 +55,8 @@ export const lspTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
   }),
   defineToolRow({
     name: 'symbols',
@@ -77,7 +78,8 @@ export const lspTools = [
     }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
   }),
   defineToolRow({
     name: 'hover',
@@ -87,7 +89,9 @@ export const lspTools = [
     result: z.strictObject({ success: z.literal(true), contents: z.string().nullable(), text: z.string() }),
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'project',
   }),
   defineToolRow({
     name: 'definition',
@@ -97,7 +101,9 @@ export const lspTools = [
     result: locations,
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'project',
   }),
   defineToolRow({
     name: 'references',
@@ -107,6 +113,8 @@ export const lspTools = [
     result: locations,
     baseRisk: 'LOW',
     approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'project',
   }),
 ] as const;

@@ -10,8 +10,7 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, recordingContext, workspaceAt } from './change-calls.test-data.ts';
-import { executeChange } from './change-executor.ts';
+import { callOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {

@@ -42,10 +42,9 @@ const program = `
   wrap(fs, 'mkdirSync', 'directory');
   wrap(fs, 'fsyncSync', 'flush of the name');
   syncBuiltinESMExports();
-  const { executeChange } = await import(${here('./change-executor.ts')});
   const data = await import(${here('./change-calls.test-data.ts')});
   const onBegin = () => dieAt('journal');
-  await executeChange(data.callOf(tool, params), data.recordingContext({ onBegin, toolId: 'killed' }), data.workspaceAt(root));
+  await data.executeChange(data.callOf(tool, params), data.recordingContext({ onBegin, toolId: 'killed' }), data.workspaceAt(root));
   console.log('done');`;
 
 async function runUntil(

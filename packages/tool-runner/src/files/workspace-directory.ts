@@ -2,6 +2,8 @@ import { closeSync, constants, fsyncSync, openSync, readlinkSync, realpathSync }
 import { CountersignError } from '@countersign/protocol';
 import { openInside } from '../open-inside.ts';
 import { openDirectoryByName } from './directory-by-name.ts';
+import { fileFailure } from './file-failure.ts';
+import { refuseSensitive } from './sensitive-target.ts';
 
 /**
  * A directory of the workspace that we stand in: what happens to its names is done from here, never by walking the
@@ -30,6 +32,24 @@ export function openDirectory(
   if (platform !== 'linux') return openDirectoryByName(root, path);
   const realRoot = realpathSync(root);
   return new DirectoryByDescriptor(realRoot, openInside(realRoot, path, directoryFlags));
+}
+
+/** Opens a directory that a call names for as long as something is read in it; a sensitive one is refused (VA-2). */
+export async function inDirectory<T>(
+  root: string,
+  asked: string,
+  work: (directory: { readonly path: string; readonly reach: string }) => Promise<T>,
+): Promise<T> {
+  let directory: WorkspaceDirectory | undefined;
+  try {
+    directory = openDirectory(root, asked);
+    refuseSensitive(directory.path, asked);
+    return await work({ path: directory.path, reach: directory.at('.') });
+  } catch (error) {
+    throw fileFailure(error, asked, 'READ_FAILED');
+  } finally {
+    directory?.close();
+  }
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;

@@ -1,4 +1,4 @@
-import type { Approval } from '@countersign/protocol';
+import { type Approval, findTool } from '@countersign/protocol';
 import { visibleText } from '../text/visible.tsx';
 import type { Words } from '../words/words.ts';
 
@@ -14,7 +14,7 @@ export function notificationText(
   { risk }: Pick<Words, 'risk'>,
 ): string {
   const { path, dest, command } = tool_params;
-  const what = tool_name === 'execute_command' ? command : (path ?? dest);
+  const what = findTool(tool_name)?.category === 'command' ? command : (path ?? dest);
   const text = [`${risk[risk_level]}:`, tool_name, ...(typeof what === 'string' ? [what] : [])].join(' ');
   const visible = visibleText(text);
   return visible.length <= maxLength ? visible : `${visible.slice(0, maxLength - 1)}…`;

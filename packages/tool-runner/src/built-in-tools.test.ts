@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseToolCall } from '@countersign/protocol';
+import { catalogue, parseToolCall } from '@countersign/protocol';
 import {
   readingContext,
   runnerWorkspace,
@@ -8,15 +8,16 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FileChange } from '../file-change.ts';
-import { FileSystemExecutor } from './file-system-executor.ts';
+import type { BuiltInTools } from './built-in-tools.ts';
+import type { FileChange } from './file-change.ts';
+import { fileTools } from './files/change-calls.test-data.ts';
 
 let workspace: TemporaryWorkspace;
-let files: FileSystemExecutor;
+let files: BuiltInTools;
 let begun: FileChange[];
 beforeEach(() => {
   workspace = temporaryWorkspace();
-  files = new FileSystemExecutor(runnerWorkspace(workspace));
+  files = fileTools(runnerWorkspace(workspace));
   begun = [];
 });
 afterEach(() => workspace.remove());
@@ -29,7 +30,7 @@ function execute(tool: string, params: object) {
 }
 const at = (path: string) => join(workspace.root, path);
 
-describe('[RN-3] FileSystemExecutor', () => {
+describe('[RN-3] the file tools', () => {
   it('reads, lists, searches and changes files', async () => {
     await execute('create_directory', { path: 'new' });
     await execute('write_file', { path: 'new/a.txt', content: 'one\n' });
@@ -54,7 +55,7 @@ describe('[RN-3] FileSystemExecutor', () => {
     writeFileSync(at('a.txt'), 'before');
     // By this clock every file is old enough to be remembered.
     const clock = { now: () => Date.now() + 10_000, monotonic: () => 0 };
-    files = new FileSystemExecutor(runnerWorkspace(workspace), { clock });
+    files = fileTools(runnerWorkspace(workspace), { clock });
     expect(await execute('read_file', { path: 'a.txt' })).toMatchObject({ content: 'before' });
     await execute('write_file', { path: 'a.txt', content: 'after!' });
     expect(await execute('read_file', { path: 'a.txt' })).toMatchObject({ content: 'after!' });
@@ -62,7 +63,9 @@ describe('[RN-3] FileSystemExecutor', () => {
 
   it('does only what its tools are, and nothing once it was disposed of', async () => {
     await expect(execute('git_status', {})).rejects.toMatchObject({ code: 'UNKNOWN_TOOL' });
-    expect(files.tools).toHaveLength(8);
+    expect(files.tools).toEqual(
+      catalogue.flatMap(({ name, category }) => (category === 'filesystem' ? [name] : [])),
+    );
     await files.dispose();
     await files.dispose();
     await expect(execute('write_file', { path: 'a.txt', content: '' })).rejects.toMatchObject({

@@ -2,9 +2,9 @@ import { appendFileSync, linkSync, readdirSync, readFileSync, rmSync, writeFileS
 import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
+import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
-import { CommandExecutor } from './command-executor.ts';
 import { longTime, timeIsOverOnce } from './time-over.test-data.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -14,7 +14,9 @@ afterEach(async () => {
 
 function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) {
   const fixture = new IsolationFixture({ killDelayMs: 300, ...options });
-  const executor = new CommandExecutor(fixture.workspace, fixture.starter);
+  const executor = new BuiltInTools({
+    command: { workspace: fixture.workspace, starter: fixture.starter },
+  });
   const progress: Progress[] = [];
   const abort = new AbortController();
   cleanUps.push(

@@ -20,10 +20,9 @@ import {
 } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BuiltInTools } from '../built-in-tools.ts';
 import { workspaceAt } from '../files/change-calls.test-data.ts';
 import { realDisk } from '../real-disk.ts';
-import type { GitPreviewer } from './git-previewer.ts';
-import { digestCall, previewCall } from './preview-call.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
@@ -35,15 +34,27 @@ const at = (path: string): string => join(workspace.root, path);
 const put = (path: string, content: string | Uint8Array): void => writeFileSync(at(path), content);
 
 /** As the runner asks: policy with the real disk first. */
-function decided(tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) {
+function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
   const decision = new ToolCallPolicy({ root: workspace.root, disk: realDisk }).decide(tool, params);
   if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
-  return [decision.call, decision, { workspace: workspaceAt(workspace.root), ...(git && { git }) }] as const;
+  return [decision.call, decision] as const;
 }
-const look = (tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) =>
-  previewCall(...decided(tool, params, git));
-const digest = (tool: BuiltInToolName, params: Record<string, unknown>, git?: GitPreviewer) =>
-  digestCall(...decided(tool, params, git));
+/** Nothing is started for a look, except git for a commit and a push. */
+function toolsIn(root: string, git: object = {}): BuiltInTools {
+  const services = { workspace: workspaceAt(root) } as never;
+  const repository = { ...git, workspace: workspaceAt(root) } as never;
+  return new BuiltInTools({
+    filesystem: services,
+    command: services,
+    shell: services,
+    git: repository,
+    lsp: services,
+  });
+}
+const look = (tool: BuiltInToolName, params: Record<string, unknown>, git?: object) =>
+  toolsIn(workspace.root, git).preview(...decided(tool, params));
+const digest = (tool: BuiltInToolName, params: Record<string, unknown>) =>
+  toolsIn(workspace.root).base(...decided(tool, params));
 async function preview(tool: BuiltInToolName, params: Record<string, unknown>): Promise<Preview> {
   const seen = await look(tool, params);
   expect(previewSchema.parse(seen.preview)).toEqual(seen.preview);
@@ -52,7 +63,7 @@ async function preview(tool: BuiltInToolName, params: Record<string, unknown>): 
   return seen.preview;
 }
 
-describe('[AP-7] previewCall', () => {
+describe('[AP-7] the preview of a call', () => {
   it('shows a diff for write, edit and copy', async () => {
     put('a.md', 'one\n');
     const file = { path: 'a.md', operation: 'modified', truncated: false, size_before: 4 };
@@ -155,23 +166,6 @@ describe('[AP-7] previewCall', () => {
       expect(await preview(tool, params)).toEqual({ kind: 'summary', summary });
   });
 
-  it('asks git about commits and pushes, and its base goes into the digest', async () => {
-    let base = ['HEAD 1'];
-    const shown: Preview = { kind: 'commit', message: 'm', files: [], hooks: [] };
-    const git: GitPreviewer = {
-      commitPreview: async () => ({ preview: shown, base }),
-      pushPreview: async () => ({ preview: { ...shown, message: 'p' }, base }),
-    };
-    const params = { message: 'm', files: ['README.md'] };
-    const first = await look('git_commit', params, git);
-    expect(first.preview).toEqual(shown);
-    expect((await look('git_push', {}, git)).preview).toMatchObject({ message: 'p' });
-    expect(await digest('git_commit', params, git)).toBe(first.base);
-    base = ['HEAD 2'];
-    expect(await digest('git_commit', params, git)).not.toBe(first.base);
-    await expect(look('git_commit', params)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  });
-
   it('[VA-2] shows nothing of a file that policy has not judged', async () => {
     put('.env', 'TOKEN=CANARY');
     put('plan.md', 'x');
@@ -188,8 +182,8 @@ describe('[AP-7] previewCall', () => {
     symlinkSync('.ssh', at('made'));
     for (const call of judged) {
       const refusal = { code: 'APPROVAL_STALE', message: expect.not.stringContaining('CANARY') };
-      await expect(previewCall(...call)).rejects.toMatchObject(refusal);
-      await expect(digestCall(...call)).rejects.toMatchObject(refusal);
+      await expect(toolsIn(workspace.root).preview(...call)).rejects.toMatchObject(refusal);
+      await expect(toolsIn(workspace.root).base(...call)).rejects.toMatchObject(refusal);
     }
   });
 
@@ -209,14 +203,15 @@ describe('[AP-7] previewCall', () => {
     const failing = async () => {
       throw new CountersignError('NOT_A_REPOSITORY');
     };
-    const git: GitPreviewer = { commitPreview: failing, pushPreview: failing };
-    await expect(look('git_push', {}, git)).rejects.toMatchObject({ code: 'NOT_A_REPOSITORY' });
-    const broken: GitPreviewer = { ...git, pushPreview: () => Promise.reject(new TypeError('a bug')) };
+    await expect(look('git_push', {}, { open: failing })).rejects.toMatchObject({
+      code: 'NOT_A_REPOSITORY',
+    });
+    const broken = { open: () => Promise.reject(new TypeError('a bug')) };
     await expect(look('git_push', {}, broken)).rejects.toThrow('a bug');
   });
 });
 
-describe('[AP-8] digestCall', () => {
+describe('[AP-8] the digest of a call', () => {
   type Call = [BuiltInToolName, Record<string, unknown>];
   /** Whether a change of the world changes the digest of a call. */
   async function changes(call: Call, change: () => void, changed: Call = call): Promise<boolean> {
@@ -310,14 +305,14 @@ describe('[AP-8] digestCall', () => {
 
   it('covers the workspace and the network', async () => {
     const other = temporaryWorkspace();
-    const [call, decision, deps] = decided('shell_exec', { command: 'ls' });
-    const here = await digestCall(call, decision, deps);
-    expect(await digestCall(call, decision, { workspace: workspaceAt(other.root) })).not.toBe(here);
+    const [call, decision] = decided('shell_exec', { command: 'ls' });
+    const here = await toolsIn(workspace.root).base(call, decision);
+    expect(await toolsIn(other.root).base(call, decision)).not.toBe(here);
     other.remove();
     const { verdict } = decision;
     if (verdict.decision === 'REJECT') throw new Error('refused');
     const online = { ...decision, verdict: { ...verdict, network: !verdict.network } };
-    expect(await digestCall(call, online, deps)).not.toBe(here);
+    expect(await toolsIn(workspace.root).base(call, online)).not.toBe(here);
   });
 
   const command = (program: string, ...args: string[]): Call => [

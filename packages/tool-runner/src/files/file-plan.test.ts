@@ -16,8 +16,11 @@ import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testin
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callOf, codeOf, workspaceAt } from './change-calls.test-data.ts';
-import { planFileChange } from './plan-file-change.ts';
+import { planCopy } from './copy-file.ts';
+import { planDeletion } from './delete-file.ts';
+import { planEdit } from './edit-file.ts';
 import { encodeText, type TextForm } from './text-encoding.ts';
+import { planWrite } from './write-file.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
@@ -26,8 +29,20 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 type Tool = 'write_file' | 'edit_file' | 'copy_file' | 'delete_file';
-const plan = (tool: Tool, params: Record<string, unknown>, limits = defaultLimits) =>
-  planFileChange(workspaceAt(workspace.root, limits), callOf(tool, params));
+function plan(tool: Tool, given: Record<string, unknown>, limits = defaultLimits) {
+  const place = workspaceAt(workspace.root, limits);
+  const call = callOf(tool, given);
+  switch (call.tool) {
+    case 'write_file':
+      return planWrite(call.params, place);
+    case 'edit_file':
+      return planEdit(call.params, place);
+    case 'copy_file':
+      return planCopy({ tool, ...call.params }, place);
+    case 'delete_file':
+      return planDeletion(call.params.path, place);
+  }
+}
 const codeOfPlan = (tool: Tool, params: Record<string, unknown>, limits = defaultLimits) =>
   codeOf(() => plan(tool, params, limits));
 const put = (path: string, content: string | Uint8Array): void =>
@@ -48,7 +63,7 @@ const program = Buffer.from('\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0',
 const bytesOf = (text: string, form: TextForm): Buffer =>
   Buffer.from(encodeText(text, form) ?? expect.fail('has no such character'));
 
-describe('[RN-3] planFileChange', () => {
+describe('[RN-3] the plan of a change', () => {
   it('says what writing a new file will do, and does nothing', async () => {
     const before = readdirSync(workspace.root);
     expect(await plan('write_file', { path: 'new/deep.md', content: 'größe\n' })).toEqual({

@@ -2,11 +2,11 @@ import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
+import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
 import { failedReport } from '../failure-report.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
-import { mostRunningJobs } from './background-jobs.ts';
-import { ShellExecutor } from './shell-executor.ts';
+import { BackgroundJobs, mostRunningJobs } from './background-jobs.ts';
 import { longTime, timeIsOverOnce } from './time-over.test-data.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -16,7 +16,9 @@ afterEach(async () => {
 
 function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) {
   const fixture = new IsolationFixture({ killDelayMs: 300, ...options });
-  const executor = new ShellExecutor(fixture.workspace, fixture.starter);
+  const { workspace, starter } = fixture;
+  const jobs = new BackgroundJobs(starter, workspace.limits.outputStreamBytes);
+  const executor = new BuiltInTools({ shell: { workspace, starter, jobs } });
   const progress: Progress[] = [];
   cleanUps.push(
     () => fixture.remove(),

@@ -20,10 +20,12 @@ import { join } from 'node:path';
 import { findTool } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { digestOfChange } from '../preview/call-digest.ts';
-import { callOf, codeOf, recordingContext, workspaceAt } from './change-calls.test-data.ts';
-import { executeChange } from './change-executor.ts';
-import { planFileChange } from './plan-file-change.ts';
+import { OpenEditor } from '../open-editor.test-data.ts';
+import { callOf, codeOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
+import { changingFiles, digestOfChanges } from './change-files.ts';
+import { planDeletion } from './delete-file.ts';
+import { ResultCache } from './result-cache.ts';
+import { planWrite } from './write-file.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
@@ -49,7 +51,7 @@ const everythingIn = (folder: string): string[] =>
     .filter((path) => !path.startsWith('.git/'))
     .sort();
 
-describe('[RN-3] executeChange', () => {
+describe('[RN-3] changingFiles', () => {
   it('writes, edits, copies, deletes and creates, and says what changed', async () => {
     expect(await execute('write_file', { path: 'new/deep/a.md', content: 'one\n' })).toEqual({
       success: true,
@@ -300,11 +302,8 @@ describe('[RN-3] executeChange', () => {
   it('[AP-8] carries out only the plan whose digest was approved', async () => {
     put('a.md', 'one');
     const call = callOf('write_file', { path: 'a.md', content: 'two' });
-    const digest = digestOfChange(
-      call,
-      workspaceAt(workspace.root),
-      await planFileChange(workspaceAt(workspace.root), call),
-    );
+    const place = workspaceAt(workspace.root);
+    const digest = digestOfChanges(call, place, [await planWrite(call.params, place)]);
     put('a.md', 'other');
     const context = recordingContext({ digest });
     expect(await codeOf(() => execute('write_file', call.params, context))).toBe('APPROVAL_STALE');
@@ -324,6 +323,11 @@ describe('[RN-3] executeChange', () => {
     );
     expect(await codeOf(() => execute('create_directory', { path: 'n' }, early))).toBe('EXECUTION_CANCELLED');
     expect(early.begun).toEqual([]);
+    const meanwhile = new AbortController();
+    const planning = recordingContext({ signal: meanwhile.signal });
+    const planned = codeOf(() => execute('write_file', { path: 'n/a.md', content: '' }, planning));
+    meanwhile.abort();
+    expect([await planned, planning.begun]).toEqual(['EXECUTION_CANCELLED', []]);
     const controller = new AbortController();
     const late = recordingContext({ signal: controller.signal, onBegin: () => controller.abort() });
     expect(await codeOf(() => execute('write_file', { path: 'n/a.md', content: '' }, late))).toBe(
@@ -333,17 +337,87 @@ describe('[RN-3] executeChange', () => {
   });
 });
 
+describe('[RN-3] a plan of several files', () => {
+  /** Gives one file a new text and deletes another. */
+  const both = changingFiles<'copy_file'>(async ({ source, dest }, place) => [
+    await planWrite({ path: dest, content: 'new', mode: 'write' }, place),
+    await planDeletion(source, place),
+  ]);
+  const run = (dest: string, context = recordingContext(), documents?: OpenEditor) =>
+    codeOf(() =>
+      both.execute(callOf('copy_file', { source: 'b.md', dest }), context, {
+        workspace: { ...workspaceAt(workspace.root), ...(documents && { documents }) },
+        cache: new ResultCache(),
+      }),
+    );
+  const changeMeanwhile = () => recordingContext({ onBegin: () => put('b.md', 'changed meanwhile') });
+
+  beforeEach(() => {
+    put('a.md', 'old');
+    chmodSync(at('a.md'), 0o640);
+    put('b.md', 'gone');
+  });
+
+  it('changes all, and its result names the first', async () => {
+    const context = recordingContext();
+    expect(await run('a.md', context)).toEqual({
+      success: true,
+      path: 'a.md',
+      size: 3,
+      changed_files: [
+        { path: 'a.md', operation: 'modified' },
+        { path: 'b.md', operation: 'deleted' },
+      ],
+    });
+    expect(context.begun.flat().map(({ path }) => path)).toEqual(['a.md', 'b.md']);
+    expect([read('a.md'), existsSync(at('b.md'))]).toEqual(['new', false]);
+  });
+
+  it('puts back the first where the second fails: content, mode, and directories that were made', async () => {
+    const before = everythingIn(workspace.root);
+    expect(await run('a.md', changeMeanwhile())).toBe('APPROVAL_STALE');
+    expect([read('a.md'), statSync(at('a.md')).mode & 0o777]).toEqual(['old', 0o640]);
+    put('b.md', 'gone');
+    expect(await run('made/deep/c.md', changeMeanwhile())).toBe('APPROVAL_STALE');
+    expect([everythingIn(workspace.root), read('b.md')]).toEqual([before, 'changed meanwhile']);
+  });
+
+  it('puts back the first when it is cancelled in between, also in an editor', async () => {
+    const editor = new OpenEditor();
+    const controller = new AbortController();
+    editor.open(at('a.md'));
+    editor.format = (text) => {
+      controller.abort();
+      return text;
+    };
+    const context = recordingContext({ signal: controller.signal });
+    expect(await run('a.md', context, editor)).toBe('EXECUTION_CANCELLED');
+    expect([read('a.md'), editor.textOf(at('a.md')), read('b.md')]).toEqual(['old', 'old', 'gone']);
+  });
+
+  it('says so where the first cannot be put back', async () => {
+    const editor = new OpenEditor();
+    editor.open(at('a.md'));
+    editor.format = (text) => {
+      put('b.md', 'changed meanwhile');
+      setImmediate(() => editor.open(at('a.md'), 'typed by the person'));
+      return text;
+    };
+    expect(await run('a.md', recordingContext(), editor)).toBe('EXECUTION_FAILED');
+    expect([read('a.md'), editor.textOf(at('a.md'))]).toEqual(['new', 'typed by the person']);
+  });
+});
+
 describe('[EX-5] failures of the system', () => {
   const here = (file: string): string => new URL(file, import.meta.url).href;
   /** Calls in a process of their own, which may be started by another program or as another user. */
   const program = `
-    const { executeChange } = await import(${JSON.stringify(here('./change-executor.ts'))});
     const data = await import(${JSON.stringify(here('./change-calls.test-data.ts'))});
     const [root, calls] = JSON.parse(process.argv[1]);
     const outcomes = [];
     for (const [tool, params] of calls) {
       const outcome = await data.codeOf(() =>
-        executeChange(data.callOf(tool, params), data.recordingContext(), data.workspaceAt(root)));
+        data.executeChange(data.callOf(tool, params), data.recordingContext(), data.workspaceAt(root)));
       outcomes.push(outcome.success ?? outcome);
     }
     console.log(JSON.stringify(outcomes));`;
