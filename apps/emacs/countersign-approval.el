@@ -285,16 +285,20 @@ Keys that wait to be read were typed before: then it counts anew."
                "\n")))))
 
 (defun countersign-approval--insert-keys ()
-  "Insert which keys there are."
-  (insert "\n")
-  (pcase-dolist (`(,key ,what)
-                 `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
-                   ("a" ,(countersign-words "wider")) ("e" ,(countersign-words "edit"))
-                   ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
-                   ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
-    (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
-            "   "))
-  (insert "\n"))
+  "Insert which keys there are.
+Approving is not offered while the preview is being made."
+  (let ((coming (countersign-project-preview-coming-p countersign-approval--project
+                                                      countersign-approval--pending)))
+    (insert "\n")
+    (pcase-dolist (`(,key ,what)
+                   `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
+                     ("a" ,(countersign-words "wider")) ("e" ,(countersign-words "edit"))
+                     ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
+                     ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
+      (unless (and coming (member key '("y" "a")))
+        (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
+                "   ")))
+    (insert "\n")))
 
 (defun countersign-approval--revert (&rest _)
   "Fetch this card again."
@@ -462,6 +466,8 @@ SEEN tells whether there is a preview."
       (user-error "%s" (countersign-words "The preview does not fit its digest: this call can only be rejected")))
      ((and high (not seen))
       (user-error "%s" (countersign-words "A HIGH call is approved with its preview only; it is being made")))
+     ((countersign-project-preview-coming-p countersign-approval--project pending)
+      (user-error "%s" (countersign-words "It can be approved once its preview is here; that is being made")))
      (high
       (countersign-approval--asking
         (countersign-approval--type-yes

@@ -36,7 +36,7 @@ STATE is `starting', `connecting', `open', `waiting', `signed-out',
   (approvals (countersign-approvals-create))
   (agents (make-hash-table :test #'equal)) ; session id -> (STATE . RUN-ID)
   (decided-here (make-hash-table :test #'equal))
-  (runners nil)                            ; ids of those that are connected
+  (runners nil)                            ; (ID . PREVIEWS) of each connected one
   runner-process up-process chat)
 
 (defvar countersign-projects '()
@@ -209,8 +209,20 @@ open; when that program ends as well, a new one of ours is needed."
                       when (and (equal (countersign-get runner 'project_id)
                                        (countersign-project-id project))
                                 (countersign-get runner 'connected))
-                      collect (countersign-get runner 'runner_id)))
+                      collect (countersign-project--runner runner)))
        (countersign-project-changed project)))))
+
+(defun countersign-project--runner (data)
+  "Answer (ID . PREVIEWS) of the runner DATA.
+PREVIEWS is non-nil if it makes previews."
+  (cons (countersign-get data 'runner_id)
+        (and (member "preview" (countersign-list-of data 'capabilities)) t)))
+
+(defun countersign-project-preview-coming-p (project pending)
+  "Tell whether a runner of PROJECT is making the preview of PENDING.
+The server lets nobody approve it before (AP-7)."
+  (and (not (countersign-pending-get pending 'preview))
+       (cl-some #'cdr (countersign-project-runners project))))
 
 ;;;; Events
 
@@ -226,9 +238,9 @@ open; when that program ends as well, a new one of ours is needed."
     ("runner.changed"
      (let ((id (countersign-get payload 'runner_id)))
        (setf (countersign-project-runners project)
-             (remove id (countersign-project-runners project)))
+             (assoc-delete-all id (countersign-project-runners project)))
        (when (equal (countersign-get payload 'state) "connected")
-         (push id (countersign-project-runners project)))))
+         (push (countersign-project--runner payload) (countersign-project-runners project)))))
     ("stream.reset" (countersign-project--read-anew project)))
   (run-hook-with-args 'countersign-event-functions project name payload)
   (when (member name '("agent.state" "runner.changed"))

@@ -166,11 +166,12 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 
 ;;;; Errors
 
-(defun countersign-transport-error (status code message &optional body)
-  "An error as callbacks get it: STATUS, CODE, MESSAGE and the BODY."
-  (list :status status :code code :message message :body body))
+(defun countersign-transport-error (status code message &optional body retry-after)
+  "An error as callbacks get it: STATUS, CODE, MESSAGE, the BODY and RETRY-AFTER.
+That is the number of seconds that the server asks to wait, or nil."
+  (list :status status :code code :message message :body body :retry-after retry-after))
 
-(defun countersign-transport--passing-p (problem)
+(defun countersign-transport--retryable-p (problem)
   "Tell whether asking again may get another answer than PROBLEM."
   (let ((status (plist-get problem :status)))
     (and (not (equal (plist-get problem :code) "TLS_REFUSED"))
@@ -291,17 +292,20 @@ judged the certificate."
 An empty BODY is given as `empty'.  CALLBACK is called once, later, with
 the answer and nil, or with nil and an error as
 `countersign-transport-error' makes it.  RETRIES more tries are made when
-there is no answer, or one that may change, after 0.5, 1, 2 seconds."
+there is no answer, or one that may change, after 0.5, 1, 2 seconds, or
+after as many as the server asks for (Retry-After), up to a minute."
   (let ((try 0) send)
     (setq send
           (lambda ()
             (countersign-transport--exchange
              server method path body
              (lambda (answer problem)
-               (if (and problem (< try retries) (countersign-transport--passing-p problem))
-                   (progn (run-at-time (* 0.5 (expt 2 try)) nil send)
-                          (cl-incf try))
-                 (when callback (funcall callback answer problem)))))))
+               (let ((asked (or (plist-get problem :retry-after) 0)))
+                 (if (and problem (< try retries) (<= asked 60)
+                          (countersign-transport--retryable-p problem))
+                     (progn (run-at-time (max asked (* 0.5 (expt 2 try))) nil send)
+                            (cl-incf try))
+                   (when callback (funcall callback answer problem))))))))
     (funcall send)))
 
 (defun countersign-transport--exchange (server method path body callback)
@@ -374,16 +378,19 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
   (let* ((status (countersign-http-status reader))
          (value (ignore-error countersign-bad-json
                   (countersign-json-read (decode-coding-string body 'utf-8))))
-         (good (and (consp value) (consp (car value)))))
+         (good (and (consp value) (consp (car value))))
+         (wait (countersign-http-header reader "retry-after"))
+         (retry-after (and wait (string-match-p "\\`[0-9]+\\'" wait) (string-to-number wait))))
     (cond
      ((and good (= (/ status 100) 2)) (list value nil))
      (good (list nil (countersign-transport-error
                       status (or (countersign-get value 'code) "INTERNAL")
                       (countersign-one-line (or (countersign-get value 'error) "It was refused") 500)
-                      value)))
+                      value retry-after)))
      (t (list nil (countersign-transport-error
                    (if (= (/ status 100) 2) 500 status) "INTERNAL"
-                   (format "The server answered %d with something that is no JSON object" status)))))))
+                   (format "The server answered %d with something that is no JSON object" status)
+                   nil retry-after))))))
 
 (defun countersign-transport-path (&rest parts)
   "Answer the path of PARTS, each of which is escaped.
@@ -576,7 +583,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
 (defun countersign-stream--refused (stream http pieces)
   "The server refused STREAM, as HTTP and PIECES of the body say."
   (let ((problem (cadr (countersign-transport--judge http (string-join pieces)))))
-    (if (or (null problem) (countersign-transport--passing-p problem))
+    (if (or (null problem) (countersign-transport--retryable-p problem))
         (countersign-stream--lost
          stream (or problem (countersign-transport-error 0 "INTERNAL" "No event stream")))
       (countersign-stream--drop stream)

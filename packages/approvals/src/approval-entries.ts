@@ -37,6 +37,8 @@ export interface ApprovalEntry {
   readonly notice: Notice | null;
   /** Parts that did not fit into the event are being fetched (EV-2). */
   readonly incomplete: boolean;
+  /** Its preview is being made: a runner that does so is connected, and nothing is approved before (AP-7). */
+  readonly isPreviewComing: boolean;
 }
 
 /** Every approval that a front end knows, by id. A settled one stays readable. */
@@ -99,6 +101,7 @@ export function withCard(
     sending: known?.sending ?? null,
     notice: known?.notice ?? null,
     incomplete: (request.omitted?.length ?? 0) > 0,
+    isPreviewComing: known?.isPreviewComing ?? false,
   });
   for (const old of known ? [] : approvedBefore(all, request))
     next.set(old.approval.approval_id, { ...old, notice: { code: 'APPROVAL_STALE', message: '' } });
@@ -112,6 +115,21 @@ export function withEntry(
 ): ApprovalEntries {
   const entry = all.get(approvalId);
   return entry ? new Map(all).set(approvalId, change(entry)) : all;
+}
+
+/** The entries, marked by which projects have a runner that makes previews. Undefined: not known. */
+export function withPreviewers(
+  all: ApprovalEntries,
+  projects: ReadonlySet<string> | undefined,
+): ApprovalEntries {
+  const isComing = ({ approval: { preview, project_id } }: ApprovalEntry) =>
+    preview === null && (projects?.has(project_id) ?? false);
+  const changed = [...all.values()].filter((entry) => entry.isPreviewComing !== isComing(entry));
+  return changed.reduce(
+    (entries, entry) =>
+      withEntry(entries, entry.approval.approval_id, () => ({ ...entry, isPreviewComing: isComing(entry) })),
+    all,
+  );
 }
 
 /** The entries that wait for a decision, oldest first. */

@@ -8,6 +8,7 @@ export {
   withCard,
 } from './approval-entries.ts';
 export { titleOf } from './approval-title.ts';
+export { type ApprovalsServer, approvalsServer } from './approvals-server.ts';
 export { Attention, askDeliberately, attentionMs, isSeenLongEnough, type Means } from './attention.ts';
 export { callSummary } from './call-summary.ts';
 export { type CalledTool, parameterLines, shellLineOf } from './called-tool.ts';

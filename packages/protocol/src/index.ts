@@ -2,7 +2,13 @@ export { type Approval, approvalSchema } from './approval.ts';
 export { describeCall, intentOf } from './call-description.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
 export { canonicalJson, digestOf, type Sha256 } from './digest.ts';
-export { type ErrorCode, type ErrorDefinition, errorCodes, type Remedy } from './error-codes.ts';
+export {
+  type ErrorCode,
+  type ErrorDefinition,
+  errorCodes,
+  lookAgainCodes,
+  type Remedy,
+} from './error-codes.ts';
 export {
   CountersignError,
   describeError,

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CountersignError, type ErrorCode, type EventPayload, type RequestBody } from '@countersign/protocol';
+import {
+  CountersignError,
+  type ErrorCode,
+  type EventPayload,
+  lookAgainCodes,
+  type RequestBody,
+} from '@countersign/protocol';
 import { callParams } from './call-params.ts';
 import type { RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
@@ -57,8 +63,6 @@ interface Card {
 
 /** RN-1: sending a decision is retried 3 times. */
 const SENDING_RETRIES = 3;
-/** The decision was not taken because there is something newer to look at. */
-const lookAgainCodes: ReadonlySet<ErrorCode> = new Set(['PREVIEW_PENDING', 'PREVIEW_CHANGED', 'RISK_ROSE']);
 /** No preview is needed: decided meanwhile, there is a newer revision, or another runner has the call. */
 const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
   'ALREADY_DECIDED',

@@ -1,6 +1,7 @@
 import type { PermissionOption, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import {
   type ApprovalEntry,
+  approvalsServer,
   askDeliberately,
   choiceOf,
   type DecisionAnswer,
@@ -8,7 +9,7 @@ import {
   reasonText,
   stepBeforeApproval,
 } from '@countersign/approvals';
-import { type Client, decide, systemClock } from '@countersign/client';
+import { type Client, systemClock } from '@countersign/client';
 import type { Approval, CountersignEvent } from '@countersign/protocol';
 import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
@@ -51,20 +52,18 @@ export class EditorApprovals {
   readonly #questions = new Map<string, { readonly card: Card; readonly asking: AbortController }>();
 
   constructor(deps: EditorApprovalsDeps) {
-    const { client } = deps;
     this.#deps = deps;
     this.#known = new KnownApprovals({
       clock: systemClock,
-      fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
-      decide: (decision) => decide(client as Client, decision),
+      server: approvalsServer(deps.client as Client),
       onProblem: (error) => this.#sayNotSent(error instanceof Error ? error.message : String(error)),
     });
     this.#known.entries.subscribe(() => this.#askWhatWaits());
   }
 
   receive(event: CountersignEvent): void {
-    this.#known.receive(event);
-    if (event.event === 'stream.reset') this.dispose(); // what is still pending is told anew
+    if (event.event === 'stream.reset') this.dispose(); // the stream tells what still waits
+    else this.#known.receive(event);
     if (event.event !== 'tool.result') return;
     for (const { card } of this.#questions.values())
       if (card.tool_id === event.data.tool_id) this.#known.withdraw(card.approval_id);
@@ -83,7 +82,7 @@ export class EditorApprovals {
 
   /** Every question goes away, and nothing is sent (AP-3). */
   dispose(): void {
-    for (const id of [...this.#known.entries.get().keys()]) this.#known.withdraw(id);
+    this.#known.withdrawAll();
   }
 
   #endQuestion(approvalId: string): void {
@@ -122,7 +121,11 @@ export class EditorApprovals {
       await this.#sent(this.#known.reject(card));
       return stopRun(card.context.run_id);
     }
-    if (stepBeforeApproval(card) !== null && !(await this.#isMeant(card, signal))) return;
+    if (
+      stepBeforeApproval({ approval: card, isPreviewComing: false }) !== null &&
+      !(await this.#isMeant(card, signal))
+    )
+      return;
     const wider = chosen === 'once' ? undefined : narrowest(card, chosen);
     await this.#sent(this.#known.approve(card, wider && choiceOf(wider)));
   }

@@ -1,6 +1,7 @@
 import {
   type ApprovalEntry,
   type ApprovalRequest,
+  type ApprovalsServer,
   type ApproveChoice,
   choiceOf,
   type DecisionAnswer,
@@ -9,7 +10,7 @@ import {
   ruleOf,
   stepBeforeApproval,
 } from '@countersign/approvals';
-import type { ApprovalDecision, CallResponse, Clock, DecisionOutcome } from '@countersign/client';
+import type { CallResponse, Clock } from '@countersign/client';
 import type { Approval, CountersignEvent, OfferedScope, PolicyRule } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
@@ -25,9 +26,11 @@ export interface TerminalApprovalsDeps {
   readonly color: boolean;
   /** How this place is called when it decides. */
   readonly device: string;
-  decide(decision: ApprovalDecision): Promise<DecisionOutcome>;
-  /** The newest version; undefined where a runner beside us shows it as soon as it has drawn it. */
-  fetch(approvalId: string): Promise<Approval | undefined>;
+  readonly server: ApprovalsServer;
+  /** While true, only `show` makes cards (RN-2). */
+  isBesideRunner?(): boolean;
+  /** Which listed approvals belong here; all of them if left out. */
+  isShown?(approval: Approval): boolean;
   backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
   /** The conversation the person is in: its cards come first, and others say where they come from. */
   readonly conversation?: ConversationBeside;
@@ -75,9 +78,7 @@ export class TerminalApprovals {
     this.#deps = deps;
     this.#frame = { columns: 80, rows: 24, words: deps.words, color: deps.color };
     this.#known = new KnownApprovals({
-      clock: deps.clock,
-      fetch: (approvalId) => deps.fetch(approvalId),
-      decide: (decision) => deps.decide(decision),
+      ...deps,
       onProblem: (error) => {
         this.#note = deps.words.said(messageOf(error));
         deps.onChange();
@@ -110,6 +111,7 @@ export class TerminalApprovals {
     }
   }
 
+  /** Takes the list of pending approvals from REST. */
   replace(approvals: readonly Approval[]): void {
     for (const id of this.#known.replace(approvals)) this.#known.withdraw(id);
   }
@@ -314,7 +316,7 @@ export class TerminalApprovals {
 
   /** HIGH takes a deliberate second step (RK-1), and so does what nobody has seen yet. */
   #firstYes(current: ApprovalEntry): CardMode {
-    switch (stepBeforeApproval(current.approval)) {
+    switch (stepBeforeApproval(current)) {
       case 'wait-for-preview':
         this.#note = this.#deps.words.keys.waitForPreview;
         return looking;
@@ -405,12 +407,16 @@ export class TerminalApprovals {
     return looking;
   }
 
-  #approve({ approval }: ApprovalEntry, choice: ApproveChoice): CardMode {
-    if (approval.unfit) {
-      this.#note = this.#deps.words.keys.unfit;
+  #approve(current: ApprovalEntry, choice: ApproveChoice): CardMode {
+    const { approval } = current;
+    const { device, words } = this.#deps;
+    const step = stepBeforeApproval(current);
+    // The server previews edited parameters itself before it takes them (AP-6).
+    const mustWait = step === 'wait-for-preview' && choice.tool_params === undefined;
+    if (step === 'unfit' || mustWait) {
+      this.#note = mustWait ? words.keys.waitForPreview : words.keys.unfit;
       return looking;
     }
-    const { device } = this.#deps;
     return this.#send(approval, () => this.#known.approve(approval, { ...choice, device }));
   }
 

@@ -1,3 +1,4 @@
+import { approvalsServer } from '@countersign/approvals';
 import { type ClosedState, type StreamState, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { RunnerSession } from '@countersign/runner-client';
@@ -15,7 +16,6 @@ import { paints, type Terminal } from '../terminal.ts';
 import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
 import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
-import { isForCards } from './events-for-cards.ts';
 import type { LogWish } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
 
@@ -190,7 +190,7 @@ export class ConnectSession {
   }
 
   #takeTerminal(): void {
-    const { prompt, terminal, env, access, words, json } = this.#options;
+    const { prompt, terminal, env, access, project, words, json } = this.#options;
     const { screen, color } = terminal;
     if (!screen || json) return;
     const stage = new Stage({
@@ -207,10 +207,9 @@ export class ConnectSession {
       words,
       color,
       device,
-      decide: (decision) => this.#session.decide(decision),
-      // Beside a runner, only what that has drawn is shown: the server is not asked for a card (RN-2).
-      fetch: async (approval_id) =>
-        this.#session.runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
+      server: { ...approvalsServer(client), decide: (decision) => this.#session.decide(decision) },
+      isBesideRunner: () => this.#session.runner !== undefined,
+      isShown: ({ project_id }) => project_id === project.project_id,
       backtest: (rule) => client.backtestPolicy({ body: { rule } }),
       edit: stage.edit,
       onChange: () => stage.draw(),
@@ -242,24 +241,11 @@ export class ConnectSession {
     const { terminal } = this.#options;
     this.#tellProgram(event);
     // The cards first: it says what became of a card before the runner withdraws that.
-    if (this.#cards && isForCards(event, { isBesideRunner: this.#session.runner !== undefined })) {
-      this.#cards.receive(event);
-      if (event.event === 'stream.reset') void this.#readAnew(this.#cards);
-    }
+    this.#cards?.receive(event);
     if (event.event !== 'runner.changed') {
       for (const line of this.#activity.receive(event, terminal.screen?.columns ?? 100)) this.say(line);
     }
     this.#draw();
-  }
-
-  async #readAnew(cards: TerminalApprovals): Promise<void> {
-    const { access, project, words } = this.#options;
-    try {
-      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-      cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
-    } catch (error) {
-      this.say(visible(words.said((error as Error).message)), 'yellow');
-    }
   }
 
   #press(key: Key): void {

@@ -1,20 +1,18 @@
 import {
   type ApprovalRequest,
   type ApproveChoice,
-  answerOf,
-  approvalOf,
   attentionMs,
   choiceOf,
-  rejectionOf,
+  type DecisionAnswer,
   ruleOf,
-  stepBeforeApproval,
 } from '@countersign/approvals';
-import type { ApprovalDecision, Client } from '@countersign/client';
+import type { Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
 import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
+import { firstChoices, secondQuestion } from '../approvals/questions.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
@@ -106,7 +104,7 @@ export class EditorApprovals implements Disposable {
     });
     if (message === undefined) return; // escaped: nothing is decided
     const choice = { reason: 'User declined', ...(message.trim() !== '' && { message: message.trim() }) };
-    await this.#send(entry, rejectionOf(entry.request, choice));
+    this.#tell(await entry.folder.approvals.reject(entry.request, choice));
   }
 
   async #approveReviewed(entry: Entry, reviewed: ReviewedProposal, more: ApproveChoice): Promise<void> {
@@ -125,15 +123,7 @@ export class EditorApprovals implements Disposable {
   async #ask(entry: Entry): Promise<void> {
     const { approval } = this.#options.words;
     const { request } = entry;
-    const approving = [approval.approve, approval.approveMore];
-    const items = request.unfit
-      ? [approval.reject]
-      : !this.#isSeen(request)
-        ? [approval.showAll, approval.reject]
-        : // The first one has the focus, and Enter presses it: in a HIGH dialog that is the safe one (UI-6).
-          request.risk_level === 'HIGH'
-          ? [approval.reject, ...approving]
-          : [...approving, approval.reject];
+    const items = firstChoices(entry, this.#options.words, { isSeen: this.#isSeen(request) });
     const choice = await this.#dialog(requestTitle(request, this.#options.words), request, items);
     if (choice === approval.showAll) await this.#showWhole(request);
     else if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
@@ -161,32 +151,39 @@ export class EditorApprovals implements Disposable {
       await this.review(request.approval_id);
   }
 
-  /** HIGH takes a deliberate second step (RK-1); so does what was not shown yet. */
+  /** HIGH takes a deliberate second step (RK-1), and so does a call that has no preview or was not shown yet. */
   async #confirmAndApprove(
     entry: Entry,
     shown: CheckedCard<ApprovalRequest>,
     body: ApproveChoice,
     what?: string,
   ): Promise<void> {
-    const { approval } = this.#options.words;
-    const step = stepBeforeApproval(shown);
-    if (step === 'unfit') return this.#say(approval.unfit);
-    if (step === 'wait-for-preview') return this.#say(approval.previewPending);
-    const sentence = requestTitle(shown, this.#options.words);
-    if (step === 'confirm-high') {
-      const choices = [approval.lookAgain, approval.confirmApprove];
-      const choice = await this.#dialog(approval.highQuestion(sentence), shown, choices);
-      if (choice === approval.lookAgain) return this.review(shown.approval_id);
-      if (choice !== approval.confirmApprove) return;
-    } else if (what !== undefined && (await this.#dialog(sentence, shown, [what])) !== what) return;
-    await this.#send(entry, approvalOf(shown, body));
+    const { words } = this.#options;
+    const second = secondQuestion({ ...entry, request: shown }, words);
+    if (second && 'refusal' in second) return this.#say(second.refusal);
+    if (second) {
+      const { lookAgain } = words.approval;
+      const choices = [lookAgain, second.confirm];
+      const choice = await this.#dialog(second.title, shown, choices, second.warning);
+      if (choice === lookAgain) return this.review(shown.approval_id);
+      if (choice !== second.confirm) return;
+    } else if (what !== undefined) {
+      const choice = await this.#dialog(requestTitle(shown, words), shown, [what]);
+      if (choice !== what) return;
+    }
+    this.#tell(await entry.folder.approvals.approve(shown, body));
   }
 
-  #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
+  #dialog(
+    title: string,
+    request: ApprovalRequest,
+    choices: readonly string[],
+    warning?: string,
+  ): Promise<string | undefined> {
     const { words, pending } = this.#options;
     const where = nameAmongFolders(pending.find(request.approval_id)?.folder.folder);
     const risk = [where, words.approval.risk[request.risk_level]].filter(Boolean).join(' · ');
-    const detail = `${risk}\n\n${requestText(request, words, dialogLines)}`;
+    const detail = [warning, risk, requestText(request, words, dialogLines)].filter(Boolean).join('\n\n');
     const short = title.length > dialogTitle ? `${title.slice(0, dialogTitle)}…` : title;
     return deliberateAnswer(short, detail, ...choices);
   }
@@ -233,20 +230,17 @@ export class EditorApprovals implements Disposable {
     return choiceOf(picked.offer, picked.high);
   }
 
-  async #send(entry: Entry, decision: ApprovalDecision): Promise<void> {
-    const { words, pending } = this.#options;
+  /** Undefined: the event has told it already. */
+  #tell(answer: DecisionAnswer | undefined): void {
+    const { words } = this.#options;
     const { approval } = words;
-    const answer = await answerOf(entry.folder.decide(decision));
-    if (answer.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
-    else if (answer.kind === 'look-again')
+    if (answer?.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
+    else if (answer?.kind === 'look-again')
       this.#say(
         answer.notice?.code === 'PREVIEW_PENDING' ? approval.previewPending : approval.changedMeanwhile,
       );
-    else {
-      pending.withdraw(entry.request.approval_id);
-      if (answer.outcome === 'overruled')
-        this.#say(approval.overruled(answer.status, answer.device ?? approval.elsewhere));
-    }
+    else if (answer?.outcome === 'overruled')
+      this.#say(approval.overruled(answer.status, answer.device ?? approval.elsewhere));
   }
 
   async #choose(approvalId: string | undefined): Promise<Entry | undefined> {

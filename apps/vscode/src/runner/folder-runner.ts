@@ -1,11 +1,13 @@
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { approvalsServer, KnownApprovals } from '@countersign/approvals';
 import {
   ApiError,
   type ApprovalDecision,
   type DecisionOutcome,
   decide,
   type StreamState,
+  systemClock,
 } from '@countersign/client';
 import { type CountersignEvent, makeVisible } from '@countersign/protocol';
 import { RunnerSession } from '@countersign/runner-client';
@@ -71,6 +73,8 @@ const longestPauseMs = 20_000;
  * front end that shows what waits and decides (RN-10). It outlives every failure of the server.
  */
 export class FolderRunner {
+  /** What waits in this folder. */
+  readonly approvals: KnownApprovals;
   readonly #options: FolderRunnerOptions;
   readonly #ended = new AbortController();
   #state: FolderState = { status: 'connecting' };
@@ -81,6 +85,14 @@ export class FolderRunner {
 
   constructor(options: FolderRunnerOptions) {
     this.#options = options;
+    const { account, logger } = options;
+    this.approvals = new KnownApprovals({
+      clock: systemClock,
+      server: { ...approvalsServer(account.client), decide: (decision) => this.decide(decision) },
+      isBesideRunner: () => this.#session?.runner !== undefined,
+      isShown: ({ project_id }) => project_id === this.#project?.project_id,
+      onProblem: (error) => logger.error('Reading approvals failed', { error }),
+    });
   }
 
   get folder(): string {
@@ -104,6 +116,7 @@ export class FolderRunner {
   /** Harmless twice. */
   start(): void {
     if (this.#workspace) return;
+    this.#options.pending.add(this);
     try {
       const { folder, environment, documents, ripgrep } = this.#options;
       this.#workspace = workspaceAt(folder, {
@@ -122,7 +135,7 @@ export class FolderRunner {
   async dispose(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
-    this.#options.pending.withdrawAll(this);
+    this.#options.pending.remove(this);
     await this.#working;
     await this.#session?.dispose();
   }
@@ -178,7 +191,7 @@ export class FolderRunner {
 
   /** As the runner where that is possible, else as a front end. */
   #attach(workspace: Workspace, { project_id: projectId }: FolderProject): void {
-    const { account: access, device, mayRun, pending, logger, settings, environment } = this.#options;
+    const { account: access, device, mayRun, logger, settings, environment } = this.#options;
     const { runUnisolated, languageFeatures, takeOverMs = defaultTakeOverMs } = this.#options;
     try {
       const session = new RunnerSession({
@@ -195,13 +208,13 @@ export class FolderRunner {
           takesOver: true,
         },
         cards: {
-          show: (request) => pending.show(this, request),
-          withdraw: (approvalId) => pending.withdraw(approvalId),
+          show: (request) => this.approvals.show({ ...request, omitted: undefined }),
+          withdraw: (approvalId) => this.approvals.withdraw(approvalId),
         },
         lookAgainMs: takeOverMs,
         onEvent: (event) => this.#receive(event),
         onStream: (state) => this.#streamIs(state),
-        onStarted: () => pending.withdrawAll(this), // what still waits comes with the stream
+        onStarted: () => this.approvals.withdrawAll(), // the runner draws what still waits
         onTrouble: (error) => logger.error('The runner could not be started', { error }),
       });
       this.#session = session;
@@ -220,48 +233,8 @@ export class FolderRunner {
   }
 
   #receive(event: CountersignEvent): void {
-    const { pending, onEvent } = this.#options;
-    onEvent(event);
-    if (event.event === 'approval.resolved') pending.withdraw(event.data.approval_id);
-    if (!this.#session?.runner) this.#showAsFrontEnd(event);
-  }
-
-  #showAsFrontEnd({ event, data }: CountersignEvent): void {
-    const { pending } = this.#options;
-    if (event === 'tool.approval_request') void this.#showWhole(data);
-    else if (event === 'approval.updated') {
-      const known = pending.find(data.approval_id)?.request;
-      if (known) {
-        const { omitted: _, unfit: _unfit, ...before } = known;
-        void this.#showWhole({ ...before, ...data });
-      }
-    } else if (event === 'stream.reset') void this.#readAnew();
-  }
-
-  async #showWhole(request: ApprovalRequest): Promise<void> {
-    const { pending, account, logger } = this.#options;
-    if ((request.omitted?.length ?? 0) === 0) return pending.show(this, request);
-    try {
-      const params = { approval_id: request.approval_id };
-      const { approval } = await account.client.getApproval({ params }, { retry: { times: 3 } });
-      const { created_at: timestamp, status, ...whole } = approval;
-      if (status === 'pending' && !this.#ended.signal.aborted) pending.show(this, { ...whole, timestamp });
-    } catch (error) {
-      logger.error(`An approval could not be read: ${request.approval_id}`, { error });
-    }
-  }
-
-  async #readAnew(): Promise<void> {
-    const { pending, account, logger } = this.#options;
-    pending.withdrawAll(this);
-    try {
-      const { approvals } = await account.client.listApprovals({}, { retry: { times: 3 } });
-      for (const { created_at: timestamp, status: _, ...approval } of approvals)
-        if (approval.project_id === this.#project?.project_id)
-          await this.#showWhole({ ...approval, timestamp }); // a list leaves out what is large
-    } catch (error) {
-      logger.error('What waits could not be read again', { error });
-    }
+    this.#options.onEvent(event); // before the card goes: whoever tells how it ended still needs it
+    this.approvals.receive(event);
   }
 
   #streamIs(state: StreamState): void {

@@ -58,7 +58,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
-  const stepBefore = stepBeforeApproval(approval);
+  const stepBefore = stepBeforeApproval(entry);
   const isUnfit = stepBefore === 'unfit';
   const needsPreview = stepBefore === 'wait-for-preview';
   const isBlocked = isSending || isOffline;
@@ -70,7 +70,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     const confirm = card.current?.querySelector('.confirm');
     if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
-  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen]);
+  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, needsPreview]);
 
   const wasSettled = useRef(resolution !== null);
   const hadFocus = useRef(false);
@@ -102,11 +102,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   };
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
-      if (isUnfit) return;
+      // The server previews edited parameters itself before it takes them (AP-6).
+      if (isUnfit || (needsPreview && choice.tool_params === undefined)) return;
       if (step.name === 'confirm' || stepBefore === null) {
         void approvals.approve(approval, choice);
         go(look);
-      } else if (!needsPreview || choice.tool_params !== undefined) go({ name: 'confirm', choice });
+      } else go({ name: 'confirm', choice });
     });
   const pressed = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && step.name !== 'look') {
