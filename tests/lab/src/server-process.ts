@@ -21,6 +21,8 @@ export interface ServerSettings {
   readonly publicOrigin?: string | undefined;
   /** A secret that differs from the other servers'. */
   readonly authSecret?: string | undefined;
+  /** How long `POST /my/tools/execute` waits for a result; by default a moment, which a busy machine may exceed. */
+  readonly executeWaitMs?: number | undefined;
 }
 
 /** Node options and environment that a test adds to a program. */
@@ -107,6 +109,7 @@ function orderFor({
   killAt,
   publicOrigin,
   authSecret = secret,
+  executeWaitMs,
 }: ServerSettings): ServeOrder {
   return {
     argv: ['--port', String(port), '--database', database],
@@ -116,6 +119,7 @@ function orderFor({
       ...(publicOrigin !== undefined && { COUNTERSIGN_PUBLIC_ORIGINS: publicOrigin }),
       COUNTERSIGN_LOG_LEVEL: 'error',
       COUNTERSIGN_REQUESTS_PER_SECOND: '100000',
+      ...(executeWaitMs !== undefined && { COUNTERSIGN_EXECUTE_WAIT_MS: String(executeWaitMs) }),
       ...(modelUrl !== undefined && {
         COUNTERSIGN_MODEL: 'openai-compatible:scripted',
         COUNTERSIGN_MODEL_URL: modelUrl,

@@ -106,7 +106,12 @@ export class DocumentFixture {
   }
 
   async #serve(): Promise<void> {
-    await this.#server.serve({ port: this.#port, database: this.database.url, modelUrl: this.#model.url });
+    await this.#server.serve({
+      port: this.#port,
+      database: this.database.url,
+      modelUrl: this.#model.url,
+      executeWaitMs: 30_000, // so that `execute` answers with the outcome of a call that needs no approval
+    });
   }
 }
 

@@ -39,6 +39,7 @@ export function describeToolSystem(fixture: () => DocumentFixture): void {
 
   it('[TL-1] git_branch needs approval only when it creates a branch (founding documents: tool-system)', async () => {
     const person = await fixture().person();
+    await person.startSampleClient();
     const made = [
       await person.execute('git_branch', {}),
       await person.execute('git_branch', { name: 'new', create: true }),

@@ -27,7 +27,9 @@ export function describeTools(fixture: () => DocumentFixture): void {
     ])(
       '[RK-2] %s: %s %o (founding documents: tools-specification, implementation-plan)',
       async (risk, tool, params) => {
-        const person = await sharedPerson(fixture());
+        const person = risk === 'LOW' ? await fixture().person() : await sharedPerson(fixture());
+        // The answer to a LOW call waits for its outcome, so a client must execute it.
+        if (risk === 'LOW') await person.startSampleClient();
         const made = await person.execute(tool, params, await newSession(person));
         const { risk_level, status, requires_approval } = await person.call(made.body.tool_id);
         expect({ risk_level, requires_approval }).toEqual({
@@ -116,11 +118,12 @@ export function describeTools(fixture: () => DocumentFixture): void {
       const offered = (body.approval as Json).offered_scopes as Json[];
       const { scope, pattern } = offered.find((one) => one.pattern === 'git *') as Json;
       await person.post(`/my/approvals/${first.body.approval_id}/confirm`, { scope, pattern });
+      const elsewhere = await person.execute(...command('git add b.md'), await newSession(person));
+      expect(elsewhere.body.status).toBe('awaiting_approval');
+      await person.startSampleClient();
       const second = await person.execute(...command('git add b.md'), session);
       expect(second.body.approval_id).toBeNull();
       expect(await person.call(second.body.tool_id)).toMatchObject({ approved_by: 'config' });
-      const elsewhere = await person.execute(...command('git add b.md'), await newSession(person));
-      expect(elsewhere.body.status).toBe('awaiting_approval');
     });
 
     it('[AP-4] everything in this session, with a warning (founding documents: tools-specification)', async () => {
@@ -131,6 +134,7 @@ export function describeTools(fixture: () => DocumentFixture): void {
       const offered = (body.approval as Json).offered_scopes as Json[];
       expect(offered.find(({ scope }) => scope === 'session')).toMatchObject({ warning: expect.any(String) });
       await person.post(`/my/approvals/${first.body.approval_id}/confirm`, { scope: 'session' });
+      await person.startSampleClient();
       const second = await person.execute(...command('npm test'), session);
       expect(second.body.approval_id).toBeNull();
     });
