@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const setUpScript = fileURLToPath(new URL('set-up.mjs', import.meta.url));
-const fakeNpm = fileURLToPath(new URL('set-up/fake-npm.mjs', import.meta.url));
+const fakeNpm = fileURLToPath(new URL('set-up/npm-fake.mjs', import.meta.url));
 
 let root: string;
 let stop: (() => void)[];

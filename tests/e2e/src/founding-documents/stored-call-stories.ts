@@ -46,6 +46,7 @@ export function describeStoredCalls(fixture: () => DocumentFixture, databaseName
       const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { body } = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(body.tool_id, 'completed');
       expect(Number((await rowOf(body.tool_id)).execution_time_ms)).toBeGreaterThanOrEqual(0);
       expect((await rowOf(body.tool_id)).execution_time_ms).not.toBeNull();
     });

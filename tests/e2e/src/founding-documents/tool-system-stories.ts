@@ -150,7 +150,8 @@ export function describeToolSystem(fixture: () => DocumentFixture): void {
     it('[OB-1] count calls, successes, errors and rejections of each tool (founding documents: tool-system)', async () => {
       const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
-      await person.execute('read_file', { path: 'a.md' });
+      const made = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(made.body.tool_id, 'completed');
       await person.execute('read_file', { path: '../a.md' });
       const { body } = await person.get('/my/tools/metrics');
       expect(body.tools).toMatchObject([
@@ -161,7 +162,8 @@ export function describeToolSystem(fixture: () => DocumentFixture): void {
     it("[OB-1] average the time of the sample client's calls, as the server measured it (founding documents: tool-system)", async () => {
       const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
-      await person.execute('read_file', { path: 'a.md' });
+      const made = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(made.body.tool_id, 'completed');
       const { body } = await person.get('/my/tools/metrics');
       expect(body.tools).toMatchObject([{ avg_execution_time_ms: expect.any(Number) }]);
     });
@@ -170,6 +172,7 @@ export function describeToolSystem(fixture: () => DocumentFixture): void {
       const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const made = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(made.body.tool_id, 'completed');
       expect((await person.get('/my/tools/history')).body.executions).toMatchObject([
         {
           tool_call_id: expect.any(String),
@@ -190,7 +193,9 @@ export function describeToolSystem(fixture: () => DocumentFixture): void {
       const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { tool_id } = (await person.execute('read_file', { path: 'a.md' })).body;
-      expect(await person.call(tool_id)).toMatchObject({ execution_time_ms: expect.any(Number) });
+      expect(await person.untilStatus(tool_id, 'completed')).toMatchObject({
+        execution_time_ms: expect.any(Number),
+      });
     });
   });
 }

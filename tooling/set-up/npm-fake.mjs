@@ -1,4 +1,7 @@
-/** A fake npm for the tests of the set-up: does what `npm ci` does to the disk, or fails as npm fails. */
+/**
+ * A fake npm for the tests of the set-up: does what `npm ci` does to the disk, or fails as npm fails. Its file name begins
+ * with `npm`, because npm-ci.mjs starts no other program as npm.
+ */
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { argv, env, exit } from 'node:process';
