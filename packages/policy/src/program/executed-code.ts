@@ -5,15 +5,15 @@ import { valuesAnywhere } from './options.ts';
 
 /**
  * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell
- * lines. Each example holds `rm -rf /`; a test sees that every one is refused.
+ * lines. Each example holds `rm -rf /`; a test checks that every one is refused.
  */
 interface CodeOption {
   readonly programs: readonly string[];
   /** With dashes. A short one may have its value glued on; a long one may have it after `=`. */
   readonly options: readonly string[];
-  /** What stands before the code inside the value. */
+  /** The text before the code in the value. */
   readonly prefix?: RegExp;
-  /** Its words are separated by commas. */
+  /** Commas separate the words of the code. */
   readonly commas?: true;
   readonly matches: readonly string[];
 }
@@ -146,9 +146,9 @@ export function codeInOptions(name: string, args: readonly string[]): readonly s
 }
 
 /**
- * Files that a program executes without being an interpreter by name: because an option says so (`awk -f`), or
- * because it looks for them by itself (`make`). Where this line wrote such a file, its content is judged. Each
- * example executes a download; a test sees that every one is refused.
+ * Files that a program executes though it is not an interpreter: because an option names them (`awk -f`), or because it
+ * looks for them itself (`make`). If the line wrote such a file, its content is judged. Each example executes a download;
+ * a test checks that every one is refused.
  */
 interface ExecutedFiles {
   readonly programs: readonly string[];
@@ -156,11 +156,11 @@ interface ExecutedFiles {
   readonly options?: readonly string[];
   /** Options whose value is the directory that the names are looked for in. */
   readonly directoryOptions?: readonly string[];
-  /** Each word that is no option is such a file. */
+  /** Every word that is not an option is such a file. */
   readonly operands?: true;
   /** Names that the program looks for. */
   readonly names?: readonly string[];
-  /** Only with one of these words; always when left out. */
+  /** Only calls with one of these words; all calls when left out. */
   readonly subcommands?: RegExp;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];

@@ -5,7 +5,7 @@ const SHELLS =
 
 export const isShell = (name: string): boolean => SHELLS.test(name);
 
-/** Options of fish and nushell whose value is code; a short one stands before the line of `-c`. */
+/** Options of fish and nushell whose value is code; it runs before the line of `-c`. */
 export const codeOptionsOfShell = (name: string): string =>
   `--command --commands --init-command --execute ${name === 'fish' ? '-C' : name === 'nu' ? '-e' : ''}`;
 
@@ -14,7 +14,7 @@ interface Interpreter {
   /** Options whose value is code, and others that take a value. */
   readonly code: string;
   readonly values: string;
-  /** `-m` names a module to run: what follows is no script. */
+  /** `-m` names a module to run, so the next word is not a script. */
   readonly runsModules?: true;
 }
 
@@ -37,7 +37,7 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
 ];
 
-/** Their lines are calls of programs, as those of a shell are. */
+/** Languages whose lines are program calls, as in a shell. */
 const COMMAND_LANGUAGES = /^(tclsh|wish|expect|pwsh|powershell)$/;
 
 export const speaksCommands = (name: string): boolean => COMMAND_LANGUAGES.test(name);

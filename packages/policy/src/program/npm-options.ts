@@ -62,7 +62,7 @@ export const wholeMachine: CommandRule = {
   doesNotMatch: ['npm i x', 'npm ls', 'npm i --no-global x', 'npm i --local x'],
 };
 
-/** A workspace is named by its package or by its directory. */
+/** npm names a workspace by its package or by its directory. */
 function workspaceNameOrPath(value: string, notes: Notes): void {
   if (/^(\.|\/|~)/.test(value)) notes.path(value, 'run');
 }
@@ -205,8 +205,8 @@ function read(
 }
 
 /**
- * A flag, or `--no-x` of any option. npm reads a word after either: `--no-global=false` is `--global`,
- * `--no-script-shell=./x` sets it, and in `--audit=publish` the value is no value but the command.
+ * A flag, or `--no-x` of any option. npm reads a value after either: `--no-global=false` is `--global`,
+ * `--no-script-shell=./x` sets the shell, and `--audit=publish` runs the command `publish`.
  */
 function readFlag(
   found: {
@@ -268,7 +268,7 @@ const commands: ReadonlySet<string> = new Set(
   unpublish unstar update version view whoami`.split(/\s+/),
 );
 
-/** Other spellings that npm knows, its typing errors among them. */
+/** Other spellings that npm accepts, typing errors included. */
 const aliases = new Map(
   Object.entries({
     owner: 'author',

@@ -6,10 +6,10 @@ import type { ShellRun } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
 
 /**
- * TL-4 for shell lines: what puts content of the line's own choosing under the name of a binary is refused, as in
- * `write_file`. Not refused, only HIGH: programs that make such files by their nature (compilers and linkers, `dd`
- * which makes disk images, `make`, archivers), because building is what people ask for and what comes out is a program's work;
- * and what gives a file no content (`touch`, `mkdir`, `chmod`, `rm`).
+ * TL-4 for shell lines: a line that writes content of its choosing under the name of a binary is refused, as in
+ * `write_file`. Only HIGH, not refused: programs whose purpose is to make such files (compilers, linkers, `make`,
+ * archivers, `dd` for disk images), because people ask for builds and the content is the program's; and commands that give
+ * a file no content (`touch`, `mkdir`, `chmod`, `rm`).
  */
 export const binaryNames = {
   refused: [
@@ -44,7 +44,7 @@ export const binaryNames = {
   ],
 } as const;
 
-/** Refuses to write `path` where its name is that of a binary and it stands in the workspace. */
+/** Refuses to write a file of the workspace whose name is that of a binary. */
 export function refuseBinaryName(run: ShellRun, path: string): void {
   const rule = writeRuleFor(path);
   if (rule.effect !== 'REJECT') return;

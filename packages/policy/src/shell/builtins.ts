@@ -14,7 +14,7 @@ import { normalize } from './word-paths.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
 
-/** Commands that bash itself carries out. Each answers what it prints and changes what the shell remembers. */
+/** Commands that bash itself carries out. Each returns what it prints and changes what the shell remembers. */
 const BUILTINS: Readonly<Record<string, Builtin>> = {
   ...Object.fromEntries(
     wordList(': true false exit return break continue umask ulimit shopt times bg fg history logout').map(
@@ -160,7 +160,7 @@ function printfCall({ run, args }: ProgramCall): readonly string[] {
   return [''];
 }
 
-/** `cd` to a place that surely exists happens; to any other it may fail, and the shell stays where it was. */
+/** `cd` to a place that surely exists succeeds; to any other it may fail, and the shell stays where it was. */
 function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
   const { state } = run;
   const target = args.find((word) => !/^-[LPe@n]+$/.test(word) && word !== '--');
@@ -245,7 +245,7 @@ function declareCall({ run, name: builtin, args }: ProgramCall): readonly string
     if (builtin === 'export' || flags.has('x')) run.findings.environment(knownWord(name) ?? '*');
     if (run.compounds.has(word)) {
       const { values = [], elements = [] } = run.state.variables.get(name) ?? {};
-      // the walk has set it, before it had these attributes
+      // the walk set its value before it had these attributes
       noteValues(run, name, [...values, ...elements]);
       run.state.set(name, { ...run.state.variables.get(name), values, elements });
     } else if (value === undefined) readAsName(run, target);
@@ -325,7 +325,7 @@ function splitLine(line: string, separators: string): string[] {
   return words.filter((word) => word !== '');
 }
 
-/** The words of `test` are compared, not opened; only `-v` takes one for a name. Other than `[[`, it computes nothing. */
+/** `test` compares its words and does not open them; only `-v` takes a name. Unlike `[[`, it computes nothing. */
 function testCall({ run, args }: ProgramCall): readonly string[] {
   for (const [index, word] of args.entries()) if (args[index - 1] === '-v') readAsName(run, word);
   return [''];

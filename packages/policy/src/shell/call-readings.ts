@@ -11,7 +11,7 @@ import {
   type Reading,
 } from './word-values.ts';
 
-/** Most ways to read one command that are judged one by one. */
+/** How many readings of one command are judged one by one. */
 const MAX_READINGS = 32;
 
 export interface CallArguments {
@@ -67,7 +67,7 @@ function elementWords(run: ShellRun, { name, index, value }: Assignment): readon
   ).map((text) => [text]);
 }
 
-/** `declare x={a,b}` is `declare x=a x=b`: braces come first here, other than in a plain assignment. */
+/** `declare x={a,b}` is `declare x=a x=b`: unlike in a plain assignment, braces are expanded first. */
 function bracedAssignments(run: ShellRun, argument: Assignment): (readonly Reading[])[] {
   const texts = argument.text.length > 4_096 ? undefined : expandBraces(argument.text, 64);
   if (!texts) return [[[TOO_MANY]]];
@@ -109,7 +109,7 @@ function shorterReadings(reading: Reading): readonly Reading[] {
 }
 
 /**
- * `"$PREFIX/bin"`: a variable that the person's environment probably has. Only where an empty one would leave the
- * root itself (`"$X"/`, `"$X"/*`) is that taken as the likely outcome.
+ * `"$PREFIX/bin"`: the person's environment probably has this variable. An empty value is only assumed where it would
+ * leave the root itself (`"$X"/`, `"$X"/*`).
  */
 const isBelowUnset = (word: string): boolean => /^[\uFDD2\uFDD3]\/+[^/.\uFDD7]/.test(word);

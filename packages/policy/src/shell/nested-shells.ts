@@ -105,8 +105,8 @@ export function runFile(
 }
 
 /**
- * A file is executed whose content is not in the line. Which file it is, or what this line puts into it, may only be
- * known when it runs: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
+ * A file is executed whose content the line does not show. Which file it is, or what the line writes into it, may only be
+ * known at run time: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
  */
 function noteUnread(run: ShellRun, file: string): void {
   // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before

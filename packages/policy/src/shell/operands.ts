@@ -51,7 +51,7 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
   for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use);
 }
 
-/** A file that is executed if it is there: noted for the approval's card and digest, and for nothing else (AP-8). */
+/** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
 export function noteRunFile(run: ShellRun, path: string): void {
   if (hasHole(path) || hasPattern(path)) return;
   for (const place of resolvePlaces(run, path)) {
@@ -119,7 +119,7 @@ function refuseSecret(run: ShellRun, path: string, name: string): void {
   run.findings.refuseAs(refuse('PATH_SENSITIVE', { path: readable(path), kind: place.kind }, reason));
 }
 
-/** `.e*` is a way to say `.env`. A pattern that says nothing (`*`, `.*`, `*.json`) does not count. */
+/** `.e*` means `.env`. A pattern that is too general (`*`, `.*`, `*.json`) does not count. */
 function checkPattern(run: ShellRun, path: string): void {
   const components = path.toLowerCase().split('/');
   for (const [index, component] of components.entries()) {
@@ -158,7 +158,7 @@ function mayPassThrough(components: readonly string[], names: readonly string[])
   return components.some((_, start) => names.every((name, i) => mayName(components[start + i] ?? '', name)));
 }
 
-/** A pattern that says nothing of a name (`*`, `*.json`) is not taken for it; bash's `*` takes no leading dot. */
+/** A pattern without the name's first character (`*`, `*.json`) does not match it; bash's `*` matches no leading dot. */
 function mayName(component: string, name: string): boolean {
   return component[0] === name[0] && matchesPattern(component, name);
 }
@@ -196,7 +196,7 @@ function warnOfRemoval({ run }: ProgramCall, operands: readonly string[]): void 
   }
 }
 
-/** A copy holds what the original held, so that a download stays a download under another name. */
+/** A copy has the content of the original, so that a download stays one under another name. */
 function followCopies(call: ProgramCall): void {
   const { run, name, args } = call;
   const { copies, isSymbolic } = readCopies(name, args);
@@ -217,7 +217,7 @@ function followCopies(call: ProgramCall): void {
   }
 }
 
-/** What a link names is taken from where the link stands. */
+/** A link's target is relative to the link. */
 function linkTo(run: ProgramCall['run'], source: string, targets: readonly string[]): void {
   if (hasHole(source)) return;
   for (const target of targets) {

@@ -37,7 +37,7 @@ import { assign, assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { combine, evaluateText, evaluateWord, type Reading } from './word-values.ts';
 
-/** Goes through everything in a script that could execute, in order, and has each simple command judged. */
+/** Walks everything in a script that could execute, in order, and judges each simple command. */
 export const walker: Walker = {
   script: walkScript,
   node: walkCommand,
@@ -48,7 +48,7 @@ export const walker: Walker = {
 
 const NOTHING: readonly string[] = [''];
 const MAX_OUTPUT = 65_536;
-/** The descriptors that bash takes for what a coprocess prints and reads. */
+/** The descriptors that bash opens for a coprocess. */
 const COPROC_OUTPUT = '63';
 const COPROC_INPUT = '60';
 
@@ -268,7 +268,7 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
   }
 }
 
-/** Walks a body until it teaches nothing new, because a value set at its end may be used at its start. */
+/** Walks a body until no value changes, because a value set at its end may be used at its start. */
 function walkLoop(
   run: ShellRun,
   bodies: readonly CompoundList[],
@@ -358,7 +358,7 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   return printed;
 }
 
-/** `exec` without a program: its redirections stay. */
+/** `exec` without a program: its redirections stay in force. */
 function keepRedirections(run: ShellRun, { stdin, outputs }: Redirected): void {
   if (stdin) run.stdin = stdin;
   if (outputs.length > 0) run.state.standardOutputs = outputs;

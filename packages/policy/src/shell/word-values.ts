@@ -72,7 +72,7 @@ function evaluateBraces(run: ShellRun, word: Word): readonly Reading[] | undefin
     if (!run.step() || !run.mayParse(text)) break;
     const command = parse(`: ${text}`).commands[0]?.command;
     const argument = command?.type === 'Command' ? command.args[0] : undefined;
-    if (!argument) continue; // `{,x}` leaves an empty item, which is no word
+    if (!argument) continue; // `{,x}` has an empty item, which gives no word
     const next =
       argument.type === 'Word'
         ? argument.parts
@@ -191,7 +191,7 @@ function quotedValues(run: ShellRun, part: DoubleQuotedChild): readonly Paramete
 function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: boolean): readonly string[] {
   switch (part.type) {
     case 'Literal':
-      // `~$x` is no home: the name ends at a slash or at the end of the word
+      // `~$x` is not a home: the name ends at a slash or at the end of the word
       return [
         first && (alone || part.text.includes('/')) ? withTilde(run, part.text, part.value) : part.value,
       ];
@@ -237,7 +237,7 @@ function plainGlob(run: ShellRun, part: Extract<WordPart, { type: 'Glob' }>): re
   return evaluateParts(run, part.parts, { quoted: true }).map((text) => `[${text}]`);
 }
 
-/** `<(…)` and `>(…)` become a path; what is behind it is kept under that path. */
+/** `<(…)` and `>(…)` become a path, which keeps their content or what reads it. */
 function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubstitution' }>): string {
   const path = `/dev/fd/${63 + run.state.fileCount + run.sinks.size}`;
   const { script } = part;
@@ -245,7 +245,7 @@ function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubs
   run.concurrent++;
   const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
   run.concurrent--;
-  // it runs whether or not anything is written to it; what is written makes it run anew
+  // it runs even if nothing is written to it; what is written makes it run again
   if (part.operator === '>') run.sinks.set(path, () => run.walker.script(run, script));
   else run.state.writeFile(path, printed.join('\n'));
   return path;
@@ -276,7 +276,7 @@ export function combine(left: readonly string[], right: readonly string[]): read
   return left.flatMap((a) => right.map((b) => joined(a, b)));
 }
 
-/** Text that keeps growing (`x=$x$x`) is not followed for ever. */
+/** Text that keeps growing (`x=$x$x`) is not followed beyond MAX_TEXT. */
 const joined = (a: string, b: string): string => (a.length + b.length > MAX_TEXT ? TOO_MANY : a + b);
 
 function joinReadings(left: readonly Reading[], right: readonly Reading[]): readonly Reading[] {
