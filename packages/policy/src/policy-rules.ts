@@ -129,7 +129,8 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       if (rule.effect !== 'allow' || !rule.harmless_only) return true;
       // Even a pattern without wildcards says nothing of variables and of the folder, which may be a repository of its own,
       // whose configuration git executes.
-      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot(call)) return false;
+      const startsAtRoot = !('cwd' in call.params) || (call.params.cwd ?? '.') === '.';
+      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot) return false;
       return words?.isOneLine || commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
@@ -244,8 +245,6 @@ function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment):
     return commands;
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }
-
-const startsAtRoot = ({ params }: ToolCall): boolean => !('cwd' in params) || (params.cwd ?? '.') === '.';
 
 /** The same for the programs that a call starts. A word only known at run time never helps to allow. */
 function matchesCommands(

@@ -1,7 +1,7 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
 import type { CommandCheck, SimpleCommand } from '../call-assessment.ts';
 import type { PathValidator } from '../path-validator.ts';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
+import { isInterpreter, isShell } from '../program/executed-code.ts';
 import { manuals } from '../program/manuals.ts';
 import { readProgram } from '../program/read-program.ts';
 import { addedProgram } from '../program/rules.ts';

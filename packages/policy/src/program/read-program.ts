@@ -1,8 +1,7 @@
-import { codeInOptions, type ExecutedByCall, executedBy } from './executed-code.ts';
+import { codeInOptions, type ExecutedByCall, executedBy, isInterpreter, isShell } from './executed-code.ts';
 import { type FileUse, fileOperands, looksLikePath, unpackTarget } from './file-operands.ts';
-import { filesOfFind, innerCallsOfFind, isFind, readFound } from './find/find-call.ts';
+import { filesOfFind, innerCallsOfFind, readFound } from './find/find-call.ts';
 import { innerCallsOfGit, readGit } from './git/git-call.ts';
-import { isInterpreter, isShell } from './interpreters.ts';
 import { manuals } from './manuals.ts';
 import { UNKNOWN } from './marks.ts';
 import { type Note, Notes } from './notes.ts';
@@ -73,6 +72,8 @@ export function readProgram(
     },
   };
 }
+
+export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
 
 /** The files in a manual's notes, in order. Paths after `-C` stay as they are written. */
 function filesInNotes(notes: readonly Note[]): readonly FileUse[] {

@@ -94,10 +94,6 @@ const listFromFile: CommandRule = {
 const compressor =
   /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -(\d+e?|T\d+|[cdfkqv]+))*$/;
 
-function dateOrFile(value: string, notes: Notes): void {
-  if (value.startsWith('/') || value.startsWith('.')) notes.path(value, 'read');
-}
-
 const options = optionTable({
   flags: `-A --catenate --concatenate -c --create --delete -d --diff --compare -r --append --test-label -t --list -u --update
     -x --extract --get --check-device -G --incremental --ignore-failed-read --no-check-device --no-seek -n --seek -S --sparse
@@ -130,7 +126,13 @@ const options = optionTable({
     { names: '--index-file --volno-file', value: 'write' },
     { names: '--one-top-level', value: 'text', optional: true },
     { names: '-K --starting-file', value: 'text' },
-    { names: '-N --newer --after-date --newer-mtime --mtime', value: dateOrFile },
+    {
+      // A date or a file.
+      names: '-N --newer --after-date --newer-mtime --mtime',
+      value: (value, notes) => {
+        if (/^[/.]/.test(value)) notes.path(value, 'read');
+      },
+    },
     { names: '-P --absolute-names' },
     { names: '-h --dereference', rule: followsLinks },
     { names: '-U --unlink-first', rule: removesFiles },

@@ -11,6 +11,7 @@ import { bounded } from './shell-state.ts';
 import { assignText, noteValues, setScalar } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { normalize } from './word-paths.ts';
+import { splitAt } from './word-values.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
 
@@ -316,14 +317,8 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
 }
 
 /** A line cut at IFS; the last name gets the rest, with plain spaces between. */
-function splitLine(line: string, separators: string): string[] {
-  const words: string[] = [''];
-  for (const c of line.trim()) {
-    if (separators.includes(c)) words.push('');
-    else words[words.length - 1] += c;
-  }
-  return words.filter((word) => word !== '');
-}
+const splitLine = (line: string, separators: string): string[] =>
+  splitAt(line.trim(), separators).filter((word) => word !== '');
 
 /** `test` compares its words and does not open them; only `-v` takes a name. Unlike `[[`, it computes nothing. */
 function testCall({ run, args }: ProgramCall): readonly string[] {

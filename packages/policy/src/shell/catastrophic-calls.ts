@@ -242,12 +242,12 @@ function removesOperands({ run, name, args }: ProgramCall, counts: Counts): stri
     if (places.some((place) => /^\/?\uFDD6/.test(place)))
       run.tooComplex('what it removes has too many values');
     return places.some(
-      (place) => (recursive || isStarOnly(lastPart(place))) && counts(protectionOf(run, place)),
+      (place) =>
+        (recursive || isStarOnly(place.slice(place.lastIndexOf('/') + 1))) &&
+        counts(protectionOf(run, place)),
     );
   });
 }
-
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | undefined {
   const options = readOptions(

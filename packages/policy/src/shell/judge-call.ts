@@ -1,8 +1,8 @@
+import { isInterpreter, isShell } from '../program/executed-code.ts';
 import { isTextProgram } from '../program/file-operands.ts';
-import { foundText, isFind, readFound } from '../program/find/find-call.ts';
+import { foundText, readFound } from '../program/find/find-call.ts';
 import { readGit } from '../program/git/git-call.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
 import {
   DOWNLOADED,
   HIDDEN,
@@ -17,6 +17,7 @@ import {
 import {
   type InnerCall,
   isFetcher,
+  isFind,
   type ProgramReading,
   printsFetched,
   readProgram,
@@ -162,9 +163,12 @@ function judgeProgram(call: ProgramCall, path: string): readonly string[] {
     judgeTail(call);
     return printed.length > 0 ? printed : (outputOf(call) ?? [UNKNOWN]);
   }
-  if (path.includes('/') && !SYSTEM_PROGRAMS.test(path)) return runOwnFile(call, path);
+  // `./x.sh`: a file of the workspace, judged by its content if this line wrote it
+  const printedByFile =
+    path.includes('/') && !SYSTEM_PROGRAMS.test(path) ? runFile(run, path, args) : undefined;
   judgeTail(call);
   checkOperands(call);
+  if (printedByFile) return printedByFile;
   return isFetcher(name, args) ? followFetched(call) : (outputOf(call) ?? filtered(call));
 }
 
@@ -211,14 +215,6 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   run.state.forgetAssociative(
     [...run.state.attributes.keys()].filter((one) => !known.get(one)?.includes('A')),
   );
-  return printed;
-}
-
-/** `./x.sh`: a file of the workspace, judged by its content where this line wrote it. */
-function runOwnFile(call: ProgramCall, path: string): readonly string[] {
-  const printed = runFile(call.run, path, call.args);
-  judgeTail(call);
-  checkOperands(call);
   return printed;
 }
 

@@ -1,7 +1,7 @@
 import type { Pipeline } from 'unbash';
+import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/executed-code.ts';
 import { optionFiles } from '../program/file-operands.ts';
 import { nodeLookups, pythonModuleFiles } from '../program/implied-scripts.ts';
-import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/interpreters.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { namesOf, readOptions } from '../program/options.ts';
 import { inlineModules } from '../program/python.ts';
@@ -69,12 +69,7 @@ function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
     const [file = '', ...positional] = operands;
     return runFile(run, file, positional);
   }
-  return judgeInput(run, operands);
-}
-
-function judgeInput(run: ShellRun, positional: readonly string[]): readonly string[] {
-  if (!run.stdin) return [''];
-  return run.stdin.flatMap((text) => judgeCode(run, text, { subshell: true, positional }));
+  return run.stdin?.flatMap((text) => judgeCode(run, text, { subshell: true, positional: operands })) ?? [''];
 }
 
 /** A script that a shell executes: judged by its content where this line wrote it. */

@@ -40,7 +40,8 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
     const [path = '', suffix = ''] = readOptions(args, '-s').operands;
-    const name = lastPart(withoutLast(path, '/')) || (path.startsWith('/') ? '/' : '');
+    const trimmed = withoutLast(path, '/');
+    const name = trimmed.slice(trimmed.lastIndexOf('/') + 1) || (path.startsWith('/') ? '/' : '');
     return [
       `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
     ];
@@ -82,8 +83,6 @@ export function outputOf(call: ProgramCall): readonly string[] | undefined {
 /** Where the system keeps a program, as `which` and `command -v` print it. */
 export const programPath = (name: string): string =>
   name.includes('/') || hasHole(name) ? name : `/usr/bin/${name}`;
-
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function directoryOf(path: string): string {
   const trimmed = withoutLast(path, '/') || path.slice(0, 1);

@@ -1,8 +1,7 @@
 import type { Redirection, RedirectOperator } from 'unbash';
 import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from '../program/marks.ts';
-import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
-import { checkFile } from './operands.ts';
+import { checkFile, refuseBinaryName } from './operands.ts';
 import type { ShellRun } from './shell-run.ts';
 import { assignText } from './variables.ts';
 import { warnings } from './warnings.ts';

@@ -193,20 +193,22 @@ const recasings: readonly [string, (text: string) => string][] = [
 
 /** Variables every run has. Of PATH it is only known that it is a path, which is enough to see `${PATH:0:1}` as `/`. */
 function environment(home: string): [string, string][] {
-  const all = (names: string, value: string): [string, string][] =>
-    wordList(names).map((name) => [name, value]);
   return [
     ['HOME', home],
     ['IFS', ' \t\n'],
     ['PATH', `/${UNKNOWN}`],
-    ...all('SHELL BASH', '/bin/bash'),
-    ...all('USER LOGNAME', USER_NAME),
-    ...all('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOCHREALTIME BASH_VERSION', UNKNOWN),
-    ...all(
-      'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
-      NUMBER,
-    ),
+    ['SHELL', '/bin/bash'],
+    ['BASH', '/bin/bash'],
+    ['USER', USER_NAME],
+    ['LOGNAME', USER_NAME],
+    ...UNKNOWN_TEXTS.map((name): [string, string] => [name, UNKNOWN]),
+    ...UNKNOWN_NUMBERS.map((name): [string, string] => [name, NUMBER]),
   ];
 }
+
+const UNKNOWN_TEXTS = wordList('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOCHREALTIME BASH_VERSION');
+const UNKNOWN_NUMBERS = wordList(
+  'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
+);
 
 export const homeOf = (home: string | undefined): string => home ?? `/${HOME_NAME}`;

@@ -126,14 +126,11 @@ function itemsOf(text: string, delimiter: string | undefined, byLine: boolean): 
     .map((item) =>
       hasHole(item) && !item.includes('/')
         ? madeFrom(item)
-        : delimiter === undefined
-          ? withoutQuotes(item)
+        : delimiter === undefined // then xargs removes quotes and backslashes itself
+          ? item.replace(/^(['"])(.*)\1$/, '$2').replace(/\\(.)/g, '$1')
           : item,
     );
 }
-
-/** Without a delimiter option, xargs removes quotes and backslashes itself. */
-const withoutQuotes = (item: string): string => item.replace(/^(['"])(.*)\1$/, '$2').replace(/\\(.)/g, '$1');
 
 /** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */
 const AWK_RUNS_INPUT =

@@ -102,14 +102,12 @@ export function protectionOf(run: ShellRun, place: string): Protection | undefin
     relative === 'root';
   if (isHome) return 'home';
   if (hasMark(place)) return protectionOfPattern(run, relative);
-  if (isSystem(relative)) return 'system';
+  if (SYSTEM.has(relative) || SYSTEM_BELOW.has(relative)) return 'system';
   if (place === run.paths.root) return 'workspace';
   if (run.paths.root.startsWith(`${place}/`)) return 'above workspace';
   if (run.home.startsWith(`${place}/`)) return 'home';
   return undefined;
 }
-
-const isSystem = (relative: string): boolean => SYSTEM.has(relative) || SYSTEM_BELOW.has(relative);
 
 function protectionOfPattern(run: ShellRun, pattern: string): Protection | undefined {
   for (const name of SYSTEM) if (matchesComponents(pattern, name)) return 'system';

@@ -120,8 +120,6 @@ export function foundText(find: FindCall, args: readonly string[]): string {
   return found.map((name) => name + separator).join('');
 }
 
-export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
-
 export const readFound = (
   name: string,
   args: readonly string[],
