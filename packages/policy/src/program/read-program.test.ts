@@ -72,7 +72,7 @@ describe('[VA-6] what a program call does, by its words', () => {
     expect(read(line).runs).toEqual(runs);
   });
 
-  it.each(['curl x', 'npm ci', 'git push', 'git -C src push', 'rsync a host:b', 'yarn'])(
+  it.each(['curl x', 'npm ci', 'git push', 'git -C src push', 'npm --prefix x i', 'rsync a host:b', 'yarn'])(
     '%s needs network',
     (line) => {
       expect(read(line).network).toBe(true);

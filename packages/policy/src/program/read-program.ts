@@ -1,11 +1,13 @@
 import { codeInOptions, type ExecutedByCall, executedBy, isInterpreter, isShell } from './executed-code.ts';
 import { type FileUse, fileOperands, looksLikePath, unpackTarget } from './file-operands.ts';
 import { filesOfFind, innerCallsOfFind, readFound } from './find/find-call.ts';
-import { innerCallsOfGit, readGit } from './git/git-call.ts';
+import { innerCallsOfGit } from './git/git-call.ts';
 import { manuals } from './manuals.ts';
 import { UNKNOWN } from './marks.ts';
 import { type Note, Notes } from './notes.ts';
+import { resolveCommand } from './npm-options.ts';
 import { readOptions } from './options.ts';
+import { plainCommandWords } from './plain-words.ts';
 import { openWrapper, type WrappedCall } from './wrappers.ts';
 
 /** What one program call does, as far as its words tell. Each part is computed when it is read. */
@@ -119,7 +121,7 @@ const FETCHERS =
 
 const NETWORK_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
   git: /^(fetch|pull|push|clone|ls-remote|submodule|remote|lfs|send-email|archive)$/,
-  npm: /^(i|ci|install|add|update|upgrade|publish|exec|x|view|info|audit|outdated|login|search|ping|create|init|pack|up|it|cit|install-test|install-ci-test|isntall|clean-install|uninstall|dedupe|fund)$/,
+  npm: /^(ci|install|update|publish|exec|view|audit|outdated|login|search|ping|init|pack|install-test|install-ci-test|uninstall|dedupe|fund)$/,
   pnpm: /^(i|install|add|update|up|publish|dlx|create|audit|outdated|fetch)$/,
   yarn: /^(install|add|upgrade|up|publish|dlx|create|audit|npm)$/,
   bun: /^(i|install|add|update|publish|x|create)$/,
@@ -151,9 +153,12 @@ function needsNetwork(name: string, args: readonly string[]): boolean {
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
   const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
-  const subcommand = name === 'git' ? readGit(args).subcommand : args.find((word) => !word.startsWith('-'));
-  if (name === 'yarn' && subcommand === undefined) return true;
-  return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
+  const first = args.find((word) => !word.startsWith('-'));
+  if (name === 'yarn' && first === undefined) return true;
+  const plain = plainCommandWords([name, ...args])[1];
+  // npm may read a word after an unknown option in either way.
+  const found = name === 'git' ? [plain] : name === 'npm' ? [plain, resolveCommand(first ?? '')] : [first];
+  return found.some((subcommand) => subcommand !== undefined && subcommands?.test(subcommand));
 }
 
 /** `gh completion -s bash` and the like print text of the program itself. */
