@@ -34,11 +34,11 @@ import { readableTexts, secretFields, secretSpellings } from './secret-masker.te
 import { argumentsOf } from './security-paths.test-data.ts';
 import { DISGUISED } from './shell/attacks.test-data.ts';
 import { BENIGN } from './shell/benign.test-data.ts';
-import { binaryNames } from './shell/binary-names.ts';
 import { catastropheList } from './shell/catastrophes.ts';
 import * as evaluated from './shell/evaluated-text.test-data.ts';
 import { INDIRECT } from './shell/indirect-attacks.test-data.ts';
 import * as shellGrants from './shell/needs-person.test-data.ts';
+import { binaryNames } from './shell/operands.ts';
 import { SECRETS } from './shell/secrets.test-data.ts';
 import * as network from './shell/shell-check.test-data.ts';
 import { SLOW, TOO_COMPLEX, UNPARSABLE, WRAPPINGS } from './shell/shell-properties.test-data.ts';

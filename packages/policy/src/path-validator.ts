@@ -24,7 +24,7 @@ export interface CheckedPath {
   readonly named: string;
   /** Below the root, with links resolved as far as a disk told. */
   readonly relative: string;
-  /** What stands there; `undefined` when nothing does, or when no disk was looked at. */
+  /** What is there; `undefined` if nothing is, or if there is no disk to look at. */
   readonly entry: DiskEntry | undefined;
   /** The place of VA-3 it is in, by any of its names. */
   readonly executesLater: NamedPlace | undefined;
@@ -197,7 +197,7 @@ interface Walk {
 function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | 'LOOP' {
   let real = [...start];
   const links: string[][] = [];
-  /** Below something that is not there nothing need be looked at. */
+  /** Components below one that does not exist need no look at the disk. */
   let missingFrom = Number.POSITIVE_INFINITY;
   const todo = path.split('/').reverse();
   while (todo.length > 0) {
@@ -244,9 +244,9 @@ function refused(
 }
 
 /**
- * The little that policy wants to know of a disk. The server has none and decides by text alone; the runner and
- * `policy check` pass the real one. All paths are absolute. Every method answers `undefined` where nothing is
- * there or it may not be looked at; none throws.
+ * What policy needs to know of a disk. The server has none and decides by text alone; the runner and `policy check` pass
+ * the real one. All paths are absolute. Every method returns `undefined` if nothing is there or it may not be read; none
+ * throws.
  */
 export interface Disk {
   /** Looks at the last component itself, without following it when it is a link. */
@@ -259,6 +259,6 @@ export interface Disk {
 export interface DiskEntry {
   readonly type: 'file' | 'directory' | 'link' | 'other';
   readonly size: number;
-  /** How many names the file has. More than one: it may be known elsewhere under another name. */
+  /** How many names the file has. With more than one, it may also be a file outside the workspace. */
   readonly hardLinks: number;
 }

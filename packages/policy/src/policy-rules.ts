@@ -20,7 +20,7 @@ import { RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
 import { allow } from './verdict.ts';
 
-/** Whose policy a rule stands in. A workspace's file can only tighten (RK-5). */
+/** Who owns a policy. A workspace's file can only tighten (RK-5). */
 export type PolicyOwner = 'person' | 'workspace';
 
 /** A rule that has been read, with its patterns ready. */
@@ -28,7 +28,7 @@ export interface CompiledRule {
   readonly rule: PolicyRule;
   readonly owner: PolicyOwner;
   matches(call: ToolCall, assessment: CallAssessment): boolean;
-  /** A deny or ask rule on paths: the call reads a whole folder above such a path, and may show what is in it. */
+  /** For a deny or ask rule on paths: the call reads a folder above such a path, and may show what is in it. */
   mayReach(call: ToolCall, assessment: CallAssessment): boolean;
 }
 
@@ -75,10 +75,10 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   return { ok: true, policy: { owner, file: parsed.data, rules, ignored } };
 }
 
-/** Characters of all patterns of a file, alternatives written out: one person's must not slow down everybody's server. */
+/** Most characters of all patterns of a file, with alternatives written out: more would slow the server for everyone. */
 const MOST_WRITTEN_OUT = 200_000;
 
-/** What can never take effect is a mistake, and a mistyped deny must not fail silently. */
+/** Finds rules that can never take effect: a mistyped deny must not fail silently. */
 function findImpossible(file: PolicyFile): string | undefined {
   let characters = 0;
   for (const { tool, path = '', command = '' } of file.rules) {
@@ -127,9 +127,10 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       if (words && !matchesCommands(words, commands, rule.effect)) return false;
       // A rule that forbids is never narrowed.
       if (rule.effect !== 'allow' || !rule.harmless_only) return true;
-      // Nor does a line that was spelt out say with which variables, or where: a folder may be a repository of its own,
-      // whose configuration executes.
-      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot(call)) return false;
+      // Even a pattern without wildcards says nothing of variables and of the folder, which may be a repository of its own,
+      // whose configuration git executes.
+      const startsAtRoot = !('cwd' in call.params) || (call.params.cwd ?? '.') === '.';
+      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot) return false;
       return words?.isOneLine || commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
@@ -145,12 +146,12 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
   };
 }
 
-/** So that an event that tells them stays small; nobody writes so many by hand. */
+/** Keeps the event that carries the rules small; nobody writes so many by hand. */
 const MOST_BYTES_OF_RULES = 32 * 1024;
 
 /**
- * The rules that deny or ask about paths of this tool, for whoever sees the real disk: by text alone, a link cannot be
- * told from what it leads to (VA-8). Where they are too many to be told, everything is asked about.
+ * The rules that deny or ask about paths of this tool, for the runner, which sees the real disk: text alone does not show
+ * where a link leads (VA-8). If they are too many to send, one rule asks about everything.
  */
 export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): readonly PolicyRule[] {
   const found = rules.flatMap(({ matches: _, does_not_match: __, ...rule }) => {
@@ -164,7 +165,7 @@ export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): re
   ];
 }
 
-/** Whoever allows `git_*` means the tools that we know: not what a server that is called git calls `git__push`. */
+/** `git_*` means our own git tools, not `git__push` of a custom server that is called git. */
 const isMeant = ({ tool }: PolicyRule, call: ToolCall): boolean =>
   !isCustomToolName(call.tool) || tool === '*' || tool.includes('__');
 
@@ -179,7 +180,7 @@ function namesEverything(rule: PolicyRule, call: ToolCall, { operands }: CallAss
   return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
 }
 
-/** What git prints files with. Without `--` its words may be revisions, each of which has every file. */
+/** Subcommands of git that print files. Without `--` its words may be revisions, which contain every file. */
 const printingSubcommands: ReadonlySet<string | undefined> = new Set(
   'annotate archive blame cat-file diff diff-files diff-index diff-tree format-patch grep log range-diff show stash whatchanged'.split(
     ' ',
@@ -223,7 +224,7 @@ function literalFolder(pattern: string): string {
 const isAbove = (folder: string, path: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
 
-/** Allowing needs every path to match, but for what may be read unasked anyway; asking or denying needs one. */
+/** To allow, every path must match, except those that may be read unasked; to ask or deny, one is enough. */
 function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule['effect']): boolean {
   const operands = assessment.operands.filter(({ implied }) => !implied);
   if (effect !== 'allow') return operands.some(({ path }) => glob.matches(path));
@@ -232,8 +233,8 @@ function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule
 }
 
 /**
- * What a call starts, to a rule on harmless commands: there a tool that commits or makes a branch is that command of git
- * (AP-4). A commit that names what executes later is not.
+ * The commands of a call, for a rule on harmless commands: a tool that commits or makes a branch counts as that command of
+ * git (AP-4), unless it commits a file that executes later.
  */
 function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment): CallAssessment['commands'] {
   if (
@@ -244,15 +245,13 @@ function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment):
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }
 
-const startsAtRoot = ({ params }: ToolCall): boolean => !('cwd' in params) || (params.cwd ?? '.') === '.';
-
-/** Likewise for the programs a call starts. A word only known at run time never helps to allow. */
+/** The same for the programs that a call starts. A word only known at run time never helps to allow. */
 function matchesCommands(
   pattern: CommandPattern,
   commands: CallAssessment['commands'],
   effect: PolicyRule['effect'],
 ): boolean {
-  // A rule that forbids must not be walked around by a spelling: `git -C . push` is `git push`.
+  // Another spelling must not evade a rule that forbids: `git -C . push` is `git push`.
   if (effect !== 'allow') {
     return commands.some(
       ({ words }) =>
@@ -335,9 +334,9 @@ const opaque: CallAssessment = { verdict: allow('MEDIUM'), operands: [], command
 const invalid = (problem: string): PolicyReading => ({ ok: false, problem });
 
 /**
- * What still counts of a policy that is not valid as a whole (RK-5): nothing of it loosens, and nothing that it
- * forbade becomes possible. Its allow rules, programs and lifted paths are left out. Its deny and ask rules stand; one
- * that cannot be read stands for every call of its tool, and where even the tool is unknown, for every call.
+ * What still counts of an invalid policy (RK-5): it allows nothing, and nothing that it forbade becomes possible. Its
+ * allow rules, programs and lifted paths are left out. Its deny and ask rules stay; one that cannot be read counts for
+ * every call of its tool, or for every call if even the tool cannot be read.
  */
 export function readDamagedPolicy(file: unknown, owner: PolicyOwner, problem: string): LoadedPolicy {
   const { rules } = (file ?? {}) as { rules?: unknown };

@@ -12,13 +12,13 @@ export interface SecretMaskerOptions {
 const LONG_TEXT_BYTES = 2048;
 /** The same for all texts of one value together: a file may come as a list of its lines. */
 const LONG_VALUE_CHARACTERS = 16 * 1024;
-/** What a value takes in a record beside its text. */
+/** Characters that a value takes in a record beside its text. */
 const SEPARATOR = 8;
 const MASK = '[masked]';
-/** Deeper values than any tool has are not recorded. */
+/** Values nested deeper than this are not recorded. */
 const MAX_DEPTH = 100;
 
-/** Masks what looks like a secret, whatever the caller knows of. */
+/** Masks what looks like a secret, known to the caller or not. */
 export function maskSecretShapes(text: string): string {
   let masked = text;
   for (const shape of secretShapes) {
@@ -51,8 +51,8 @@ export class SecretMasker {
   }
 
   /**
-   * Any JSON value, with every text in it masked; keys stay, since they name the parameters. What is long in all, however
-   * short its pieces, is recorded by its beginning: of the rest only how much it was.
+   * Any JSON value, with every text in it masked; keys stay, since they name the parameters. Of a value that is long in
+   * total, only the beginning is recorded, and the size of the rest.
    */
   maskValue(value: unknown): unknown {
     return this.#mask(value, 0, { left: LONG_VALUE_CHARACTERS });
@@ -112,12 +112,12 @@ export class SecretMasker {
   }
 }
 
-/** What may still be recorded of a value. */
+/** How many characters of a value may still be recorded. */
 interface Room {
   left: number;
 }
 
-/** `max_tokens: 500` counts tokens of text; it is none. */
+/** `max_tokens: 500` is a number of tokens, not a secret. */
 const isCount = (field: string, item: unknown): boolean => typeof item === 'number' && /tokens$/i.test(field);
 
 /**
@@ -155,7 +155,7 @@ const secretShapes: readonly RegExp[] = [
     `(?<keep>${secretName}["']?\\s{0,20}(?::=|=>|[:=])\\s{0,20}(?:[|>]-?\\s{0,200})?)${value}`,
     'gi',
   ),
-  // Options whose value stands behind a blank.
+  // Options whose value follows a blank.
   new RegExp(`(?<keep>(?<![\\w-])--?${secretName}\\s{1,20})${value}`, 'gi'),
   /(?<keep>\bsshpass\s{1,20}-p\s{0,20})\S{1,500}/g,
   /(?<keep>(?<![\w-])(?:-u|--user|--proxy-user)[\s=]{1,20}[^\s:]{1,200}:)\S{1,500}/g,
@@ -168,8 +168,8 @@ const fieldName = new RegExp(`${secretWord}|${passWord}|authorization|cookie`, '
 const isSecretName = (name: string): boolean => fieldName.test(name);
 
 /**
- * How a known secret may stand in a text: plain, escaped in JSON, percent-encoded, and in base64, also as a part of
- * something longer (`user:secret`), where its letters depend on what stands before it.
+ * How a text may spell a known secret: plain, escaped in JSON, percent-encoded, and in base64, also as a part of something
+ * longer (`user:secret`), where the letters depend on the bytes before it.
  */
 function spellingsOf(secret: string): string[] {
   const bytes = [...utf8Bytes(secret)];

@@ -8,7 +8,7 @@ export const sensitivePlaces = new PlaceTable([
     kind: 'environment file with secrets',
     names: ['.env'],
     namePattern: /^(\.env[._-].+|\.env\d+|.+\.env)$/,
-    // A template is one by its last word: `.env.example`, and `example.env`; `.env.dist.local` is no template.
+    // Templates: `.env.example` and `example.env`, but not `.env.dist.local`, which does not end in such a word.
     exceptions:
       /^\.env.*[._-](example|sample|template|tpl|dist|defaults?|schema)$|^(example|sample|template|tpl|dist|defaults?|schema)\.env$/,
     matches: wordList(`.env src/.env .Env .env.local .env.production config/prod.env .env. .env~ #.env#

@@ -1,7 +1,7 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { type Refused, refuse } from './verdict.ts';
 
-/** Refuses what is larger or longer than TL-3 allows. Each method answers undefined when it fits. */
+/** Refuses what is larger or longer than TL-3 allows. Each method returns undefined when it fits. */
 export class SizeLimiter {
   readonly limits: Limits;
 
@@ -33,7 +33,7 @@ export class SizeLimiter {
 
   checkTimeout(seconds: number): Refused | undefined {
     const limit = this.limits.commandTimeoutMaxSeconds;
-    // Nobody asked for the default: where the limit was lowered below it, the runner simply stops earlier.
+    // The default was not asked for: if the limit is lower, the runner simply stops earlier.
     if (seconds <= limit || seconds === defaultLimits.commandTimeoutDefaultSeconds) return undefined;
     const why = `it asks for more than ${limit} seconds`;
     return refuse(
@@ -44,7 +44,7 @@ export class SizeLimiter {
   }
 }
 
-/** Every runtime that we know has it, though it is no part of the language. */
+/** Not part of the language, but every runtime that we use has it. */
 declare const TextEncoder: new () => {
   encode(text: string): Uint8Array;
   encodeInto(text: string, bytes: Uint8Array): { readonly written: number };

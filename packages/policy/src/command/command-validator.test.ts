@@ -250,6 +250,17 @@ describe('what the person and the runner learn of a command', () => {
     });
   });
 
+  it('[VA-2] refuses a path that is glued to an option without a value, or given to an unknown one', () => {
+    const lines = [
+      'ls --all=/etc/passwd',
+      'ls --all=.env',
+      'cat --frobnicate=../x',
+      'git log --no-graph=.env',
+    ];
+    expect(lines.map((line) => check(line).verdict.decision)).toEqual(lines.map(() => 'REJECT'));
+    expect(check('ls --all=docs').verdict.decision).toBe('LOW');
+  });
+
   it('[VA-1] does not call a file with several names harmless', () => {
     const workspace = temporaryWorkspace();
     try {

@@ -1,7 +1,7 @@
 import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
 import type { CommandCheck, SimpleCommand } from '../call-assessment.ts';
 import type { PathValidator } from '../path-validator.ts';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
+import { isInterpreter, isShell } from '../program/executed-code.ts';
 import { manuals } from '../program/manuals.ts';
 import { readProgram } from '../program/read-program.ts';
 import { addedProgram } from '../program/rules.ts';
@@ -19,7 +19,7 @@ export interface CommandValidatorOptions {
   readonly home?: string;
 }
 
-/** So that a decision is made soon, whatever each word makes us look at; no person reads through more either. */
+/** Bounds the time of a decision. A person would not read more words either. */
 const MOST_WORDS = 5_000;
 
 /**
@@ -35,7 +35,7 @@ export class CommandValidator {
     const { paths, limits = defaultLimits, home } = options;
     this.#options = options;
     this.#maxCharacters = limits.commandCharacters;
-    // Quoting makes a line longer than its words were.
+    // Quoting makes the line longer than its words.
     const commandCharacters = limits.commandCharacters * 8;
     this.#shell = new ShellValidator({
       paths,
@@ -104,7 +104,7 @@ export class CommandValidator {
   }
 }
 
-/** `bash -c …`, `perl -e …`, or code from standard input. With a script as its first word it is not inline. */
+/** `bash -c …`, `perl -e …`, or code from standard input. A script as the first word is not inline code. */
 function runsInlineCode({ words: [program, first] }: SimpleCommand): boolean {
   const name = program?.slice(program.lastIndexOf('/') + 1) ?? '';
   return (isShell(name) || isInterpreter(name)) && (first === undefined || first.startsWith('-'));

@@ -31,7 +31,7 @@ const executingNames: readonly string[] = executingPlaces.places.flatMap(
   ({ names = [], directories = [], runs = [] }) => [...names, ...directories, ...runs],
 );
 
-/** Judges what the words of one command say. Findings only ever add risk; the first refusal stands. */
+/** Judges the notes on one command. Findings only add risk; the first refusal stands. */
 export class Judgement {
   readonly #program: string;
   readonly #start: string;
@@ -180,7 +180,7 @@ export class Judgement {
     if (this.#operands.size > MOST_OPERANDS) this.raise(hugeList);
   }
 
-  /** A file that is executed if it is there: noted for card and digest (AP-8), and no reason for anything else. */
+  /** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
   #noteRun(text: string): void {
     const checked = this.#look(text);
     if (!checked.ok || checked.entry === undefined) return;
@@ -205,7 +205,7 @@ export class Judgement {
     const checked = this.#path(text, use, false);
     if (!checked) return;
     this.#directory = checked.relative;
-    // A directory deeper than any path may be long names nothing; checking it whole says so.
+    // A path that is too long names nothing: check the whole directory, which refuses it.
     if (checked.relative.length > text.length && checked.relative.length > 4096)
       this.#path(`./${checked.relative}`, use, use === 'write');
   }
@@ -252,7 +252,7 @@ export class Judgement {
     if (checked.entry !== undefined || mayBeFile) this.note(checked.relative, 'read');
   }
 
-  /** Whether the disk has it; never where there is no disk to look at. */
+  /** Whether it exists; always false without a disk. */
   #isThere(text: string): boolean {
     return this.#entryOf(text) !== undefined;
   }
@@ -262,7 +262,7 @@ export class Judgement {
     return checked.ok ? checked.entry?.type : undefined;
   }
 
-  /** What the PathValidator says; a word is looked at in several ways, and the disk is asked once. */
+  /** The PathValidator's check, cached: a word is judged in several ways, but the disk is asked once. */
   #look(text: string): PathCheck {
     const key = `${this.#directory}\u0000${text}`;
     let checked = this.#looked.get(key);

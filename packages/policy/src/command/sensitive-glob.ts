@@ -66,7 +66,7 @@ function expandBraces(pattern: string): readonly string[] {
 /** Whether a pattern of -name or -path picks sensitive files and hardly anything else. */
 export function picksSecretsByName(pattern: string): boolean {
   if (judgeGlob(pattern) !== 'sensitive') return false;
-  // `*key*` and `*token*` are words of any program; `*npmrc*` is not.
+  // `*key*` and `*token*` also match ordinary names; `*npmrc*` does not.
   const word = /^\*([\w-]+)\*$/.exec(pattern)?.[1];
   if (word === undefined) return true;
   return sensitivePlaces.find(word) !== undefined || sensitivePlaces.find(`.${word}`) !== undefined;
@@ -75,7 +75,7 @@ export function picksSecretsByName(pattern: string): boolean {
 /** The same for a regular expression of any of find's dialects. It is only read, never run. */
 export function picksSecretsByRegex(pattern: string): boolean {
   const globs = toGlobs(pattern);
-  // What has more readings than we follow may be meant for secrets as well as for anything else.
+  // Too many readings to follow: it may pick secrets.
   return globs === undefined || globs.some(picksSecretsByName);
 }
 

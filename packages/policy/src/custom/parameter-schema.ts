@@ -5,14 +5,14 @@ type JsonObject = Readonly<Record<string, JsonValue>>;
 
 /** Steps of one check. A schema that needs more is not one that a person wrote. */
 const MAX_STEPS = 20_000;
-/** What a pattern tries, or characters that are counted, for one step. */
+/** Attempts of a pattern, or counted characters, that cost one step. */
 const TRIES_PER_STEP = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * What is wrong with parameters by a tool's own JSON Schema, if anything. The schema comes from a program that nobody
- * has looked at: it is interpreted, never compiled, refers only to itself, and the work is bounded whatever it says. A
- * keyword that is not known here asks for nothing; the tool's own program checks again.
+ * What is wrong with parameters by a tool's own JSON Schema, if anything. We do not trust the schema: it is interpreted,
+ * never compiled, refers only to itself, and the work is bounded. Unknown keywords are ignored; the tool's own program
+ * checks again.
  */
 export function problemOfParams(schema: JsonObject, params: JsonObject): string | undefined {
   try {
@@ -61,7 +61,7 @@ class SchemaCheck {
     if (this.#steps > MAX_STEPS) throw new TooMuchWork();
   }
 
-  /** Undefined where the pattern is none that is tried. */
+  /** Undefined if the pattern is not tried. */
   #matches(source: string, text: string): boolean | undefined {
     if (!this.#patterns.has(source)) this.#patterns.set(source, checkedPattern(source));
     const pattern = this.#patterns.get(source);
@@ -70,7 +70,7 @@ class SchemaCheck {
     return pattern.matches(text);
   }
 
-  /** Only `#` and `#/…`: what stands elsewhere is never fetched. */
+  /** Resolves `#` and `#/…` only; other references are never fetched. */
   #find(reference: string): JsonValue | undefined {
     if (reference === '#') return this.#root;
     if (!reference.startsWith('#/')) return undefined;
@@ -99,7 +99,7 @@ class SchemaCheck {
       : undefined;
   }
 
-  /** Takes no longer than the schema's side is large, whatever the other is. The order of names means nothing. */
+  /** Compares in time bounded by the schema's value. The order of names does not matter. */
   #isSame(ofSchema: JsonValue, given: JsonValue): boolean {
     if (Array.isArray(ofSchema))
       return (
@@ -127,7 +127,7 @@ class SchemaCheck {
     const most = own(schema, 'maxLength');
     if (typeof least === 'number' || typeof most === 'number') {
       this.#spend(value.length / TRIES_PER_STEP);
-      // Characters, not halves of them; a text that is long enough either way need not be counted.
+      // Count characters, not UTF-16 units; a very long text need not be counted exactly.
       const length = value.length > 100_000 ? value.length : [...value].length;
       if (typeof least === 'number' && length < least) return say(at, `has fewer than ${least} characters`);
       if (typeof most === 'number' && length > most) return say(at, `has more than ${most} characters`);
@@ -264,25 +264,25 @@ function numberProblem(schema: JsonObject, value: number, at: string): string | 
 const isObject = (value: JsonValue | undefined): value is { [key: string]: JsonValue } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `__proto__` and `constructor` are names like any other here. */
+/** Treats `__proto__` and `constructor` like any other name. */
 const own = (object: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 const below = (at: string, name: string): string => (at === '' ? shorten(name) : `${at}.${shorten(name)}`);
 const say = (at: string, problem: string): string => `${at === '' ? 'the whole' : at} ${problem}`;
 
-/** A `pattern` of a JSON Schema that may be tried: how much it could have to try on a text is known beforehand. */
+/** A `pattern` of a JSON Schema whose worst-case work is known before it runs. */
 export interface CheckedPattern {
   /** About how many steps the text may take, at worst. */
   workOn(text: string): number;
-  /** False for a text that would take too long: then only the tool's own program checks. */
+  /** False if the text would take too long: only the tool's own program checks it then. */
   mayTry(text: string): boolean;
   matches(text: string): boolean;
 }
 
 /**
- * A `pattern` that somebody else wrote, if it cannot stall us: JavaScript's expressions go back and try again, and with
- * the wrong one that takes for ever. Undefined for all others: then only the tool's own program checks.
+ * Compiles a `pattern` that we did not write, if its worst case is bounded: JavaScript's regular expressions backtrack,
+ * which can take for ever. Undefined for all others: only the tool's own program checks them.
  */
 export function checkedPattern(source: string): CheckedPattern | undefined {
   const ways = source.length > MAX_CHARACTERS ? undefined : waysThrough(source);
@@ -306,8 +306,8 @@ const MAX_CHOICES = 1_000;
 const MAX_WORK = 2_000_000;
 
 /**
- * In how many ways a text can be tried at worst: `choices` times its length to the power of `lengths`. Undefined where
- * that is not easily said: a group is repeated, or something looks around or back.
+ * The worst-case number of attempts is `choices` times the text's length to the power of `lengths`. Undefined if that is
+ * hard to tell: for a repeated group, a lookaround or a back reference.
  */
 function waysThrough(source: string): { readonly choices: number; readonly lengths: number } | undefined {
   const plain = source.replace(/\\[^1-9k]/gu, 'x').replace(/\[\^?\]?[^\]]*\]/gu, 'x');

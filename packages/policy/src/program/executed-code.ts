@@ -5,15 +5,15 @@ import { valuesAnywhere } from './options.ts';
 
 /**
  * Options of ordinary programs whose value is executed: `tar --to-command`, `rsync -e`. Values are judged as shell
- * lines. Each example holds `rm -rf /`; a test sees that every one is refused.
+ * lines. Each example holds `rm -rf /`; a test checks that every one is refused.
  */
 interface CodeOption {
   readonly programs: readonly string[];
   /** With dashes. A short one may have its value glued on; a long one may have it after `=`. */
   readonly options: readonly string[];
-  /** What stands before the code inside the value. */
+  /** The text before the code in the value. */
   readonly prefix?: RegExp;
-  /** Its words are separated by commas. */
+  /** Commas separate the words of the code. */
   readonly commas?: true;
   readonly matches: readonly string[];
 }
@@ -146,9 +146,9 @@ export function codeInOptions(name: string, args: readonly string[]): readonly s
 }
 
 /**
- * Files that a program executes without being an interpreter by name: because an option says so (`awk -f`), or
- * because it looks for them by itself (`make`). Where this line wrote such a file, its content is judged. Each
- * example executes a download; a test sees that every one is refused.
+ * Files that a program executes though it is not an interpreter: because an option names them (`awk -f`), or because it
+ * looks for them itself (`make`). If the line wrote such a file, its content is judged. Each example executes a download;
+ * a test checks that every one is refused.
  */
 interface ExecutedFiles {
   readonly programs: readonly string[];
@@ -156,11 +156,11 @@ interface ExecutedFiles {
   readonly options?: readonly string[];
   /** Options whose value is the directory that the names are looked for in. */
   readonly directoryOptions?: readonly string[];
-  /** Each word that is no option is such a file. */
+  /** Every word that is not an option is such a file. */
   readonly operands?: true;
   /** Names that the program looks for. */
   readonly names?: readonly string[];
-  /** Only with one of these words; always when left out. */
+  /** Only calls with one of these words; all calls when left out. */
   readonly subcommands?: RegExp;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
@@ -303,3 +303,52 @@ export function executedBy(name: string, args: readonly string[]): readonly Exec
     ? found
     : [{ named: [], implied: [`node_modules/.bin/${binary}`], surely: false }, ...found];
 }
+
+/** Programs that execute code: shells, and interpreters of other languages. */
+
+const SHELLS =
+  /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
+
+export const isShell = (name: string): boolean => SHELLS.test(name);
+
+/** Options of fish and nushell whose value is code; it runs before the line of `-c`. */
+export const codeOptionsOfShell = (name: string): string =>
+  `--command --commands --init-command --execute ${name === 'fish' ? '-C' : name === 'nu' ? '-e' : ''}`;
+
+interface Interpreter {
+  readonly names: RegExp;
+  /** Options whose value is code, and others that take a value. */
+  readonly code: string;
+  readonly values: string;
+  /** `-m` names a module to run, so the next word is not a script. */
+  readonly runsModules?: true;
+}
+
+const INTERPRETERS: readonly Interpreter[] = [
+  { names: /^(python|pypy)[\d.]*w?$/, code: '-c', values: '-W -X -Q -m', runsModules: true },
+  {
+    names: /^(node|nodejs|deno|bun|tsx|ts-node|qjs|d8|jsc)$/,
+    code: '-e -p --eval --print',
+    values: '-r -C',
+  },
+  { names: /^perl[\d.]*$/, code: '-e -E', values: '-I -M -m -0' },
+  { names: /^(ruby|jruby)[\d.]*$/, code: '-e', values: '-I -r -C -E -K' },
+  { names: /^php[\d.]*$/, code: '-r -B -R -E', values: '-d -c -z' },
+  { names: /^(lua|luajit)[\d.]*$/, code: '-e', values: '-l' },
+  {
+    names:
+      /^(Rscript|R|julia|tclsh|wish|expect|osascript|pwsh|powershell|groovy|scala|elixir|ghc|guile|racket|sbcl|emacs|gjs|irb|ipython|jshell)$/,
+    code: '-e -c -C --eval --execute --Command --exec',
+    values: '-l',
+  },
+];
+
+/** Languages whose lines are program calls, as in a shell. */
+const COMMAND_LANGUAGES = /^(tclsh|wish|expect|pwsh|powershell)$/;
+
+export const speaksCommands = (name: string): boolean => COMMAND_LANGUAGES.test(name);
+
+export const interpreterOf = (name: string): Interpreter | undefined =>
+  INTERPRETERS.find(({ names }) => names.test(name));
+
+export const isInterpreter = (name: string): boolean => interpreterOf(name) !== undefined;

@@ -6,7 +6,7 @@ import { readOptions } from './options.ts';
 export interface FileUse {
   readonly path: string;
   readonly use: 'read' | 'write' | 'run';
-  /** It gets content of the caller's choosing, so it must not have the name of a binary (TL-4). */
+  /** The caller chooses its content, so it must not have the name of a binary (TL-4). */
   readonly makes?: true;
 }
 
@@ -25,7 +25,7 @@ const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
 const COPIES = /^(cp|gcp|mv|install|ln|rsync)$/;
-/** Programs whose words become files with content of the line's own choosing. */
+/** Programs that write content of the line's choosing into the files they are given. */
 const FILLS = /^(tee|sponge)$/;
 const WRITES_ALL =
   /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch|ed|ex|vim?|nvim|nano|dos2unix|unix2dos)$/;
@@ -108,7 +108,7 @@ export function unpackTarget(name: string, args: readonly string[]): readonly st
   }
 }
 
-/** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */
+/** For programs without a manual: a path has a slash or a dot, and is neither a URL nor a sentence. */
 export const looksLikePath = (word: string): boolean =>
   /[./~]/.test(word) && !/\s|:\/\//.test(word) && !/^\d+(\.\d+)*$/.test(word);
 
@@ -152,7 +152,7 @@ function gitFiles(args: readonly string[]): readonly FileUse[] {
   });
 }
 
-/** One file that `cp` and its kin make out of another. Without knowing the disk, a target may also be a directory. */
+/** One copy that `cp`, `mv` or the like makes. Without knowing the disk, a target may also be a directory. */
 interface Copy {
   readonly source: string;
   readonly targets: readonly string[];

@@ -128,7 +128,7 @@ function noteExpression(terms: readonly FindTerm[], notes: Notes): void {
         notes.raise(runsPrograms, word);
         return;
       case 'writes':
-        // Where it would write outside, that is what the person should read.
+        // Note the path first: if it is outside, that refusal tells the person more.
         if (value !== undefined) notes.path(value, 'write');
         notes.raise(writes, word);
         return;
@@ -149,7 +149,7 @@ const alternatives = new Set(['-o', '-or', ',']);
 const negations = new Set(['!', '-not']);
 const actions = new Set(['-print', '-print0', '-printf', '-ls', '-quit']);
 
-/** Tests joined by "and"; `parent` is where the group stands that they are in. */
+/** Tests joined by "and"; `parent` is the conjunction that contains their group. */
 interface Conjunction {
   readonly parent: Conjunction | undefined;
   isPruned: boolean;

@@ -71,16 +71,16 @@ const pathOptions = [
 const textOptions = new Set(
   '-x -D -U -A -l -MT -MQ -u -z -e -G --param --language --define-macro --undefine-macro --assert'.split(' '),
 );
-/** What follows is for another tool; a path in it is still a path. */
+/** The next word is for another tool; a path in it is still a path. */
 const passedOn = new Set(
   '-Xlinker -Xassembler -Xpreprocessor -Xclang --for-linker --for-assembler'.split(' '),
 );
-/** Linker words after which a path outside is only written into the result and read when that runs. */
+/** Linker options whose path is only stored in the result and used when that runs, so it may be outside. */
 const runtimePaths = /^--?(rpath|rpath-link|dynamic-linker|soname|h|install_name)(=|$)/;
 /** `-fx=y` whose value is text that may look like a path. */
 const textValue = /^-f(file|debug|macro|profile|canon|coverage)-prefix-map=|^-W|^-std=|^-m|^-D/;
 
-/** gcc's long options have one dash and no general grammar: glued, separate or after `=`, each as its own rule. */
+/** gcc's long options have one dash and no common grammar: each takes its value glued on, as the next word or after `=`. */
 export const gcc: Manual = {
   names: ['gcc'],
   rules: [compiles, startsProgram, loadsCode],
@@ -116,7 +116,7 @@ function singleDashed(arg: string): string {
   return `-f${arg.slice(2)}`;
 }
 
-/** Returns how many further words it took. What the linker gets is one list, wherever on the line it stands. */
+/** Returns how many further words it took. `forLinker` collects the linker's words of the whole line. */
 function noteWord(arg: string, next: string | undefined, forLinker: string[], notes: Notes): number {
   if (arg.startsWith('@')) {
     notes.raise(loadsCode, arg);

@@ -106,7 +106,7 @@ const writesReports: CommandRule = {
   doesNotMatch: ['node --trace-warnings src/app.js', 'node --test-reporter=spec --test'],
 };
 
-/** Code that is loaded by the name of a module: only a file can be checked. Any other URL holds or fetches the code. */
+/** A module that node loads. Only a file can be checked: any other URL contains or fetches the code. */
 function module(value: string, notes: Notes): void {
   const scheme = /^\s*([A-Za-z][\w+.-]*):/.exec(value)?.[1]?.toLowerCase();
   if (scheme === 'file') notes.path(decodedUrl(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
@@ -116,7 +116,7 @@ function module(value: string, notes: Notes): void {
 
 const isRelative = (specifier: string): boolean => /^(\.{0,2}\/|\.\.?$)/.test(specifier);
 
-/** As a URL is decoded; what cannot be decoded is no file for node either. */
+/** Decodes a URL; node finds no file for one that cannot be decoded. */
 export function decodedUrl(url: string): string {
   try {
     return decodeURIComponent(url);
@@ -127,7 +127,7 @@ export function decodedUrl(url: string): string {
 
 const ownReporters: ReadonlySet<string> = new Set(['spec', 'tap', 'dot', 'junit', 'lcov']);
 
-/** A reporter that node has, a file of the workspace, which runs like any script, or code from elsewhere. */
+/** A reporter of node's own, a file of the workspace, which runs like any script, or code from elsewhere. */
 function reporter(value: string, notes: Notes): void {
   if (ownReporters.has(value)) return;
   if (!isRelative(value)) notes.raise(preloads, value);
@@ -287,7 +287,7 @@ function readWord(arg: string, next: string | undefined): Exclude<Word, Operand>
   const row = name.startsWith('--') ? options.long.get(name.slice(2)) : options.short.get(name.slice(1));
   if (row === undefined) {
     const negated = name.startsWith('--no-') ? options.long.get(name.slice('--no-'.length)) : undefined;
-    // Only a flag can be taken back.
+    // Only a flag can be negated.
     return negated && negated.value === undefined
       ? { kind: 'negation', rows: [negated], spelled: arg, value: glued }
       : { kind: 'unknown', spelled: arg, value: glued };

@@ -9,7 +9,7 @@ export interface Manual {
   readonly names: readonly string[];
   /** It cannot run code, so an option that we do not know weighs less. */
   readonly onlyReads?: true;
-  /** The shell's validator takes the files from here too; of other programs it reads more words as files. */
+  /** The shell's validator takes the files of a call from this manual too, instead of guessing. */
   readonly inShell?: true;
   /** Every rule that `read` can raise beside the general ones; their examples are tests. */
   readonly rules: readonly CommandRule[];
@@ -17,9 +17,14 @@ export interface Manual {
 }
 
 /**
- * What a word is checked for that may be a path: refused if it can only be a path outside (`outside`), also if it names
- * a sensitive file or a link out of the workspace (`unsafe`), only if it names a sensitive file (`sensitive`); listed if
- * it names a file (`file`), or judged as an argument of a script (`argument`); or whether it executes later (`later`).
+ * How a word that may be a path is judged.
+ *
+ * - `outside`: refused if it can only be a path outside the workspace.
+ * - `unsafe`: also refused if it names a sensitive file, or a link out of the workspace.
+ * - `sensitive`: refused only if it names a sensitive file.
+ * - `file`: listed if it names a file.
+ * - `argument`: as an argument of a script. A sensitive file is refused, and a path outside needs a person.
+ * - `later`: needs a person if it names a place whose content executes later.
  */
 export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | 'later';
 
@@ -49,7 +54,7 @@ export type Note = Readonly<
   ) & { fromStart?: true }
 >;
 
-/** What the words of one call say, in their order. Nothing here looks at a disk. */
+/** Collects what the words of one call say, in order. Nothing here looks at a disk. */
 export class Notes {
   readonly list: Note[] = [];
   readonly #unknownOption: CommandRule;
@@ -151,7 +156,7 @@ export class Notes {
 
   option(word: Exclude<Word, Operand>): void {
     if (word.kind === 'unknown') this.unknownOption(word.spelled);
-    // Taking something back has no effect of its own: `OptionState` says what stays in force.
+    // A negation has no effect of its own: `OptionState` knows what stays in force.
     if (word.kind === 'unknown' || word.kind === 'negation') {
       if (word.value !== undefined) this.mayBePath(word.value, 'unsafe');
       return;
@@ -172,8 +177,8 @@ export class Notes {
   }
 
   /**
-   * Words of a program or subcommand whose options Countersign does not know: whatever in them can be a path must be
-   * inside and not sensitive, also glued to an option (`-C/etc`, `--data=@.env`).
+   * Words of a program or subcommand whose options we do not know: everything in them that can be a path must be inside
+   * and not sensitive, also if it is glued to an option (`-C/etc`, `--data=@.env`).
    */
   unknownWords(words: readonly string[]): void {
     for (const word of words) {
@@ -195,7 +200,7 @@ function possiblePaths(arg: string): readonly string[] {
 
 /** Letters that may be bundled before a glued value: `-xvfC/etc`. */
 const MOST_BUNDLED = 6;
-/** More `=`, `:` or `,` than this in one word are not looked behind one by one. */
+/** Parts of one word that are checked; more `=`, `:` or `,` than this are ignored. */
 const MOST_PARTS = 30;
 
 function gluedPaths(word: string): ReadonlySet<string> {

@@ -1,4 +1,3 @@
-import type { Notes } from './notes.ts';
 import { type OptionRow, type OptionTable, optionTable, type Word } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
@@ -62,11 +61,6 @@ export const wholeMachine: CommandRule = {
   doesNotMatch: ['npm i x', 'npm ls', 'npm i --no-global x', 'npm i --local x'],
 };
 
-/** A workspace is named by its package or by its directory. */
-function workspaceNameOrPath(value: string, notes: Notes): void {
-  if (/^(\.|\/|~)/.test(value)) notes.path(value, 'run');
-}
-
 export const npmOptions: OptionTable = optionTable({
   flags: `--all --allow-same-version --audit --bin-links --bypass-2fa --commit-hooks --description --dev
     --diff-ignore-all-space --diff-name-only --diff-no-prefix --diff-text --dry-run --engine-strict --force
@@ -90,7 +84,13 @@ export const npmOptions: OptionTable = optionTable({
   rows: [
     { names: '--prefix', value: 'read' },
     { names: '--package --diff', value: (value, notes) => notes.mayBePath(value, 'outside') },
-    { names: '--workspace', value: workspaceNameOrPath },
+    {
+      // The name of its package, or its directory.
+      names: '--workspace',
+      value: (value, notes) => {
+        if (/^[./~]/.test(value)) notes.path(value, 'run');
+      },
+    },
     { names: '--cache --logs-dir --pack-destination', value: 'write' },
     { names: '--provenance-file', value: 'read' },
     { names: '--cafile', value: 'read', rule: otherSource },
@@ -168,12 +168,11 @@ function namesIn(spelled: string): readonly string[] {
   const name = spelled.replace(/^-+/, '');
   const whole = shorthands.get(name);
   if (whole) return [whole];
+  const isKnown = name.length > 2 && meanings(name).length > 0;
   const isBundle =
-    !spelled.startsWith('--') && !isKnown(name) && [...name].every((letter) => shorthands.has(letter));
+    !spelled.startsWith('--') && !isKnown && [...name].every((letter) => shorthands.has(letter));
   return isBundle ? [...name].map((letter) => shorthands.get(letter) as string) : [name];
 }
-
-const isKnown = (name: string): boolean => name.length > 2 && meanings(name).length > 0;
 
 /** Returns whether `next` was taken as the value. */
 function read(
@@ -205,8 +204,8 @@ function read(
 }
 
 /**
- * A flag, or `--no-x` of any option. npm reads a word after either: `--no-global=false` is `--global`,
- * `--no-script-shell=./x` sets it, and in `--audit=publish` the value is no value but the command.
+ * A flag, or `--no-x` of any option. npm reads a value after either: `--no-global=false` is `--global`,
+ * `--no-script-shell=./x` sets the shell, and `--audit=publish` runs the command `publish`.
  */
 function readFlag(
   found: {
@@ -268,7 +267,7 @@ const commands: ReadonlySet<string> = new Set(
   unpublish unstar update version view whoami`.split(/\s+/),
 );
 
-/** Other spellings that npm knows, its typing errors among them. */
+/** Other spellings that npm accepts, typing errors included. */
 const aliases = new Map(
   Object.entries({
     owner: 'author',

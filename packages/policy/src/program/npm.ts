@@ -177,7 +177,7 @@ function noteCommand(spelled: string, operands: readonly Operand[], manifest: st
     if (command !== 'install' || texts.length === 0) notes.raise(runsScripts, spelled);
     notes.path(manifest, 'run');
   }
-  // What is installed, and so executed, stands there.
+  // The lock file says what is installed, and so executed.
   if (installing.has(command))
     for (const lock of ['package-lock.json', 'npm-shrinkwrap.json'])
       notes.impliedRun(manifest.replace(/package\.json$/, lock));

@@ -17,7 +17,7 @@ export function plainCommandWords(words: readonly (string | undefined)[]): reado
   return [program, ...plainArguments(program, args)].map((word) => (word === UNKNOWN ? undefined : word));
 }
 
-/** No program can get a word with a NUL character, so this one stands for nothing else. */
+/** No program can receive a word with a NUL character, so it cannot be mistaken for a real one. */
 const UNKNOWN = '\u0000';
 
 function plainArguments(program: string, args: readonly string[]): readonly string[] {
@@ -43,5 +43,5 @@ function plainArguments(program: string, args: readonly string[]): readonly stri
   return args;
 }
 
-/** Options that say what node does; the others only say how. */
+/** Options that decide what node does, not only how. */
 const nodeModes = /^(-e|--eval|-p|--print|-pe|--run|--test|-c|--check|-i)(=|$)/;

@@ -161,7 +161,7 @@ function noteWrittenPlaces(args: readonly string[], notes: Notes): void {
   }
 }
 
-/** Modules that execute what they are given as text, or ask standard input for it. */
+/** Modules that execute code from their arguments or from standard input. */
 export const inlineModules: ReadonlySet<string> = new Set(
   'timeit code pdb asyncio idlelib IPython ipython ptpython bpython'.split(' '),
 );
@@ -216,7 +216,7 @@ const checksCode: CommandRule = {
   doesNotMatch: ['python3 -m venv x', 'python3 scripts/gen.py'],
 };
 
-/** Further modules that come with Python or are known to everybody, and whose operands are files. */
+/** Further well-known modules whose operands are files. */
 const fileModules = new Set(
   `ast base64 cProfile coverage dis ensurepip filecmp gzip http.server idlelib json json.tool modulefinder pdb pickle
   pickletools pip profile pstats pydoc quopri site sqlite3 symtable tarfile tokenize trace uu venv zipapp zipfile`.split(
@@ -255,7 +255,7 @@ export function readPython(args: readonly string[]): PythonWords {
       }
       const following = i + 1 < arg.length ? [arg.slice(i + 1), ...args.slice(at + 1)] : args.slice(at + 1);
       if (name === '-c' || name === '-m') {
-        // -c is an option as well as what is run.
+        // -c is both an option and the code to run.
         if (name === '-c') options.push({ name, spelled: arg, value: following[0] ?? '' });
         return { options, mode: name === '-c' ? 'code' : 'module', words: following };
       }
@@ -291,16 +291,16 @@ export const python: Manual = {
 };
 
 const quietOption = /^(-[bBdEIOPqRsSuvx]|--check-hash-based-pycs)$/;
-/** Options after which python only tells something about itself. */
+/** Options that make python only print something about itself. */
 const information = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
 
-/** `-X` options that change nothing but what Python tells or how fast it is. */
+/** `-X` options that only change what Python prints or how fast it is. */
 const harmlessX =
   /^(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|frozen_modules|int_max_str_digits|warn_default_encoding|cpu_count|gil|disable_remote_debug)?(=[\w-]*)?$/;
 
 function noteImplementationOption(option: string, notes: Notes): void {
   if (harmlessX.test(option)) return;
-  // Compiled code is also read from there.
+  // Python also loads compiled code from there.
   if (option.startsWith('pycache_prefix=')) notes.path(option.slice('pycache_prefix='.length), 'write');
   if (/^(pycache_prefix|presite)=/.test(option)) notes.raise(loadsMore, option);
   else notes.unknownOption(option);
@@ -310,7 +310,7 @@ function noteModule(name: string, rest: readonly string[], notes: Notes): void {
   notes.raise(isTestModule(name) ? checksCode : runsModule, name);
   if (inlineModules.has(name)) notes.raise(inlineCode, name);
   for (const file of pythonModuleFiles(name)) notes.impliedRun(file);
-  // What a test runner is given, it executes: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
+  // A test runner executes what it is given: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
   if (isTestModule(name)) {
     noteTestOptions(name, rest, notes);
     for (const word of rest)
@@ -323,7 +323,7 @@ function noteModule(name: string, rest: readonly string[], notes: Notes): void {
   ) {
     notes.raise(installs, name);
   }
-  // A module that is known takes files: what is outside is refused, as for any program whose operands are known.
+  // The operands of a known module are files, so those outside are refused.
   if (isTestModule(name) || fileModules.has(name)) notes.unknownWords(rest);
   else notes.scriptArguments(rest);
 }

@@ -22,6 +22,7 @@ describe('[VA-6] what a program call does, by its words', () => {
     ['tee a', ['write made a']],
     ['tar xf a.tar -C out', ['write out', 'read a.tar', 'write out']],
     ['tar czf a.tgz -C src b', ['write a.tgz', 'read src', 'read b']],
+    ['tar xfI a.tar ./unpack', ['write .', 'read a.tar', 'read ./unpack']],
     ['tar cfF a.tar ./next.sh b', ['write a.tar', 'read ./next.sh', 'read b']],
     ['zip -r a.zip src -x b', ['write a.zip', 'read src']],
     ['zip -r a.zip src -i .env', ['write a.zip', 'read src', 'read .env']],
@@ -72,12 +73,17 @@ describe('[VA-6] what a program call does, by its words', () => {
     expect(read(line).runs).toEqual(runs);
   });
 
-  it.each(['curl x', 'npm ci', 'git push', 'git -C src push', 'rsync a host:b', 'yarn'])(
-    '%s needs network',
-    (line) => {
-      expect(read(line).network).toBe(true);
-    },
-  );
+  it.each([
+    'curl x',
+    'npm ci',
+    'git push',
+    'git -C src push',
+    'npm --prefix app i',
+    'rsync a host:b',
+    'yarn',
+  ])('%s needs network', (line) => {
+    expect(read(line).network).toBe(true);
+  });
 
   it.each(['cat curl.md', 'npm test', 'git status', 'rsync a b', 'yarn build'])('%s needs none', (line) => {
     expect(read(line).network).toBe(false);

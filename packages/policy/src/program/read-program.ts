@@ -1,17 +1,18 @@
-import { codeInOptions, type ExecutedByCall, executedBy } from './executed-code.ts';
+import { codeInOptions, type ExecutedByCall, executedBy, isInterpreter, isShell } from './executed-code.ts';
 import { type FileUse, fileOperands, looksLikePath, unpackTarget } from './file-operands.ts';
-import { filesOfFind, innerCallsOfFind, isFind, readFound } from './find/find-call.ts';
-import { innerCallsOfGit, readGit } from './git/git-call.ts';
-import { isInterpreter, isShell } from './interpreters.ts';
+import { filesOfFind, innerCallsOfFind, readFound } from './find/find-call.ts';
+import { innerCallsOfGit } from './git/git-call.ts';
 import { manuals } from './manuals.ts';
 import { UNKNOWN } from './marks.ts';
 import { type Note, Notes } from './notes.ts';
+import { resolveCommand } from './npm-options.ts';
 import { readOptions } from './options.ts';
+import { plainCommandWords } from './plain-words.ts';
 import { openWrapper, type WrappedCall } from './wrappers.ts';
 
-/** What one program call does, as far as its words tell. Each part is worked out when it is asked for. */
+/** What one program call does, as far as its words tell. Each part is computed when it is read. */
 export interface ProgramReading {
-  /** Files that it reads and writes, as they are written; one list, so that a card shows them in this order. */
+  /** Files that it reads and writes, spelled as in the call. One list, because a card shows them in this order. */
   readonly files: readonly FileUse[];
   /** Files whose content it executes. */
   readonly runs: readonly ExecutedByCall[];
@@ -21,18 +22,16 @@ export interface ProgramReading {
   readonly network: boolean;
   /** What it executes in turn: programs, lines for a shell, code. */
   readonly innerCalls: readonly InnerCall[];
-  /**
-   * What its manual says of each word, in order, for execute_command. Without a manual, each word may be a path.
-   */
+  /** What its manual says, word by word; execute_command judges these. Without a manual, each word may be a path. */
   readonly notes: readonly Note[];
-  /** How it starts the program in its words, where that is all it does: `env A=b program`. */
+  /** Set if all it does is to start the program in its words: `env A=b program`. */
   readonly wrapper: WrappedCall | undefined;
 }
 
 /**
- * Reads the words of any program, also of one whose manual we do not have: in doubt a word is a file, and an option
- * takes no value. `contentOf` tells what a file is known to hold. The programs of execute_command are read by the
- * same modules, with tables from their manuals (docs/decisions/0021).
+ * Reads the words of any program, for execute_command, for shell lines and so for the cards of both. A program with a
+ * manual is read by it; for any other a doubtful word is a file, and an unknown option takes no value. `contentOf` returns
+ * what a file is known to hold (docs/decisions/0021).
  */
 export function readProgram(
   [name = '', ...args]: readonly string[],
@@ -70,13 +69,15 @@ export function readProgram(
       ];
     },
     get wrapper() {
-      // `bun x` is read as an interpreter's script, not as a wrapper's program.
+      // `bun x` runs a script: bun counts as an interpreter, not as a wrapper.
       return isShell(name) || isInterpreter(name) ? undefined : openWrapper(name, args);
     },
   };
 }
 
-/** The files in the notes of a manual, in their order. `-C` is left to the shell's own directory. */
+export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
+
+/** The files in a manual's notes, in order. Paths after `-C` stay as they are written. */
 function filesInNotes(notes: readonly Note[]): readonly FileUse[] {
   const unpacked = unpackedInNotes(notes).map((path): FileUse => ({ path, use: 'write' }));
   const named = notes.flatMap((note): FileUse[] => {
@@ -110,7 +111,7 @@ export type InnerCall = (
   | /** A line for a shell. */ { readonly line: string }
   | /** Text that is executed as a shell line or as code of another language. */ { readonly code: string }
 ) & {
-  /** `guess`: only if words that we know nothing of are the wrapper's own, so the person is told no reason of it. */
+  /** `guess`: only if the unknown words before it belong to the wrapper; it gives the person no reasons. */
   readonly certainty: 'sure' | 'possible' | 'guess';
 };
 
@@ -120,7 +121,7 @@ const FETCHERS =
 
 const NETWORK_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
   git: /^(fetch|pull|push|clone|ls-remote|submodule|remote|lfs|send-email|archive)$/,
-  npm: /^(i|ci|install|add|update|upgrade|publish|exec|x|view|info|audit|outdated|login|search|ping|create|init|pack|up|it|cit|install-test|install-ci-test|isntall|clean-install|uninstall|dedupe|fund)$/,
+  npm: /^(ci|install|update|publish|exec|view|audit|outdated|login|search|ping|init|pack|install-test|install-ci-test|uninstall|dedupe|fund)$/,
   pnpm: /^(i|install|add|update|up|publish|dlx|create|audit|outdated|fetch)$/,
   yarn: /^(install|add|upgrade|up|publish|dlx|create|audit|npm)$/,
   bun: /^(i|install|add|update|publish|x|create)$/,
@@ -152,25 +153,28 @@ function needsNetwork(name: string, args: readonly string[]): boolean {
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
   const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
-  const subcommand = name === 'git' ? readGit(args).subcommand : args.find((word) => !word.startsWith('-'));
-  if (name === 'yarn' && subcommand === undefined) return true;
-  return subcommands !== undefined && subcommand !== undefined && subcommands.test(subcommand);
+  const first = args.find((word) => !word.startsWith('-'));
+  if (name === 'yarn' && first === undefined) return true;
+  const plain = plainCommandWords([name, ...args])[1];
+  // npm may read a word after an unknown option in either way.
+  const found = name === 'git' ? [plain] : name === 'npm' ? [plain, resolveCommand(first ?? '')] : [first];
+  return found.some((subcommand) => subcommand !== undefined && subcommands?.test(subcommand));
 }
 
-/** `gh completion -s bash` and the like print what the program itself holds. */
+/** `gh completion -s bash` and the like print text of the program itself. */
 const PRINTS_ITSELF = /^(completion|completions|help|version|--help|--version)$/;
 
 export const isFetcher = (name: string, args: readonly string[]): boolean =>
   (FETCHERS.test(name) && !PRINTS_ITSELF.test(args[0] ?? '')) ||
   (name === 'openssl' && args[0] === 's_client');
 
-/** Files that a fetching program saves what it brings to. */
+/** Files that a fetching program writes its download to. */
 export const savedFiles = (name: string, args: readonly string[]): readonly FileUse[] =>
   targetsOf(name, args)
     .filter((path) => !isOutput(path))
     .map((path) => ({ path, use: 'write', makes: true }));
 
-/** Whether a fetching program prints what it brings. */
+/** Whether a fetching program prints its download. */
 export function printsFetched(name: string, args: readonly string[]): boolean {
   const targets = targetsOf(name, args);
   return targets.length === 0 || targets.some(isOutput);
@@ -238,7 +242,7 @@ function targetsOf(name: string, args: readonly string[]): readonly string[] {
   }
 }
 
-/** The last part of an address: what `wget` and `curl -O` call the file. */
+/** The last part of a URL: `wget` and `curl -O` name the file after it. */
 const urlName = (url: string): string => {
   const path = url.replace(/[?#].*$/, '').replace(/^\w+:\/\/[^/]*\/?/, '');
   return path.slice(path.lastIndexOf('/') + 1) || 'index.html';

@@ -271,7 +271,7 @@ const datesFromFile: CommandRule = {
 };
 
 const dateOptions = optionTable({
-  // -j (BSD: do not set) makes operands harmless there; GNU date does not start with it.
+  // BSD's -j (do not set the clock) makes operands harmless; GNU date refuses it.
   flags:
     '--debug -R --rfc-email --rfc-822 --rfc-2822 --resolution -u --utc --universal --uct --help --version -j',
   values: '-d --date --rfc-3339',

@@ -12,7 +12,7 @@ export interface CommandRule {
   readonly why: string;
   /** Without network the command cannot do its work. */
   readonly network?: true;
-  /** No grant and no allow rule may answer for a command that this applies to (see `CommandCheck`). */
+  /** No grant and no allow rule may answer for a command that this applies to (see `CallAssessment`). */
   readonly needsPerson?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];

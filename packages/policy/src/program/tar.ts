@@ -94,10 +94,6 @@ const listFromFile: CommandRule = {
 const compressor =
   /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -(\d+e?|T\d+|[cdfkqv]+))*$/;
 
-function dateOrFile(value: string, notes: Notes): void {
-  if (value.startsWith('/') || value.startsWith('.')) notes.path(value, 'read');
-}
-
 const options = optionTable({
   flags: `-A --catenate --concatenate -c --create --delete -d --diff --compare -r --append --test-label -t --list -u --update
     -x --extract --get --check-device -G --incremental --ignore-failed-read --no-check-device --no-seek -n --seek -S --sparse
@@ -130,7 +126,13 @@ const options = optionTable({
     { names: '--index-file --volno-file', value: 'write' },
     { names: '--one-top-level', value: 'text', optional: true },
     { names: '-K --starting-file', value: 'text' },
-    { names: '-N --newer --after-date --newer-mtime --mtime', value: dateOrFile },
+    {
+      // A date or a file.
+      names: '-N --newer --after-date --newer-mtime --mtime',
+      value: (value, notes) => {
+        if (/^[/.]/.test(value)) notes.path(value, 'read');
+      },
+    },
     { names: '-P --absolute-names' },
     { names: '-h --dereference', rule: followsLinks },
     { names: '-U --unlink-first', rule: removesFiles },
@@ -209,13 +211,13 @@ export const tar: Manual = {
     }
     if (hasTopLevel) for (const directory of topLevels(words, state)) notes.unpackInto(directory);
     else if (writesFiles && (namesMemberHere || !isElsewhere)) notes.fromStart(() => notes.unpackInto('.'));
-    // `-O` prints, and --one-top-level makes a directory.
+    // `-O` only prints, and --one-top-level unpacks into a directory of its own.
     if (isExtracting && !isElsewhere && (hasTopLevel || !writesFiles))
       notes.unpackInto('.', { onlyInShell: true });
   },
 };
 
-/** The directories that may get everything. Without a value it is called as the archive without its ending. */
+/** Directories that --one-top-level may unpack into. Without a value, tar takes the archive's name without its extension. */
 function topLevels(words: readonly Word[], state: OptionState): readonly string[] {
   const isUnnamed = words.some(
     (word) => word.kind === 'option' && word.row === topLevelRow && word.value === undefined,
@@ -234,8 +236,8 @@ function noteArchive(archive: string, use: 'read' | 'write', isLocal: boolean, n
 }
 
 /**
- * `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without dash is a bundle, its values follow in order. A letter
- * that none is left for comes last: tar refuses it, and no other letter is its value.
+ * `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without a dash is a bundle, and its values follow in order. A
+ * letter without a value goes last, so that it takes no other word; tar refuses it.
  */
 function separateOldStyle(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;

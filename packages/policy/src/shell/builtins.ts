@@ -11,10 +11,11 @@ import { bounded } from './shell-state.ts';
 import { assignText, noteValues, setScalar } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { normalize } from './word-paths.ts';
+import { splitAt } from './word-values.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
 
-/** Commands that bash itself carries out. Each answers what it prints and changes what the shell remembers. */
+/** Commands that bash itself carries out. Each returns what it prints and changes what the shell remembers. */
 const BUILTINS: Readonly<Record<string, Builtin>> = {
   ...Object.fromEntries(
     wordList(': true false exit return break continue umask ulimit shopt times bg fg history logout').map(
@@ -160,7 +161,7 @@ function printfCall({ run, args }: ProgramCall): readonly string[] {
   return [''];
 }
 
-/** `cd` to a place that surely exists happens; to any other it may fail, and the shell stays where it was. */
+/** `cd` to a place that surely exists succeeds; to any other it may fail, and the shell stays where it was. */
 function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
   const { state } = run;
   const target = args.find((word) => !/^-[LPe@n]+$/.test(word) && word !== '--');
@@ -245,7 +246,7 @@ function declareCall({ run, name: builtin, args }: ProgramCall): readonly string
     if (builtin === 'export' || flags.has('x')) run.findings.environment(knownWord(name) ?? '*');
     if (run.compounds.has(word)) {
       const { values = [], elements = [] } = run.state.variables.get(name) ?? {};
-      // the walk has set it, before it had these attributes
+      // the walk set its value before it had these attributes
       noteValues(run, name, [...values, ...elements]);
       run.state.set(name, { ...run.state.variables.get(name), values, elements });
     } else if (value === undefined) readAsName(run, target);
@@ -316,16 +317,10 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
 }
 
 /** A line cut at IFS; the last name gets the rest, with plain spaces between. */
-function splitLine(line: string, separators: string): string[] {
-  const words: string[] = [''];
-  for (const c of line.trim()) {
-    if (separators.includes(c)) words.push('');
-    else words[words.length - 1] += c;
-  }
-  return words.filter((word) => word !== '');
-}
+const splitLine = (line: string, separators: string): string[] =>
+  splitAt(line.trim(), separators).filter((word) => word !== '');
 
-/** The words of `test` are compared, not opened; only `-v` takes one for a name. Other than `[[`, it computes nothing. */
+/** `test` compares its words and does not open them; only `-v` takes a name. Unlike `[[`, it computes nothing. */
 function testCall({ run, args }: ProgramCall): readonly string[] {
   for (const [index, word] of args.entries()) if (args[index - 1] === '-v') readAsName(run, word);
   return [''];

@@ -18,7 +18,7 @@ interface Catastrophe {
   readonly id: string;
   /** Completes "Refused outright: …" for the person. */
   readonly why: string;
-  /** The words that make a call this catastrophe, or undefined. Rules without it are found by the walk itself. */
+  /** Returns the words that make a call this catastrophe. The walk itself finds rules without this. */
   readonly applies?: (call: ProgramCall) => string | undefined;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];

@@ -15,14 +15,14 @@ import {
   resolvePlaces,
 } from './word-paths.ts';
 
-/** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
+/** How the rules of catastrophes.ts recognise a call: each returns the words that make the call a catastrophe. */
 
 export function byName(names: readonly string[]): (call: ProgramCall) => string | undefined {
   const set = new Set(names);
   return ({ name }) => (set.has(name) ? name : undefined);
 }
 
-/** Programs that only look at a device they are given. */
+/** Programs that only read a device. */
 const DEVICE_READERS = new Set(
   wordList(`cat head tail ls stat file lsblk blkid smartctl hexdump xxd od df mount
   umount test [ echo printf grep egrep rg strings readlink realpath udevadm findmnt lsof fuser wc cmp diff sum
@@ -86,7 +86,7 @@ export function findSetuid(call: ProgramCall): string | undefined {
   });
 }
 
-/** A directory with the group's bit hands its group on to what is made in it; only a program gets rights by it. */
+/** On a directory, the group's bit only sets the group of new files; on a program it gives rights. */
 function isForDirectories({ run, args }: ProgramCall): boolean {
   const { flags, operands } = readOptions(args, '-m');
   if (flags.has('R') || flags.has('d')) return true;
@@ -167,7 +167,7 @@ const ALWAYS = new Set(
   gksu gksudo sudo-rs please dzdo pfexec ksu pbrun sesu super userv kdesudo lxsu beesu userhelper consolehelper
   rootsh setuidgid chpst`),
 );
-/** Groups that are as good as the administrator. */
+/** Groups with the rights of the administrator. */
 const POWERFUL_GROUPS = /^(root|wheel|sudo|admin|adm|disk|docker|lxd|shadow|kmem|0)$/;
 
 /** `-v /:/host`, `--mount type=bind,source=/,target=/host`: all of the machine's files, to write. */
@@ -227,7 +227,7 @@ const REMOVERS: readonly [names: RegExp, find: Remover][] = [
   [/^git$/, cleansWorkTree],
 ];
 
-/** The first word a call removes, with all below it, whose protection `counts`. */
+/** The first word that a call removes, with all below it, and whose protection `counts`. */
 export function findRemoved(call: ProgramCall, counts: Counts): string | undefined {
   return REMOVERS.find(([names]) => names.test(call.name))?.[1](call, counts);
 }
@@ -237,17 +237,17 @@ function removesOperands({ run, name, args }: ProgramCall, counts: Counts): stri
   const recursive =
     name !== 'rm' || options.flags.has('r') || options.flags.has('R') || hasLong(options, 'recursive', 1);
   return options.operands.find((word) => {
-    // without a slash behind it, only a link itself is removed
+    // without a slash at its end, only the link itself is removed
     const places = resolvePlaces(run, word, { followLast: word.endsWith('/') });
     if (places.some((place) => /^\/?\uFDD6/.test(place)))
       run.tooComplex('what it removes has too many values');
     return places.some(
-      (place) => (recursive || isStarOnly(lastPart(place))) && counts(protectionOf(run, place)),
+      (place) =>
+        (recursive || isStarOnly(place.slice(place.lastIndexOf('/') + 1))) &&
+        counts(protectionOf(run, place)),
     );
   });
 }
-
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | undefined {
   const options = readOptions(
@@ -290,7 +290,7 @@ function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): s
   );
 }
 
-/** `git clean` somewhere else than in the workspace. */
+/** `git clean` outside the workspace. */
 function cleansWorkTree({ run, args: words }: ProgramCall, counts: Counts): string | undefined {
   const { subcommand, args, directories, workTree } = readGit(words);
   if (subcommand !== 'clean' || args.some((word) => /^(-\w*n\w*|--dry-run)$/.test(word))) return undefined;

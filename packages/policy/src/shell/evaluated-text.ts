@@ -9,7 +9,7 @@ import { evaluatePlainText } from './word-values.ts';
  * stands for its value, which is arithmetic again, and an index is expanded, `$(…)` included, so that
  * `a='x[$(id)]'; ((a))` runs `id`. One rule for all these places: what is known of the text is walked, so that a
  * catastrophe in it is refused; where it holds a command, or only the run knows it, the person is told (SHW-21).
- * evaluated-text.test.ts has the places, as bash itself answered.
+ * evaluated-text.test.ts lists the places, checked with bash itself.
  */
 
 /** Text that bash expands once more: a prompt, an index, the words of a completion. */
@@ -25,7 +25,7 @@ export function readAgain(run: ShellRun, text: string): void {
 export function readAsNumber(run: ShellRun, text: string): void {
   if (/^[\s\d]*$/.test(text) || run.evaluating.has(text) || !run.step()) return;
   readAgain(run, text);
-  // half of an index: what stands beside it in the line may be the other half
+  // half of an index: the text next to it may be the other half
   if (text.split('[').length !== text.split(']').length) run.findings.warn(warnings.computedCode, text);
   run.evaluating.add(text);
   for (const name of new Set(text.match(/[A-Za-z_]\w*/g))) {
@@ -68,8 +68,8 @@ export function splitName(text: string): { name: string; index?: string; rest: s
 }
 
 /**
- * Holds a command, or half of one, or is not known. A variable that this line never sets is empty, and a number is only
- * a number.
+ * Whether a text contains a command or half of one, or is not known. A variable that this line never sets is empty, and an
+ * unknown number contains no command.
  */
 function isComputed(text: string): boolean {
   if (/\$\(|\$\{[\s|]|`|\$$/.test(text)) return true;

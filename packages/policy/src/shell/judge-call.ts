@@ -1,8 +1,8 @@
+import { isInterpreter, isShell } from '../program/executed-code.ts';
 import { isTextProgram } from '../program/file-operands.ts';
-import { foundText, isFind, readFound } from '../program/find/find-call.ts';
+import { foundText, readFound } from '../program/find/find-call.ts';
 import { readGit } from '../program/git/git-call.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
 import {
   DOWNLOADED,
   HIDDEN,
@@ -17,6 +17,7 @@ import {
 import {
   type InnerCall,
   isFetcher,
+  isFind,
   type ProgramReading,
   printsFetched,
   readProgram,
@@ -48,14 +49,14 @@ const NOTABLE = wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env fin
 
 const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
 
-/** Decides about one program call, opening whatever it runs in turn. Answers what it may print. */
+/** Decides about one program call, opening whatever it runs in turn. Returns what it may print. */
 export function judgeCall(run: ShellRun, words: readonly string[]): readonly string[] {
   const [first, ...args] = words;
   if (first === undefined || run.findings.refused || !run.step()) return [''];
   run.findings.command(words.map(knownWord));
   const name = first.slice(first.lastIndexOf('/') + 1);
   if (hasHole(name) || name === '') return judgeUnknown(run, first, args);
-  // `*` alone may be any file here; only a pattern that says something is tried against names
+  // `*` alone may be any file; only a more specific pattern is tried against names
   if (isStarOnly(name)) return judgeUnknown(run, first, args);
   if (hasPattern(name)) {
     run.findings.warn(warnings.unknownProgram, first);
@@ -68,8 +69,8 @@ export function judgeCall(run: ShellRun, words: readonly string[]): readonly str
 }
 
 /**
- * A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. Whether
- * that counts only the run knows (`\\rm`, a shell without aliases), so the program itself is judged as well.
+ * A name that this line redefined: by an alias, `hash -p`, or a copy of a program in the way. Only the run knows whether
+ * that counts (`\\rm`, a shell without aliases), so the program itself is judged as well.
  */
 function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
   const words = run.state.aliases.get(name);
@@ -162,9 +163,12 @@ function judgeProgram(call: ProgramCall, path: string): readonly string[] {
     judgeTail(call);
     return printed.length > 0 ? printed : (outputOf(call) ?? [UNKNOWN]);
   }
-  if (path.includes('/') && !SYSTEM_PROGRAMS.test(path)) return runOwnFile(call, path);
+  // `./x.sh`: a file of the workspace, judged by its content if this line wrote it
+  const printedByFile =
+    path.includes('/') && !SYSTEM_PROGRAMS.test(path) ? runFile(run, path, args) : undefined;
   judgeTail(call);
   checkOperands(call);
+  if (printedByFile) return printedByFile;
   return isFetcher(name, args) ? followFetched(call) : (outputOf(call) ?? filtered(call));
 }
 
@@ -182,13 +186,13 @@ function judgeExecuted(run: ShellRun, { named, implied, surely }: ProgramReading
   }
 }
 
-/** Which repository it is, git finds out: the one here, or that of the workspace. */
+/** The repository may be the one here, or that of the workspace: note the hooks of both. */
 function noteHooks({ run, args }: ProgramCall): void {
   for (const top of [readGit(args).directories.at(-1) ?? '.', run.paths.root])
     for (const file of gitHookFiles) noteRunFile(run, `${top}/${file}`);
 }
 
-/** What a fetching program brings: into a file, which is remembered, or to its output. */
+/** Follows a download into the file that is written, or to the output. */
 function followFetched({ run, name, args }: ProgramCall): readonly string[] {
   for (const { path } of savedFiles(name, args))
     for (const place of resolvePlaces(run, path)) run.state.writeFile(place, DOWNLOADED);
@@ -214,15 +218,7 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   return printed;
 }
 
-/** `./x.sh`: a file of the workspace, judged by its content where this line wrote it. */
-function runOwnFile(call: ProgramCall, path: string): readonly string[] {
-  const printed = runFile(call.run, path, call.args);
-  judgeTail(call);
-  checkOperands(call);
-  return printed;
-}
-
-/** Answers what they may print. */
+/** Returns what they may print. */
 function judgeInnerCalls(run: ShellRun, { innerCalls, wrapper }: ProgramReading): readonly string[] {
   for (const word of wrapper?.assignments ?? []) {
     const equals = word.indexOf('=');
@@ -254,7 +250,7 @@ function judgeInner(run: ShellRun, inner: InnerCall): readonly string[] {
   return run.perhaps(inner.certainty === 'guess' ? () => run.findings.quietly(judge) : judge);
 }
 
-/** Without a program of its own, every line that comes in is one. */
+/** Without a program in its words, `parallel` executes every line of its input. */
 function judgeParallel(call: ProgramCall): void {
   const { run, args } = call;
   if (args.every((word) => word.startsWith('-'))) for (const text of run.stdin ?? []) executeInput(run, text);
@@ -265,21 +261,21 @@ function judgeParallel(call: ProgramCall): void {
 const QUOTES_WORDS =
   /^(man|info|help|type|which|whereis|whatis|apropos|tldr|apt|apt-get|dnf|yum|pacman|brew|grep|egrep|fgrep|rg|ag|ack|ugrep|logger|expr|jq|git|gh|glab|docker|podman|kubectl|diff|ls|cat|cp|mv|rm|mkdir|touch|seq|make|say|figlet|dpkg|pip3?|snap|zenity|dialog|whiptail|gum|espeak|mail|look|pass|todo|task)$/;
 
-/** Programs that are a catastrophe with the right words after them. */
+/** Programs that some words make a catastrophe. */
 const DESTROYS = /^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh|wipefs|chmod|chown|mv)$/;
 const ESCALATES = /^(\/\S*\/)?(sudo|doas|pkexec|su)$/;
-/** What follows `sudo` where it is a call and no word about it. */
+/** Words after `sudo` that show it is called, not only mentioned. */
 const CALLED =
   /^(-\w+|(\/\S*\/)?(rm|sh|bash|dash|zsh|id|whoami|cat|ls|cp|mv|tee|dd|chmod|chown|mount|umount|kill|su|env|apt|apt-get|dnf|yum|pacman|systemctl|service|python3?|perl|node|npm|make|docker|reboot|shutdown|install|ln|mkdir|vi|vim|nano|true))$/;
-/** Options by which most wrappers take a line for a shell. */
+/** Options whose value most wrappers give to a shell. */
 const LINE_OPTION = /^--?(c|e|x|exec|execute|command|cmd|run|eval|shell|sh|call)(?:=(.+))?$/s;
-/** Words after which a wrapper's own are surely over, and words of the call behind it that are looked at. */
+/** How many words of a wrapper, and of the call in it, are judged. */
 const MAX_WORDS = 64;
 const MAX_TAIL = 256;
 
 /**
- * A wrapper we have never heard of, or one whose options we do not know: if the words after it would be a
- * catastrophe on their own, they are one.
+ * A wrapper that we do not know, or whose options we do not know: if some of its words would be a catastrophe on their own,
+ * the call is refused.
  */
 function judgeTail({ run, name, args }: ProgramCall): void {
   if (QUOTES_WORDS.test(name) || isTextProgram(name)) return;

@@ -9,7 +9,7 @@ import { sensitivePlaces } from '../sensitive-places.ts';
 import { wordList } from '../text.ts';
 import { refuse } from '../verdict.ts';
 import { absoluteComponents, relativeInside } from '../workspace-path.ts';
-import { refuseBinaryName } from './binary-names.ts';
+import { writeRuleFor } from '../write-rules.ts';
 import { catastrophes } from './catastrophes.ts';
 import { contentOf } from './redirections.ts';
 import type { ProgramCall, ShellRun } from './shell-run.ts';
@@ -51,7 +51,7 @@ export function checkFile(run: ShellRun, path: string, use: CommandOperand['use'
   for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use);
 }
 
-/** A file that is executed if it is there: noted for the approval's card and digest, and for nothing else (AP-8). */
+/** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
 export function noteRunFile(run: ShellRun, path: string): void {
   if (hasHole(path) || hasPattern(path)) return;
   for (const place of resolvePlaces(run, path)) {
@@ -119,7 +119,7 @@ function refuseSecret(run: ShellRun, path: string, name: string): void {
   run.findings.refuseAs(refuse('PATH_SENSITIVE', { path: readable(path), kind: place.kind }, reason));
 }
 
-/** `.e*` is a way to say `.env`. A pattern that says nothing (`*`, `.*`, `*.json`) does not count. */
+/** `.e*` means `.env`. A pattern that is too general (`*`, `.*`, `*.json`) does not count. */
 function checkPattern(run: ShellRun, path: string): void {
   const components = path.toLowerCase().split('/');
   for (const [index, component] of components.entries()) {
@@ -158,7 +158,7 @@ function mayPassThrough(components: readonly string[], names: readonly string[])
   return components.some((_, start) => names.every((name, i) => mayName(components[start + i] ?? '', name)));
 }
 
-/** A pattern that says nothing of a name (`*`, `*.json`) is not taken for it; bash's `*` takes no leading dot. */
+/** A pattern without the name's first character (`*`, `*.json`) does not match it; bash's `*` matches no leading dot. */
 function mayName(component: string, name: string): boolean {
   return component[0] === name[0] && matchesPattern(component, name);
 }
@@ -196,7 +196,7 @@ function warnOfRemoval({ run }: ProgramCall, operands: readonly string[]): void 
   }
 }
 
-/** A copy holds what the original held, so that a download stays a download under another name. */
+/** A copy has the content of the original, so that a download stays one under another name. */
 function followCopies(call: ProgramCall): void {
   const { run, name, args } = call;
   const { copies, isSymbolic } = readCopies(name, args);
@@ -217,7 +217,7 @@ function followCopies(call: ProgramCall): void {
   }
 }
 
-/** What a link names is taken from where the link stands. */
+/** A link's target is relative to the link. */
 function linkTo(run: ProgramCall['run'], source: string, targets: readonly string[]): void {
   if (hasHole(source)) return;
   for (const target of targets) {
@@ -246,4 +246,58 @@ function followMadeFiles(call: ProgramCall): void {
   const named = COMPILES.test(name) ? every('o') : [];
   for (const file of named.length > 0 ? named : COMPILES.test(name) ? ['a.out', ...made] : made)
     for (const place of resolvePlaces(run, file)) run.state.writeFile(place, origin);
+}
+
+/**
+ * TL-4 for shell lines: a line that writes content of its choosing under the name of a binary is refused, as in
+ * `write_file`. Only HIGH, not refused: programs whose purpose is to make such files (compilers, linkers, `make`,
+ * archivers, `dd` for disk images), because people ask for builds and the content is the program's; and commands that give
+ * a file no content (`touch`, `mkdir`, `chmod`, `rm`).
+ */
+export const binaryNames = {
+  refused: [
+    'echo x > tool.exe',
+    'cat a >> lib/x.so',
+    'cp a b.dll',
+    'mv a b.EXE',
+    'tee x.bin < a',
+    'install -m 755 a bin/t.exe',
+    'ln -s a b.so',
+    "sed -i 's/a/b/' x.sys",
+    'sort -o x.bin f',
+    'curl -o t.exe http://h',
+    'cp lib/x.so out/',
+    'cp -t out lib/x.so',
+    'printf a | sponge x.bin',
+    'f=x; echo a > $f.exe',
+    'sh -c "echo a > x.so"',
+  ],
+  allowed: [
+    'dd if=/dev/zero of=blank.bin bs=1k count=4',
+    'gcc -shared -o libx.so x.c',
+    'go build -o app.exe ./cmd',
+    'rm -f old.exe',
+    'touch x.bin',
+    'chmod +x t.bin',
+    'ls x.exe > list.txt',
+    'cp x.so.txt y.txt',
+    'mv a.exe a.old',
+    'echo x > /tmp/y.exe',
+    'cat a.bin | wc -c',
+  ],
+} as const;
+
+/** Refuses to write a file of the workspace whose name is that of a binary. */
+export function refuseBinaryName(run: ShellRun, path: string): void {
+  const rule = writeRuleFor(path);
+  if (rule.effect !== 'REJECT') return;
+  const root = absoluteComponents(run.paths.root);
+  const isInside = resolvePlaces(run, path).some(
+    (place) => hasHole(place) || relativeInside(root, absoluteComponents(place)) !== undefined,
+  );
+  if (!isInside) return;
+  const shown = readable(path);
+  const extension = shown.slice(shown.lastIndexOf('.'));
+  const reason = { rule: rule.id, why: `"${shown}" ${rule.why}`, operand: shown };
+  run.findings.refuseAs(refuse('EXTENSION_REFUSED', { path: shown, extension }, reason));
 }

@@ -17,7 +17,7 @@ import { contentOf } from './redirections.ts';
 import type { ProgramCall } from './shell-run.ts';
 import { normalize, resolvePlaces, withoutLast } from './word-paths.ts';
 
-/** What a call prints, one text for each way it may come out; undefined when nothing can be said. */
+/** What a call prints, one text for each possible result; undefined if nothing is known. */
 type Printer = (call: ProgramCall) => readonly string[] | undefined;
 
 const lines = (texts: readonly string[]): readonly string[] => [texts.map((text) => `${text}\n`).join('')];
@@ -40,7 +40,8 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
     const [path = '', suffix = ''] = readOptions(args, '-s').operands;
-    const name = lastPart(withoutLast(path, '/')) || (path.startsWith('/') ? '/' : '');
+    const trimmed = withoutLast(path, '/');
+    const name = trimmed.slice(trimmed.lastIndexOf('/') + 1) || (path.startsWith('/') ? '/' : '');
     return [
       `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
     ];
@@ -51,7 +52,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   git: ({ run, args: words }) => {
     const { subcommand, args, directories } = readGit(words);
     if (subcommand !== 'rev-parse' || !args.includes('--show-toplevel')) return undefined;
-    // the top of the repository is the workspace root, as far as we know, or a directory above it
+    // the top of the repository is the workspace root or a directory above it; the root is taken
     return directories.length > 0 ? undefined : [`${run.paths.root}\n`];
   },
   ls: listed,
@@ -83,8 +84,6 @@ export function outputOf(call: ProgramCall): readonly string[] | undefined {
 export const programPath = (name: string): string =>
   name.includes('/') || hasHole(name) ? name : `/usr/bin/${name}`;
 
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
 function directoryOf(path: string): string {
   const trimmed = withoutLast(path, '/') || path.slice(0, 1);
   const slash = trimmed.lastIndexOf('/');
@@ -113,7 +112,7 @@ function listed({ args }: ProgramCall): readonly string[] {
   return lines(names.map((name) => (isLong ? `${UNKNOWN} ${name}` : name)));
 }
 
-/** Letters of a format that print digits: dates of `date`, `%g` and its kin of `seq`. */
+/** Letters of a format that print digits: dates of `date`, `%g` and the like of `seq`. */
 const DIGITS = 'sYymdHMSjuwNgfe';
 
 const printedFormat = (format: string | undefined): readonly string[] | undefined =>
@@ -125,10 +124,10 @@ const printedFormat = (format: string | undefined): readonly string[] | undefine
         )}\n`,
       ];
 
-/** Filters whose output is lines of their input, so that the input says all that can come out. */
+/** Filters that print lines of their input unchanged. */
 const PASSES =
   /^(cat|tee|head|tail|sort|uniq|grep|egrep|fgrep|rg|tac|shuf|pv|sponge|more|less|dd|bat|column|stdbuf|ts|gcat)$/;
-/** Filters that make other text out of their input. */
+/** Filters that change their input. */
 const TRANSFORMS =
   /^(rev|tr|sed|gsed|awk|gawk|mawk|nawk|cut|fold|paste|fmt|join|jq|yq|perl|python\d?|iconv|expand|unexpand|nl|pr|m4|envsubst|bc|dc|od|hexdump)$/;
 

@@ -8,6 +8,8 @@ export const ONLINE = [
   'git --git-dir x fetch',
   'git fetch',
   'npm ci',
+  'npm --prefix app install',
+  'npm isntall',
   'pip install x',
   'echo > /dev/tcp/h/1',
   'sh -c "curl x"',

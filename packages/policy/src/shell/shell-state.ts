@@ -34,7 +34,7 @@ export class ShellState {
   readonly attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
   /** The variables that a reference (`declare -n`) may stand for. */
   readonly references = new Map<string, readonly string[]>();
-  /** Code that runs after what follows it: of `trap` and `alias`, and of files that a shell executes when it starts. */
+  /** Code that runs later in the line: of `trap` and `alias`, and of files that a shell executes when it starts. */
   readonly later = new Set<string>();
   /** Files that `exec > file` sends everything to from then on. */
   standardOutputs: readonly string[] = [];
@@ -53,7 +53,7 @@ export class ShellState {
   /** Where the shell would still be if the last `cd` had failed. */
   mayHaveStayed: readonly string[] | undefined;
   weak = 0;
-  /** How often a value was added that had not been there: a loop is walked until this stands still. */
+  /** Counts new values: a loop is walked until this stops growing. */
   changes = 0;
 
   constructor(directories: readonly string[], home: string) {
@@ -100,13 +100,13 @@ export class ShellState {
     return this.attributes.get(name)?.includes(attribute) ?? false;
   }
 
-  /** That the index of a variable is no number (`A`) must be certain; what makes its values code need not be. */
+  /** `A` (the index is not a number) counts only if it is certain; attributes that make values code always count. */
   declare(name: string, attributes: string): void {
     const added = this.weak > 0 ? attributes.replaceAll('A', '') : attributes;
     this.attributes.set(name, (this.attributes.get(name) ?? '') + added);
   }
 
-  /** An associative array of a function, or of the shell around this one, is none here. */
+  /** Arrays that a function, or the shell around this one, declared are not associative here. */
   forgetAssociative(names: Iterable<string> = this.attributes.keys()): void {
     for (const name of names)
       this.attributes.set(name, (this.attributes.get(name) ?? '').replaceAll('A', ''));
@@ -133,7 +133,7 @@ export class ShellState {
     this.previousDirectories = this.weak > 0 ? union(this.previousDirectories, directories) : directories;
   }
 
-  /** Keeps what was known before beside what is known now, because it may not have happened. */
+  /** Keeps the old directories beside the new ones, because the change may not have happened. */
   allowDirectories(directories: readonly string[]): void {
     const all = union(this.directories, directories);
     this.directories =
@@ -174,7 +174,7 @@ const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
 export const bounded = (values: readonly string[]): readonly string[] =>
   values.length <= MAX_VALUES ? values : [...values.slice(0, MAX_VALUES - 1), TOO_MANY];
 
-/** `declare -l`, `-u` and `-c` change what is assigned. That they took effect is not certain, so both texts are kept. */
+/** `declare -l`, `-u` and `-c` change the case of values. Whether they ran is not certain, so both texts are kept. */
 function recased(variable: Variable, attributes: string): Variable {
   const change = recasings.find(([attribute]) => attributes.includes(attribute))?.[1];
   if (!change) return variable;
@@ -193,20 +193,22 @@ const recasings: readonly [string, (text: string) => string][] = [
 
 /** Variables every run has. Of PATH it is only known that it is a path, which is enough to see `${PATH:0:1}` as `/`. */
 function environment(home: string): [string, string][] {
-  const all = (names: string, value: string): [string, string][] =>
-    wordList(names).map((name) => [name, value]);
   return [
     ['HOME', home],
     ['IFS', ' \t\n'],
     ['PATH', `/${UNKNOWN}`],
-    ...all('SHELL BASH', '/bin/bash'),
-    ...all('USER LOGNAME', USER_NAME),
-    ...all('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOCHREALTIME BASH_VERSION', UNKNOWN),
-    ...all(
-      'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
-      NUMBER,
-    ),
+    ['SHELL', '/bin/bash'],
+    ['BASH', '/bin/bash'],
+    ['USER', USER_NAME],
+    ['LOGNAME', USER_NAME],
+    ...UNKNOWN_TEXTS.map((name): [string, string] => [name, UNKNOWN]),
+    ...UNKNOWN_NUMBERS.map((name): [string, string] => [name, NUMBER]),
   ];
 }
+
+const UNKNOWN_TEXTS = wordList('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOCHREALTIME BASH_VERSION');
+const UNKNOWN_NUMBERS = wordList(
+  'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
+);
 
 export const homeOf = (home: string | undefined): string => home ?? `/${HOME_NAME}`;

@@ -11,7 +11,7 @@ import { type ProgramCall, ShellRun } from './shell-run.ts';
 import { ShellState } from './shell-state.ts';
 import { warnings } from './warnings.ts';
 
-/** Programs that run others in a way of their own. Without an answer the call is judged on, like any other. */
+/** Programs that run others in a way of their own. If `judge` returns undefined, the call is then judged like any other. */
 export const SPECIAL: readonly [
   names: RegExp,
   judge: (call: ProgramCall) => readonly string[] | undefined,
@@ -44,7 +44,7 @@ function judgeSsh(call: ProgramCall): readonly string[] {
   return [DOWNLOADED];
 }
 
-/** Somebody may be the administrator of another machine, but wiping it is a catastrophe there too. */
+/** `sudo` may be right on another machine, but to wipe it is a catastrophe there too. */
 function judgeRemote(run: ShellRun, line: string): void {
   const findings = new Findings();
   const { paths, walker, home } = run;
@@ -62,14 +62,14 @@ function judgeRemote(run: ShellRun, line: string): void {
 /** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
 function judgeEditor({ run, args }: ProgramCall): undefined {
   for (const text of [...(run.stdin ?? []), ...args]) {
-    if (text.includes(DOWNLOADED)) continue; // data, unless it says otherwise
+    if (text.includes(DOWNLOADED)) continue; // data to edit
     for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
       executeInput(run, line);
   }
   return undefined;
 }
 
-/** What is handed to `at` or `crontab` runs when nobody is asked. */
+/** `at` and `crontab` run their input later, when nobody is asked. */
 function judgeLater(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
   if (args.some((word) => /^-[lcq]$/.test(word))) return [UNKNOWN];
@@ -82,7 +82,7 @@ function judgeLater(call: ProgramCall): readonly string[] {
   return [''];
 }
 
-/** `xargs program words…`: judges the program with what comes in. */
+/** `xargs program words…`: judges the program with the words of its input. */
 export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
   const { operands, values, every, flags } = readOptions(
     args,
@@ -126,14 +126,11 @@ function itemsOf(text: string, delimiter: string | undefined, byLine: boolean): 
     .map((item) =>
       hasHole(item) && !item.includes('/')
         ? madeFrom(item)
-        : delimiter === undefined
-          ? withoutQuotes(item)
+        : delimiter === undefined // then xargs removes quotes and backslashes itself
+          ? item.replace(/^(['"])(.*)\1$/, '$2').replace(/\\(.)/g, '$1')
           : item,
     );
 }
-
-/** Unless it was told where items end, xargs takes quotes and backslashes for its own. */
-const withoutQuotes = (item: string): string => item.replace(/^(['"])(.*)\1$/, '$2').replace(/\\(.)/g, '$1');
 
 /** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */
 const AWK_RUNS_INPUT =

@@ -6,7 +6,7 @@ import { MAX_VALUES } from './shell-state.ts';
 import { warnings } from './warnings.ts';
 import { combine, evaluatePlainText, evaluateWord } from './word-values.ts';
 
-/** Gives a variable a value by its name as a text, as `read`, `printf -v` and `declare` do: `name` or `name[index]`. */
+/** Sets a variable whose name is a text (`name` or `name[index]`), as `read`, `printf -v` and `declare` do. */
 export function assignText(run: ShellRun, target: string, values: readonly string[]): void {
   const { name, index } = splitName(target);
   if (index === undefined) {
@@ -31,7 +31,7 @@ function setElement(run: ShellRun, name: string, keys: readonly string[], values
   run.state.set(name, { values: known?.values ?? values, elements, inexact: true });
 }
 
-/** What follows from a value by the name it is given to: bash computes integers and follows references. */
+/** What a value does because of its variable: bash computes integers and follows references. */
 export function noteValues(run: ShellRun, name: string, values: readonly string[]): void {
   noteVariable(run, name, values);
   if (name === 'OLDPWD') run.state.allowPrevious(values);
@@ -67,7 +67,7 @@ export function assign(run: ShellRun, assignment: Assignment): void {
     return;
   }
   const keys = index ? evaluateIndex(run, name, index) : [];
-  const texts = evaluatePlainText(run, value); // bash looks for no files here
+  const texts = evaluatePlainText(run, value); // bash expands no file patterns here
   if (index) setElement(run, name, keys, texts);
   else if (assignment.append) setScalar(run, name, combine(state.variables.get(name)?.values ?? [''], texts));
   else setScalar(run, name, texts);
@@ -93,12 +93,12 @@ function evaluateItem(run: ShellRun, name: string, word: Word): readonly string[
   });
 }
 
-/** Names whose text bash or a program executes when it thinks fit. */
+/** Variables whose text bash or another program executes later. */
 const CODE =
   /^(PROMPT_COMMAND|BASH_ALIASES|BASH_CMDS|GIT_SSH_COMMAND|GIT_EDITOR|GIT_PAGER|GIT_SEQUENCE_EDITOR|GIT_EXTERNAL_DIFF|GIT_ASKPASS|GIT_SSH|GIT_PROXY_COMMAND|SSH_ASKPASS|GIT_CONFIG_VALUE_\d+|RSYNC_RSH|LESSCLOSE|FCEDIT|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|LESSOPEN|SHELLOPTS)$/;
 const LOADER =
   /^(LD_(PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|GCONV_PATH|BASH_ENV|ENV|ZDOTDIR|NODE_OPTIONS|NODE_PATH|NODE_REPL_EXTERNAL_MODULE|OPENSSL_(CONF|MODULES|ENGINES)|PYTHON(STARTUP|PATH|HOME|BREAKPOINT|INSPECT|WARNINGS|PYCACHEPREFIX|USERBASE|EXECUTABLE)|PYTEST_(ADDOPTS|PLUGINS)|COVERAGE_PROCESS_START|PERL5(OPT|LIB|DB)|RUBY(OPT|LIB)|(JAVA_TOOL|_JAVA)_OPTIONS|CLASSPATH|GIT_(CONFIG\w*|EXEC_PATH|TEMPLATE_DIR|DIR|COMMON_DIR|WORK_TREE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|ALLOW_PROTOCOL|ATTR_SOURCE)|MAKEFLAGS|MAKEFILES|TAR_OPTIONS|HOME|XDG_CONFIG_HOME)$/;
-/** Variables whose text a program takes for its first options. */
+/** Variables whose text a program reads as options. */
 const OPTIONS_OF: ReadonlyMap<string, string> = new Map([
   ['TAR_OPTIONS', 'tar'],
   ['NODE_OPTIONS', 'node'],
@@ -113,13 +113,13 @@ const NPM_SETTING = /^npm_config_/i;
 /** Variables that name a file or folder which the program writes. */
 const WRITTEN = /^(GIT_TRACE\w*|GIT_INDEX_FILE|NODE_V8_COVERAGE|NODE_COMPILE_CACHE|SSLKEYLOGFILE)$/;
 
-/** Looks at what is put into a variable that others obey. */
+/** Judges the values of variables that other programs obey. */
 function noteVariable(run: ShellRun, name: string, texts: readonly string[]): void {
   if (CODE.test(name)) {
     for (const text of texts)
       run.perhaps(() =>
         run.walker.code(run, text.replace(/^\|{1,2}-?/, ''), { mustParse: false, subshell: true }),
-      ); // less begins what it executes with a bar
+      ); // a bar tells less to execute the rest
     run.findings.warn(warnings.codeVariable, name);
   } else if (/^PS[0124]$/.test(name)) {
     for (const text of texts) readAgain(run, text);

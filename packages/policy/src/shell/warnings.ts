@@ -11,14 +11,14 @@ import { resolvePlaces } from './word-paths.ts';
 export interface Warning {
   readonly id: string;
   readonly why: string;
-  /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
+  /** No grant and no allow rule may answer for a line that this applies to (see `CallAssessment`). */
   readonly needsPerson?: true;
   readonly runsWhatIsRead?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
 
-/** A warning that a program call earns by its words alone. */
+/** A warning about a program call, given for its words alone. */
 interface ProgramWarning extends Warning {
   readonly programs: readonly string[];
   /** Which calls of these programs; all of them when left out. */
@@ -217,7 +217,7 @@ function unpacksIntoRoot({ run, name, args }: ProgramCall): boolean {
     .some((place) => hasHole(place) || place === run.paths.root);
 }
 
-/** The rest of the founding documents' black list: not refused, but the person is told why it matters. */
+/** The rest of the founding documents' black list: not refused, but the person reads why it matters. */
 export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-30',

@@ -3,11 +3,11 @@ import type { FileUse } from '../file-operands.ts';
 import { STAR, UNKNOWN, unquoted } from '../marks.ts';
 import type { InnerCall } from '../read-program.ts';
 
-/** Terms of `find` that narrow nothing down. */
+/** Terms of `find` that do not narrow the search. */
 const NARROWS_NOTHING =
   /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
 
-/** A call of `find` or `fd`, as far as it decides what is found and what happens to it. */
+/** What a call of `find` or `fd` finds, and what it does with it. */
 interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
@@ -17,7 +17,7 @@ interface FindCall {
   /** Names that it looks for, patterns active. Empty when it does not look by name. */
   readonly names: readonly string[];
   readonly deletes: boolean;
-  /** Program calls of `-exec` and its kin, with `{}` still in them. */
+  /** Program calls of `-exec` and the like, with `{}` still in them. */
   readonly calls: readonly (readonly string[])[];
   /** Files it writes (`-fprint`). */
   readonly writes: readonly string[];
@@ -120,8 +120,6 @@ export function foundText(find: FindCall, args: readonly string[]): string {
   return found.map((name) => name + separator).join('');
 }
 
-export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
-
 export const readFound = (
   name: string,
   args: readonly string[],
@@ -152,7 +150,7 @@ export interface FindTerm {
   readonly word: string;
   /** The word after it, where it takes one. */
   readonly value: string | undefined;
-  /** The program call of `-exec` and its kin, with `{}` still in it. */
+  /** The program call of `-exec` and the like, with `{}` still in it. */
   readonly call: readonly string[];
 }
 
@@ -164,7 +162,7 @@ interface FindWords {
   readonly terms: readonly FindTerm[];
 }
 
-/** What the words of find's expression are, and so how many words belong to each. */
+/** The words of find's expression by kind; the kind says how many words follow. */
 const kinds = {
   plain: `-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -warn -nowarn -empty -executable
     -false -true -nogroup -nouser -readable -writable -print -print0 -ls -prune -quit -a -and -o -or -not -help --help
@@ -190,7 +188,7 @@ for (const kind of Object.keys(kinds) as (keyof typeof kinds)[])
 function kindOf(word: string): TermKind {
   const known = kindByWord.get(word);
   if (known) return known;
-  // Some other find may take two dashes for an action; a test so spelled is unknown.
+  // Other versions of find may accept two dashes for an action. A test with two dashes is unknown.
   const action = kindByWord.get(word.replace(/^--/, '-'));
   if (action === 'executes' || action === 'writes' || action === 'deletes') return action;
   if (/^-newer[aBcm][aBcm]$/.test(word)) return 'reference';

@@ -109,7 +109,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
   ),
   'symbolic-ref': subcommand(
-    // With one name it only tells.
+    // With one name it only prints.
     (operands, notes) => {
       if (operands.length > 1) writtenRefs(operands.slice(0, 1), notes);
     },

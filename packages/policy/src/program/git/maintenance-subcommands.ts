@@ -72,7 +72,7 @@ export const config: GitSubcommand = {
         names: '-f --file',
         value: (file, notes) => {
           notes.pathOrStream(file, 'read');
-          // It is also where a setting is written to.
+          // Settings are written to this file too.
           notes.makesName(file);
         },
         rule: readsFile,

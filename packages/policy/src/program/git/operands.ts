@@ -4,7 +4,7 @@ import type { CommandRule } from '../rules.ts';
 import { commandTransport, writesKnownBranches } from './rules.ts';
 import { gitTable } from './shared-options.ts';
 
-/** How the operands of a subcommand are judged. */
+/** Reads the operands of a subcommand. */
 export type OperandReader = (operands: readonly Operand[], notes: Notes) => void;
 
 /** Names of branches, tags or remotes: nothing to check. */
@@ -60,7 +60,7 @@ export const repositoryAndRefs: OperandReader = ([repository, ...refs], notes) =
   for (const { text } of refs) {
     if (/^[\w+.-]+::/.test(text)) notes.raise(commandTransport, text);
     else notes.mayBePath(text, 'outside');
-    // `from:to`, of which only the second is written.
+    // Of `from:to` only `to` is written.
     if (text.includes(':')) noteWrittenRef(text.slice(text.indexOf(':')), notes);
   }
 };
@@ -76,7 +76,7 @@ export const repositoryAndTarget: OperandReader = ([repository, target], notes) 
   if (target) notes.path(target.text, 'write');
 };
 
-/** Names of refs that are written; a ref of another work tree has a word before it. */
+/** Names of refs that are written; a ref of another work tree has a prefix (`main-worktree/refs/…`). */
 export const writtenRefs: OperandReader = (operands, notes) => {
   for (const { text } of operands) noteWrittenRef(text, notes);
 };
@@ -114,7 +114,7 @@ function notePathspec(text: string, use: FileUse, notes: Notes): void {
   if (isExcluded || pattern === '') return;
   const isPattern = /[*?[\\]/.test(pattern);
   if (isPattern || text.startsWith(':(')) notes.glob(pattern);
-  // A pattern with a backslash is no path that could be checked as text; the glob above looked at it.
+  // A pattern with a backslash cannot be checked as a path; it was noted as a pattern above.
   if (pattern.includes('\\')) return;
   if (isFromTop) notes.fromStart(() => noteFile(pattern, use, notes));
   else noteFile(pattern, use, notes);
@@ -143,26 +143,26 @@ function noteRevisionOrPath(text: string, use: PathUse, notes: Notes): void {
   if (!first.includes('\\')) notes.path(first, use);
 }
 
-/** A revision that cannot be meant as a path, so it is not listed as a file of the command. */
+/** A revision that cannot be a path, so it is not listed as a file of the command. */
 const isPlainRevision = (text: string): boolean =>
   /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{][^/]*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);
 
-/** How one git subcommand is judged: its options, its operands, and what it always or sometimes does. */
+/** How one git subcommand is read: its options, its operands, and what it always or sometimes does. */
 export interface GitSubcommand {
   readonly options: OptionTable;
   readonly operands: OperandReader;
   /** Rules that the subcommand triggers by itself. */
   readonly rules?: readonly CommandRule[];
-  /** What only the whole line tells, such as `branch -d -f`. */
+  /** Notes that depend on the whole line, such as `branch -d -f`. */
   readonly also?: (state: OptionState, operands: readonly Operand[], notes: Notes) => void;
 }
 
 /** A subcommand with its own subcommands, such as `git stash pop`. */
 export interface GitFamily {
-  /** What runs when none is named. */
+  /** Runs when no member is named. */
   readonly fallback: GitSubcommand;
   readonly members: Readonly<Record<string, GitSubcommand>>;
-  /** Whether a first word that is no member belongs to the fallback; otherwise it is unknown. */
+  /** A first word that is not a member belongs to the fallback; otherwise it is an unknown subcommand. */
   readonly isOpen?: true;
 }
 
@@ -182,6 +182,6 @@ export const raises = (rules: readonly CommandRule[], subcommand: GitSubcommand)
   rules,
 });
 
-/** A program of its own behind git, such as `git lfs`: nothing is known of its words. */
+/** A separate program behind git, such as `git lfs`: nothing is known of its words. */
 export const foreign = (rules: readonly CommandRule[]): GitSubcommand =>
   raises(rules, subcommand(unknownWords));

@@ -64,7 +64,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
   }),
   checkout: {
     ...subcommand(
-      // `git checkout -` is the branch before.
+      // `git checkout -` is the previous branch.
       (operands, notes) =>
         revisionsOrPaths('write')(
           operands.filter(({ text, afterDashes }) => afterDashes || text !== '-'),
@@ -76,9 +76,9 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
     also(state, operands, notes) {
       const makesBranch = branchOptions.some((names) => state.isOn(names));
       if (state.wasGiven('--pathspec-from-file')) notes.raise(losesWork, '--pathspec-from-file');
-      // By text alone, a file is not told from a branch; a line that takes back what it makes hides which it is.
+      // `--orphan=x --no-orphan main`: the text alone does not say whether `main` is a branch or a file.
       if (!makesBranch && state.wasGiven(...branchOptions.flat())) notes.raise(losesWork, operands[0]?.text);
-      // What is a path by its spelling or its place; the first word is one too if there is such a file.
+      // A path by its spelling or position. The first word is also a path if such a file exists.
       const replaced = operands.find(
         ({ text, afterDashes }, i) =>
           afterDashes || (!makesBranch && (i > 0 || /[*?[\\]|^[.:]|\/$/.test(text))),
@@ -153,7 +153,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
     },
   },
   apply: subcommand(
-    // What a patch says is done as a script's text is: the digest covers it (AP-8).
+    // A patch is executed like a script, so the digest covers it (AP-8).
     filesOrStream('run'),
     {
       flags: `--no-add --stat --allow-binary-replacement --binary --numstat --summary --check --index -N --intent-to-add --cached
