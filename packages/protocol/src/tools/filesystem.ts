@@ -227,4 +227,20 @@ export const filesystemTools = [
     insteadOf: 'cp install rsync',
     wants: ({ source, dest }) => `copy ${shown(source)} to ${shown(dest)}`,
   }),
+  defineToolRow({
+    name: 'move_file',
+    category: 'filesystem',
+    description: 'Move or rename one file in the workspace. Directories are not moved.',
+    parameters: z.strictObject({
+      source: pathParameter('The file to move'),
+      dest: pathParameter('Where it will be'),
+    }),
+    result: written,
+    baseRisk: 'HIGH',
+    approval: 'always',
+    kind: 'move',
+    changes: 'files',
+    insteadOf: 'mv rename',
+    wants: ({ source, dest }) => `move ${shown(source)} to ${shown(dest)}`,
+  }),
 ] as const;
