@@ -85,6 +85,8 @@ export class RiskAssessor {
         return this.#edit(params);
       case 'copy_file':
         return this.#copy(params);
+      case 'move_file':
+        return this.#move(params);
       case 'delete_file':
         return this.#delete(params.path);
       case 'create_directory':
@@ -180,6 +182,20 @@ export class RiskAssessor {
     if (isRefusal(file)) return justOf(file);
     const reason = { rule: 'DELETE-1', why: 'deletes a file', operand: path };
     return withOperands(stricter(allow('HIGH', [reason]), laterRisk(path, file)), [file, 'write']);
+  }
+
+  /** As copying and deleting together. Both files are written: a rule that allows it must cover both. */
+  #move(params: ToolParams<'move_file'>): CallAssessment {
+    const copied = this.#copy(params);
+    const deleted = this.#delete(params.source);
+    const verdict = stricter(copied.verdict, deleted.verdict);
+    if (isRefused(verdict)) return justOf(verdict);
+    return {
+      verdict,
+      operands: [...deleted.operands, ...copied.operands.filter(({ use }) => use === 'write')],
+      commands: [],
+      needsPerson: copied.needsPerson || deleted.needsPerson,
+    };
   }
 
   #createDirectory(path: string): CallAssessment {

@@ -1,6 +1,5 @@
 import {
   defaultLimits,
-  waitsForCommand,
   isCustomToolName,
   type Limits,
   type PolicyRule,
@@ -9,6 +8,7 @@ import {
   riskLevels,
   type ToolCall,
   type ToolErrorValue,
+  waitsForCommand,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
 import {

@@ -14,6 +14,7 @@ import { createDirectory } from './files/create-directory.ts';
 import { deleteFile } from './files/delete-file.ts';
 import { editFile } from './files/edit-file.ts';
 import { listDirectory } from './files/list-directory.ts';
+import { moveFile } from './files/move-file.ts';
 import { readFile } from './files/read-file.ts';
 import { searchFiles } from './files/search-files.ts';
 import { writeFile } from './files/write-file.ts';
@@ -45,6 +46,7 @@ const modules: { readonly [N in BuiltInToolName]: ToolModule<N> } = {
   list_directory: listDirectory,
   create_directory: createDirectory,
   copy_file: copyFile,
+  move_file: moveFile,
   execute_command: executeCommand,
   shell_exec: shellExec,
   shell_background: shellBackground,

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
 import { type BuiltInToolName, isCustomCall } from '@countersign/protocol';
@@ -196,6 +196,28 @@ describe('[RN-9] an unsaved buffer', () => {
     expect(new WorkspaceTexts(workspace).read('a.md')).toBe('typed\n');
   });
 
+  it('is what a move takes along; the buffer itself stays in the editor', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    const { result, begun } = await run('move_file', { source: 'a.md', dest: 'b.md' });
+    expect(result).toMatchObject({ success: true });
+    expect([onDisk('b.md'), existsSync(at('a.md')), editor.textOf(at('a.md'))]).toEqual([
+      'typed\n',
+      false,
+      'typed\n',
+    ]);
+    // Undo puts back what the disk had.
+    expect(begun.flat()[1]?.original?.bytes.toString()).toBe('saved\n');
+    put('c.md', 'saved\n');
+    editor.open(at('b.md'), 'more\n');
+    const shown = await look('move_file', { source: 'c.md', dest: 'b.md' });
+    expect(shown.preview).toMatchObject({ files: [{ unsaved: true }, { operation: 'deleted' }] });
+    editor.open(at('b.md'), 'more and more\n');
+    expect((await run('move_file', { source: 'c.md', dest: 'b.md' }, shown.base)).result).toBe(
+      'APPROVAL_STALE',
+    );
+  });
+
   it('stays in the editor when its file is deleted', async () => {
     put('a.md', 'saved\n');
     editor.open(at('a.md'), 'typed\n');
@@ -272,5 +294,6 @@ describe('a proposed text', () => {
     put('a.md', 'x');
     expect(await propose('copy_file', { source: 'image.png', dest: 'copy.png' })).toBeUndefined();
     expect(await propose('delete_file', { path: 'a.md' })).toBeUndefined();
+    expect(await propose('move_file', { source: 'a.md', dest: 'moved.md' })).toBeUndefined();
   });
 });

@@ -134,7 +134,7 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('list_directory', { path: 'none' })).toBe('FILE_NOT_FOUND');
     });
 
-    it('[TL-2] create_directory, copy_file and delete_file', async () => {
+    it('[TL-2] create_directory, copy_file, move_file and delete_file', async () => {
       await resultOf('create_directory', { path: 'made/deep' });
       expect(statSync(story.at('made/deep')).isDirectory()).toBe(true);
       expect(await codeOf('create_directory', { path: 'README.md' })).toBe('FILE_EXISTS');
@@ -143,6 +143,15 @@ for (const { who, uid, why } of users) {
       expect(story.read('made/copy.md')).toBe(story.read('README.md'));
       expect(await codeOf('copy_file', { source: 'none.md', dest: 'b.md' })).toBe('FILE_NOT_FOUND');
       expect(await codeOf('copy_file', { source: '.env', dest: 'b.md' })).toBe('PATH_SENSITIVE');
+      const moved = await resultOf('move_file', { source: 'made/copy.md', dest: 'made/moved.md' });
+      expect(moved.changed_files).toEqual([
+        { path: 'made/moved.md', operation: 'created' },
+        { path: 'made/copy.md', operation: 'deleted' },
+      ]);
+      expect(await codeOf('move_file', { source: 'made/moved.md', dest: 'made/x.so' })).toBe(
+        'EXTENSION_REFUSED',
+      );
+      await resultOf('move_file', { source: 'made/moved.md', dest: 'made/copy.md' });
       const deleted = await resultOf('delete_file', { path: 'made/copy.md' });
       expect(deleted.changed_files).toEqual([{ path: 'made/copy.md', operation: 'deleted' }]);
       expect(existsSync(story.at('made/copy.md'))).toBe(false);

@@ -1,4 +1,10 @@
-import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
+import {
+  catalogue,
+  defaultLimits,
+  type Limits,
+  type RiskLevel,
+  type ToolDefinition,
+} from '@countersign/protocol';
 import type { CommandCheck, SimpleCommand } from '../call-assessment.ts';
 import type { PathValidator } from '../path-validator.ts';
 import { isInterpreter, isShell } from '../program/executed-code.ts';
@@ -139,20 +145,9 @@ const tooLong = (size: number, limit: number): Refused =>
     { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' },
   );
 
-const byTool: Readonly<Record<string, string>> = {
-  delete_file: 'rm rmdir unlink shred trash',
-  copy_file: 'cp install rsync',
-  create_directory: 'mkdir',
-  write_file: 'touch tee truncate dd',
-  edit_file: 'sed awk gawk perl patch ed ex',
-  search_files: 'rg ag ack fgrep egrep zgrep fd fdfind',
-  read_file: 'less more bat view nl tac strings xxd od hexdump',
-  list_directory: 'tree dir exa eza lsd',
-};
-
 const adviceFor: ReadonlyMap<string, string> = new Map(
-  Object.entries(byTool).flatMap(([tool, programs]) =>
-    programs.split(' ').map((program) => [program, `Use the tool ${tool} instead.`]),
+  catalogue.flatMap(({ name, insteadOf }: ToolDefinition) =>
+    (insteadOf?.split(' ') ?? []).map((program) => [program, `Use the tool ${name} instead.`] as const),
   ),
 );
 

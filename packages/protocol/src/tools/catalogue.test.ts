@@ -23,6 +23,7 @@ const pinnedTools = [
   ['filesystem', 'list_directory', 'auto', 'LOW', true],
   ['filesystem', 'create_directory', 'always', 'MEDIUM', false],
   ['filesystem', 'copy_file', 'always', 'MEDIUM', false],
+  ['filesystem', 'move_file', 'always', 'HIGH', false],
   ['command', 'execute_command', 'depends', 'MEDIUM', false],
   ['shell', 'shell_exec', 'always', 'HIGH', false],
   ['shell', 'shell_background', 'always', 'HIGH', false],
@@ -51,6 +52,7 @@ const pinnedFacts = {
   list_directory: 'search nothing folders',
   create_directory: 'edit files',
   copy_file: 'edit files',
+  move_file: 'move files',
   execute_command: 'execute anything',
   shell_exec: 'execute anything',
   shell_background: 'execute anything',
@@ -79,6 +81,7 @@ const pinnedParameters = {
   list_directory: 'path recursive=false pattern="*"',
   create_directory: 'path',
   copy_file: 'source dest',
+  move_file: 'source dest',
   execute_command: 'command args=[] timeout=30',
   shell_exec: 'command cwd? timeout=30',
   shell_background: 'command cwd?',
@@ -106,6 +109,7 @@ const pinnedResults = {
   list_directory: 'success total_count truncated files',
   create_directory: 'success path changed_files',
   copy_file: 'success path size changed_files',
+  move_file: 'success path size changed_files',
   execute_command:
     'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
   shell_exec:

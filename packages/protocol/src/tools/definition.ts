@@ -41,6 +41,8 @@ export interface ToolDefinition {
   readonly readsBeyond?: 'folders' | 'project';
   /** Its parameters hold the new text of one file: whole (`content`), or a part of it (`old`, `new`). */
   readonly holdsText?: 'whole' | 'part';
+  /** Programs that it replaces: a model that tries to run one is told to use this tool. */
+  readonly insteadOf?: string;
   /** The rest of the card's sentence "The agent wants to …" (AP-1). Left out: `use NAME`. */
   readonly wants?: (params: CallParams) => string;
   /** Uses that have a sentence of their own. The first that applies counts. */

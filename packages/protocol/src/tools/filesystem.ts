@@ -80,6 +80,7 @@ export const filesystemTools = [
     approval: 'auto',
     kind: 'read',
     changes: 'nothing',
+    insteadOf: 'less more bat view nl tac strings xxd od hexdump',
     wants: ({ path }) => `read ${shown(path)}`,
   }),
   defineToolRow({
@@ -99,6 +100,7 @@ export const filesystemTools = [
     approval: 'always',
     kind: 'edit',
     changes: 'files',
+    insteadOf: 'touch tee truncate dd',
     holdsText: 'whole',
     wants: ({ path }) => `change ${shown(path)}`,
     // The server describes a call before anybody has looked at the disk: writing is changing until a preview says more.
@@ -131,6 +133,7 @@ export const filesystemTools = [
     approval: 'always',
     kind: 'edit',
     changes: 'files',
+    insteadOf: 'sed awk gawk perl patch ed ex',
     holdsText: 'part',
     wants: ({ path }) => `change ${shown(path)}`,
   }),
@@ -161,6 +164,7 @@ export const filesystemTools = [
     approval: 'auto',
     kind: 'search',
     changes: 'nothing',
+    insteadOf: 'rg ag ack fgrep egrep zgrep fd fdfind',
     readsBeyond: 'folders',
   }),
   defineToolRow({
@@ -173,6 +177,7 @@ export const filesystemTools = [
     approval: 'always',
     kind: 'delete',
     changes: 'files',
+    insteadOf: 'rm rmdir unlink shred trash',
     wants: ({ path }) => `delete ${shown(path)}`,
   }),
   defineToolRow({
@@ -189,6 +194,7 @@ export const filesystemTools = [
     approval: 'auto',
     kind: 'search',
     changes: 'nothing',
+    insteadOf: 'tree dir exa eza lsd',
     readsBeyond: 'folders',
     wants: ({ path }) => `list ${shown(path)}`,
   }),
@@ -202,6 +208,7 @@ export const filesystemTools = [
     approval: 'always',
     kind: 'edit',
     changes: 'files',
+    insteadOf: 'mkdir',
     wants: ({ path }) => `create the directory ${shown(path)}`,
   }),
   defineToolRow({
@@ -217,6 +224,23 @@ export const filesystemTools = [
     approval: 'always',
     kind: 'edit',
     changes: 'files',
+    insteadOf: 'cp install rsync',
     wants: ({ source, dest }) => `copy ${shown(source)} to ${shown(dest)}`,
+  }),
+  defineToolRow({
+    name: 'move_file',
+    category: 'filesystem',
+    description: 'Move or rename one file in the workspace. Directories are not moved.',
+    parameters: z.strictObject({
+      source: pathParameter('The file to move'),
+      dest: pathParameter('Where it will be'),
+    }),
+    result: written,
+    baseRisk: 'HIGH',
+    approval: 'always',
+    kind: 'move',
+    changes: 'files',
+    insteadOf: 'mv rename',
+    wants: ({ source, dest }) => `move ${shown(source)} to ${shown(dest)}`,
   }),
 ] as const;

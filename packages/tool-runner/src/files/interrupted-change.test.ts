@@ -101,6 +101,21 @@ describe('[RN-3] a change whose process is killed', () => {
     expect(files()).toEqual(isThere ? ['a.md'] : []);
   });
 
+  it.each([
+    ['journal', [before, undefined]],
+    ['rename', [before, undefined]],
+    ['flush of the name', [before, before]],
+    ['unlink', [before, before]],
+  ])('a move before the %s never loses the file', async (step, content) => {
+    const params = { source: 'd/a.md', dest: 'd/b.md' };
+    expect(await runUntil(step, 'move_file', params)).toEqual({ signal: 'SIGKILL', stderr: '' });
+    const textOf = (name: string) => {
+      const path = join(workspace.root, 'd', name);
+      return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+    };
+    expect([textOf('a.md'), textOf('b.md')]).toEqual(content);
+  });
+
   it('leaves nothing of a file whose directory was not there yet', async () => {
     expect(await runUntil('directory', 'write_file', { path: 'd/new/a.md', content: after })).toEqual({
       signal: 'SIGKILL',

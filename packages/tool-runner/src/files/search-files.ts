@@ -14,7 +14,7 @@ import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts
 import { VisibleEntries } from './visible-entries.ts';
 import { inDirectory } from './workspace-directory.ts';
 
-export interface Search {
+interface Search {
   /** The directory that is searched: where it is below the root, and what to give to a process as its own. */
   readonly directory: { readonly path: string; readonly reach: string };
   /** Links resolved. */
@@ -32,8 +32,8 @@ export interface Search {
 }
 
 /** Types, not interfaces: results are plain JSON. */
-export type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
-export interface Found {
+type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
+interface Found {
   readonly files: FoundFile[];
   readonly truncated: boolean;
 }
@@ -65,7 +65,7 @@ export const searchFiles: ToolModule<'search_files'> = {
  * `outputStreamBytes` of text in all; it stops as soon as one bound is reached and says `truncated`. The files come in
  * no particular order.
  */
-export async function findFiles(search: Search): Promise<Found> {
+async function findFiles(search: Search): Promise<Found> {
   return search.content === undefined ? findByName(search) : inBuffers(search, await findByContent(search));
 }
 

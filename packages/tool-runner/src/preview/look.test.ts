@@ -173,6 +173,7 @@ describe('[AP-7] the preview of a call', () => {
       ['write_file', { path: 'plan.md', content: 'y' }],
       ['copy_file', { source: 'plan.md', dest: 'copy.md' }],
       ['copy_file', { source: 'README.md', dest: 'plan.md' }],
+      ['move_file', { source: 'README.md', dest: 'plan.md' }],
       ['create_directory', { path: 'made/here' }],
     ];
     const judged = calls.map((call) => decided(...call));

@@ -106,6 +106,29 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       return times;
     },
   },
+  move: {
+    tool: 'move_file',
+    onlyReads: false,
+    steps: {
+      'journal recorded': 'not done',
+      'half of the write': 'not done',
+      renamed: 'unknown',
+      unlinked: 'completed',
+      'journal ended': 'completed',
+    },
+    within: 60,
+    prepare(story, n) {
+      story.write(`from-${n}.md`, large(n));
+      return { source: `from-${n}.md`, dest: `to-${n}.md` };
+    },
+    effects(story, n) {
+      const times = witnessed(story, `unlinked from-${n}.md`);
+      const left = [`from-${n}.md`, `to-${n}.md`].filter((path) => existsSync(story.at(path)));
+      if (left.some((path) => story.read(path) !== large(n))) throw new Error(`${left} is not whole`);
+      if (left.includes(`from-${n}.md`) === times > 0) throw new Error(`from-${n}.md: ${times} deletions`);
+      return times;
+    },
+  },
   delete: {
     tool: 'delete_file',
     onlyReads: false,
