@@ -62,7 +62,8 @@ export class EditorApprovals {
   }
 
   receive(event: CountersignEvent): void {
-    if (event.event === 'stream.reset') this.dispose(); // the stream tells what still waits
+    if (event.event === 'stream.reset')
+      this.dispose(); // the stream tells what still waits
     else this.#known.receive(event);
     if (event.event !== 'tool.result') return;
     for (const { card } of this.#questions.values())

@@ -1,16 +1,23 @@
-import { type CalledTool, parameterLines, reasonText, shellLineOf } from '@countersign/approvals';
+import {
+  type CalledTool,
+  parameterLines,
+  previewLines,
+  reasonText,
+  shellLineOf,
+  type ViewLine,
+} from '@countersign/approvals';
 import {
   type Approval,
   type CheckedCard,
+  type EventPayload,
   leavesItToParameters,
   type Preview,
   visibleLine,
 } from '@countersign/protocol';
-import { layOut, type Paragraph } from '../screen/paragraph.ts';
+import { layOut, type Paragraph, visible } from '../screen/paragraph.ts';
 import { fit, spread, widthOf } from '../screen/text-width.ts';
 import { paints, type StyleName } from '../terminal.ts';
 import type { Words } from '../words.ts';
-import { labelled, previewParagraphs } from './preview-paragraphs.ts';
 
 /** What a card needs of an approval: the wire's shape without what only the server counts. */
 export type CardApproval = CheckedCard<Omit<Approval, 'status' | 'created_at'>>;
@@ -89,7 +96,8 @@ export function printedCard(approval: CardApproval, frame: CardFrame): string[] 
   return drawCard(approval, state, { ...frame, rows: Number.MAX_SAFE_INTEGER }).lines;
 }
 
-export const previewLines = (approval: CardApproval, { columns, color, words }: CardFrame): string[] =>
+/** The preview alone, for printing above the card. */
+export const printedPreview = (approval: CardApproval, { columns, color, words }: CardFrame): string[] =>
   layOut(whatHappens(approval, words), columns - 1, color);
 
 const riskStyle: Readonly<Record<Approval['risk_level'], StyleName>> = {
@@ -216,4 +224,75 @@ export function listLine(
   const text = `${description}${' '.repeat(Math.max(room - widthOf(description), 0))}`;
   const mark = isChosen ? paint.bold('› ') : '  ';
   return `${mark}${paint[riskStyle[approval.risk_level]](risk)}  ${isChosen ? paint.bold(text) : text}  ${paint.dim(time)}`;
+}
+
+const styles: Readonly<Record<NonNullable<ViewLine['tone']>, StyleName | undefined>> = {
+  strong: 'bold',
+  quiet: 'dim',
+  caution: 'yellow',
+  danger: 'red',
+  hunk: 'cyan',
+  added: 'green',
+  removed: 'red',
+  listed: undefined,
+};
+const leadStyles: { readonly [Tone in NonNullable<ViewLine['tone']>]?: StyleName } = {
+  added: 'green',
+  removed: 'red',
+  listed: 'cyan',
+};
+
+/** The lines of a preview in colours. The card names network access among the reasons, so it is left out here. */
+function previewParagraphs(preview: Preview, { card, said }: Words): Paragraph[] {
+  const lines = previewLines(preview, { ...card, network: undefined }, said);
+  return lines.map(({ label, lead, text, tone }, i) => {
+    const style = tone && styles[tone];
+    if (label !== undefined) return { ...labelled(label === lines[i - 1]?.label ? '' : label, text), style };
+    const leadStyle = tone && leadStyles[tone];
+    return { text, style, ...(lead !== undefined && { lead }), ...(leadStyle && { leadStyle }) };
+  });
+}
+
+const labelColumns = 12;
+
+const labelled = (label: string, text: string): Paragraph => ({
+  lead: label.padEnd(labelColumns),
+  leadStyle: 'dim',
+  text,
+});
+
+type Resolution = Pick<EventPayload<'approval.resolved'>, 'device' | 'grant_id' | 'error'> & {
+  readonly status: string;
+};
+
+/** How a request ended, in one line that stays: `✓ Agent wants to change config.json · approved on phone`. */
+export function resolutionLine(
+  description: string,
+  { status, device, grant_id, error }: Resolution,
+  here: { readonly device: string; readonly words: Words; readonly color: boolean },
+  more?: string,
+): string {
+  const { outcome } = here.words;
+  const paint = paints(here.color);
+  const isHere = device === here.device;
+  const where = visible(device ?? '?');
+  const words = (() => {
+    switch (status) {
+      case 'approved':
+        if (isHere) return outcome.approvedHere;
+        return device === null && grant_id !== null ? outcome.approvedByGrant : outcome.approvedOn(where);
+      case 'rejected':
+        return isHere ? outcome.rejectedHere : outcome.rejectedOn(where);
+      case 'timeout':
+        return outcome.timeout;
+      default:
+        return error
+          ? outcome.failed(`${visible(here.words.said(error.message))} (${error.code})`)
+          : outcome.cancelled;
+    }
+  })();
+  const mark =
+    status === 'approved' ? paint.green('✓') : status === 'rejected' ? paint.red('✗') : paint.yellow('–');
+  const tail = more === undefined ? words : `${words} · ${visible(more)}`;
+  return `${mark} ${visible(description)} ${paint.dim(`· ${tail}`)}`;
 }

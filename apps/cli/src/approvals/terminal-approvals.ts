@@ -15,10 +15,15 @@ import type { Approval, CountersignEvent, OfferedScope, PolicyRule } from '@coun
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Words } from '../words.ts';
-import { type CardApproval, type CardFrame, drawCard, previewLines } from './approval-card.ts';
+import {
+  type CardApproval,
+  type CardFrame,
+  drawCard,
+  printedPreview,
+  resolutionLine,
+} from './approval-card.ts';
 import { type CardMode, linesBelow, looking, rejecting } from './card-mode.ts';
 import { changeParagraphs, readParams } from './edited-params.ts';
-import { resolutionLine } from './resolution-line.ts';
 
 export interface TerminalApprovalsDeps {
   readonly clock: Clock;
@@ -304,7 +309,7 @@ export class TerminalApprovals {
       case '?':
         return this.#mode.name === 'help' ? looking : { name: 'help' };
       case 'v':
-        this.#deps.say(['', ...previewLines(approval, this.#frame), '']);
+        this.#deps.say(['', ...printedPreview(approval, this.#frame), '']);
         return looking;
       case 'escape':
         return looking;

@@ -3,16 +3,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, type Client } from '@countersign/client';
 import { type PolicyOwner, readPolicyFile } from '@countersign/policy';
+import { type Limits, lowerLimits } from '@countersign/protocol';
 import {
   findServer,
+  type HandlerSettings,
+  handlerSettingNames,
   inspectIsolation,
   personsFolders,
   readCeiling,
+  readRunnerSettings,
+  settingsInForce,
+  settingValue,
   workspaceAt,
 } from '@countersign/tool-runner';
 import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import type { Words } from '../words.ts';
-import { limitChecks } from './limit-checks.ts';
 
 export interface Check {
   readonly name: string;
@@ -212,4 +217,50 @@ function languageCheck({ words: { doctor } }: Examination): Check {
   return missing.length === 0
     ? { name: doctor.languages, state: 'ok', says: there.join(', ') }
     : { name: doctor.languages, state: 'warning', says: doctor.languagesMissing(missing.join(', ')) };
+}
+
+/** Each setting of a runner in this workspace (RN-1, TL-3): the value in force, and which place decided it. */
+async function limitChecks(about: Examination): Promise<Check[]> {
+  const { root, env, words } = about;
+  const { limits: name, limitFrom, limitsSaid } = words.doctor;
+  const folder = personsFolders(env).config;
+  let file: HandlerSettings;
+  try {
+    file = readRunnerSettings(folder, root).limits;
+  } catch (error) {
+    return [{ name, state: 'missing', says: words.said((error as Error).message) }];
+  }
+  const { runner, server } = await toldLimits(about);
+  const own = settingsInForce(file, {});
+  const withRunner = { ...own, limits: lowerLimits(own.limits, runner) };
+  const withServer = { ...own, limits: lowerLimits(withRunner.limits, server) };
+  const lines = handlerSettingNames.map((setting): Check => {
+    const value = settingValue(withServer, setting);
+    const from =
+      value !== settingValue(withRunner, setting)
+        ? limitFrom.server
+        : value !== settingValue(own, setting)
+          ? limitFrom.runner
+          : file[setting] !== undefined
+            ? join(folder, 'runner.json')
+            : limitFrom.builtIn;
+    return { name: `  ${setting}`, state: 'ok', says: `${value} (${from})` };
+  });
+  return [{ name, state: 'ok', says: limitsSaid }, ...lines];
+}
+
+/** What the server and the runner of this workspace say; nothing where nobody can be asked. */
+async function toldLimits({
+  root,
+  server,
+  words,
+  env,
+}: Examination): Promise<{ runner: Partial<Limits>; server: Partial<Limits> }> {
+  try {
+    const known = await serverAccess(server, words, env).client.listRunners();
+    const runner = known.runners.find(({ workspace, connected }) => connected && workspace === root);
+    return { runner: runner?.limits ?? {}, server: known.limits ?? {} };
+  } catch {
+    return { runner: {}, server: {} };
+  }
 }

@@ -8,7 +8,7 @@ import {
 } from '@countersign/approvals';
 import type { Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
-import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
+import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
@@ -19,7 +19,6 @@ import type { Words } from '../words/words.ts';
 import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
-import { WholeRequests } from './whole-request.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
@@ -270,3 +269,24 @@ export class EditorApprovals implements Disposable {
 
 const versionOf = ({ approval_id, revision, digest }: ApprovalRequest): string =>
   `${approval_id} ${revision} ${digest}`;
+
+const scheme = 'countersign-request';
+
+/** Shows a request that is too long for a dialog in an editor, from its first line to its last. */
+class WholeRequests implements Disposable {
+  readonly #texts = new Map<string, string>();
+  readonly #registered = workspace.registerTextDocumentContentProvider(scheme, {
+    provideTextDocumentContent: ({ path }) => this.#texts.get(path) ?? '',
+  });
+
+  dispose(): void {
+    this.#registered.dispose();
+  }
+
+  /** `version` tells apart what was shown of the same request before. */
+  async show(version: string, title: string, text: string): Promise<void> {
+    const path = `/${version.replaceAll(/[^\w-]/g, '-')}/${title.replaceAll('/', '∕').slice(0, 60)}`;
+    this.#texts.set(path, text);
+    await window.showTextDocument(Uri.from({ scheme, path }), { preview: true });
+  }
+}

@@ -12,20 +12,16 @@ import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { cardKey, onMissedKey } from './card-keys.ts';
+import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { EditForm } from './edit-form.tsx';
-import { NoticeLine } from './notice-line.tsx';
-import { PreviewSection } from './preview-section.tsx';
-import { Reasons } from './reasons.tsx';
 import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
-import { useAnswerInView } from './use-answer-in-view.ts';
-import { usePresence } from './use-presence.ts';
-import { useSteadyInView } from './use-steady-in-view.ts';
-import { useStepInView } from './use-step-in-view.ts';
+import { usePresence, useSteadyInView } from './use-attention.ts';
+import { useAnswerInView, useStepInView } from './use-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
@@ -152,9 +148,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       <header className="card-head">
         <div className="card-marks">
           <RiskBadge risk={approval.risk_level} />
-          <code className="tool-name">
-            <Visible text={approval.tool_name} />
-          </code>
+          <Visible as="code" className="tool-name" text={approval.tool_name} />
           {approval.revision > 1 && (
             <span className="muted">{words.approval.revised(approval.revision)}</span>
           )}
@@ -254,11 +248,7 @@ function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: st
   return (
     <div className="origin">
       <p className="label">{words.approval.from}</p>
-      {excerpt !== '' && (
-        <blockquote>
-          <Visible text={excerpt} />
-        </blockquote>
-      )}
+      {excerpt !== '' && <Visible as="blockquote" text={excerpt} />}
       <a href={href}>{words.approval.openChat}</a>
     </div>
   );

@@ -1,9 +1,8 @@
 import { type DiffLine, parseUnifiedDiff } from '@countersign/approvals';
-import { memo, useMemo, useRef, useState } from 'react';
+import { memo, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { changedSpans, type DiffRow, type SideLine, toRows } from './unified-diff.ts';
-import { useIsCut } from './use-is-cut.ts';
 
 export type DiffLayout = 'unified' | 'split';
 
@@ -124,9 +123,7 @@ function LineText({ line, spans }: { readonly line: SideLine; readonly spans: Sp
   return (
     <>
       <Visible text={line.text.slice(0, start)} />
-      <span className="diff-changed">
-        <Visible text={line.text.slice(start, end)} />
-      </span>
+      <Visible as="span" className="diff-changed" text={line.text.slice(start, end)} />
       <Visible text={line.text.slice(end)} />
     </>
   );
@@ -150,3 +147,17 @@ function WideRow({
 
 const keyOf = (line: DiffLine, index: number): string => `${index}${line.kind}`;
 const rowKey = (row: DiffRow, index: number): string => `${index}${row.kind}`;
+
+/** Whether a box holds more than it shows, and so would have to be scrolled. */
+function useIsCut(box: RefObject<HTMLElement | null>): boolean {
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    if (!element || typeof ResizeObserver === 'undefined') return;
+    const observer = new ResizeObserver(() => setCut(element.scrollHeight > element.clientHeight + 1));
+    observer.observe(element);
+    for (const content of element.children) observer.observe(content);
+    return () => observer.disconnect();
+  }, [box]);
+  return isCut;
+}

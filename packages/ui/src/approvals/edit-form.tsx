@@ -74,9 +74,7 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
         </>
       )}
       {!parsed.ok && (
-        <p className="field-problem" role="alert">
-          <Visible text={approval.editInvalid(parsed.problem)} />
-        </p>
+        <Visible as="p" className="field-problem" role="alert" text={approval.editInvalid(parsed.problem)} />
       )}
       <HiddenCharacters text={text} />
       <p className="muted">{approval.editHint}</p>
@@ -103,9 +101,7 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
   const id = useId();
   const label = (
     <label htmlFor={id}>
-      <code>
-        <Visible text={name} />
-      </code>
+      <Visible as="code" text={name} />
     </label>
   );
   if (typeof value === 'boolean') {

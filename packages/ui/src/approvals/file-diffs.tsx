@@ -37,9 +37,7 @@ function FileDiffBlock({ file, layout }: { readonly file: FileDiff; readonly lay
   return (
     <section className="file-diff" aria-label={file.path}>
       <header className="file-head">
-        <code>
-          <Visible text={file.path} />
-        </code>
+        <Visible as="code" text={file.path} />
         <span className="muted">{names[file.operation]}</span>
         <span className="counts">
           <span className="count-added">+{added}</span> <span className="count-removed">−{removed}</span>

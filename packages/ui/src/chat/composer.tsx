@@ -115,11 +115,7 @@ export function Composer(props: ComposerProps) {
         void send();
       }}
     >
-      {problem !== null && (
-        <p className="field-problem" role="alert">
-          <Visible text={said(problem)} />
-        </p>
-      )}
+      {problem !== null && <Visible as="p" className="field-problem" role="alert" text={said(problem)} />}
       {isEarly && (
         <p className="field-problem" role="status">
           {chat.early}

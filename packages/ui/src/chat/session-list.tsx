@@ -41,9 +41,7 @@ export function SessionList({ projectId, current }: SessionListProps) {
           .map(({ session_id, title, last_message_at, created_at }) => (
             <li key={session_id}>
               <a href={links.chat(session_id)} aria-current={session_id === current ? 'true' : undefined}>
-                <span className="session-title">
-                  <Visible text={title === '' ? chat.untitled : title} />
-                </span>
+                <Visible as="span" className="session-title" text={title === '' ? chat.untitled : title} />
                 <span className="session-time">{shortMoment(last_message_at ?? created_at, language)}</span>
                 {waiting.includes(session_id) && (
                   <span className="session-waits">

@@ -25,9 +25,7 @@ function Failure({ error }: { readonly error: unknown }) {
   return (
     <div className="state" role="alert">
       <h2>{states.unexpected}</h2>
-      <p className="muted">
-        <Visible text={error instanceof Error ? error.message : String(error)} />
-      </p>
+      <Visible as="p" className="muted" text={error instanceof Error ? error.message : String(error)} />
       <button type="button" className="button" onClick={() => window.location.reload()}>
         {states.reload}
       </button>

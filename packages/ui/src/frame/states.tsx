@@ -43,9 +43,7 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   return (
     <div className="state" role="alert">
       <h2>{states.failed}</h2>
-      <p className="muted">
-        <Visible text={said(error instanceof Error ? error.message : String(error))} />
-      </p>
+      <Visible as="p" className="muted" text={said(error instanceof Error ? error.message : String(error))} />
       {onRetry && (
         <button type="button" className="button" onClick={onRetry}>
           {states.retry}

@@ -50,12 +50,8 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
     <tr className={`call-${status}`}>
       <td className="cell-call">
         <a href={links.call(tool_id)}>
-          <code className="tool-name">
-            <Visible text={tool_name} />
-          </code>{' '}
-          <span className="call-summary">
-            <Visible text={callSummary(tool_params)} />
-          </span>
+          <Visible as="code" className="tool-name" text={tool_name} />{' '}
+          <Visible as="span" className="call-summary" text={callSummary(tool_params)} />
         </a>
       </td>
       <td>

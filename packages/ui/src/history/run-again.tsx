@@ -49,9 +49,7 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
       )}
       {again.step === 'not-kept' && <span role="alert">{history.notKept}</span>}
       {again.step === 'refused' && (
-        <span role="alert" className="call-error">
-          <Visible text={said(again.problem)} />
-        </span>
+        <Visible as="span" role="alert" className="call-error" text={said(again.problem)} />
       )}
     </div>
   );

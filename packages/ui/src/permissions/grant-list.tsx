@@ -49,12 +49,8 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
     <li className={isRevoked ? 'row row-off' : 'row'}>
       <div className="row-main">
         <p>
-          <code className="tool-name">
-            <Visible text={toolsOf(grant, permissions)} />
-          </code>{' '}
-          <code>
-            <Visible text={grant.pattern ?? permissions.allCalls} />
-          </code>
+          <Visible as="code" className="tool-name" text={toolsOf(grant, permissions)} />{' '}
+          <Visible as="code" text={grant.pattern ?? permissions.allCalls} />
         </p>
         <p className="muted row-facts">
           <RiskBadge risk={grant.max_risk} />
@@ -79,9 +75,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
         </button>
       )}
       {revoking.isError && (
-        <p className="field-problem" role="alert">
-          <Visible text={said(revoking.error.message)} />
-        </p>
+        <Visible as="p" className="field-problem" role="alert" text={said(revoking.error.message)} />
       )}
     </li>
   );

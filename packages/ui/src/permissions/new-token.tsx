@@ -1,6 +1,6 @@
 import type { CallResponse } from '@countersign/client';
 import { useId, useState } from 'react';
-import { useMakingToken } from '../queries/tokens.ts';
+import { useMakingToken } from '../queries/permissions.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -69,9 +69,7 @@ export function NewToken({ projects }: { readonly projects: readonly Project[] }
         {words.makeIt}
       </button>
       {making.isError && (
-        <p className="field-problem" role="alert">
-          <Visible text={making.error.message} />
-        </p>
+        <Visible as="p" className="field-problem" role="alert" text={making.error.message} />
       )}
     </form>
   );
@@ -96,9 +94,7 @@ function ShownOnce({ token, name, onDone }: ShownOnceProps) {
   };
   return (
     <div className="token-once" role="status">
-      <p>
-        <Visible text={words.once(name)} />
-      </p>
+      <Visible as="p" text={words.once(name)} />
       <CodeBlock className="token-text">{token}</CodeBlock>
       <div className="buttons">
         <button type="button" className="button" onClick={() => void copy()}>

@@ -52,12 +52,8 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
           <div className="row-main">
             <p>
               <span className={`effect effect-${rule.effect}`}>{permissions.effects[rule.effect]}</span>{' '}
-              <code className="tool-name">
-                <Visible text={rule.tool} />
-              </code>{' '}
-              <code>
-                <Visible text={rule.path ?? rule.command ?? permissions.allCalls} />
-              </code>
+              <Visible as="code" className="tool-name" text={rule.tool} />{' '}
+              <Visible as="code" text={rule.path ?? rule.command ?? permissions.allCalls} />
               {rule.max_risk && (
                 <span className="muted">
                   {' '}
@@ -83,9 +79,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
             </button>
           )}
           {removing.isError && removing.variables === rule.id && (
-            <p className="field-problem" role="alert">
-              <Visible text={said(removing.error.message)} />
-            </p>
+            <Visible as="p" className="field-problem" role="alert" text={said(removing.error.message)} />
           )}
         </li>
       ))}

@@ -28,11 +28,7 @@ export function RunnerBanner({ projectId, advice }: RunnerBannerProps) {
       <div>
         <strong>{names.none}.</strong> {names.noneHint}
       </div>
-      {workspace !== null && (
-        <p className="muted">
-          <Visible text={names.noneFor(workspace)} />
-        </p>
-      )}
+      {workspace !== null && <Visible as="p" className="muted" text={names.noneFor(workspace)} />}
       <CommandLine text={connectCommand(workspace)} />
     </div>
   );

@@ -31,17 +31,13 @@ export function RunnersScreen() {
               {runner.connected ? names.connected : names.disconnected}
             </p>
             <h2>
-              <code>
-                <Visible text={runner.workspace} />
-              </code>
+              <Visible as="code" text={runner.workspace} />
             </h2>
             <dl className="facts">
               {runner.capabilities.length > 0 && (
                 <>
                   <dt>{names.capabilities}</dt>
-                  <dd>
-                    <Visible text={runner.capabilities.join(', ')} />
-                  </dd>
+                  <Visible as="dd" text={runner.capabilities.join(', ')} />
                 </>
               )}
               <dt>{names.lastSeen}</dt>
