@@ -120,6 +120,6 @@ function reportFailure(
   return 1;
 }
 
-/** The reader of our output went away (`| head`): nothing is wrong. */
+/** The reader of our output has closed it (`| head`), which is not an error. */
 const isClosedPipe = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE';

@@ -2,7 +2,7 @@ import { ApiError, type Client, createClient } from '@countersign/client';
 
 const prefix = '#sign-in=';
 
-/** Takes the one-time code out of the address bar, before anything else can see or keep it. */
+/** Removes the one-time code from the address bar, before anything else can read or store it. */
 export function takeSignInCode(
   location: Pick<Location, 'hash' | 'pathname' | 'search'>,
   history: Pick<History, 'replaceState'>,

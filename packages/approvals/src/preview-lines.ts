@@ -15,7 +15,7 @@ type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
 /** How the facts of a preview read in one language. */
 export interface PreviewWords extends Readonly<Record<LabelName, string>> {
-  /** Left out where the card tells it of every call. */
+  /** Left out if the card already says it elsewhere. */
   readonly network?: string | undefined;
   readonly operation: Readonly<Record<string, string>>;
   bytes(before: number | null, after: number | null): string;
@@ -88,7 +88,7 @@ export function previewLines(
   }
 }
 
-/** Only `runs` and `network` are known for certain; the rest is the tool's own word. */
+/** Only `runs` and `network` are certain; the tool itself claims the rest. */
 function customLines(
   { server, tool, summary, runs, network, hints = [] }: Extract<Preview, { kind: 'custom' }>,
   words: PreviewWords,
@@ -139,7 +139,7 @@ function diffLine({ kind, text }: DiffLine): ViewLine {
   return { lead: kind === 'added' ? '+ ' : '- ', text, tone: kind };
 }
 
-/** A word of a command as a shell would take it back. */
+/** A word of a command, quoted for a shell if needed. */
 function shellWord(word: string | null, { unknownWord }: PreviewWords): string {
   if (word === null) return unknownWord;
   return word !== '' && /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
@@ -151,15 +151,15 @@ const blank: ViewLine = { text: '' };
 
 export type CalledTool = Pick<Approval, 'tool_name' | 'tool_params'>;
 
-/** A shell line as it was written: the programs that run do not tell where their output goes, nor what joins them (AP-7). */
+/** A shell line as it was written: the list of programs does not show redirections, pipes and separators (AP-7). */
 export function shellLineOf({ tool_name, tool_params }: CalledTool): string | undefined {
   const { command } = tool_params;
   return findTool(tool_name)?.category === 'shell' && typeof command === 'string' ? command : undefined;
 }
 
 /**
- * Every parameter as text. The caller of a custom tool also chooses the names of its parameters: only a plain name stands
- * by itself, since a name with a line feed would look like a line of the card.
+ * Every parameter as text. The caller of a custom tool also chooses parameter names, so any but a plain name is quoted:
+ * one with a line feed would look like a line of the card.
  */
 export const parameterLines = ({
   tool_params,

@@ -9,7 +9,7 @@ import {
 
 type Titled = Pick<Approval, 'agent' | 'tool_name' | 'tool_params' | 'description' | 'preview'>;
 
-/** How a language says it. A tool without a sentence has the server's. */
+/** Titles in one language. A tool without one gets the server's sentence. */
 interface TitleWords {
   readonly approval: {
     readonly title: Readonly<Record<string, ((who: string, what: string) => string) | undefined>>;
@@ -17,9 +17,9 @@ interface TitleWords {
   };
 }
 
-/** As the server's own sentence: a title is no place for a whole script. */
+/** The same limit as the server's own sentence. */
 const maxLength = 160;
-/** As long as a name: it must not tell a story. */
+/** A name only: a longer one could pretend to be text of ours. */
 const maxAgentName = 40;
 
 /** One sentence about the request: the server's, or our own where the language has one for this tool. */

@@ -19,7 +19,7 @@ import { fit, spread, widthOf } from '../screen/text-width.ts';
 import { paints, type StyleName } from '../terminal.ts';
 import type { Words } from '../words.ts';
 
-/** What a card needs of an approval: the wire's shape without what only the server counts. */
+/** The fields of an approval that a card needs. */
 export type CardApproval = CheckedCard<Omit<Approval, 'status' | 'created_at'>>;
 
 export interface CardFrame {
@@ -50,7 +50,7 @@ export interface DrawnCard {
 }
 
 const margin = '│ ';
-/** How many lines of a preview are worth a window. */
+/** The least height of a scrolled preview. */
 const leastRoom = 3;
 
 /** Draws one request: what, how risky and why, where it came from, what will happen, and what can be pressed. */
@@ -67,7 +67,7 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
   const preview = layOut(whatHappens(approval, frame.words), width, color);
 
   const roomBelow = (head: readonly string[]) => frame.rows - head.length - state.below.length - 5;
-  // Where all of it does not fit, what and how risky stay in sight, and the story is scrolled with the preview.
+  // If not everything fits, title and risk stay in sight, and the reasons are scrolled with the preview.
   const whole = [...title, '', ...story];
   const isTight = roomBelow(whole) < leastRoom;
   const head = isTight ? title : whole;
@@ -144,7 +144,7 @@ function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Par
   });
 }
 
-/** The preview; without one the parameters themselves. */
+/** The preview; if there is none, the parameters. */
 function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
   const { preview, runner_id } = approval;
   const { card } = words;
@@ -154,8 +154,8 @@ function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
 }
 
 /**
- * What the preview says, and of the call what the preview does not: a shell line as it was written, and the parameters
- * where they alone say what will happen.
+ * The preview, with the parts of the call that it leaves out: a shell line as it was written, or the parameters if only
+ * they say what will happen.
  */
 export function whatIsCalled(preview: Preview, call: CalledTool, words: Words): Paragraph[] {
   const told = previewParagraphs(preview, words);
@@ -168,7 +168,7 @@ function parameterParagraphs(call: CalledTool, card: Words['card']): Paragraph[]
   return [
     { text: `${card.parameters} · ${call.tool_name}`, style: 'dim' },
     ...parameterLines(call).map(({ isPlain, name, text }) => ({
-      // Any other name stands whole beside its value.
+      // Any other name is shown in full beside its value.
       lead: `${isPlain ? name : '?'} = `,
       leadStyle: 'cyan' as const,
       text: isPlain ? text : `${name}: ${text}`,
@@ -182,7 +182,7 @@ export function timeWords(ms: number, { card }: Words): string {
   return card.left(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);
 }
 
-/** `y approve   n reject …` and what else waits, on as many lines as they need. */
+/** The keys, `y approve   n reject …`, and how many others wait, on as many lines as needed. */
 export function keyLines(
   keys: readonly (readonly [string, string])[],
   right: string,

@@ -21,7 +21,7 @@ import type { Words } from '../words.ts';
 
 export interface Check {
   readonly name: string;
-  /** `warning`: it works without; `missing`: something that is needed does not. */
+  /** `warning`: optional; `missing`: needed, and does not work. */
   readonly state: 'ok' | 'warning' | 'missing';
   readonly says: string;
   readonly remedy?: string;
@@ -34,7 +34,7 @@ export interface Examination {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Looks at everything that a runner on this machine needs, and changes nothing. */
+/** Checks everything that a runner on this machine needs, without changing anything. */
 export async function examine(about: Examination): Promise<Check[]> {
   const [server, isolation, limits] = await Promise.all([
     serverChecks(about),
@@ -54,14 +54,14 @@ export async function examine(about: Examination): Promise<Check[]> {
   ];
 }
 
-/** Which one it is: on one that is too old, the command's launcher has ended before anything is examined. */
+/** Only reports the version: the launcher has already refused one that is too old. */
 const nodeCheck = ({ words: { doctor } }: Examination): Check => ({
   name: doctor.node,
   state: 'ok',
   says: process.version,
 });
 
-/** Some folders cannot be a workspace: one that holds what the runner itself keeps. */
+/** Some folders cannot be a workspace, such as one that holds the runner's own files. */
 function workspaceCheck({ root, env, words: { doctor, said } }: Examination): Check {
   try {
     const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
@@ -121,7 +121,7 @@ async function tokenCheck(
   try {
     await client.listApprovals();
   } catch (error) {
-    // A runner's token may not list approvals, and is a good token all the same.
+    // A runner's token may not list approvals, but it is valid.
     if (!(error instanceof ApiError && error.status === 403)) {
       const says =
         error instanceof ApiError && error.status === 401
@@ -152,7 +152,7 @@ async function personPolicyCheck(client: Client, { doctor }: Words): Promise<Che
   return [{ name: doctor.policy, state: 'ok', says: doctor.policyPerson(known.policy.rules.length) }];
 }
 
-/** Each part of isolation for itself; without it everything works, and harmless commands ask (RN-5). */
+/** Checks each part of isolation. Without it everything works, but harmless commands ask too (RN-5). */
 async function isolationChecks({ words: { doctor, said } }: Examination): Promise<Check[]> {
   const { level, checks, notes } = await inspectIsolation();
   const parts = checks.map(
@@ -175,7 +175,7 @@ function ceilingCheck({ root, env, words: { doctor, said } }: Examination): Chec
     : { name: doctor.ceiling, state: 'ok', says: `${ceiling.decideHere.join(', ')} (${ceiling.path})` };
 }
 
-/** The files of rules on this machine: one that cannot be read stops everything, so it is named here. */
+/** Checks the rule files on this machine: one that cannot be read stops every call. */
 function policyChecks({ root, env, words: { doctor, said } }: Examination): Check[] {
   const files: [PolicyOwner, string][] = [
     ['person', join(personsFolders(env).config, 'policy.json')],
@@ -249,7 +249,7 @@ async function limitChecks(about: Examination): Promise<Check[]> {
   return [{ name, state: 'ok', says: limitsSaid }, ...lines];
 }
 
-/** What the server and the runner of this workspace say; nothing where nobody can be asked. */
+/** The limits that the server and this workspace's runner announced; empty if the server does not respond. */
 async function toldLimits({
   root,
   server,

@@ -299,7 +299,7 @@ export function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether a browser would go there: some ports, such as 6000, are barred to every page, and to `fetch`. */
+/** Whether browsers accept the port: they and `fetch` refuse some, such as 6000. */
 export async function isForPages(port: number): Promise<boolean> {
   try {
     await fetch(`http://127.0.0.1:${port}/`);

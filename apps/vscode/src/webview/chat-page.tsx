@@ -28,7 +28,7 @@ export interface ChatPageProps {
   readonly words: Words;
   readonly device: string;
   readonly fetch: typeof fetch;
-  /** The one call that does not go by `fetch`: the extension makes it. */
+  /** The one request that does not use `fetch`: the extension executes it. */
   readonly executeTool: Client['executeTool'];
   readonly firstProject: string | null;
   onProject(projectId: string): void;

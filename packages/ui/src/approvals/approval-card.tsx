@@ -25,11 +25,13 @@ import { useAnswerInView, useStepInView } from './use-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
-  /** Where the call stands in its conversation; left out inside that conversation. */
+  /** Link to the call in its conversation; left out inside that conversation. */
   readonly chatHref?: string | undefined;
 }
 
-/** What the person is doing on a card. `confirm` is the second step: of HIGH (RK-1), and of what was not previewed. */
+/**
+ * What the person is doing on a card. `confirm` is the second step, for HIGH (RK-1) and for a call without a preview.
+ */
 type Step =
   | { readonly name: 'look' | 'reject' | 'edit' | 'widen' }
   | { readonly name: 'confirm'; readonly choice: ApproveChoice };
@@ -40,7 +42,7 @@ const look: Step = { name: 'look' };
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
   const { entry, chatHref } = props;
   const { approvals, clock, connection } = useLive();
-  // What is shown may be out of date: nothing can be decided.
+  // While offline the card may be out of date, so nothing can be decided.
   const isOffline = useObservable(connection, ({ status }) => status !== 'open');
   const { approval, notice } = entry;
   const isSending = entry.sending !== null;
@@ -62,7 +64,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
     attention.restart();
-    // The second step goes away with its buttons: the card keeps the focus that one of them had.
+    // Closing the second step removes its buttons: move their focus to the card.
     const confirm = card.current?.querySelector('.confirm');
     if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
@@ -71,7 +73,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const wasSettled = useRef(resolution !== null);
   const hadFocus = useRef(false);
   useEffect(() => {
-    // The buttons are gone, and the focus with them: the card keeps it, so that the keyboard stays where it was.
+    // The buttons are gone and took the focus with them: give it to the card, so that the keyboard stays here.
     const isLost = hadFocus.current && document.activeElement === document.body;
     if (resolution && !wasSettled.current && isLost) card.current?.focus();
     wasSettled.current = resolution !== null;
@@ -90,7 +92,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     attention.restart();
     if (next.name === 'look' || next.name === 'confirm') card.current?.focus({ preventScroll: true });
   };
-  /** UI-6: what comes before the card has been looked at is discarded. */
+  /** UI-6: ignores keys and clicks that come before the card has been looked at. */
   const whenSeen = (act: () => void) => {
     if (isBlocked || resolution) return;
     setHint(attention.isGiven ? null : 'tooSoon');
@@ -236,7 +238,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   );
 });
 
-/** A click without a count was made by Enter or Space. */
+/** A click with a count of 0 was made by Enter or Space. */
 function meansOf(click: MouseEvent): Means {
   if (click.detail === 0) return 'keyboard';
   return 'pointerType' in click && click.pointerType === 'touch' ? 'touch' : 'pointer';

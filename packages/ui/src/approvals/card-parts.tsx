@@ -6,12 +6,12 @@ import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { PreviewView } from './preview-view.tsx';
 
-/** What will happen; until the runner has told it, that it is being worked out. */
+/** What will happen, or that the runner is still working it out. */
 export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   const { approval, incomplete } = entry;
   const words = useWords();
   const { preview, project_id } = approval;
-  // The request names no runner before one has made its preview: who is connected is known apart from it.
+  // A request names its runner only once that has made the preview, so ask separately which runners are connected.
   const runners = useRunners();
   const hasNoRunner = runners.data?.some((one) => one.project_id === project_id && one.connected) === false;
   const shellLine = shellLineOf(approval);
@@ -67,7 +67,7 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
 }
 
 interface ReasonsProps extends Pick<Approval, 'reasons' | 'network'> {
-  /** Where nobody is asked. */
+  /** Another title, where nobody is asked. */
   readonly title?: string;
 }
 

@@ -7,11 +7,14 @@ import { ApprovalCard } from './approval-card.tsx';
 interface ConnectedCardProps {
   readonly approvalId: string;
   readonly chatHref?: string | undefined;
-  /** Shown only when it has been decided: while it waits, it stands elsewhere. */
+  /** Show it only once it is settled: while it waits, it is drawn elsewhere. */
   readonly whenSettled?: boolean;
 }
 
-/** The card of one approval, if this page knows it: those settled before it was opened are in the history. */
+/**
+ * The card of one approval, if this page knows it. Approvals that were settled before the page was opened are in the
+ * history.
+ */
 export const ConnectedCard = memo(function ConnectedCard(props: ConnectedCardProps) {
   const { approvalId, chatHref, whenSettled = false } = props;
   const { approvals } = useLive();
@@ -22,7 +25,7 @@ export const ConnectedCard = memo(function ConnectedCard(props: ConnectedCardPro
 
 const Placement = createContext(false);
 
-/** Where the room is narrow: cards that wait stand above the place to write, not at their calls. */
+/** In a narrow view, waiting cards are above the message field instead of at their calls. */
 export const CardsAboveInput = Placement.Provider;
 export const useCardsAboveInput = (): boolean => useContext(Placement);
 

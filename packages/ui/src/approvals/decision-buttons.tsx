@@ -13,7 +13,7 @@ interface DecisionButtonsProps {
   onEdit(): void;
 }
 
-/** The one decision that matters, and the ways to decide more or less than asked. */
+/** Approve, reject, approve more, edit first. */
 export function DecisionButtons(props: DecisionButtonsProps) {
   const { isBlocked, needsPreview, isUnfit, isSending, onApprove, onReject, onWiden, onEdit } = props;
   const { approval } = useWords();

@@ -6,7 +6,7 @@ import { changedSpans, type DiffRow, type SideLine, toRows } from './unified-dif
 
 export type DiffLayout = 'unified' | 'split';
 
-/** Longer diffs are shown in part first: the page stays quick. */
+/** Longer diffs are cut at first, to keep the page quick. */
 const shownAtFirst = 300;
 
 interface DiffViewProps {
@@ -15,8 +15,8 @@ interface DiffViewProps {
 }
 
 /**
- * A unified diff, in one column or two. Signs and words tell what changed, not colour alone. What is out of sight is
- * told below it, where no number of empty lines can push it away.
+ * A unified diff, in one column or two. Signs and words mark changes, not colour alone. If part of it is not in sight,
+ * a line below the box says so, which empty lines in the diff cannot push away.
  */
 export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) {
   const words = useWords();
@@ -148,7 +148,7 @@ function WideRow({
 const keyOf = (line: DiffLine, index: number): string => `${index}${line.kind}`;
 const rowKey = (row: DiffRow, index: number): string => `${index}${row.kind}`;
 
-/** Whether a box holds more than it shows, and so would have to be scrolled. */
+/** Whether the content of a box is higher than the box. */
 function useIsCut(box: RefObject<HTMLElement | null>): boolean {
   const [isCut, setCut] = useState(false);
   useEffect(() => {

@@ -159,7 +159,7 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
   );
 }
 
-/** A field shows characters as they are; hidden ones would stay hidden. */
+/** Names the hidden characters of a text: a form field does not show them. */
 function HiddenCharacters({ text }: { readonly text: string }) {
   const visible = visibleText(text);
   if (visible === text) return null;

@@ -9,7 +9,7 @@ import { countChanges } from './unified-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** The files that would change, each with its diff, and the choice between one column and two. */
+/** The files that would change, each with its diff, and a switch between one column and two. */
 export function FileDiffs({ files }: { readonly files: readonly FileDiff[] }) {
   const { preview: names } = useWords();
   const [layout, setLayout] = usePreference('diffLayout');

@@ -19,7 +19,7 @@ interface ScopeFormProps {
   onApprove(choice: ApproveChoice): void;
 }
 
-/** AP-4: approve a class of calls, the whole conversation, or always, each with what it means. */
+/** AP-4: approve a class of calls, the whole conversation, or always, and say what each means. */
 export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFormProps) {
   const words = useWords();
   const name = useId();

@@ -7,11 +7,11 @@ import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
 interface SettledCardProps {
   readonly entry: ApprovalEntry;
   readonly resolution: Resolution;
-  /** The call itself stands elsewhere, and so does why it failed. */
+  /** The card is shown without its call, so it also says why the call failed. */
   readonly isAlone: boolean;
 }
 
-/** What a person may have to know about a decision that was made. */
+/** Notices that still matter after the decision. */
 const afterwards: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
 
 /** Decided here or elsewhere, expired or withdrawn: the card says so and stays readable (AP-2). */

@@ -2,13 +2,13 @@ import type { Attention } from '@countersign/approvals';
 import type { Clock } from '@countersign/client';
 import { type RefObject, useEffect, useRef } from 'react';
 
-/** How often it is looked where the pointer is: a card that slides under it, or away, tells no event for certain. */
+/** How often to check the pointer: no event is certain when a card slides under it or away from it. */
 const lookMs = 100;
 
 /**
- * Tells whether the pointer rests on a card, by the browser's own events. React makes its enter and leave of others,
- * which do not come when what lay under the pointer is disabled or gone: a card that slid there would wait for ever.
- * What was not on the screen has not been looked at: coming back to the page begins anew.
+ * Tracks whether the pointer rests on a card, by the browser's own events. React derives its enter and leave from
+ * others, which do not come when the element under the pointer is disabled or gone: a card that slid there would never
+ * count as looked at. Coming back to the page starts the half second again.
  */
 export function usePresence(card: RefObject<HTMLElement | null>, attention: Attention): void {
   useEffect(() => {
@@ -20,7 +20,7 @@ export function usePresence(card: RefObject<HTMLElement | null>, attention: Atte
       element.addEventListener(name, act, { signal, capture: name === 'pointerdown' });
     on('pointerenter', () => attention.pointer(true));
     on('pointerleave', () => attention.pointer(false));
-    // A focused button that went away took the focus with it, and no event told so.
+    // A focused button that was removed took the focus with it without an event.
     on('pointerdown', () => {
       if (!element.contains(document.activeElement)) attention.focus(false);
     });
@@ -41,9 +41,9 @@ export function usePresence(card: RefObject<HTMLElement | null>, attention: Atte
 const lookEveryMs = 100;
 
 /**
- * For fingers, which rest on nothing (UI-6): tells since when the end of a card, where its buttons are, has been in
- * sight without moving. What scrolls, or slides because something else grew, begins anew. Only where there is no hover.
- * Answers how to look once more: for the tap itself, which may come right after the card has moved.
+ * For touch screens, where no pointer rests on a card (UI-6): tracks since when the end of the card, where its buttons
+ * are, has been in sight without moving. Scrolling, or sliding because something else grew, starts again. Only where
+ * there is no hover. Returns a function that checks once more, for a tap that comes right after the card moved.
  */
 export function useSteadyInView(
   card: RefObject<HTMLElement | null>,

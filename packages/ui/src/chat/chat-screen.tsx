@@ -100,7 +100,7 @@ interface ChatStartProps {
   onSuggest(text: string): void;
 }
 
-/** Calls that show the whole loop in any workspace: read, change with an approval, run. */
+/** Sample calls for any workspace: read, change with an approval, run. */
 const typedCalls = [
   '/list_directory path=.',
   '/read_file path=README.md',

@@ -30,7 +30,7 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
     const conversation = all.get(sessionId);
     return conversation && callOf(conversation, runId, call);
   });
-  // A call that was not made before its run ended is never made, so it is not queued.
+  // Once its run has ended, a call that was not made never will be.
   const isQueued = useObservable(conversations.all, (all) => {
     const conversation = all.get(sessionId);
     return conversation !== undefined && isAtWork(conversation, runId);

@@ -65,7 +65,7 @@ export const Transcript = memo(function Transcript({
       onScroll={({ currentTarget }) => {
         const { scrollHeight, scrollTop, clientHeight } = currentTarget;
         const isNear = scrollHeight - scrollTop - clientHeight < nearEnd;
-        // Away from the end without going up: the content grew before this event came, and nobody scrolled.
+        // Away from the end without having scrolled up: the content grew before this event came.
         if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
         lastTop.current = scrollTop;
         setAway(!isFollowing.current);

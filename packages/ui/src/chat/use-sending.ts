@@ -108,7 +108,7 @@ export function useComposerKey(sessionId: string | null) {
   }
   return {
     key: `composer ${place.key}`,
-    /** The conversation that the message in this composer has begun. */
+    /** Names the conversation that this composer's message has started. */
     begins: (begun: string) => setPlace((known) => ({ ...known, begun })),
   };
 }

@@ -22,7 +22,7 @@ const initial: Preferences = {
 
 const storageKey = 'countersign.preferences';
 
-/** One store for the page: preferences are of the device, not of a component. */
+/** One store for the page: preferences belong to the device, not to a component. */
 export const preferences = new Observable<Preferences>(initial);
 
 /** Loads the stored preferences. Unreadable or outdated ones count as empty. */

@@ -9,7 +9,7 @@ interface SettingsMenuProps {
   onSignOut(): void;
 }
 
-/** Colours, language, notifications and the way out. */
+/** Colours, language, notifications and signing out. */
 export function SettingsMenu({ onShortcuts, onSignOut }: SettingsMenuProps) {
   const words = useWords();
   const language = useLanguage();

@@ -115,7 +115,7 @@ function Choice({ label, any, value, options, onChange }: ChoiceProps) {
 interface DayProps {
   readonly label: string;
   readonly value: string | undefined;
-  /** The day counts whole, to its end. */
+  /** Use the end of the day instead of its start. */
   readonly isEnd?: boolean;
   onChange(value: string): void;
 }
@@ -141,7 +141,7 @@ function Day({ label, value, isEnd = false, onChange }: DayProps) {
   );
 }
 
-/** The day of a time where the person is, as a date field wants it. */
+/** The local day of a time, in the format of a date field. */
 function localDay(iso: string): string {
   const at = new Date(iso);
   const two = (n: number) => String(n).padStart(2, '0');

@@ -10,8 +10,8 @@ type Again =
   | { readonly step: 'refused'; readonly problem: string };
 
 /**
- * Makes a call again that has ended, in the conversation it stands in (UI-2). It is a new call: validated, assessed and
- * asked about like any other. Its parameters come from the server, because what this page knows of them may be masked.
+ * Repeats an ended call in its conversation (UI-2). The new call is validated, assessed and asked about like any other.
+ * Its parameters come from the server, because this page's copy may be masked.
  */
 export function RunAgain({ toolId }: { readonly toolId: string }) {
   const { call, history, said } = useWords();

@@ -5,11 +5,11 @@ export interface PlotArea {
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  /** With the axis below. */
+  /** Height including the axis below. */
   readonly total: number;
 }
 
-/** Where a plot of this width draws, inside its axes. */
+/** The drawing area of a plot of this width, inside its axes. */
 export const plotArea = (width: number): PlotArea => ({
   left: 52,
   top: 10,

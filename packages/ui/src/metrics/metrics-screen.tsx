@@ -45,7 +45,7 @@ export function MetricsScreen({ projectId }: { readonly projectId: string }) {
   );
 }
 
-/** The few numbers one looks for first. */
+/** The most important numbers. */
 function Numbers({ answer }: { readonly answer: MetricsAnswer }) {
   const words = useWords();
   const { metrics: names } = words;

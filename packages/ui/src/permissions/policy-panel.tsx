@@ -66,7 +66,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
               {rule.why !== undefined && <Visible text={said(rule.why)} />} <code>{rule.id}</code>
             </p>
           </div>
-          {/* What was allowed by one click is taken back by one; what forbids is changed with more thought. */}
+          {/* One click allowed it, so one click removes it. Other rules are changed in the editor. */}
           {rule.effect === 'allow' && (
             <button
               type="button"

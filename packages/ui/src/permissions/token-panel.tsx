@@ -9,7 +9,7 @@ import { NewToken } from './new-token.tsx';
 
 export type Token = CallResponse<'listTokens'>['tokens'][number];
 
-/** AP-9: who may reach the person's tools, and with which rights. Agents' come first. */
+/** AP-9: who may reach the person's tools, and with which rights. Agents' tokens come first. */
 export function TokenPanel() {
   const words = useWords().tokens;
   const tokens = useTokens();

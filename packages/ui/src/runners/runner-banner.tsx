@@ -34,7 +34,7 @@ export function RunnerBanner({ projectId, advice }: RunnerBannerProps) {
   );
 }
 
-/** What to type for a workspace. Quoted, because a folder's name may hold anything. */
+/** The command to type for a workspace. Quoted, because a folder's name may contain anything. */
 const connectCommand = (workspace: string | null): string =>
   `npx countersign connect ${workspace === null ? 'DIR' : shellWord(workspace)}`;
 

@@ -11,7 +11,7 @@ export const JsonView = memo(function JsonView({ value }: { readonly value: unkn
   return <TextBlock text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} />;
 });
 
-/** Text in fixed width, as text. */
+/** Text in a fixed-width font. */
 export function TextBlock({ text }: { readonly text: string }) {
   const words = useWords();
   const [isWhole, setWhole] = useState(false);

@@ -3,7 +3,7 @@ import { memo } from 'react';
 import { useWords } from '../words/words.ts';
 
 const marks = /(⟨U\+[0-9A-F]{4,6}⟩)/;
-/** A look-alike character that was already labelled by the runner and then again here. */
+/** A look-alike character that was labelled twice: by the runner and here. */
 const twice = /(.)(⟨U\+([0-9A-F]{4,6})⟩)\2/gu;
 
 /** `makeVisible` for text that the runner may have made visible already, such as previews. */
