@@ -7,6 +7,7 @@ export { ProjectPicker } from './chat/project-picker.tsx';
 export { SessionList } from './chat/session-list.tsx';
 export { AppFrame } from './frame/app-frame.tsx';
 export { ApprovalAlerts } from './frame/approval-alerts.tsx';
+export { Button } from './frame/button.tsx';
 export { ConnectionBanner } from './frame/connection-banner.tsx';
 export { ErrorBoundary } from './frame/error-boundary.tsx';
 export { type Location, links, readLocation } from './frame/links.ts';

@@ -7,6 +7,7 @@ import {
   titleOf,
 } from '@countersign/approvals';
 import { memo, useEffect, useId, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
@@ -186,23 +187,13 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <div className="confirm card-step">
               <p role="alert">{isHigh ? words.approval.confirmTitle : words.approval.confirmUnseenTitle}</p>
               <div className="buttons">
-                <button
-                  type="button"
-                  className="button"
-                  // biome-ignore lint/a11y/noAutofocus: the person has just pressed Approve; Enter must not go on (UI-6)
-                  autoFocus
-                  onClick={() => go(look)}
-                >
+                {/* It has the focus: the person has just pressed Approve, and Enter must not go on (UI-6). */}
+                <Button autoFocus onClick={() => go(look)}>
                   {words.approval.back}
-                </button>
-                <button
-                  type="button"
-                  className="button danger"
-                  disabled={isBlocked}
-                  onClick={() => approve(step.choice)}
-                >
+                </Button>
+                <Button look="danger" disabled={isBlocked} onClick={() => approve(step.choice)}>
                   {isHigh ? words.approval.confirm : words.approval.confirmUnseen} <kbd>y</kbd>
-                </button>
+                </Button>
               </div>
             </div>
           )}

@@ -1,5 +1,6 @@
 import { type DiffLine, parseUnifiedDiff } from '@countersign/approvals';
 import { memo, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { changedSpans, type DiffRow, type SideLine, toRows } from './unified-diff.ts';
@@ -55,9 +56,9 @@ export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) 
       {(lines.length > limit || isCut) && (
         <p className="diff-more caution">
           {words.preview.notInSight}{' '}
-          <button type="button" className="button small" onClick={() => setWhole(true)}>
+          <Button look="small" onClick={() => setWhole(true)}>
             {words.preview.lines(lines.length)}
-          </button>
+          </Button>
         </p>
       )}
     </>

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@countersign/protocol';
 import { useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible, visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -79,12 +80,10 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
       <HiddenCharacters text={text} />
       <p className="muted">{approval.editHint}</p>
       <div className="buttons">
-        <button type="submit" className="button primary" disabled={isBlocked || !parsed.ok}>
+        <Button type="submit" look="primary" disabled={isBlocked || !parsed.ok}>
           {approval.editApprove}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {approval.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>
     </form>
   );

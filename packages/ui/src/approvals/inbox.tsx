@@ -1,5 +1,6 @@
 import { type ApprovalEntries, oldestFirst } from '@countersign/approvals';
 import { useEffect, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { EmptyState, LoadingState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
@@ -43,9 +44,9 @@ export function Inbox({ approvalId = null }: InboxProps) {
           </p>
         )}
         {waiting < shown.length && (
-          <button type="button" className="button quiet" onClick={() => approvals.forgetSettled()}>
+          <Button look="quiet" onClick={() => approvals.forgetSettled()}>
             {inbox.clear}
-          </button>
+          </Button>
         )}
       </header>
       {shown.length === 0 && <NothingShown />}

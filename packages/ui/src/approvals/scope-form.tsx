@@ -8,6 +8,7 @@ import {
 import type { CallResponse } from '@countersign/client';
 import type { OfferedScope, PolicyRule } from '@countersign/protocol';
 import { useEffect, useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords, type Words } from '../words/words.ts';
@@ -33,9 +34,7 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
       <div className="card-form card-step">
         <p>{names.scopeNone}</p>
         <div className="buttons">
-          <button type="button" className="button" onClick={onCancel}>
-            {names.back}
-          </button>
+          <Button onClick={onCancel}>{names.back}</Button>
         </div>
       </div>
     );
@@ -85,12 +84,10 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
       )}
       {chosen.scope === 'always' && <BacktestLine rule={ruleOf(chosen)} />}
       <div className="buttons">
-        <button type="submit" className="button primary" disabled={isBlocked}>
+        <Button type="submit" look="primary" disabled={isBlocked}>
           {chosen.scope === 'always' ? names.alwaysApprove : names.scopeApprove}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {names.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{names.cancel}</Button>
       </div>
     </form>
   );

@@ -28,10 +28,7 @@ export function SessionList({ projectId, current }: SessionListProps) {
     <section className="sessions" aria-label={chat.sessions}>
       <div className="sessions-head">
         <h2 className="label">{chat.sessions}</h2>
-        <a className="button quiet small" href={links.chat()} title={chat.newSession}>
-          <Icon name="plus" />
-          <span className="visually-hidden">{chat.newSession}</span>
-        </a>
+        <NewSessionLink />
       </div>
       {sessions.isPending && <p className="muted">{words.states.loading}</p>}
       {sessions.isError && <p className="caution">{words.states.failed}</p>}
@@ -53,6 +50,16 @@ export function SessionList({ projectId, current }: SessionListProps) {
           ))}
       </ul>
     </section>
+  );
+}
+
+export function NewSessionLink() {
+  const { chat } = useWords();
+  return (
+    <a className="button quiet small" href={links.chat()} title={chat.newSession}>
+      <Icon name="plus" />
+      <span className="visually-hidden">{chat.newSession}</span>
+    </a>
   );
 }
 

@@ -2,6 +2,7 @@ import { callSummary } from '@countersign/approvals';
 import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
 import { ConnectedCard, useCardsAboveInput } from '../approvals/connected-card.tsx';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { RunAgain } from '../history/run-again.tsx';
 import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
@@ -72,24 +73,18 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
             ` · ${duration(executionMs, words)}`}
         </span>
         {!isFinal(status) && status !== 'awaiting_approval' && (
-          <button
-            type="button"
-            className="button quiet small"
+          <Button
+            look="quiet small"
             onClick={() =>
               void live.client.cancelExecution({ params: { tool_id: toolId }, body: {} }).catch(() => {})
             }
           >
             {words.call.cancel}
-          </button>
+          </Button>
         )}
-        <button
-          type="button"
-          className="button quiet small"
-          aria-expanded={isOpen}
-          onClick={() => setOpen(!isOpen)}
-        >
+        <Button look="quiet small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? words.call.hide : words.call.details}
-        </button>
+        </Button>
       </div>
       {isRunning && (progress !== null || progressMessage !== null) && (
         <div className="call-progress">

@@ -1,4 +1,5 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import type { ChatCall, ChatMessage, Conversation } from '../live/conversation.ts';
 import { useWords } from '../words/words.ts';
 import { MessageRow } from './message-row.tsx';
@@ -99,10 +100,10 @@ export const Transcript = memo(function Transcript({
         </p>
       </div>
       {isAway && (
-        <button type="button" className="button to-end" title={chat.newer} onClick={toEnd}>
+        <Button look="to-end" title={chat.newer} onClick={toEnd}>
           <span aria-hidden="true">↓</span>
           <span className="visually-hidden">{chat.newer}</span>
-        </button>
+        </Button>
       )}
     </section>
   );

@@ -1,6 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
 
 interface ErrorBoundaryProps {
   readonly children: ReactNode;
@@ -26,9 +27,7 @@ function Failure({ error }: { readonly error: unknown }) {
     <div className="state" role="alert">
       <h2>{states.unexpected}</h2>
       <Visible as="p" className="muted" text={error instanceof Error ? error.message : String(error)} />
-      <button type="button" className="button" onClick={() => window.location.reload()}>
-        {states.reload}
-      </button>
+      <Button onClick={() => window.location.reload()}>{states.reload}</Button>
     </div>
   );
 }

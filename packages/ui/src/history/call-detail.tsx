@@ -6,7 +6,7 @@ import { Reasons } from '../approvals/card-parts.tsx';
 import { PreviewView } from '../approvals/preview-view.tsx';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { QueryState } from '../frame/states.tsx';
 import { useExecution } from '../queries/executions.ts';
 import { duration } from '../text/duration.ts';
 import { JsonView } from '../text/json-view.tsx';
@@ -29,8 +29,7 @@ export function CallDetail({ toolId }: { readonly toolId: string }) {
       <p>
         <a href={links.history()}>← {history.back}</a>
       </p>
-      {call.isPending && <LoadingState />}
-      {call.isError && <ErrorState error={call.error} onRetry={() => void call.refetch()} />}
+      <QueryState query={call} />
       {call.data && <DetailBody detail={call.data} />}
     </section>
   );

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
@@ -33,15 +34,9 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
   };
   return (
     <div className="run-again">
-      <button
-        type="button"
-        className="button small"
-        title={call.runAgainHint}
-        disabled={again.step === 'asking'}
-        onClick={click}
-      >
+      <Button look="small" title={call.runAgainHint} disabled={again.step === 'asking'} onClick={click}>
         {call.runAgain}
-      </button>
+      </Button>
       {again.step === 'asked' && (
         <span role="status">
           <a href={links.chat(again.sessionId, again.toolId)}>{call.runsAgain}</a>

@@ -48,12 +48,16 @@ interface TimeAxisProps {
   readonly to: number;
 }
 
+/** Day and time of one point of a plot. */
+export const timeFormat = (language: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', ...hour });
+
+const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const dayMs = 24 * 3600 * 1000;
 
 export function TimeAxis({ area, from, to }: TimeAxisProps) {
   const language = useLanguage();
   const isLong = to - from > 2 * dayMs;
-  const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   const format = new Intl.DateTimeFormat(language, isLong ? { day: 'numeric', month: 'short' } : hour);
   // For a range over midnight, show the day at both ends.
   const isOfOneDay = new Date(from).toDateString() === new Date(to).toDateString();

@@ -1,5 +1,6 @@
 import type { CallResponse } from '@countersign/client';
 import { useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useMakingToken } from '../queries/permissions.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible } from '../text/visible.tsx';
@@ -65,9 +66,9 @@ export function NewToken({ projects }: { readonly projects: readonly Project[] }
           ))}
         </select>
       </label>
-      <button type="submit" className="button" disabled={name.trim() === '' || making.isPending}>
+      <Button type="submit" disabled={name.trim() === '' || making.isPending}>
         {words.makeIt}
-      </button>
+      </Button>
       {making.isError && (
         <Visible as="p" className="field-problem" role="alert" text={making.error.message} />
       )}
@@ -97,12 +98,8 @@ function ShownOnce({ token, name, onDone }: ShownOnceProps) {
       <Visible as="p" text={words.once(name)} />
       <CodeBlock className="token-text">{token}</CodeBlock>
       <div className="buttons">
-        <button type="button" className="button" onClick={() => void copy()}>
-          {copied === true ? words.copied : words.copy}
-        </button>
-        <button type="button" className="button" onClick={onDone}>
-          {words.done}
-        </button>
+        <Button onClick={() => void copy()}>{copied === true ? words.copied : words.copy}</Button>
+        <Button onClick={onDone}>{words.done}</Button>
       </div>
       {copied === false && <p className="field-problem">{words.notCopied}</p>}
     </div>

@@ -1,6 +1,7 @@
 import { describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
 import { useId, useState } from 'react';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { Button } from '../frame/button.tsx';
+import { QueryState } from '../frame/states.tsx';
 import { usePolicy, useRemovingRule, useSavingPolicy } from '../queries/permissions.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -15,15 +16,12 @@ export function PolicyPanel() {
     <section className="panel" aria-labelledby="policy-title">
       <h2 id="policy-title">{permissions.policy}</h2>
       <p className="muted">{permissions.policyHint}</p>
-      {policy.isPending && <LoadingState />}
-      {policy.isError && <ErrorState error={policy.error} onRetry={() => void policy.refetch()} />}
+      <QueryState query={policy} />
       {policy.data && !isEditing && (
         <>
           <RuleList policy={policy.data} />
           <div className="buttons">
-            <button type="button" className="button" onClick={() => setEditing(true)}>
-              {permissions.edit}
-            </button>
+            <Button onClick={() => setEditing(true)}>{permissions.edit}</Button>
           </div>
           {saving.isSuccess && <p role="status">{permissions.saved}</p>}
         </>
@@ -68,15 +66,13 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
           </div>
           {/* One click allowed it, so one click removes it. Other rules are changed in the editor. */}
           {rule.effect === 'allow' && (
-            <button
-              type="button"
-              className="button"
+            <Button
               disabled={removing.isPending}
               aria-label={`${permissions.revoke}: ${rule.tool} ${rule.path ?? rule.command ?? ''}`}
               onClick={() => removing.mutate(rule.id)}
             >
               {permissions.revoke}
-            </button>
+            </Button>
           )}
           {removing.isError && removing.variables === rule.id && (
             <Visible as="p" className="field-problem" role="alert" text={said(removing.error.message)} />
@@ -126,12 +122,10 @@ function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEdi
         </p>
       )}
       <div className="buttons">
-        <button type="submit" className="button primary" disabled={!parsed.ok || isSaving}>
+        <Button type="submit" look="primary" disabled={!parsed.ok || isSaving}>
           {permissions.save}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {permissions.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{permissions.cancel}</Button>
       </div>
     </form>
   );

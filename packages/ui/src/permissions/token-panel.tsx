@@ -1,5 +1,6 @@
 import type { CallResponse } from '@countersign/client';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { Button } from '../frame/button.tsx';
+import { QueryState } from '../frame/states.tsx';
 import { useRevokingToken, useTokens } from '../queries/permissions.ts';
 import { useProjects } from '../queries/workspace.ts';
 import { shortMoment } from '../text/moment.ts';
@@ -22,8 +23,7 @@ export function TokenPanel() {
       <h2 id="tokens-title">{words.title}</h2>
       <p className="muted">{words.hint}</p>
       <NewToken projects={projects.data ?? []} />
-      {tokens.isPending && <LoadingState />}
-      {tokens.isError && <ErrorState error={tokens.error} onRetry={() => void tokens.refetch()} />}
+      <QueryState query={tokens} />
       {tokens.isSuccess && live.length === 0 && <p className="empty-line">{words.none}</p>}
       <ul className="rows">
         {live.map((token) => (
@@ -68,15 +68,13 @@ function TokenRow({ token, projects }: TokenRowProps) {
           <span>{expires_at === null ? words.forever : `${words.until} ${day(expires_at)}`}</span>
         </p>
       </div>
-      <button
-        type="button"
-        className="button"
+      <Button
         disabled={revoking.isPending}
         aria-label={`${words.revoke}: ${name}`}
         onClick={() => revoking.mutate(token.token_id)}
       >
         {words.revoke}
-      </button>
+      </Button>
       {revoking.isError && (
         <Visible as="p" className="field-problem" role="alert" text={revoking.error.message} />
       )}

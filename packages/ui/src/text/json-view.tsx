@@ -1,4 +1,5 @@
 import { memo, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useWords } from '../words/words.ts';
 import { CodeBlock } from './code-block.tsx';
 import { Visible } from './visible.tsx';
@@ -22,9 +23,9 @@ export function TextBlock({ text }: { readonly text: string }) {
         <Visible text={rest > 0 ? text.slice(0, shownAtFirst) : text} />
       </CodeBlock>
       {rest > 0 && (
-        <button type="button" className="button quiet" onClick={() => setWhole(true)}>
+        <Button look="quiet" onClick={() => setWhole(true)}>
           {words.call.cut(rest)}
-        </button>
+        </Button>
       )}
     </>
   );
