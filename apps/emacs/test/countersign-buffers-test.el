@@ -624,7 +624,7 @@
     (should (member '(:eval (countersign-mode-line)) global-mode-string))))
 
 (defun countersign-test-help (fake project tools &rest fields)
-  "Answer the help of an approval with FIELDS in PROJECT, when FAKE has TOOLS."
+  "Return the help of an approval with FIELDS in PROJECT, when FAKE has TOOLS."
   (setf (countersign-fake-handler fake)
         (lambda (exchange) (countersign-fake-answer exchange 200 (countersign-json-write tools))))
   (let ((pending (countersign-test-arrive project (apply #'countersign-test-approval fields))))

@@ -189,13 +189,13 @@
            (countersign-stream-close ,stream))))))
 
 (defun countersign-test-next (fake count)
-  "Answer the exchange number COUNT that FAKE gets."
+  "Return the exchange number COUNT that FAKE gets."
   (countersign-test-until (format "exchange %d" count)
                           (lambda () (= (length (countersign-fake-exchanges fake)) count)))
   (car (countersign-fake-exchanges fake)))
 
 (defun countersign-test-cancel (reason &optional id)
-  "Answer the frame of a tool.cancel with REASON and ID."
+  "Return the frame of a tool.cancel with REASON and ID."
   (countersign-fake-frame "tool.cancel" `((tool_id . "t") (reason . ,reason)) id))
 
 (ert-deftest countersign-stream-goes-on-from-the-last-id ()

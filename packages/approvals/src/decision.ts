@@ -28,7 +28,7 @@ export const rejectionOf = (
   choice: RejectChoice,
 ): ApprovalDecision => ({ decision: 'rejected', params: { project_id, approval_id }, body: choice });
 
-/** A wider approval as the server wants it back (AP-4). HIGH calls are covered only where the person said so. */
+/** The request body of a wider approval (AP-4). It covers HIGH calls only if the person said so. */
 export const choiceOf = (
   { scope, pattern }: Pick<OfferedScope, 'scope' | 'pattern'>,
   includesHigh = false,
@@ -38,7 +38,7 @@ export const choiceOf = (
   ...(includesHigh && { include_high: true }),
 });
 
-/** The rule that is tried on the history before such a choice is granted (RK-5). */
+/** The rule to backtest before a wider approval is sent (RK-5). */
 export const ruleOf = ({ rule }: Pick<OfferedScope, 'rule'>, includesHigh = false): PolicyRule =>
   includesHigh ? { ...rule, max_risk: 'HIGH' } : rule;
 

@@ -38,10 +38,10 @@ export interface KnownApprovalsDeps {
   onProblem?(error: unknown): void;
 }
 
-/** So many settled approvals stay readable. */
+/** How many settled approvals are kept. */
 const MOST_SETTLED = 200;
 
-/** Every approval that one front end has heard of: kept by events, decided by the person. */
+/** The approvals of one front end: kept up to date by events, and decided by the person. */
 export class KnownApprovals {
   readonly entries = new Observable<ApprovalEntries>(new Map());
   readonly #deps: KnownApprovalsDeps;
@@ -68,7 +68,7 @@ export class KnownApprovals {
     return entry?.resolution || entry?.incomplete ? undefined : entry;
   }
 
-  /** The time until the server's timer ends it. */
+  /** Milliseconds until the server expires it. */
   remainingMs({ deadline }: Pick<ApprovalEntry, 'deadline'>): number {
     return Math.max(deadline - this.#deps.clock.monotonic(), 0);
   }
@@ -91,7 +91,7 @@ export class KnownApprovals {
     this.#complete(approval_id);
   }
 
-  /** A card as the runner beside us drew it; the same approval again is a newer version. */
+  /** Shows a card as the runner in this process drew it. The same approval again is a newer version. */
   show(request: ApprovalRequest): void {
     if (this.#settledUnknown.has(request.approval_id)) return;
     this.#update((all, now) => withCard(all, request, now));
@@ -176,7 +176,7 @@ export class KnownApprovals {
     return wasTold && answer.kind === 'settled' ? undefined : answer;
   }
 
-  /** A program that runs for weeks must not keep every card of its life. */
+  /** A program that runs for weeks must not keep every settled card. */
   #forgetLongSettled(): void {
     const settled = [...this.entries.get().values()].filter(({ resolution }) => resolution !== null);
     const old = settled.slice(0, Math.max(0, settled.length - MOST_SETTLED));
@@ -252,7 +252,7 @@ function answeredEntry(entry: ApprovalEntry, answer: DecisionAnswer): ApprovalEn
   return {
     ...entry,
     sending: null,
-    // The event may have been quicker, and knows more.
+    // If the event came first, keep what it told.
     resolution: {
       ...(entry.resolution ?? settledAs(status)),
       device: entry.resolution?.device ?? device,

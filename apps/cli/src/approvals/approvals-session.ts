@@ -19,7 +19,7 @@ export interface ApprovalsSessionOptions {
   readonly only?: Approval;
 }
 
-/** Cards in a terminal until the person leaves, or the one that is meant is settled. Answers how that one ended. */
+/** Shows cards until the person leaves, or until `only` is settled. Returns how that one ended. */
 export async function runApprovalsSession(options: ApprovalsSessionOptions): Promise<string | undefined> {
   const { access, screen, color, words, env, only } = options;
   const { client, address, device } = access;
@@ -58,7 +58,7 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
       ...server,
       decide: async (decision) => {
         const sent = await server.decide(decision);
-        // The line about it is printed first.
+        // Print the line about it first.
         setImmediate(() => settle(sent.outcome === 'recorded' ? decision.decision : sent.standing.status));
         return sent;
       },

@@ -8,7 +8,7 @@ import {
 } from '@countersign/approvals';
 import type { Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
-import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
+import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
@@ -19,7 +19,6 @@ import type { Words } from '../words/words.ts';
 import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
-import { WholeRequests } from './whole-request.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
@@ -29,16 +28,16 @@ export interface EditorApprovalsOptions {
   readonly words: Words;
 }
 
-/** A dialog is no place to read a long text: what is longer is shown in an editor before it can be approved. */
+/** A longer text is shown in an editor before it can be approved: a dialog is hard to read. */
 const dialogLines = 20;
 const dialogTitle = 110;
 
-/** Where the person decides in the editor's own ways: diff, dialog, input box and list. */
+/** Lets the person decide in the editor's own diff, dialogs, input box and lists. */
 export class EditorApprovals implements Disposable {
   readonly diffs: ProposalDiffs;
   readonly #options: EditorApprovalsOptions;
   readonly #whole = new WholeRequests();
-  /** What was too long for a dialog and has been shown whole. */
+  /** Versions that were too long for a dialog and have been shown in an editor. */
   readonly #shownWhole = new Set<string>();
 
   constructor(options: EditorApprovalsOptions) {
@@ -59,14 +58,14 @@ export class EditorApprovals implements Disposable {
     this.diffs.dispose();
   }
 
-  /** A file change in a diff; everything else, and what another runner would do, in a dialog. */
+  /** Shows a file change in a diff, and everything else, or a call of another runner, in a dialog. */
   async review(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     if (!(await this.diffs.open(entry))) await this.#ask(entry);
   }
 
-  /** What is shown in the diff before the person; what is not, is shown first. */
+  /** Approves what the focused diff shows; a request that is not shown yet is shown instead. */
   async approve(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
@@ -76,14 +75,14 @@ export class EditorApprovals implements Disposable {
     await this.#approveReviewed(entry, reviewed, {});
   }
 
-  /** A class, the session, always (AP-4). */
+  /** Approves a class of calls, the session, or always (AP-4). */
   async approveMore(approvalId?: string): Promise<void> {
     const { words } = this.#options;
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const { request } = entry;
     const isShown = this.diffs.shown === request.approval_id;
-    if (!isShown && (await this.diffs.open(entry))) return; // what is approved is shown first
+    if (!isShown && (await this.diffs.open(entry))) return; // show it before it can be approved
     const reviewed = this.diffs.reviewed(request.approval_id);
     if (!reviewed && !this.#isSeen(request)) return this.#ask(entry);
     const scope = await this.#pickScope(request);
@@ -119,7 +118,7 @@ export class EditorApprovals implements Disposable {
     await this.#confirmAndApprove(entry, request, { ...more, ...(tool_params && { tool_params }) });
   }
 
-  /** Everything that is no file change, shown and decided in one dialog. */
+  /** Shows a request that is not a file change in one dialog and takes the decision. */
   async #ask(entry: Entry): Promise<void> {
     const { approval } = this.#options.words;
     const { request } = entry;
@@ -133,7 +132,7 @@ export class EditorApprovals implements Disposable {
     } else if (choice === approval.reject) await this.reject(request.approval_id);
   }
 
-  /** Whether a dialog shows all of it, or an editor has. */
+  /** Whether a dialog shows the whole request, or an editor has shown it. */
   #isSeen(request: ApprovalRequest): boolean {
     const { words } = this.#options;
     const isShort = requestText(request, words, dialogLines) === requestText(request, words);
@@ -213,7 +212,7 @@ export class EditorApprovals implements Disposable {
       const tried = await client()
         ?.backtestPolicy({ body: { rule: ruleOf(picked.offer) } })
         .catch(() => undefined);
-      // Before it is saved, not when it is too late (RK-5).
+      // Show the backtest before the rule is saved (RK-5).
       const detail = [
         approval.alwaysWarning,
         ...(tried ? [approval.backtest(tried.matched, tried.rejected_before)] : []),
@@ -270,3 +269,24 @@ export class EditorApprovals implements Disposable {
 
 const versionOf = ({ approval_id, revision, digest }: ApprovalRequest): string =>
   `${approval_id} ${revision} ${digest}`;
+
+const scheme = 'countersign-request';
+
+/** Shows a request that is too long for a dialog in an editor, from its first line to its last. */
+class WholeRequests implements Disposable {
+  readonly #texts = new Map<string, string>();
+  readonly #registered = workspace.registerTextDocumentContentProvider(scheme, {
+    provideTextDocumentContent: ({ path }) => this.#texts.get(path) ?? '',
+  });
+
+  dispose(): void {
+    this.#registered.dispose();
+  }
+
+  /** `version` keeps versions of the same request apart. */
+  async show(version: string, title: string, text: string): Promise<void> {
+    const path = `/${version.replaceAll(/[^\w-]/g, '-')}/${title.replaceAll('/', '∕').slice(0, 60)}`;
+    this.#texts.set(path, text);
+    await window.showTextDocument(Uri.from({ scheme, path }), { preview: true });
+  }
+}

@@ -52,7 +52,7 @@ export interface FolderRunnerOptions {
   readonly documents: OpenDocuments;
   readonly languageFeatures: LanguageFeatures;
   readonly ripgrep: string | undefined;
-  /** As the person wrote them in the editor's settings, by name; a bad one keeps the runner from starting. */
+  /** The person's editor settings by name. An invalid one keeps the runner from starting. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly runUnisolated: boolean;
   readonly logger: Logger;
@@ -60,7 +60,7 @@ export interface FolderRunnerOptions {
   readonly onState: () => void;
   readonly onEvent: (event: CountersignEvent) => void;
   readonly onUnauthenticated: () => void;
-  /** How often a folder that another program runs is tried again. */
+  /** How often to try to take over a folder that another program runs. */
   readonly takeOverMs?: number;
 }
 
@@ -69,11 +69,11 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 20_000;
 
 /**
- * One folder of the window on the server: its runner where it may run here and nobody else has it, and otherwise a
- * front end that shows what waits and decides (RN-10). It outlives every failure of the server.
+ * Connects one folder of the window to the server: as its runner if that is allowed and no other program is, else as a
+ * front end that shows and decides approvals (RN-10). It reconnects after every failure.
  */
 export class FolderRunner {
-  /** What waits in this folder. */
+  /** The folder's approvals. */
   readonly approvals: KnownApprovals;
   readonly #options: FolderRunnerOptions;
   readonly #ended = new AbortController();
@@ -108,12 +108,12 @@ export class FolderRunner {
     return this.#project;
   }
 
-  /** The real path that tools work in; undefined where there is none. */
+  /** The real path of the folder; undefined if it has none. */
   get root(): string | undefined {
     return this.#workspace?.root;
   }
 
-  /** Harmless twice. */
+  /** Calling it twice is harmless. */
   start(): void {
     if (this.#workspace) return;
     this.#options.pending.add(this);
@@ -140,14 +140,14 @@ export class FolderRunner {
     await this.#session?.dispose();
   }
 
-  /** Beside a runner it goes through that, which remembers that it was decided on this machine (RN-2). */
+  /** Sends a decision. Through the runner if there is one, which records that it was made on this machine (RN-2). */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     return this.#session?.decide(decision) ?? decide(this.#options.account.client, decision);
   }
 
   /**
-   * Whether this machine's ceiling wants the call to be decided by what its own runner shows (RN-2). A card that is drawn
-   * from what the server says is not that, wherever it stands: a server that lies would draw it as it likes.
+   * Whether this machine's ceiling requires a decision on what its own runner shows (RN-2). A card from the server's
+   * data does not count: a server that lies could draw anything.
    */
   wantsOwnCard({ risk_level }: ApprovalRequest): boolean {
     if (!this.#session?.runner || !this.#workspace) return false;
@@ -155,7 +155,7 @@ export class FolderRunner {
     return ceiling.ok && ceiling.decideHere.includes(risk_level);
   }
 
-  /** The file before and after, where this window's runner would change it. */
+  /** The file before and after, if this window's runner would change it. */
   async proposedText({ tool_name, tool_params }: ApprovalRequest): Promise<ProposedText | undefined> {
     return this.#session?.runner?.handler.proposedText(tool_name, tool_params);
   }
@@ -178,7 +178,7 @@ export class FolderRunner {
     this.#attach(workspace, this.#project);
   }
 
-  /** The project of the folder, by its path; made where there is none. */
+  /** Finds the project of the folder by its path, or creates it. */
   async #projectOf(root: string): Promise<FolderProject> {
     const { client } = this.#options.account;
     const { signal } = this.#ended;
@@ -189,7 +189,7 @@ export class FolderRunner {
     return (await client.createProject({ body: { name, workspace: root } }, { signal })).project;
   }
 
-  /** As the runner where that is possible, else as a front end. */
+  /** Connects as the runner if possible, else as a front end. */
   #attach(workspace: Workspace, { project_id: projectId }: FolderProject): void {
     const { account: access, device, mayRun, logger, settings, environment } = this.#options;
     const { runUnisolated, languageFeatures, takeOverMs = defaultTakeOverMs } = this.#options;
@@ -233,7 +233,7 @@ export class FolderRunner {
   }
 
   #receive(event: CountersignEvent): void {
-    this.#options.onEvent(event); // before the card goes: whoever tells how it ended still needs it
+    this.#options.onEvent(event); // first: the message about the outcome needs the card
     this.approvals.receive(event);
   }
 
@@ -250,7 +250,7 @@ export class FolderRunner {
   }
 
   #unauthenticated(error: ApiError): void {
-    if (this.#ended.signal.aborted) return; // our own end has ended its token
+    if (this.#ended.signal.aborted) return; // disposing revoked the token
     this.#enter({ status: 'failed', problem: messageOf(error) });
     this.#options.onUnauthenticated();
   }

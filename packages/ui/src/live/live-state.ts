@@ -15,7 +15,7 @@ export type ConnectionState = StreamState & {
   readonly staleSince: number | null;
 };
 
-/** What this page knows of the person's world, kept up to date by one event stream. */
+/** The page's state: approvals and conversations, kept up to date by one event stream. */
 export class LiveState {
   readonly client: Client;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export class LiveState {
     this.connection = new Observable<ConnectionState>({ status: 'connecting', staleSince: null });
   }
 
-  /** Opens the stream; the answer closes it. */
+  /** Opens the stream. Returns a function that closes it. */
   start(): () => void {
     this.#stream ??= openStream({
       client: this.client,
@@ -48,7 +48,7 @@ export class LiveState {
     };
   }
 
-  /** Called for every event; the answer ends it. */
+  /** Calls the listener for every event. Returns a function that stops it. */
   listen(listener: (event: CountersignEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

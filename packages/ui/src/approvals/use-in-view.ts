@@ -2,7 +2,7 @@ import { type RefObject, useEffect } from 'react';
 
 const textFields = 'textarea, input:not([type=radio], [type=checkbox])';
 
-/** What was asked for may open, or grow, below the edge of what is in sight: it is brought into view. */
+/** Scrolls the form of a step into view: it may open, or grow, below the visible part. */
 export function useStepInView(card: RefObject<HTMLElement | null>, step: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another step is another form
   useEffect(() => {
@@ -12,10 +12,17 @@ export function useStepInView(card: RefObject<HTMLElement | null>, step: string)
     show();
     if (typeof ResizeObserver === 'undefined') return;
     const observer = new ResizeObserver(() => {
-      // While somebody writes, the browser keeps the caret in view by itself.
+      // While the person types, the browser keeps the caret in view.
       if (!document.activeElement?.matches(textFields)) show();
     });
     observer.observe(form);
     return () => observer.disconnect();
   }, [card, step]);
+}
+
+/** Scrolls the message at `place` into view when it appears: it says why a press did not count. */
+export function useAnswerInView(card: RefObject<HTMLElement | null>, place: string, answer: unknown): void {
+  useEffect(() => {
+    if (answer !== null) card.current?.querySelector(place)?.scrollIntoView({ block: 'nearest' });
+  }, [card, place, answer]);
 }
