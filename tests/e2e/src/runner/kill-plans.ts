@@ -122,7 +122,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       return { source: `from-${n}.md`, dest: `to-${n}.md` };
     },
     effects(story, n) {
-      const times = witnessed(story, `unlinked from-${n}.md`);
+      const times = recordedChanges(story, `unlinked from-${n}.md`);
       const left = [`from-${n}.md`, `to-${n}.md`].filter((path) => existsSync(story.at(path)));
       if (left.some((path) => story.read(path) !== large(n))) throw new Error(`${left} is not whole`);
       if (left.includes(`from-${n}.md`) === times > 0) throw new Error(`from-${n}.md: ${times} deletions`);
