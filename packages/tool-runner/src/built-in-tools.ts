@@ -5,6 +5,7 @@ import {
   CountersignError,
   catalogue,
   type Preview,
+  runnerCapabilities,
 } from '@countersign/protocol';
 import { executeCommand } from './commands/execute-command.ts';
 import { shellBackground, shellExec, shellKill, shellOutput } from './commands/shell-tools.ts';
@@ -156,3 +157,9 @@ export function recoveredResult(tool: string, changes: readonly MadeChange[]): T
   const found = catalogue.find(({ name }) => name === tool);
   return found && (modules[found.name].recover?.(changes) as ToolResult | undefined);
 }
+
+/** What this runner says it can do when it opens its stream: the tools that it has, by category, and what it sees to. */
+export const announcedCapabilities: readonly string[] = [
+  ...new Set(catalogue.map(({ category }) => category)),
+  ...Object.values(runnerCapabilities),
+];

@@ -1,4 +1,4 @@
-export { announcedCapabilities } from './announced-capabilities.ts';
+export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';

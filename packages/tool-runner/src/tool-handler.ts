@@ -14,7 +14,6 @@ import {
   executionResult,
   type ToolExecutionResult,
 } from './call-execution.ts';
-import { callParams } from './call-params.ts';
 import { readCeiling } from './ceiling.ts';
 import type { RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
@@ -29,6 +28,7 @@ import type { Logger } from './logger.ts';
 import { maskedLogger } from './masked-logger.ts';
 import {
   type ApprovalDialogProvider,
+  callParams,
   type DialogDecision,
   OpenApproval,
   type OpenApprovalDeps,

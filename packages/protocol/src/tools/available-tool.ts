@@ -29,7 +29,7 @@ export function describeTool(tool: ToolDefinition, limits: Limits = defaultLimit
     description: tool.description,
     parameters: schema.properties,
     input_schema: schema,
-    requires_approval: tool.approval !== 'auto',
+    requires_approval: tool.baseRisk !== 'LOW',
     risk_level: tool.baseRisk,
     timeout_seconds: approvalTimeoutSeconds[tool.baseRisk],
     read_only: tool.changes === 'nothing',

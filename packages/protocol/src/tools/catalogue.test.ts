@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parametersJsonSchema } from './available-tool.ts';
+import { describeTool, parametersJsonSchema } from './available-tool.ts';
 import {
   builtInToolNames,
   catalogue,
@@ -132,10 +132,10 @@ const pinnedResults = {
 
 describe('the catalogue', () => {
   it('[TL-1] keeps name, category, approval, base risk and read-only of every tool', () => {
-    const actual = catalogue.map((tool) => [
+    const actual = catalogue.map((tool: ToolDefinition) => [
       tool.category,
       tool.name,
-      tool.approval,
+      tool.baseRisk === 'LOW' ? 'auto' : tool.mayRunUnasked ? 'depends' : 'always',
       tool.baseRisk,
       tool.changes === 'nothing',
     ]);
@@ -160,8 +160,11 @@ describe('the catalogue', () => {
   });
 
   it('[RK-1] never asks about exactly those that are LOW', () => {
-    const mismatched = catalogue.filter((tool) => (tool.baseRisk === 'LOW') !== (tool.approval === 'auto'));
-    expect(mismatched).toEqual([]);
+    const rows: readonly ToolDefinition[] = catalogue;
+    expect(rows.filter((tool) => tool.baseRisk === 'LOW' && tool.mayRunUnasked)).toEqual([]);
+    expect(rows.filter((tool) => describeTool(tool).requires_approval === (tool.baseRisk === 'LOW'))).toEqual(
+      [],
+    );
   });
 
   it('finds a tool by its name and nothing by what every object has', () => {

@@ -63,7 +63,7 @@ export const commandTools = [
     }),
     result: commandResult,
     baseRisk: 'MEDIUM',
-    approval: 'depends',
+    mayRunUnasked: true,
     kind: 'execute',
     changes: 'anything',
     wants: ({ command, args }) => `run ${shown(command, args)}`,

@@ -26,10 +26,10 @@ export interface ToolDefinition {
   readonly parameters: z.ZodObject;
   /** Of a success; every failure has the shape of `toolFailureSchema`. */
   readonly result: z.ZodObject;
-  /** The level when nothing is known of the arguments; RiskAssessor decides for each call. */
+  /** The level when nothing is known of the arguments; RiskAssessor decides for each call. LOW: the person is never asked. */
   readonly baseRisk: RiskLevel;
-  /** Whether the person is never asked, always asked, or asked depending on the arguments. */
-  readonly approval: 'auto' | 'always' | 'depends';
+  /** Whether some of its calls are LOW although the base risk is not. */
+  readonly mayRunUnasked?: true;
   /** What it does, in the words of the Agent Client Protocol. Grants treat editing and deleting as classes of calls (AP-4). */
   readonly kind: 'read' | 'search' | 'edit' | 'delete' | 'move' | 'execute';
   /**

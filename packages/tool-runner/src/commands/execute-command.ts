@@ -1,7 +1,6 @@
 import { lookAtCommand } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
-import { commandConfinement } from './command-confinement.ts';
-import { runCommand } from './run-command.ts';
+import { commandConfinement, runCommand } from './run-command.ts';
 
 /** One program, no shell, in isolation (RN-4). */
 export const executeCommand: ToolModule<'execute_command'> = {

@@ -6,8 +6,7 @@ import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
 import type { ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
-import { commandConfinement } from './command-confinement.ts';
-import { runCommand } from './run-command.ts';
+import { commandConfinement, runCommand } from './run-command.ts';
 
 /** A bash line that is waited for (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {

@@ -13,9 +13,9 @@ import { failedWith, fileFailure } from './file-failure.ts';
 import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';
-import { refuseSensitive } from './sensitive-target.ts';
 import { encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
 import { cutOffLength } from './utf8-check.ts';
+import { refuseSensitive } from './workspace-directory.ts';
 
 type Params = ToolParams<'read_file'>;
 type FileRead = ToolSuccess<'read_file'>;

@@ -32,7 +32,7 @@ interface Search {
 }
 
 /** Types, not interfaces: results are plain JSON. */
-type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
+export type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
 interface Found {
   readonly files: FoundFile[];
   readonly truncated: boolean;

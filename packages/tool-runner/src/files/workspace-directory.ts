@@ -1,9 +1,9 @@
 import { closeSync, constants, fsyncSync, openSync, readlinkSync, realpathSync } from 'node:fs';
+import { sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { openInside } from '../open-inside.ts';
 import { openDirectoryByName } from './directory-by-name.ts';
 import { fileFailure } from './file-failure.ts';
-import { refuseSensitive } from './sensitive-target.ts';
 
 /**
  * A directory of the workspace that we stand in: what happens to its names is done from here, never by walking the
@@ -50,6 +50,16 @@ export async function inDirectory<T>(
   } finally {
     directory?.close();
   }
+}
+
+/**
+ * Refuses what was opened when it is sensitive where it really is (VA-2). The policy looked at the names that lead
+ * there; a link on the way may have been swapped since. `real` is below the root; `path` is what the call said.
+ * `lifted` are the real paths that the person's own policy file lifts.
+ */
+export function refuseSensitive(real: string, path: string, lifted?: ReadonlySet<string>): void {
+  const place = sensitivePlaces.find(real);
+  if (place && !lifted?.has(real)) throw new CountersignError('PATH_SENSITIVE', { path, kind: place.kind });
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;

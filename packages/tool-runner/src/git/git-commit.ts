@@ -8,9 +8,9 @@ import { type CommitPlan, type NamedFile, planCommit } from './commit-plan.ts';
 import type { ConfigEntry } from './config-text.ts';
 import { parseDiff } from './diff-output.ts';
 import { gitFailed } from './git-failure.ts';
+import { type Commit, commitFormat, parseLog } from './git-log.ts';
 import type { GitOptions, GitRepository } from './git-repository.ts';
 import { followingHooks, hookEnvironment, writingOptions } from './git-tools.ts';
-import { type Commit, commitFormat, parseLog } from './log-output.ts';
 
 /**
  * `git commit --only`: the named files as they are in the work tree; other staged files stay staged. New files are made

@@ -6,10 +6,10 @@ import { digestOfCall, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { tellProgress } from '../work-progress.ts';
 import { gitCannot, gitFailed } from './git-failure.ts';
+import { commitFormat, parseLog } from './git-log.ts';
 import { GitProgressLines } from './git-phases.ts';
 import type { GitAnswer } from './git-process.ts';
 import { followingHooks, hookEnvironment, invalidParams, writingOptions } from './git-tools.ts';
-import { commitFormat, parseLog } from './log-output.ts';
 import { type PushPlan, planPush } from './push-plan.ts';
 import { hidePasswords } from './remote-address.ts';
 
