@@ -39,8 +39,9 @@ export default defineConfig({
     // Use all cores: by default Vitest leaves one free, which is half of two.
     maxWorkers: '100%',
     sequence: { sequencer: QuickResultFirst },
-    setupFiles: ['tooling/test/property-seed.ts', 'tooling/test/wait-limits.ts'],
-    // A busy machine may be slow, and no test may fail for that: single tests have no limits of their own (tooling/test/wait-limits.ts).
+    setupFiles: ['tooling/test/vitest-setup.ts'],
+    // A busy machine may be slow, and no test may fail for that: single tests have no limits of their own
+    // (tooling/test/vitest-setup.ts).
     testTimeout: 600_000,
     hookTimeout: 600_000,
     teardownTimeout: 120_000,
