@@ -1,19 +1,19 @@
 # syntax=docker/dockerfile:1
 
-# The server with its web page, as `npm run package:cli` makes them. Runners are people's own machines: none is in here.
+# The server with its web page, as `npm run package:cli` makes them. It contains no runner: those run on people's machines.
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/root/.npm npm run package:cli
 
-# Node alone, without its package manager: nothing is installed at run time.
+# Node without npm: nothing is installed at run time.
 FROM debian:bookworm-slim
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /src/dist/countersign /opt/countersign
 RUN ln -s /opt/countersign/countersign.mjs /usr/local/bin/countersign \
   && install -d -o 10001 -g 10001 -m 0700 /data
 
-# Other addresses than loopback need a secret or an issuer, and the address that people type: docs/deployment.md.
+# An address other than loopback needs a secret or an issuer, and the public address: see docs/deployment.md.
 ENV NODE_ENV=production \
   HOME=/tmp \
   COUNTERSIGN_HOST=0.0.0.0 \

@@ -19,16 +19,29 @@ function eachPackage<T>(threshold: T): Record<string, T> {
   return Object.fromEntries(withSources.map((folder) => [`${folder}/**`, threshold]));
 }
 
+/** Packages without global state: their test files share a process, so that modules are loaded once and not per file. */
+const shared = 'protocol|policy|engine|approvals';
+const sharedTests = [`packages/@(${shared})/src/**/*.test.ts`];
+const isolatedTests = [
+  `packages/!(${shared})/src/**/*.test.{ts,tsx}`,
+  '{apps,tests}/*/src/**/*.test.{ts,tsx}',
+  '{tooling,bench}/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['{packages,apps,tests}/*/src/**/*.test.{ts,tsx}', '{tooling,bench}/**/*.test.ts'],
+    projects: [
+      { extends: true, test: { name: 'shared', include: sharedTests, isolate: false, restoreMocks: true } },
+      { extends: true, test: { name: 'isolated', include: isolatedTests } },
+    ],
     // As fast as threads on two cores (measured), and a test may use signals and change its folder.
     pool: 'forks',
     // Use all cores: by default Vitest leaves one free, which is half of two.
     maxWorkers: '100%',
     sequence: { sequencer: QuickResultFirst },
-    setupFiles: ['tooling/test/property-seed.ts', 'tooling/test/wait-limits.ts'],
-    // A busy machine may be slow, and no test may fail for that: single tests have no limits of their own (tooling/test/wait-limits.ts).
+    setupFiles: ['tooling/test/vitest-setup.ts'],
+    // A busy machine may be slow, and no test may fail for that: single tests have no limits of their own
+    // (tooling/test/vitest-setup.ts).
     testTimeout: 600_000,
     hookTimeout: 600_000,
     teardownTimeout: 120_000,

@@ -1,12 +1,12 @@
-import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
 import { readingContext } from '@countersign/testing';
 import { fileTools } from '../packages/tool-runner/src/files/change-calls.test-data.ts';
-import { makeLargeTree, needle, wantedNames } from './files/large-tree.ts';
-import { countLinesOf } from './files/program.ts';
 import { compare, type Rounds, summaries } from './in-turns.ts';
 import { summarise } from './measure.ts';
 import { paced } from './pace.ts';
@@ -15,6 +15,11 @@ import type { Bench, Row } from './results.ts';
 const files = paced(100_000, 10_000);
 const rounds = paced(11, 3);
 const MB = 1_000_000;
+const filesInFolder = 100;
+/** A content search finds this in one file of a hundred. */
+const needle = 'needleInAHaystack';
+/** A name search finds one file of a hundred. */
+const wantedNames = '*.spec.ts';
 
 /** What each of our tools is compared with, and how many times as long it may take. */
 const promises: Readonly<Record<string, { readonly to: string; readonly mayTake: number }>> = {
@@ -125,6 +130,29 @@ async function memoryOfRanges(root: string, call: Call): Promise<Row> {
   const grown = (await readAll(3)) - before;
   rmSync(path);
   return { ...summarise('read_file, 100 MB by ranges: growth', [grown]), unit: 'bytes', limit: 10 * MB };
+}
+
+/** A tree like a large source tree: folders of a hundred short files, two levels deep. */
+function makeLargeTree(root: string, files: number): void {
+  const text = 'export const value = compute(1, 2, 3); // some words of text\n'.repeat(8);
+  for (let folder = 0; folder < files / filesInFolder; folder += 1) {
+    const path = join(root, `part-${folder % 30}`, `folder-${folder}`);
+    mkdirSync(path, { recursive: true });
+    writeFileSync(join(path, 'file-0.spec.ts'), `${text}${needle}(${folder});\n${text}`);
+    for (let file = 1; file < filesInFolder; file += 1) writeFileSync(join(path, `file-${file}.ts`), text);
+  }
+}
+
+/** Runs a program to its end, reads all its output, and returns the number of lines. */
+async function countLinesOf(program: string, args: readonly string[], cwd: string): Promise<number> {
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  let lines = 0;
+  child.stdout.on('data', (piece: Buffer) => {
+    for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, at + 1)) lines += 1;
+  });
+  const [status] = (await once(child, 'close')) as [number | null];
+  if (status !== 0) throw new Error(`${program} ended with ${status}`);
+  return lines;
 }
 
 const twoPlaces = (value: number): number => Math.round(value * 100) / 100;

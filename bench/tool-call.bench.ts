@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { measureFlush } from './flush-time.ts';
 import { compare, type Load, measureInTurns, type Rounds, summaries } from './in-turns.ts';
-import type { Measurement } from './measure.ts';
+import { type Measurement, measure } from './measure.ts';
 import { Child, type ChildOptions } from './processes/child.ts';
 import type { Bench, Comparison, Row } from './results.ts';
 
@@ -44,6 +43,30 @@ const toolCallBench: Bench = {
     }
   },
 };
+/** The least time that the disk takes for a commit: overwrite 4 KiB and flush. */
+function measureFlush(folder: string): readonly Measurement[] {
+  const page = Buffer.alloc(4096, 'x');
+  const pages = 256;
+  const file = openSync(join(folder, 'flush'), 'w');
+  try {
+    for (let at = 0; at < pages; at += 1) writeSync(file, page, 0, page.length, at * page.length);
+    let at = 0;
+    const flushWith = (flush: (file: number) => void) => () => {
+      writeSync(file, page, 0, page.length, (at++ % pages) * page.length);
+      flush(file);
+    };
+    return measure(
+      {
+        'the disk: fsync of 4 KiB': flushWith(fsyncSync),
+        'the disk: fdatasync of 4 KiB': flushWith(fdatasyncSync),
+      },
+      { batches: 60, batchMs: 5, warmUpMs: 50 },
+    );
+  } finally {
+    closeSync(file);
+  }
+}
+
 export default toolCallBench;
 
 /** A server and its peer. */

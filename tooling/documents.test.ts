@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { repositoryRoot } from './set-up.mjs';
 
@@ -78,14 +79,25 @@ describe.each(documents)('%s', (document) => {
 const commands = [...read('apps/cli/src/main.ts').matchAll(/case '([a-z][a-z-]*)':/g)].map(
   ([, name = '']) => name,
 );
-const known = new Map<string, string[]>();
+let helpTexts: ReadonlyMap<string, string> | undefined;
+
 /** The options that the command's own help names. */
-function optionsOf(command: string): string[] {
-  const cli = join(repositoryRoot, 'apps/cli/bin/countersign.mjs');
-  const help =
-    known.get(command) ??
-    execFileSync(process.execPath, [cli, command, '--help'], { encoding: 'utf8' }).match(/--[a-z-]+/g) ??
-    [];
-  known.set(command, help);
-  return help;
+function optionsOf(command: string): readonly string[] {
+  helpTexts ??= readHelpTexts();
+  return helpTexts.get(command)?.match(/--[a-z-]+/g) ?? [];
+}
+
+/** All help texts from one process: starting one for each command takes half a minute on a busy machine. */
+function readHelpTexts(): ReadonlyMap<string, string> {
+  const separator = '\f';
+  const program = `
+    import { main } from ${JSON.stringify(pathToFileURL(join(repositoryRoot, 'apps/cli/src/main.ts')))};
+    process.stdout.setMaxListeners(0); // each command adds one
+    for (const command of ${JSON.stringify(commands)}) {
+      await main([command, '--help']);
+      process.stdout.write(${JSON.stringify(separator)});
+    }`;
+  // On standard input: `serve` passes Node's options, such as --eval, on to its child.
+  const printed = execFileSync(process.execPath, { input: program, encoding: 'utf8' });
+  return new Map(commands.map((command, index) => [command, printed.split(separator)[index] ?? '']));
 }

@@ -16,7 +16,7 @@ it('passes input and output through, and ends with the same exit status', async 
 });
 
 it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  'passes %s on, and lets the program decide',
+  'passes %s on, and ends only when the program does',
   async (signal) => {
     const child = runInOurPlace(`
     process.on('${signal}', () => process.exit(3));

@@ -28,7 +28,7 @@ export interface RunOptions {
 export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** In a full run, it runs beside other parts after `unit`: it mostly waits for editors and browsers. */
+  /** In a full run, it runs beside the other parts after `unit`: it mostly waits. */
   readonly parallel?: true;
   run(options: RunOptions): Promise<PartResult>;
 }
@@ -138,6 +138,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'faults', // random faults: a short run, or as long as asked for when the part is named
+    parallel: true,
     needs: [git, bubblewrap],
     run: ({ args, whole }) => (whole ? runVitest(shortFaults) : runFaults(args)),
   },

@@ -36,6 +36,6 @@ export {
   sessionRow,
   tokenRow,
 } from './stored-rows.ts';
-export { startSwapping } from './swapped-path.ts';
+export { startSwapping, startSwappingLink } from './swapped-path.ts';
 export { type TemporaryPostgres, temporaryPostgres } from './temporary-postgres.ts';
 export { type TemporaryWorkspace, temporaryWorkspace } from './temporary-workspace.ts';

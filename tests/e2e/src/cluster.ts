@@ -165,7 +165,7 @@ export class Cluster {
         [found] = await this.database.query(sql, ...values);
         return found !== undefined;
       },
-      { otherwise: () => `nothing answers to ${sql}\n${this.logs()}` },
+      { otherwise: () => `no row for ${sql}\n${this.logs()}` },
     );
     return found as Record<string, unknown>;
   }

@@ -206,7 +206,7 @@ describe('[RN-8] after a restart or a change of configuration', () => {
   it('[AP-10] the server still knows the tools before the runner reports them again', async () => {
     await server.crash();
     await until(async () => (await listed().catch(() => [])).length > 0, {
-      otherwise: () => 'the tools are forgotten',
+      otherwise: () => 'the server forgot the tools',
     });
     expect(await story.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
   });
@@ -230,7 +230,7 @@ describe('[RN-8] after a restart or a change of configuration', () => {
         (line) => (line.tool_server as { name?: string } | undefined)?.name === 'theirs',
       );
     await until(() => notice() !== undefined, {
-      otherwise: () => `the runner says nothing of it\n${story.runner.log}`,
+      otherwise: () => `the runner does not mention it\n${story.runner.log}`,
     });
     expect(notice()).toMatchObject({ tool_server: { state: 'not_allowed' } });
 
@@ -254,7 +254,7 @@ describe('[RN-8] after a restart or a change of configuration', () => {
     const before = await story.card(toolId);
     await story.call('theirs__do', { what: 'change' });
     await until(async () => (await listed()).some(({ description }) => description === 'Version 2'), {
-      otherwise: () => 'the list is not followed',
+      otherwise: () => 'the changed list did not arrive',
     });
     await story.approve(before);
     const again = await story.card(toolId, ({ digest }) => digest !== before.digest);

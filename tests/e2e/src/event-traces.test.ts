@@ -57,7 +57,7 @@ it.each(Object.entries(stories))(
       await story.startRunner();
       // Wait for the runner's stream and its first heartbeat, so that their events come before the story's.
       await until(() => story.person.all('runner.changed').length === 2, {
-        otherwise: () => `The runner did not come: ${story.runner.log}`,
+        otherwise: () => `The runner did not connect: ${story.runner.log}`,
       });
       const turns: WireTurn[] = [[{ call: { ...call, id: 'call_0' } }], [{ text: answer }]];
       model.script(turns);

@@ -225,7 +225,7 @@ it(
 );
 
 it(
-  '[UI-5] an ACP editor is paired, changes a file with approval, and attaches to the runner that is there',
+  '[UI-5] an ACP editor is paired, changes a file with approval, and attaches to the running runner',
   async () => {
     const terminal = new PseudoTerminal(['acp', '--pair', '--name', 'Zed'], machine.env);
     await terminal.shows('[y/N]');

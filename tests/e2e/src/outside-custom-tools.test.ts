@@ -140,7 +140,8 @@ async function approve(tool: string): Promise<void> {
 describe.each(Object.entries(agents))('%s', (_name, start) => {
   const untilListed = async (agent: Outside, name: string, isThere = true) =>
     until(async () => (await agent.tools()).some((tool) => tool.name === name) === isThere, {
-      otherwise: async () => `${name}: ${isThere} is not so: ${JSON.stringify(await agent.tools())}`,
+      otherwise: async () =>
+        `${name} should ${isThere ? '' : 'not '}be listed: ${JSON.stringify(await agent.tools())}`,
     });
   const approved = async (agent: Outside, tool: string, args: object = {}) => {
     const called = agent.call(tool, args);
@@ -228,7 +229,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
     running.catch(() => {});
     const { tool_id } = await cardOf(long);
     await approve(long);
-    await until(() => progress > 3, { otherwise: () => `${progress} times of progress` });
+    await until(() => progress > 3, { otherwise: () => `only ${progress} progress events` });
     given.abort();
     await until(
       async () =>
@@ -266,7 +267,7 @@ createToolServer({ name: 'radio' }).registerTool(play).start();
     configure({ [name]: { command: 'node', args: [join(folder, `${name}.ts`)] } });
     const heardAfter = (times: number) =>
       until(() => agent.heard.times > times, {
-        otherwise: () => 'It was not told that the list is another one',
+        otherwise: () => 'It was not told that the list changed',
       });
     await heardAfter(before);
     await untilListed(agent, `${name}__play`);

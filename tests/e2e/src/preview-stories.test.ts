@@ -32,7 +32,7 @@ const codeOf = (promise: Promise<unknown>): Promise<string> =>
 const approvalOf = async (toolId: string) => {
   const { approvals } = await story.person.client.listApprovals();
   const found = approvals.find(({ tool_id }) => tool_id === toolId);
-  if (!found) throw new Error(`nobody is asked about ${toolId}`);
+  if (!found) throw new Error(`there is no request for ${toolId}`);
   return { params: { approval_id: found.approval_id } };
 };
 

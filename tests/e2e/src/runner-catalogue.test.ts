@@ -88,7 +88,7 @@ for (const { who, uid, why } of users) {
     });
 
     it.skipIf(uid === undefined && process.getuid?.() === 0)(
-      '[TL-2] what the system does not permit is said, and nothing is changed (root may do everything)',
+      '[TL-2] reports what the system does not permit, and changes nothing (root may do everything)',
       async () => {
         story.write('closed.md', 'mine\n', 0o000);
         expect(await codeOf('read_file', { path: 'closed.md' })).toBe('PERMISSION_DENIED');

@@ -4,12 +4,12 @@ import {
   type SecurityCase,
   securityCases,
   startSwapping,
+  startSwappingLink,
   type TemporaryWorkspace,
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
-import { startSwappingLink } from './runner/swapped-link.ts';
 
 /** `security/paths.jsonl` from the agent's request to the disk and back: nothing outside is changed or shown. */
 

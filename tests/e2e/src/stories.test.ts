@@ -131,7 +131,7 @@ describe('the person rejects', () => {
       { reason: 'wrong file', message: 'Use settings.json instead.' },
       { reason: 'wrong file', user_message: 'Use settings.json instead.' },
     ],
-  ])('[AP-5] %s: the agent gets it and goes on', async (what, body, told) => {
+  ])('[AP-5] %s: the agent gets it and continues', async (what, body, told) => {
     const path = `no-${what.length}.json`;
     const said = `Change ${path}`;
     const runId = await story.say(ada, said, [
@@ -303,7 +303,7 @@ describe('[EX-8] cancelling', () => {
     const { tool_id } = await write('slow-cancel.md');
     await approve(await card('slow-cancel.md'));
     await until(async () => (await statusOf(tool_id)) === 'executing', {
-      otherwise: () => 'it does not begin',
+      otherwise: () => 'it does not start',
     });
     expect(await cancel(tool_id)).toMatchObject({ status: 'executing' });
     expect(await endOf(tool_id)).toMatchObject({

@@ -131,7 +131,7 @@ export class UpProcess {
         found = words.exec(this.out + this.errors);
         return found !== null || how !== undefined;
       },
-      { otherwise: () => `Nobody said ${words}: ${this.out}${this.errors}` },
+      { otherwise: () => `It did not print ${words}: ${this.out}${this.errors}` },
     );
     found ??= words.exec(this.out + this.errors);
     if (found === null) throw new Error(`It ended (${how}) without ${words}: ${this.out}${this.errors}`);

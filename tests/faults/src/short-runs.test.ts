@@ -10,7 +10,7 @@ const runs: readonly FaultRunOptions[] = [
 ];
 
 it.each(runs)(
-  '[AP-2] [AP-8] [EX-2] [EX-6] [EV-2] [RE-3] [DA-4] $database, $nodes nodes: no promise is broken while everything fails',
+  '[AP-2] [AP-8] [EX-2] [EX-6] [EV-2] [RE-3] [DA-4] $database, $nodes nodes: no promise is broken under faults',
   {
     timeout: 1_800_000,
   },

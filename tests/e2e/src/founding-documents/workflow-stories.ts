@@ -342,7 +342,7 @@ export function describeWorkflow(fixture: () => DocumentFixture): void {
       await database.query('alter table results_away rename to results');
       expect(failed).toMatchObject({ status: 500, body: { success: false } });
       await until(async () => (await person.post(path, done)).status === 200, {
-        otherwise: () => 'the result is not taken',
+        otherwise: () => 'the result is not accepted',
       });
       expect(await person.call(toolId)).toMatchObject({ status: 'completed' });
     });
