@@ -1,8 +1,7 @@
 import { timing } from '@countersign/protocol';
 import { ApiError, readError } from './api-error.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, Deadline } from './clock.ts';
 import { type Connection, noAnswer, sendAuthorised } from './connection.ts';
-import { Deadline } from './deadline.ts';
 import { type SseFrame, SseParser } from './sse-parser.ts';
 
 export interface StreamConnectionOptions {
