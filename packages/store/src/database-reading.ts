@@ -31,8 +31,7 @@ import {
 } from '@countersign/engine';
 import type { ExecutionStatus } from '@countersign/protocol';
 import { type AliasedRawBuilder, sql } from 'kysely';
-import { historyStatement } from './history-query.ts';
-import { metricsSeriesStatement, metricsStatement } from './metrics-query.ts';
+import { historyStatement, metricsSeriesStatement, metricsStatement } from './history-queries.ts';
 import { isOpen, openStatuses } from './migrations.ts';
 import type { Slots, Statement, Statements, StepResult } from './statements.ts';
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { SqliteRows } from './sqlite-rows.ts';
+import { SqliteRows } from './sqlite-steps.ts';
 import type { Step, StepResult } from './statements.ts';
 
 type Answer =

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { HistoryFilter } from '@countersign/engine';
 import { beforeAll, expect, it } from 'vitest';
-import { historyStatement } from './history-query.ts';
+import { historyStatement } from './history-queries.ts';
 import { migrate } from './migrations.ts';
 import { kyselyOverSqlite } from './sqlite-store.ts';
 import { statementsOf } from './statements.ts';
