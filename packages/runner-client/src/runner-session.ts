@@ -21,7 +21,6 @@ import {
   type WorkspaceRunnerOptions,
   whoWantsWorkspace,
 } from '@countersign/tool-runner';
-import { runnerApiOverClient } from './runner-api-over-client.ts';
 import { ScopedToken } from './scoped-token.ts';
 
 /** Where the runner's cards appear. */
@@ -262,4 +261,69 @@ export function decideThrough(
 function hostOf(address: string): string {
   const { hostname, port, protocol } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+}
+
+export interface RunnerApiOptions {
+  /** With a token that can do what a runner does, and no more. */
+  readonly runner: Client;
+  /** The person's, for decisions made at this machine. */
+  readonly person: Client;
+  readonly projectId: string;
+  readonly runnerId: string;
+  /** Which program of that runner it is. */
+  readonly instance: string;
+}
+
+/** The runner itself tries again. */
+const once = { retry: { times: 0 } };
+
+/** What the runner says to the server, over the typed client. Refusals keep the server's code and words. */
+export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
+  const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
+  const call = (tool_id: string) => ({ project_id, tool_id });
+  const speaker = { runner_id, instance };
+
+  const send = (decision: ApprovalDecision) => refusing(decide(person, decision, once));
+
+  return {
+    approveToolExecution: (approval_id, body) =>
+      send({ decision: 'approved', params: { project_id, approval_id }, body }),
+    rejectToolExecution: (approval_id, body) =>
+      send({ decision: 'rejected', params: { project_id, approval_id }, body }),
+    sendToolResult: (toolId, body) =>
+      refusing(runner.submitResult({ params: call(toolId), body: { ...body, ...speaker } })),
+    startToolExecution: (toolId, body) =>
+      refusing(runner.startExecution({ params: call(toolId), body: { ...body, ...speaker } })),
+    sendToolPreview: (approval_id, body) =>
+      refusing(runner.submitPreview({ params: { project_id, approval_id }, body: { ...body, ...speaker } })),
+    sendToolProgress: (toolId, body) =>
+      refusing(runner.submitProgress({ params: call(toolId), body: { ...body, ...speaker } })),
+    sendHeartbeat: (body) =>
+      refusing(runner.heartbeat({ params: { project_id, runner_id }, body: { ...body, instance } })),
+
+    async fetchToolParams(toolId) {
+      const params = { tool_id: toolId };
+      const found = runner.getExecution({ params }, once);
+      const { execution, omitted } = await refusing(found);
+      // What is left of them is their record, with its secrets and contents masked: that is nothing to run.
+      if (omitted?.includes('tool_params')) throw new CountersignError('NOT_FOUND', { what: 'tool call' });
+      return execution.tool_params;
+    },
+  };
+}
+
+/** The server's refusal as the runner knows refusals: by its code. */
+class RefusedByServer extends CountersignError {
+  constructor(error: ApiError) {
+    super(error.code, {}, { cause: error });
+    this.message = error.message;
+  }
+}
+
+async function refusing<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (failure) {
+    throw failure instanceof ApiError ? new RefusedByServer(failure) : failure;
+  }
 }
