@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import {
+  type AgentRuns,
   type Bus,
   Engine,
   type FaultPoints,
@@ -30,9 +31,8 @@ import { serverSecret } from './auth/server-secret.ts';
 import { SignInCodes } from './auth/sign-in-codes.ts';
 import { isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
-import type { Runs } from './http/runs.ts';
-import { CallLog } from './observability/call-log.ts';
-import { watchCalls } from './observability/call-watcher.ts';
+import type { Runs } from './http/server-parts.ts';
+import { CallLog, watchCalls } from './observability/call-watcher.ts';
 import { createLogger } from './observability/logger.ts';
 import { Metrics } from './observability/metrics.ts';
 import { Spans } from './observability/spans.ts';
@@ -48,12 +48,12 @@ export interface AgentParts extends FaultPoints {
   readonly observer: RunObserver;
 }
 
+export type Agent = Runs & Pick<AgentRuns, 'close'>;
+
 export interface ServeOptions extends FaultPoints {
   readonly logger?: Logger;
   /** Makes another agent than the configured one; `close` is awaited before the engine is closed. */
-  readonly agent?:
-    | ((parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>)
-    | undefined;
+  readonly agent?: ((parts: AgentParts) => Promise<Agent>) | undefined;
 }
 
 export interface RunningServer {
@@ -114,7 +114,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   });
   metrics.watch(engine, store);
   const parts: AgentParts = { engine, store, bus, config, logger, observer: spans, reached };
-  let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
+  let agent: Agent | undefined;
   let app: FastifyInstance | undefined;
   let stopSweeping: (() => void) | undefined;
   let endUnused = () => {};
@@ -131,7 +131,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   try {
     await engine.start();
     stopSweeping = sweepRegularly(store, config, onError);
-    agent = await (options.agent ?? configuredAgent)(parts);
+    agent = await (options.agent ?? startAgent)(parts);
     const signInCodes = new SignInCodes(secret, config.user);
     app = await createServer({
       engine,
@@ -143,7 +143,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       signInCodes,
       watching: metrics,
       storage,
-      runs: agent?.runs,
+      runs: agent,
     });
     endUnused = trackUnusedConnections(app.server);
     const address = await app.listen({ host: config.host, port: config.port });
@@ -162,22 +162,6 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     await close();
     throw error;
   }
-}
-
-/** The agent with the model of the configuration (AG-1). It takes up the runs that were under way. */
-function configuredAgent({ engine, store, bus, config, logger, observer, reached }: AgentParts) {
-  const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
-  return startAgent({
-    engine,
-    store,
-    bus,
-    settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
-    observer,
-    onError: (error) => {
-      if (!(error instanceof StorageFull)) logger.error({ err: error }, 'the agent failed'); // the store has told it
-    },
-    reached,
-  });
 }
 
 /** Requests that run may finish, for a while; then their connections are ended. */

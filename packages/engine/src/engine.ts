@@ -3,11 +3,12 @@ import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approve/approval-manager.ts';
 import { PendingDecisions } from './approve/pending-decisions.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
+import { CallAssignments } from './dispatch/call-assignments.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { type ConnectedRunner, RunnerRegistry } from './dispatch/runner-registry.ts';
+import { type ConnectedRunner, RunnerRegistry } from './dispatch/runners.ts';
 import { Signals } from './dispatch/signals.ts';
+import type { Edges, EngineParts } from './engine-parts.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
-import type { Edges } from './fault-points.ts';
 import { newId } from './ids.ts';
 import { NodeMembership } from './nodes/node-membership.ts';
 import { RunnerPresence } from './nodes/runner-presence.ts';
@@ -39,6 +40,8 @@ const SWEPT_AT_ONCE = 500;
 export class Engine {
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalManager;
+  readonly decisions: PendingDecisions;
+  readonly assignments: CallAssignments;
   readonly dispatcher: Dispatcher;
   readonly streams: StreamManager;
   readonly runners: RunnerRegistry;
@@ -48,7 +51,6 @@ export class Engine {
   /** This process among those that share the database. */
   readonly node = newId();
   readonly #deps: EngineDeps;
-  readonly #decisions: PendingDecisions;
   readonly #membership: NodeMembership;
   readonly #unsubscribe: () => void;
   /** Runners whose streams are being opened: their ids are taken already, before anything is awaited. */
@@ -80,13 +82,14 @@ export class Engine {
       policies,
       hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
     });
-    const decisions = new PendingDecisions({ ...edges, outcomes });
-    this.#decisions = decisions;
-    const parts = { ...edges, policies, outcomes, presence, signals, decisions };
-    this.dispatcher = new Dispatcher({ ...parts, runners });
-    const { dispatcher } = this;
-    this.approvals = new ApprovalManager({ ...parts, dispatcher, turns });
-    this.executor = new ToolExecutor({ ...parts, approvals: this.approvals, dispatcher });
+    this.decisions = new PendingDecisions({ ...edges, outcomes });
+    const { decisions } = this;
+    const base = { ...edges, policies, outcomes, runners, presence, signals, decisions };
+    this.assignments = new CallAssignments(base);
+    const parts: EngineParts = { ...base, assignments: this.assignments };
+    this.dispatcher = new Dispatcher(parts);
+    this.approvals = new ApprovalManager(parts, turns);
+    this.executor = new ToolExecutor(parts, this.approvals);
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 
@@ -111,7 +114,8 @@ export class Engine {
     this.#membership.stop();
     this.#unsubscribe();
     this.streams.close();
-    this.#decisions.close();
+    this.decisions.close();
+    this.assignments.close();
     this.dispatcher.close();
     this.runners.close();
     this.outcomes.close();
@@ -147,10 +151,10 @@ export class Engine {
       if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
     };
     try {
-      await this.dispatcher.turnover.prepare(runner);
+      await this.assignments.prepare(runner);
       const { instance, workspace } = runner;
       close = await this.streams.open({ ...options, instance, workspace, streamId }, sink);
-      await this.dispatcher.turnover.connected(runner);
+      await this.assignments.connected(runner);
     } catch (error) {
       end();
       throw error;
@@ -181,7 +185,7 @@ export class Engine {
     if (leftMs !== undefined) return this.runners.expect(runner, leftMs);
     // One that was only asleep may not even know that it was given up: its stream still looks open to it.
     this.streams.endRunner(runner.userId, runner.id);
-    await this.dispatcher.turnover.lost(runner);
+    await this.assignments.lost(runner);
   }
 
   #hinted(hint: Hint): void {
@@ -213,7 +217,7 @@ export class Engine {
     const { store } = this.#deps;
     await this.presence.storeSigns();
     if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
-    await Promise.all([this.#decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
+    await Promise.all([this.decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
     if (!this.#knowsOthers) await this.#findOthers();
     if (this.#knowsOthers) await this.#sweep();
   }
@@ -223,8 +227,8 @@ export class Engine {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
     if (wasAlone) {
-      await this.#decisions.resume(this.#membership.startedAt);
-      await this.dispatcher.turnover.resume(this.#membership.startedAt);
+      await this.decisions.resume(this.#membership.startedAt);
+      await this.assignments.resume(this.#membership.startedAt);
     }
     await this.#membership.ready();
     this.#knowsOthers = true;
@@ -234,10 +238,10 @@ export class Engine {
     const now = this.#deps.store.now();
     for (const row of await this.presence.findSilent())
       await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
-    await this.dispatcher.turnover.takeStranded(SWEPT_AT_ONCE);
+    await this.assignments.takeStranded(SWEPT_AT_ONCE);
     if (this.#deps.store.isShared) await this.dispatcher.placeWaiting(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
-    await this.#decisions.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
+    await this.decisions.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     for (const [userId, projectId] of this.#deps.store.isShared ? this.streams.plainListeners() : [])
       await this.dispatcher.offerAll(userId, projectId);
   }

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { digestOf as protocolDigestOf, type Sha256 } from '@countersign/protocol';
 
 let pool = Buffer.alloc(0);
 let used = 0;
@@ -15,3 +16,9 @@ export function newId(now: number = Date.now()): string {
   const variant = ((Number.parseInt(random.slice(3, 5), 16) & 0x3f) | 0x80).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-${variant}${random.slice(5, 7)}-${random.slice(7, 19)}`;
 }
+
+/** Node's own, which is many times faster than the portable one. */
+export const nodeSha256: Sha256 = (text) => hash('sha256', text);
+
+/** The protocol's digest of a value: calls and results are recognised by it. */
+export const digestOf = (value: unknown): string => protocolDigestOf(value, nodeSha256);

@@ -14,8 +14,8 @@ import type {
   RiskLevel,
   TokenScope,
 } from '@countersign/protocol';
+import type { ServerEvent } from './record/announcements.ts';
 import type { CallContext } from './record/call-request.ts';
-import type { ServerEvent } from './record/make-event.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };

@@ -1,5 +1,5 @@
 import { CountersignError, type ExecutionStatus, type RiskLevel } from '@countersign/protocol';
-import type { ServerEvent } from './record/make-event.ts';
+import type { ServerEvent } from './record/announcements.ts';
 import type {
   ApprovalRow,
   AuditRow,

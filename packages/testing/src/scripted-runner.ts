@@ -5,13 +5,13 @@ import {
   type EventData,
   type JsonObject,
   Refusal,
-  type ResultInput,
+  type ResultBody,
   type ServerEvent,
 } from '@countersign/engine';
 import { timing } from '@countersign/protocol';
 
 /** What a tool does on the person's machine, in a test. */
-export type ScriptedTool = (params: JsonObject) => ResultInput | Promise<ResultInput>;
+export type ScriptedTool = (params: JsonObject) => ResultBody | Promise<ResultBody>;
 /** What the person does with a request; undefined: nothing. */
 export type ScriptedDecision = (
   request: EventData<'tool.approval_request'>,
@@ -27,7 +27,7 @@ export class ScriptedRunner {
   readonly executed: { readonly toolId: string; readonly tool: string; readonly params: JsonObject }[] = [];
   readonly cancelled: string[] = [];
   decide: ScriptedDecision = () => 'approve';
-  readonly #journal = new Map<string, ResultInput | Promise<ResultInput>>();
+  readonly #journal = new Map<string, ResultBody | Promise<ResultBody>>();
   readonly #tools: Readonly<Record<string, ScriptedTool>>;
   readonly #userId: string;
   readonly #workspace: string;
@@ -103,7 +103,7 @@ export class ScriptedRunner {
         );
       }
     }
-    const result = (await this.#journal.get(toolId)) as ResultInput;
+    const result = (await this.#journal.get(toolId)) as ResultBody;
     await engine.dispatcher.submitResult(caller, toolId, { ...result, attempt, runner_id: this.id });
   }
 

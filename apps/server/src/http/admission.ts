@@ -2,12 +2,17 @@ import { Transform } from 'node:stream';
 import { Refusal } from '@countersign/engine';
 import type { Route } from '@countersign/protocol';
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
-import { addressBlock } from '../auth/address-block.ts';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { readStreamCookie } from '../auth/stream-cookie.ts';
 import type { RateLimiter } from '../auth/token-bucket.ts';
-import { RateLimited } from './refusals.ts';
-import { bearerToken, isJson, isOfProgram, isUndeclared } from './request-guard.ts';
+import { Overloaded, RateLimited } from './refusals.ts';
+import {
+  addressBlock,
+  bearerToken,
+  isJson,
+  isOfProgram,
+  isUndeclared,
+  readStreamCookie,
+} from './request-guard.ts';
 import type { ServerParts } from './server-parts.ts';
 
 declare module 'fastify' {
@@ -156,4 +161,25 @@ function checkBodyType(
   if ((!takesBody && !hasBody) || method === 'GET' || isJson(type)) return;
   if (!isOfProgram || !isUndeclared(type)) throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
   headers['content-type'] = 'application/json'; // what it is parsed as
+}
+
+/**
+ * For what begins new work (a call, a message): not while so much waits to be written that everybody would wait for it.
+ * What decides or ends work is always taken.
+ */
+export function refuseWhenOverloaded({ store, config }: Pick<ServerParts, 'store' | 'config'>): void {
+  if (store.backlog >= config.maxBacklog) throw new Overloaded();
+}
+
+/** Refuses one more stream, or request that is held open, where there are enough: of all, and of this person. */
+export function requireRoomForStream(
+  { openStreams, config }: Pick<ServerParts, 'openStreams' | 'config'>,
+  { userId }: Pick<AuthenticatedCaller, 'userId'>,
+): void {
+  const isFull = openStreams.size >= config.maxStreams;
+  if (isFull) throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
+  let own = 0;
+  for (const { caller } of openStreams) if (caller.userId === userId) own += 1;
+  if (own >= config.maxStreamsOfPerson)
+    throw new Refusal('UNAVAILABLE', { problem: 'you have too many streams open' });
 }

@@ -9,23 +9,25 @@ import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
 import { conversationHandlers } from './handlers/conversation.ts';
 import { decisionHandlers } from './handlers/decisions.ts';
 import { executionHandlers } from './handlers/executions.ts';
 import { permissionHandlers } from './handlers/permissions.ts';
 import { runnerHandlers } from './handlers/runner.ts';
 import { streamHandlers } from './handlers/streams.ts';
-import { LargeAnswers } from './large-answers.ts';
-import { drainBeforeClosing } from './large-bodies.ts';
-import { answer, noteBodyLimit, sendAnswer, toAnswer } from './refusals.ts';
-import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
+import { endIfStalled, LargeAnswers, STALLED_MS } from './large-answers.ts';
+import {
+  answer,
+  answerBrokenRequest,
+  drainBeforeClosing,
+  noteBodyLimit,
+  sendAnswer,
+  toAnswer,
+} from './refusals.ts';
+import { checkOrigin, exceedsJsonValueLimit, originsOf, securityHeaders } from './request-guard.ts';
 import type { Handlers } from './route-types.ts';
 import { registerRoutes } from './routing.ts';
-import type { Runs } from './runs.ts';
-import type { OpenConnection, ServerParts } from './server-parts.ts';
-import { endIfStalled, STALLED_MS } from './stalled-readers.ts';
-import { exceedsJsonValueLimit } from './value-count.ts';
+import type { OpenConnection, Runs, ServerParts } from './server-parts.ts';
 import { registerWatching, type Watching } from './watching.ts';
 import { registerWebPage } from './web-page.ts';
 

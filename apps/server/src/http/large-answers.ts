@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
 import { RateLimited } from './refusals.ts';
-import { STALLED_MS } from './stalled-readers.ts';
-import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 /** Smaller answers are not counted against the rate. */
 const SMALL_BYTES = 1024 * 1024;
@@ -64,4 +64,25 @@ export class LargeAnswers {
       else this.#untaken.delete(of);
     });
   }
+}
+
+/** A client that takes nothing of its answer for so long is cut off. */
+export const STALLED_MS = 30_000;
+
+/**
+ * For the `timeout` of a response: nothing was read or taken on its connection for `STALLED_MS`. What nobody takes stays
+ * in memory, and nothing else would end it. An answer that only waits, such as a held call or a quiet stream, has
+ * nothing to be taken and goes on.
+ */
+export function endIfStalled(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy();
+}
+
+/**
+ * Between two pieces of work that take long: whatever came in meanwhile is served first. One turn alone would come before
+ * the sockets are looked at again.
+ */
+export async function yieldToEventLoop(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
 }

@@ -5,10 +5,12 @@ import {
   type NamedRunner,
   notFound,
   type ProjectRow,
+  type Reading,
   Refusal,
   type RunRow,
   type SessionRow,
   type Store,
+  type Unit,
 } from '@countersign/engine';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -31,7 +33,11 @@ export async function ownSession(store: Store, caller: Caller, sessionId: string
   return row;
 }
 
-export async function ownRun(store: Store, { userId }: Caller, runId: string): Promise<RunRow> {
+export async function ownRun(
+  store: Store,
+  { userId }: Pick<Caller, 'userId'>,
+  runId: string,
+): Promise<RunRow> {
   const row = await store.read((tx) => tx.get('runs', runId));
   if (row?.user_id !== userId) throw notFound('run');
   return row;
@@ -101,4 +107,20 @@ export async function speakerOf(
     await requireNamed(store, caller, params);
     throw error;
   }
+}
+
+/**
+ * The latest call of a session in which this token works alone, or the session itself where nothing was called yet.
+ * Undefined where somebody else has spoken or called something: what was granted in a session counts for who works in it
+ * (AP-4), so neither the person's conversation nor the session of another agent is this one's.
+ */
+export function* latestWork(
+  tx: Reading,
+  session: SessionRow,
+  { userId, tokenId }: Caller,
+): Unit<ExecutionRow | SessionRow | undefined> {
+  if (session.last_message_at !== null) return undefined;
+  const [latest] = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
+  if (!latest) return session;
+  return latest.requested_by === tokenId ? latest : undefined;
 }

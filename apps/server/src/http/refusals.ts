@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Refusal, StorageFull } from '@countersign/engine';
 import {
   CountersignError,
@@ -136,3 +137,84 @@ const internal = (requestId: string): ErrorAnswer => ({
   }),
   unexpected: true,
 });
+
+/** As long as this a client may go on sending what nobody reads. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Answers a body that is too large at once, and throws away what still comes: closing while the client sends would
+ * reset the connection, and the client would see that instead of the answer.
+ */
+export function drainBeforeClosing(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, body }: { readonly status: number; readonly body: object },
+): FastifyReply {
+  reply.hijack();
+  const { raw } = reply;
+  const text = JSON.stringify(body);
+  raw.writeHead(status, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+  });
+  raw.write(text);
+  const close = () => {
+    clearTimeout(timer);
+    raw.end();
+  };
+  const timer = setTimeout(close, DRAIN_MS);
+  timer.unref();
+  request.raw.once('end', close).once('close', close).resume();
+  return reply;
+}
+
+/** Node's own limit for the head of a request. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** What is no HTTP, has a head that is too large, or does not arrive in time, is told so on the bare connection. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (socket.destroyed || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, code, values } = describe(error.code);
+  const body = JSON.stringify({ success: false, error: describeError(code, values).message, code });
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  else socket.destroy();
+  // Whoever goes on sending is not listened to for long.
+  setTimeout(() => socket.destroy(), 1_000).unref();
+}
+
+function describe(problem: string | undefined): {
+  status: number;
+  reason: string;
+  code: ErrorCode;
+  values: Record<string, string | number>;
+} {
+  switch (problem) {
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        status: 431,
+        reason: 'Request Header Fields Too Large',
+        code: 'BODY_TOO_LARGE',
+        values: { limit: MAX_HEADER_BYTES },
+      };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, reason: 'Request Timeout', code: 'REQUEST_TIMEOUT', values: {} };
+    default:
+      return {
+        status: 400,
+        reason: 'Bad Request',
+        code: 'INVALID_BODY',
+        values: { problem: 'it is not valid HTTP' },
+      };
+  }
+}

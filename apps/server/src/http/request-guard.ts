@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { Refusal } from '@countersign/engine';
 import type { FastifyRequest } from 'fastify';
 
@@ -95,4 +96,71 @@ export const isOfProgram = ({ headers }: Pick<FastifyRequest, 'headers'>): boole
 /** `Bearer` and one token; anything else is no token. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer ([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(header)?.[1];
+}
+
+const [quote, comma, backslash, openList, openObject] = ['"', ',', '\\', '[', '{'].map((character) =>
+  character.charCodeAt(0),
+);
+
+/**
+ * Whether a JSON text has more than `max` values in it, by its commas and brackets. Texts are passed over, and what is no
+ * JSON is found out by its parser: this says only, and quicker, that parsing would take long.
+ */
+export function exceedsJsonValueLimit(json: string, max: number): boolean {
+  let count = 1;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === quote) at = endOfText(json, at);
+    else if (code === comma || code === openList || code === openObject) count += 1;
+    if (count > max) return true;
+  }
+  return false;
+}
+
+/** By each character: a text of nothing but escaped quotes is quicker that way than from quote to quote. */
+function endOfText(json: string, start: number): number {
+  let at = start + 1;
+  for (; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === backslash) at += 1;
+    else if (code === quote) break;
+  }
+  return at;
+}
+
+/**
+ * The cookie of a browser. It authorises reading event streams and nothing else: cookies ignore ports, so a page
+ * that the agent's own development server shows would carry it too (RE-5).
+ */
+const NAME = 'countersign_stream';
+
+export function setStreamCookie(token: string, options: { secure: boolean; maxAgeSeconds: number }): string {
+  const secure = options.secure ? '; Secure' : '';
+  return `${NAME}=${token}; Path=/my; HttpOnly; SameSite=Strict; Max-Age=${options.maxAgeSeconds}${secure}`;
+}
+
+export function readStreamCookie(header: string | undefined): string | undefined {
+  for (const part of header?.split(';') ?? []) {
+    const at = part.indexOf('=');
+    if (at > 0 && part.slice(0, at).trim() === NAME) return part.slice(at + 1).trim();
+  }
+  return undefined;
+}
+
+/**
+ * What one client can choose its address from: an IPv4 address stands for itself, an IPv6 address for its network of 64
+ * bits, whose 2^64 addresses a single machine may use in turn.
+ */
+export function addressBlock(address: string): string {
+  const plain = address.split('%')[0] as string; // without the zone of a link-local address
+  if (!isIPv6(plain)) return address;
+  const [head = '', tail] = plain.split('::');
+  const mapped = /^::ffff:([\d.]+)$/i.exec(plain)?.[1];
+  if (mapped !== undefined) return mapped;
+  const groups = head === '' ? [] : head.split(':');
+  const left = tail === undefined ? [] : tail.split(':').filter((group) => group !== '');
+  const isDotted = plain.includes('.');
+  while (groups.length + left.length + (isDotted ? 1 : 0) < 8) groups.push('0');
+  const network = [...groups, ...left].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
 }

@@ -2,12 +2,11 @@ import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { type Admitting, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
-import type { LargeAnswers } from './large-answers.ts';
+import { type LargeAnswers, yieldToEventLoop } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
 import type { ServerParts } from './server-parts.ts';
-import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

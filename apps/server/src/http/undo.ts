@@ -7,7 +7,7 @@ import {
   newId,
   type Reading,
   Refusal,
-  type ResultInput,
+  type ResultBody,
   runnerKey,
   type Store,
   type Unit,
@@ -67,7 +67,7 @@ export async function settleUndo(
   store: Store,
   call: ExecutionRow,
   undoId: string,
-  input: ResultInput,
+  input: ResultBody,
 ): Promise<string> {
   const now = store.now();
   const isDone = input.status === 'completed';
@@ -102,7 +102,7 @@ export async function settleUndo(
 function* requireAsked(
   tx: Reading,
   { user_id, undo_runner_id }: ExecutionRow,
-  { runner_id, instance }: ResultInput,
+  { runner_id, instance }: ResultBody,
 ): Unit<void> {
   const runner =
     undo_runner_id === runner_id ? yield* tx.get('runners', runnerKey(user_id, runner_id ?? '')) : null;
@@ -110,10 +110,10 @@ function* requireAsked(
     throw new Refusal('CLAIM_REFUSED', { problem: 'another runner was asked for this undo' });
 }
 
-function undoError({ error }: ResultInput) {
+function undoError(input: ResultBody) {
+  const error = input.status === 'completed' ? undefined : input.error;
   if (error === undefined || typeof error === 'string') {
-    const told = describeError('EXECUTION_FAILED', { problem: error ?? 'the undo was cancelled' });
-    return told;
+    return describeError('EXECUTION_FAILED', { problem: error ?? 'the undo was cancelled' });
   }
   const code: ErrorCode = Object.hasOwn(errorCodes, error.code)
     ? (error.code as ErrorCode)

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import {
   type ExecutionRow,
   errorOf,
@@ -94,4 +95,10 @@ export function executionView(row: ExecutionRow, params?: JsonObject): Execution
     completed_at: isoTimeOrNull(row.completed_at),
     undone_at: isoTimeOrNull(row.undone_at),
   };
+}
+
+/** One spelling of a root: a project and a runner that mean the same folder must find each other (EX-10). */
+export function workspaceRoot(path: string): string {
+  const plain = path.startsWith('/') ? posix.normalize(path) : path;
+  return plain.length > 1 ? plain.replace(/(?<=[^:])[/\\]+$/, '') : plain;
 }

@@ -1,8 +1,7 @@
 import type { Store } from '@countersign/engine';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { keepSession, newSession } from '../http/handlers/conversation.ts';
-import { latestWork } from '../http/latest-work.ts';
-import { onlyProject } from '../http/own-rows.ts';
+import { latestWork, onlyProject } from '../http/own-rows.ts';
 
 /**
  * The sessions that agents work in over MCP, where a call cannot name one: calls of a token that follow each other within

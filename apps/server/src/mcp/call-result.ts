@@ -2,12 +2,13 @@ import {
   type ErrorCode,
   type ExecutionStatus,
   errorCodes,
+  type JsonValue,
   type ToolOutcome,
   toModelResult,
 } from '@countersign/protocol';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { toAnswer } from '../http/refusals.ts';
-import { asBlocks } from './content-blocks.ts';
 
 /** How a call ended, as an agent reads it: the shapes that every model gets (EX-3), as text and as a value. */
 export function resultOf(outcome: ToolOutcome): CallToolResult {
@@ -57,3 +58,103 @@ const answerWith = (
   structuredContent: value,
   ...(isError && { isError }),
 });
+
+const base64Schema = z.literal('base64');
+const pictureSchema = z.looseObject({
+  encoding: base64Schema,
+  media_type: z.string().startsWith('image/'),
+  content: z.string().refine(isBase64),
+  // A part of a picture cannot be shown: it stays in the value, for the agent to join.
+  offset: z.literal(0).optional(),
+  next_offset: z.never().optional(),
+});
+
+/** What a custom tool answered besides its text; packages/tool-runner writes it so. */
+const itemSchema = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.enum(['image', 'audio']),
+    mime_type: z.string(),
+    encoding: base64Schema,
+    content: z.string().refine(isBase64),
+  }),
+  z.looseObject({
+    type: z.literal('resource_link'),
+    uri: z.string(),
+    name: z.string().optional(),
+    mime_type: z.string().optional(),
+  }),
+  z.looseObject({
+    type: z.literal('resource'),
+    uri: z.string(),
+    mime_type: z.string().optional(),
+    encoding: base64Schema,
+    content: z.string().refine(isBase64),
+  }),
+]);
+type Item = z.output<typeof itemSchema>;
+
+/**
+ * A result as MCP has it: pictures, sound and resources are blocks of their own, and are left out of the value. What is
+ * not understood stays in the value, as it came.
+ */
+function asBlocks(result: JsonValue | undefined): {
+  readonly blocks: readonly ContentBlock[];
+  readonly left: JsonValue | undefined;
+} {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
+    return { blocks: [], left: result };
+  }
+  const picture = pictureSchema.safeParse(result);
+  if (picture.success) {
+    const { content: data, media_type: mimeType } = picture.data;
+    return { blocks: [{ type: 'image', data, mimeType }], left: without(result, 'content') };
+  }
+  const { items } = result as { readonly items?: JsonValue };
+  if (!Array.isArray(items)) return { blocks: [], left: result };
+  const read = items.map((item) => {
+    const known = itemSchema.safeParse(item);
+    return known.success
+      ? { block: blockOf(known.data), left: without(item as JsonObject, 'content', 'encoding') }
+      : { left: item as JsonValue };
+  });
+  return {
+    blocks: read.flatMap(({ block }) => (block ? [block] : [])),
+    left: { ...result, items: read.map(({ left }) => left) },
+  };
+}
+
+function blockOf(item: Item): ContentBlock {
+  const mimeType = item.mime_type;
+  switch (item.type) {
+    case 'image':
+    case 'audio':
+      return { type: item.type, data: item.content, mimeType: item.mime_type };
+    case 'resource_link':
+      return {
+        type: 'resource_link',
+        uri: item.uri,
+        name: item.name ?? item.uri,
+        ...(mimeType && { mimeType }),
+      };
+    case 'resource':
+      return {
+        type: 'resource',
+        resource: { uri: item.uri, blob: item.content, ...(mimeType && { mimeType }) },
+      };
+  }
+}
+
+type JsonObject = { readonly [name: string]: JsonValue };
+
+const without = (object: JsonObject, ...names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+
+/** As clients check it: one block that they cannot read costs them the whole answer. */
+function isBase64(text: string): boolean {
+  try {
+    atob(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '@countersign/engine';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import { authInfoOf, type Exchange } from './exchange.ts';
+import { authInfoOf, type Exchange } from './mcp-server.ts';
 import type { ToolListChanges } from './tool-list-changes.ts';
 
 export interface LegacySessionsOptions {

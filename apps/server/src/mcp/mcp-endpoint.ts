@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createMcpHandler, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { authInfoOf, type Exchange } from './exchange.ts';
 import { LegacySessions } from './legacy-sessions.ts';
-import { type McpServerDeps, newMcpServer } from './mcp-server.ts';
+import { authInfoOf, type Exchange, type McpServerDeps, newMcpServer } from './mcp-server.ts';
 import type { ToolListChanges } from './tool-list-changes.ts';
 
 export interface McpEndpointOptions extends Omit<McpServerDeps, 'isClosing'> {

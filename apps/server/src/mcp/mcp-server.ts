@@ -1,6 +1,7 @@
 import { Refusal } from '@countersign/engine';
 import { describeIssues, outsideAgentInstructions } from '@countersign/protocol';
 import {
+  type AuthInfo,
   type CallToolResult,
   type InputRequiredResult,
   inputRequired,
@@ -10,11 +11,12 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { toAnswer } from '../http/refusals.ts';
 import type { CallNews } from './call-progress.ts';
 import { refusedResult } from './call-result.ts';
-import { type Exchange, exchangeOf } from './exchange.ts';
 import type { OutsideCalls } from './outside-calls.ts';
 import { cancelCall, waitForCall } from './tool-list.ts';
 
@@ -165,4 +167,25 @@ function asProtocolError(error: unknown, requestId: string): ProtocolError {
   const { body, status } = toAnswer(error, requestId);
   const code = status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest;
   return new ProtocolError(code, body.error, { code: body.code });
+}
+
+/** One HTTP request to `/mcp`, after admission: who asks, and with what. */
+export interface Exchange {
+  readonly caller: AuthenticatedCaller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** What the SDK carries from the request to the handlers of its messages. It never sees the token. */
+export const authInfoOf = (exchange: Exchange): AuthInfo => ({
+  token: '',
+  clientId: exchange.caller.tokenId,
+  scopes: [exchange.caller.scope],
+  extra: { exchange },
+});
+
+function exchangeOf(context: ServerContext): Exchange {
+  const exchange = context.http?.authInfo?.extra?.exchange;
+  if (exchange === undefined) throw new Error('A message came to /mcp without its request');
+  return exchange as Exchange;
 }

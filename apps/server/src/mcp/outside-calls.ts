@@ -5,7 +5,7 @@ import type { Handlers } from '../http/route-types.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import type { CallNews, CallProgress } from './call-progress.ts';
 import { cancelledResult, pendingResult, resultOf } from './call-result.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './mcp-server.ts';
 
 export interface OutsideCallsDeps {
   readonly handlers: Pick<Handlers, 'executeTool' | 'getExecution' | 'cancelExecution'>;

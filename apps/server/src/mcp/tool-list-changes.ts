@@ -1,5 +1,5 @@
 import type { Bus, Hint } from '@countersign/engine';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './mcp-server.ts';
 
 export interface ToolListChangesOptions {
   readonly bus: Bus;

@@ -1,4 +1,4 @@
-import type { Engine, Store } from '@countersign/engine';
+import type { Engine, EventData, Store } from '@countersign/engine';
 import { findTool, isCustomToolName } from '@countersign/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Watching } from '../http/watching.ts';
@@ -99,20 +99,20 @@ export class Metrics implements Watching, CallObserver {
     return (await within(PATIENCE_MS, counted).catch(() => undefined)) ?? Number.NaN;
   }
 
-  called({ tool_name }: Parameters<NonNullable<CallObserver['called']>>[0]): void {
+  called({ tool_name }: EventData<'tool.call'>): void {
     this.#calls.inc({ tool: labelOf(tool_name) });
   }
 
-  asked({ approval_id, tool_name }: Parameters<NonNullable<CallObserver['asked']>>[0]): void {
+  asked({ approval_id, tool_name }: EventData<'tool.approval_request'>): void {
     this.#asked.begin(approval_id, { at: performance.now(), tool: labelOf(tool_name) });
   }
 
-  decided({ approval_id, status }: Parameters<NonNullable<CallObserver['decided']>>[0]): void {
+  decided({ approval_id, status }: EventData<'approval.resolved'>): void {
     const asked = this.#asked.end(approval_id);
     if (asked) this.#wait.observe({ tool: asked.tool, status }, (performance.now() - asked.at) / 1000);
   }
 
-  ended({ tool_name, status, execution_time_ms }: Parameters<NonNullable<CallObserver['ended']>>[0]): void {
+  ended({ tool_name, status, execution_time_ms }: EventData<'tool.result'>): void {
     const tool = labelOf(tool_name);
     this.#ended.inc({ tool, status });
     if (execution_time_ms !== null) this.#duration.observe({ tool }, execution_time_ms / 1000);

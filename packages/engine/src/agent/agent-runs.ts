@@ -1,36 +1,29 @@
-import type { Caller } from '../caller.ts';
-import type { Clock } from '../clock.ts';
-import type { Engine } from '../engine.ts';
-import type { AtPoint } from '../fault-points.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit } from '../fault-points.ts';
+import { newId } from '../ids.ts';
+import { announceCall } from '../record/announcements.ts';
+import type { Caller } from '../record/call-request.ts';
 import { notFound, Refusal } from '../refusal.ts';
-import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
-import { type Bus, StorageFull, type Store } from '../store.ts';
-import { type AgentLoopDeps, driveRun, type LiveRun, type RunObserver } from './agent-loop.ts';
-import { HeldRun, RunLost } from './held-run.ts';
-import type { Models } from './model.ts';
-import { storeNewRun } from './new-run.ts';
-import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
+import type { MessageRow, ProjectRow, RunRow, SessionRow } from '../rows.ts';
+import { StorageFull, type Transaction, type Unit } from '../store.ts';
+import {
+  type AgentDeps,
+  defaultBudget,
+  driveRun,
+  type LiveRun,
+  type RunBudget,
+  timeExceeded,
+} from './agent-loop.ts';
+import { type Held, HeldRun, RENEW_MS, RunLeases, RunLost } from './held-run.ts';
+import { messageCreatedEvent, stateEvent } from './messages.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
-import { type Held, RENEW_MS, RunLeases } from './run-leases.ts';
 
-export interface AgentRunsDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'policies'>;
-  readonly models: Models;
+export interface AgentRunsDeps extends Omit<AgentDeps, 'budget' | 'stallMs'> {
   /** Names this process among those that share the database. */
   readonly node: string;
   /** True where only this server can open the database: then every run of the past is an orphan at start. */
   readonly isOnlyNode: boolean;
   readonly budget?: Partial<RunBudget>;
-  /** A model that says nothing for so long is asked again. */
   readonly stallMs?: number;
-  /** Called when a background task fails. The run is resumed when its lease has ended. */
-  readonly onError: (error: unknown) => void;
-  readonly atPoint?: AtPoint;
-  readonly observer?: RunObserver | undefined;
 }
 
 /** A chat message that starts a run (AG-1). */
@@ -61,8 +54,7 @@ const MAX_FAILURES = 5;
  * in, stopped at any moment (AG-1 to AG-3).
  */
 export class AgentRuns {
-  readonly #deps: AgentRunsDeps;
-  readonly #loop: AgentLoopDeps;
+  readonly #deps: AgentDeps & AgentRunsDeps;
   readonly #leases: RunLeases;
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
   /** Ours by their leases and not under way when leases were last renewed. */
@@ -71,29 +63,13 @@ export class AgentRuns {
   readonly #failures = new Map<string, { readonly step: number; readonly count: number }>();
   readonly #unsubscribe: () => void;
   #ticks = 0;
-  readonly #faults: FaultPoints & { readonly store: Store };
   #stopTick: (() => void) | undefined;
   #closed = false;
 
   constructor(deps: AgentRunsDeps) {
-    const { store, bus, clock, engine, models, onError, atPoint } = deps;
-    const { executor, policies } = engine;
-    this.#deps = deps;
-    this.#faults = { store, reached: atPoint };
+    const { store, bus, onError, budget, stallMs = STALL_MS } = deps;
+    this.#deps = { ...deps, budget: { ...defaultBudget, ...budget }, stallMs };
     this.#leases = new RunLeases(store, deps.node);
-    this.#loop = {
-      store,
-      bus,
-      clock,
-      executor,
-      policies,
-      models,
-      onError,
-      budget: { ...defaultBudget, ...deps.budget },
-      stallMs: deps.stallMs ?? STALL_MS,
-      atPoint: atPoint ?? (() => {}),
-      observer: deps.observer,
-    };
     this.#unsubscribe = bus.subscribe((hint) => {
       if (hint.kind === 'run') this.#look(hint.runId).catch(onError);
     });
@@ -101,8 +77,7 @@ export class AgentRuns {
 
   /** Takes up what a process before this one was doing. After the engine's own `resume`, before the first request. */
   async resume(): Promise<number> {
-    const { store, engine } = this.#deps;
-    await cancelLeftoverCalls({ store, dispatcher: engine.dispatcher });
+    await cancelLeftoverCalls(this.#deps);
     const taken = await this.#takeOrphans({ all: this.#deps.isOnlyNode });
     this.#scheduleTick();
     return taken;
@@ -116,7 +91,7 @@ export class AgentRuns {
     const name = models.find(model ?? models.defaultName).name;
     const lease = this.#leases.first(store.now());
     const place = { userId: caller.userId, projectId: project.id, sessionId: session.id };
-    const { run, message } = await commit(this.#faults, 'run', (tx) =>
+    const { run, message } = await commit(this.#deps, 'run', (tx) =>
       storeNewRun(tx, { ...place, content, model: name, lease, now: store.now() }),
     );
     this.#drive(new HeldRun(store, run, 'thinking'));
@@ -165,11 +140,11 @@ export class AgentRuns {
   }
 
   async #end(runId: string, ending: RunEnding): Promise<RunRow> {
-    const { store, engine } = this.#deps;
+    const { store } = this.#deps;
     const live = this.#live.get(runId);
     const known = await store.read((tx) => tx.get('runs', runId));
     if (!known) throw notFound('run');
-    const { run, isNews } = await commit(this.#faults, 'stop', function* (tx) {
+    const { run, isNews } = await commit(this.#deps, 'stop', function* (tx) {
       const now = store.now();
       yield* tx.get('sessions', known.session_id); // sessions are locked before runs
       const seen = (yield* tx.get('runs', runId)) ?? known;
@@ -181,7 +156,7 @@ export class AgentRuns {
     if (isNews) {
       this.#deps.bus.publish({ kind: 'run', runId });
       const { message } = ending.status === 'stopped' ? new Refusal('RUN_STOPPED') : ending.error;
-      await cancelOpenCalls(run, message, { store, dispatcher: engine.dispatcher });
+      await cancelOpenCalls(run, message, this.#deps);
     }
     return run;
   }
@@ -193,9 +168,9 @@ export class AgentRuns {
     this.#live.get(held.runId)?.abort.abort(new RunLost());
     const abort = new AbortController();
     const run: LiveRun = { held, signal: abort.signal, draft: undefined, step: 0 };
-    const timeLeft = held.createdAt + this.#loop.budget.milliseconds - this.#deps.store.now();
+    const timeLeft = held.createdAt + this.#deps.budget.milliseconds - this.#deps.store.now();
     const stopTimer = clock.after(Math.max(0, timeLeft), () => {
-      const { code, message } = timeExceeded(this.#loop.budget);
+      const { code, message } = timeExceeded(this.#deps.budget);
       this.#end(held.runId, { status: 'failed', error: { code, message } }).catch(this.#deps.onError);
     });
     const ended = this.#run(run).finally(() => {
@@ -208,8 +183,8 @@ export class AgentRuns {
   async #run(live: LiveRun): Promise<void> {
     const left = this.#deps.observer?.drives(live.held);
     try {
-      await this.#loop.atPoint('run.taken');
-      await driveRun(live, this.#loop);
+      await this.#deps.reached?.('run.taken');
+      await driveRun(live, this.#deps);
       this.#failures.delete(live.held.runId);
       left?.('ended');
     } catch (error) {
@@ -227,7 +202,7 @@ export class AgentRuns {
 
   /** After a failure that nobody was told of: the run rests for a while, or ends if that has not helped. */
   async #restOrEnd(live: LiveRun, cause: unknown): Promise<void> {
-    const { store, engine, onError } = this.#deps;
+    const { onError } = this.#deps;
     const { step } = live;
     const { runId } = live.held;
     // Not this run's failure, and it passes: the run goes on when there is room.
@@ -242,7 +217,7 @@ export class AgentRuns {
     );
     this.#failures.delete(runId);
     onError(new Error(`The run ${runId} has ended: it failed ${count} times.`, { cause }));
-    await cancelOpenCalls(run, error.message, { store, dispatcher: engine.dispatcher });
+    await cancelOpenCalls(run, error.message, this.#deps);
   }
 
   /** Renews the leases of all runs that are under way here; what is not ours any more is let go of. */
@@ -279,13 +254,12 @@ export class AgentRuns {
   }
 
   async #tick(): Promise<void> {
-    const { store, engine } = this.#deps;
+    const { store } = this.#deps;
     // Ours first: a process that was stalled must not take its own runs for orphans.
     await this.#keepLeases();
     await this.#takeOrphans({ all: false });
     this.#ticks += 1;
-    if (store.isShared && this.#ticks % LEFTOVERS_EVERY_TICKS === 0)
-      await cancelLeftoverCalls({ store, dispatcher: engine.dispatcher });
+    if (store.isShared && this.#ticks % LEFTOVERS_EVERY_TICKS === 0) await cancelLeftoverCalls(this.#deps);
   }
 
   #scheduleTick(): void {
@@ -299,3 +273,69 @@ export class AgentRuns {
 }
 
 const heldOf = ({ held }: LiveRun): Held => ({ id: held.runId, epoch: held.epoch });
+
+export interface NewRun {
+  readonly userId: string;
+  readonly projectId: string;
+  readonly sessionId: string;
+  readonly content: string;
+  readonly model: string;
+  readonly lease: Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'>;
+  readonly now: number;
+}
+
+/** Inside a unit: the person's message and the run that it starts. One run at a time in a session. */
+function* storeNewRun(
+  tx: Transaction,
+  { userId, projectId, sessionId, content, model, lease, now }: NewRun,
+): Unit<{ readonly run: RunRow; readonly message: MessageRow }> {
+  // The session's row is the lock: of two messages at once, one starts a run.
+  const session = yield* tx.get('sessions', sessionId);
+  if (session?.user_id !== userId || session.project_id !== projectId) throw notFound('session');
+  if (yield* tx.activeRunOf(sessionId)) throw new Refusal('RUN_ACTIVE');
+  const run: RunRow = {
+    id: newId(now),
+    user_id: userId,
+    project_id: projectId,
+    session_id: sessionId,
+    model,
+    status: 'running',
+    step: 0,
+    ...lease,
+    input_tokens: 0,
+    output_tokens: 0,
+    error: null,
+    created_at: now,
+    ended_at: null,
+  };
+  const message: MessageRow = {
+    id: newId(now),
+    user_id: userId,
+    session_id: sessionId,
+    run_id: run.id,
+    position: (yield* tx.lastPosition(sessionId)) + 1,
+    role: 'user',
+    content,
+    tool_calls: null,
+    tool_id: null,
+    complete: true,
+    created_at: now,
+  };
+  yield* tx.insert('runs', run);
+  yield* tx.insert('messages', message);
+  yield* tx.update('sessions', sessionId, {
+    last_message_at: now,
+    ...(session.title === '' && { title: titleOf(content) }),
+  });
+  const events = [
+    messageCreatedEvent(message, run, now),
+    stateEvent({ runId: run.id, projectId, sessionId }, 'thinking', now),
+  ];
+  announceCall(tx, run, events, 'run.started', { model, session_id: sessionId });
+  return { run, message };
+}
+
+function titleOf(content: string): string {
+  const line = content.trim().split('\n', 1)[0] ?? '';
+  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
+}

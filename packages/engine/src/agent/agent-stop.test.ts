@@ -117,7 +117,7 @@ describe('stopping a run', () => {
     let runId = '';
     let other: AgentNode | undefined;
     const first = await agent.startNode({
-      atPoint: async (point) => {
+      reached: async (point) => {
         if (point === moment) await other?.runs.stop(agent.person, runId);
       },
     });

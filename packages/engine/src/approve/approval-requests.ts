@@ -1,23 +1,23 @@
 import type { ToolCallPolicy } from '@countersign/policy';
 import {
+  type ApprovalScope,
   approvalTimeoutSeconds,
   describeCall,
   type ErrorCode,
   higherRisk,
   type JsonValue,
   type PolicyRule,
-  type Preview,
   type Reason,
+  type RequestBody,
   type RiskLevel,
   shownDigest,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import type { Caller } from '../caller.ts';
-import { pathRulesFor } from '../claim/path-rules.ts';
 import { notItsRunner } from '../claim/runner-bindings.ts';
-import { nodeSha256 } from '../digests.ts';
-import { runnerKey } from '../dispatch/runner-facts.ts';
-import { newId } from '../ids.ts';
+import { runnerKey } from '../dispatch/runners.ts';
+import type { SignalParts, Signals } from '../dispatch/signals.ts';
+import { newId, nodeSha256 } from '../ids.ts';
+import { announceCall, sizeOf } from '../record/announcements.ts';
 import {
   approvalRequestEvent,
   approvalResolvedEvent,
@@ -26,43 +26,21 @@ import {
   resultEvent,
   statusEvent,
 } from '../record/call-events.ts';
-import type { CallContext } from '../record/call-request.ts';
-import { endCall, failure, recordedReasons, transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
-import { newApproval } from '../record/new-rows.ts';
-import { sizeOf } from '../record/shown-size.ts';
+import type { CallContext, Caller } from '../record/call-request.ts';
+import { endCall, failure, isOf, recordedReasons, transition } from '../record/execution-record.ts';
+import { newApproval } from '../record/new-call.ts';
 import { notFound, Refusal } from '../refusal.ts';
-import type { ApprovalRow, ExecutionRow, JsonObject, ShownPayload } from '../rows.ts';
-import type { Transaction, Unit } from '../store.ts';
-import { alreadyDecided, approvalRows } from './approval-rows.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject, ShownPayload } from '../rows.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
+import { pathRulesFor } from './stored-policies.ts';
 
 /** How a request comes to be, is completed by its preview, is asked again and is withdrawn: units of writing. */
 
 /** How often a person is asked again because what they approved had changed (AP-8). */
 const MAX_STALE = 3;
 
-/** What a runner found out about a request (AP-7, VA-8). */
-export type PreviewInput =
-  | {
-      readonly runner_id: string;
-      readonly instance?: string | undefined;
-      readonly revision: number;
-      readonly preview: Preview;
-      readonly digest_base: string;
-      /** As the runner computed it; the server's own counts. */
-      readonly digest?: string | undefined;
-      readonly risk_level: RiskLevel;
-      readonly reasons: readonly Reason[];
-      readonly network: boolean;
-    }
-  | {
-      readonly runner_id: string;
-      readonly instance?: string | undefined;
-      readonly revision: number;
-      readonly reasons: readonly Reason[];
-      readonly refused: { readonly code: ErrorCode; readonly message: string };
-    };
+type PreviewBody = RequestBody<'submitPreview'>;
 
 /** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
 export function* requestApproval(
@@ -90,7 +68,7 @@ export function* previewApproval(
   tx: Transaction,
   caller: Caller,
   approvalId: string,
-  input: PreviewInput,
+  input: PreviewBody,
   { policy, workspace, now }: { policy: ToolCallPolicy; workspace: string; now: number },
 ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
   const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
@@ -142,6 +120,51 @@ export function* previewApproval(
   const data = { digest, runner: input.runner_id, risk_level: risk };
   announceCall(tx, row, [approvalUpdatedEvent(row, payload, rules, now)], 'approval.previewed', data);
   return { approval: row };
+}
+
+interface Approving {
+  readonly caller: Caller;
+  readonly device: string | null;
+  readonly workspace: string;
+  readonly now: number;
+  readonly scope: ApprovalScope;
+  readonly grantId: string | null;
+  readonly signal: SignalParts;
+  /** What the call's row says of this approval. */
+  readonly row: Partial<ExecutionRow>;
+  readonly audit: { readonly action: string; readonly data: Json };
+}
+
+/** Inside a unit: a request is approved, and a runner is told to execute its call. */
+export function* approveCall(
+  tx: Transaction,
+  signals: Signals,
+  { approval, execution }: ApprovalRows,
+  { caller, device, workspace, now, scope, grantId, signal, row, audit }: Approving,
+): Unit<ApprovalRows> {
+  const decided: Partial<ApprovalRow> = {
+    status: 'approved',
+    decided_at: now,
+    decided_device: device,
+    decided_token: caller.tokenId,
+    scope,
+  };
+  yield* tx.update('approvals', approval.id, decided);
+  const { previewed_by, risk_level, reasons, network } = approval;
+  const runnerId = yield* signals.runnerFor(tx, caller.userId, workspace, previewed_by, signal.rules);
+  const approved = yield* transition(tx, execution, 'approved', {
+    approved_at: now,
+    risk_level,
+    reasons,
+    network,
+    attempt: execution.attempt + 1,
+    runner_id: runnerId ?? null,
+    ...row,
+  });
+  const events = [approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now)];
+  announceCall(tx, approval, events, audit.action, audit.data);
+  const signalled = yield* signals.signal(tx, approved, signal);
+  return { approval: { ...approval, ...decided }, execution: signalled };
 }
 
 /** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
@@ -258,7 +281,7 @@ function* requirePreviewer(
 function digestShown(
   { tool_name }: ApprovalRow,
   params: JsonObject,
-  { preview, digest_base, digest: sent }: Extract<PreviewInput, { readonly preview: unknown }>,
+  { preview, digest_base, digest: sent }: Extract<PreviewBody, { readonly preview: unknown }>,
   risk_level: RiskLevel,
 ): string {
   const tool_params = params as Record<string, JsonValue>;
@@ -276,3 +299,26 @@ function mergeReasons(a: readonly Reason[], b: readonly Reason[]): Reason[] {
   const seen = new Set(a.map(({ rule, operand }) => `${rule}\u0000${operand ?? ''}`));
   return [...a, ...b.filter(({ rule, operand }) => !seen.has(`${rule}\u0000${operand ?? ''}`))];
 }
+
+/** A request with the call it is about. */
+export interface ApprovalRows {
+  readonly approval: ApprovalRow;
+  readonly execution: ExecutionRow;
+}
+
+/** Another person's request is not found, as one that does not exist. */
+export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): Unit<ApprovalRows> {
+  // The order of locks is execution, then approval (docs/architecture.md); which execution it is never changes.
+  const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
+  const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
+  const approval = yield* tx.get('approvals', approvalId);
+  if (!approval || !execution || !isOf(caller, approval)) throw notFound('approval');
+  return { approval, execution };
+}
+
+export const alreadyDecided = (approval: ApprovalRow): Refusal =>
+  new Refusal(
+    'ALREADY_DECIDED',
+    { decision: approval.status },
+    { status: approval.status, device: approval.decided_device },
+  );

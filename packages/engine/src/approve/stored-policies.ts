@@ -2,6 +2,7 @@ import {
   customToolsOf,
   readDamagedPolicy,
   readPolicyFile,
+  rulesOnPaths,
   type SecretMasker,
   ToolCallPolicy,
 } from '@countersign/policy';
@@ -14,10 +15,12 @@ import {
   lowerLimits,
   type PolicyFile,
   type PolicyRule,
+  type RunnerCapability,
+  runnerCapabilities,
 } from '@countersign/protocol';
-import { toldByRunner } from '../dispatch/runner-facts.ts';
+import { toldByRunner } from '../dispatch/runners.ts';
 import { Refusal } from '../refusal.ts';
-import type { Json, JsonObject } from '../rows.ts';
+import type { ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
 
 /** More than are in use at once; what is forgotten is read again at the next call. */
@@ -187,3 +190,16 @@ function* putPolicy(tx: Transaction, userId: string, policy: PolicyFile, now: nu
   if (before) yield* tx.update('policies', userId, { policy, version: before.version + 1, updated_at: now });
   else yield* tx.insert('policies', { id: userId, user_id: userId, policy, version: 1, updated_at: now });
 }
+
+/** The rules of the person's own policy that a runner applies to the real disk (RK-5, VA-8), as they are stored now. */
+export function* pathRulesFor(
+  tx: Reading,
+  { user_id, tool_name }: Pick<ExecutionRow, 'user_id' | 'tool_name'>,
+): Unit<readonly PolicyRule[]> {
+  const row = yield* tx.get('policies', user_id);
+  return rulesOnPaths(row?.policy.rules ?? [], tool_name);
+}
+
+/** What a runner must be able to do before it is given a call that these rules touch. */
+export const capabilityFor = (rules: readonly PolicyRule[]): RunnerCapability | undefined =>
+  rules.length > 0 ? runnerCapabilities.pathRules : undefined;

@@ -1,26 +1,18 @@
 import { IMPLICIT_ALLOW_RULE } from '@countersign/policy';
-import { type PolicyRule, timing } from '@countersign/protocol';
+import { type PolicyRule, type RequestBody, timing } from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
 import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
-import type { Caller } from '../caller.ts';
-import { toldByRunner } from '../dispatch/runner-facts.ts';
-import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
+import { type RunnerRegistry, toldByRunner } from '../dispatch/runners.ts';
+import { announceCall } from '../record/announcements.ts';
 import { statusEvent } from '../record/call-events.ts';
+import type { Caller } from '../record/call-request.ts';
 import { asApproved, endCall, ownExecution, transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
-import { requireGivenTo } from './given-calls.ts';
+import { requireGivenTo } from './runner-bindings.ts';
 
-/** What a runner sends to begin with a call. */
-export interface ClaimInput {
-  readonly digest: string | null;
-  readonly runner_id?: string | undefined;
-  readonly attempt?: number | undefined;
-  /** Which program of that runner it is: tells two that were given one id apart. */
-  readonly instance?: string | undefined;
-}
+type ClaimBody = RequestBody<'startExecution'>;
 
 export type Claimed =
   /** Nothing was written: the call is to be judged again first (RK-5). */
@@ -38,7 +30,7 @@ export function* claimCall(
   tx: Transaction,
   caller: Caller,
   toolId: string,
-  input: ClaimInput,
+  input: ClaimBody,
   { runners, now }: { readonly runners: RunnerRegistry; readonly now: number },
 ): Unit<Claimed> {
   const execution = asApproved(yield* ownExecution(tx, caller, toolId));
@@ -119,13 +111,13 @@ const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
   );
 
 /** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */
-const isRepeated = (execution: ExecutionRow, input: ClaimInput, attempt: number): boolean =>
+const isRepeated = (execution: ExecutionRow, input: ClaimBody, attempt: number): boolean =>
   execution.status === 'executing' &&
   execution.attempt === attempt &&
   execution.runner_id === (input.runner_id ?? null);
 
 /** Only the program that made a claim may repeat it, and only for what it claimed: anything else would run twice. */
-function requireTheSame(execution: ExecutionRow, input: ClaimInput): void {
+function requireTheSame(execution: ExecutionRow, input: ClaimBody): void {
   if (execution.claimed_by !== (input.instance ?? null))
     throw refused('another program with the id of this runner has it');
   if (execution.digest !== input.digest) throw refused('it was claimed with another digest');

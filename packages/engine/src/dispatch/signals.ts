@@ -1,25 +1,20 @@
-import type { PolicyRule } from '@countersign/protocol';
-import type { StoredPolicies } from '../approve/stored-policies.ts';
-import { hadRunner } from '../claim/given-calls.ts';
-import { capabilityFor, pathRulesFor } from '../claim/path-rules.ts';
-import type { RunnerPresence } from '../nodes/runner-presence.ts';
+import { type Limits, type PolicyRule, timing } from '@countersign/protocol';
+import { capabilityFor, pathRulesFor } from '../approve/stored-policies.ts';
+import { hadRunner } from '../claim/runner-bindings.ts';
+import type { EngineParts } from '../engine-parts.ts';
+import { announceCall, type ServerEvent } from '../record/announcements.ts';
 import { signalEvent, statusEvent } from '../record/call-events.ts';
 import { transition } from '../record/execution-record.ts';
-import { announceCall, type ServerEvent } from '../record/make-event.ts';
 import type { ExecutionRow, GrantRow, JsonObject } from '../rows.ts';
-import type { Reading, Store, Transaction, Unit } from '../store.ts';
-import { timeoutMs } from './runnerless-calls.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 
-export interface SignalsDeps {
-  readonly store: Store;
-  readonly presence: RunnerPresence;
-  readonly policies: StoredPolicies;
+interface SignalsDeps extends Pick<EngineParts, 'store' | 'presence' | 'policies'> {
   /** Whether a plain listener (no runner) of this project has a stream open and may execute (EV-3). */
   readonly hasPlainListener: (userId: string, projectId: string) => boolean;
 }
 
 /** What a signal brings besides its call: parameters, the grant it runs by, and the rules on paths that touch it. */
-interface SignalParts {
+export interface SignalParts {
   readonly params: JsonObject | null;
   readonly grant: GrantRow | undefined;
   readonly rules: readonly PolicyRule[];
@@ -90,6 +85,16 @@ export class Signals {
   *signalStored(tx: Transaction, execution: ExecutionRow, rules?: readonly PolicyRule[]): Unit<ExecutionRow> {
     return yield* this.signal(tx, execution, yield* storedParts(tx, execution, rules));
   }
+}
+
+/**
+ * How long a call may be without a runner. A plain listener that was told of it sends no heartbeat: a command, and
+ * whatever is not harmless, has the time of the longest command as well (EX-10, TL-3).
+ */
+export function timeoutMs({ status, risk_level, tool_name }: ExecutionRow, limits: Limits): number {
+  const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || tool_name === 'execute_command');
+  const seconds = timing.runnerWaitSeconds + (mayTakeLong ? limits.commandTimeoutMaxSeconds : 0);
+  return seconds * 1000;
 }
 
 /** When somebody has to look at this call again. */

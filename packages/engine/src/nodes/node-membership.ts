@@ -1,6 +1,6 @@
 import { CountersignError } from '@countersign/protocol';
-import { LONGEST_LEASE_MS } from '../agent/run-leases.ts';
-import type { Edges } from '../fault-points.ts';
+import { LONGEST_LEASE_MS } from '../agent/held-run.ts';
+import type { Edges } from '../engine-parts.ts';
 import type { NodeRow } from '../rows.ts';
 
 /** How often a node says that it is there. */

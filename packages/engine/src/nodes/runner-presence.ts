@@ -1,7 +1,7 @@
 import { type RunnerCapability, runnerCapabilities, timing } from '@countersign/protocol';
-import { runnerKey, runnerNews } from '../dispatch/runner-facts.ts';
-import type { ConnectedRunner, RunnerRegistry } from '../dispatch/runner-registry.ts';
-import { commit, type Edges } from '../fault-points.ts';
+import { type ConnectedRunner, type RunnerRegistry, runnerKey, runnerNews } from '../dispatch/runners.ts';
+import type { Edges } from '../engine-parts.ts';
+import { commit } from '../fault-points.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerRow } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';

@@ -8,9 +8,8 @@ import {
   type ToolErrorValue,
 } from '@countersign/protocol';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, ShownPayload } from '../rows.ts';
+import { type EventData, fits, isoTime, makeEvent, type ServerEvent } from './announcements.ts';
 import type { CallContext } from './call-request.ts';
-import { type EventData, isoTime, makeEvent, type ServerEvent } from './make-event.ts';
-import { fits } from './shown-size.ts';
 
 /**
  * Events about one call, made from its rows. Each stays under 64 KB: larger parts are fetched by id (EV-2). Parameters

@@ -1,4 +1,5 @@
 import type { PolicyDecision, ToolCallPolicy } from '@countersign/policy';
+import type { TokenScope } from '@countersign/protocol';
 import type { JsonObject, ProjectRow, SessionRow } from '../rows.ts';
 
 /** A tool call as the agent, a person or an outside program makes it. */
@@ -35,4 +36,13 @@ export interface CallContext {
   readonly run_id: string | null;
   readonly step: number | null;
   readonly excerpt: string;
+}
+
+/** Who is asking, as the token says: the user comes from the token alone (RE-5). */
+export interface Caller {
+  readonly userId: string;
+  readonly tokenId: string;
+  readonly scope: TokenScope;
+  /** The project that the token is bound to or that the request names: nothing of another one is found by it. */
+  readonly projectId?: string;
 }

@@ -6,12 +6,18 @@ import {
   isLegalTransition,
   type Reason,
 } from '@countersign/protocol';
-import { type Caller, isOf } from '../caller.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ExecutionRow, Json } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
+import { announceCall } from './announcements.ts';
 import { resultEvent } from './call-events.ts';
-import { announceCall } from './make-event.ts';
+import type { Caller } from './call-request.ts';
+
+/** Whether a row is this caller's, and of the project that the request names. */
+export const isOf = (
+  { userId, projectId }: Caller,
+  row: { readonly user_id: string; readonly project_id: string },
+): boolean => row.user_id === userId && (projectId === undefined || row.project_id === projectId);
 
 /** A call of this person. Another's is not found, as one that does not exist. */
 export function* ownExecution(tx: Reading, caller: Caller, toolId: string): Unit<ExecutionRow> {

@@ -2,7 +2,16 @@ import { isFinal, type ToolOutcome } from '@countersign/protocol';
 import { errorOf } from '../record/call-events.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Bus, Reading, Store, Unit } from '../store.ts';
-import { Waiters } from './waiters.ts';
+import { Waiters } from '../waiting.ts';
+
+/** What an outcome takes besides the call's own row. */
+interface OutcomeParts {
+  readonly result?: Json;
+  /** The decided request, for what the person said. */
+  readonly approval?: ApprovalRow | undefined;
+  /** The parameters that ran, where a person edited them. */
+  readonly executedParams?: JsonObject | null;
+}
 
 /** Who waits for a call to end, and the answer they get (EX-3). */
 export class Outcomes {
@@ -39,12 +48,10 @@ export class Outcomes {
   /** After the commit that ended a call: answers who waits here, and hints to others. */
   settled(
     execution: ExecutionRow,
-    result: Json,
-    approval: ApprovalRow | undefined,
-    executedParams: JsonObject | null = null,
+    { result = null, approval, executedParams = null }: OutcomeParts = {},
   ): void {
     if (this.#waiting.has(execution.id)) {
-      const outcome = outcomeOf(execution, result, approval, executedParams);
+      const outcome = outcomeOf(execution, { result, approval, executedParams });
       if (outcome) this.#waiting.settle(execution.id, outcome);
     }
     this.#bus.publish({ kind: 'settled', toolId: execution.id });
@@ -74,14 +81,12 @@ export function* storedOutcome(tx: Reading, execution: ExecutionRow): Unit<ToolO
   const result = (yield* tx.get('results', execution.id))?.result ?? null;
   const approval =
     execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
-  return outcomeOf(execution, result, approval, yield* tx.editedParams(execution.id));
+  return outcomeOf(execution, { result, approval, executedParams: yield* tx.editedParams(execution.id) });
 }
 
 function outcomeOf(
   execution: ExecutionRow,
-  result: Json,
-  approval: ApprovalRow | undefined,
-  executedParams: JsonObject | null,
+  { result, approval, executedParams }: Required<OutcomeParts>,
 ): ToolOutcome | undefined {
   const answer = {
     tool_id: execution.id,

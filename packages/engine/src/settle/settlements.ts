@@ -1,29 +1,25 @@
-import { describeError, type ErrorCode, errorCodes, findTool, isFinal } from '@countersign/protocol';
+import {
+  describeError,
+  type ErrorCode,
+  errorCodes,
+  findTool,
+  isFinal,
+  type ParsedBody,
+} from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
-import type { Caller } from '../caller.ts';
-import { requireGivenTo } from '../claim/given-calls.ts';
-import { digestOf } from '../digests.ts';
-import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
+import { requireGivenTo } from '../claim/runner-bindings.ts';
+import type { RunnerRegistry } from '../dispatch/runners.ts';
+import { digestOf } from '../ids.ts';
+import { announceCall } from '../record/announcements.ts';
 import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from '../record/call-events.ts';
+import type { Caller } from '../record/call-request.ts';
 import { asApproved, failure, ownExecution, transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 
 /** What a runner reports of a call (RE-3). */
-export interface ResultInput {
-  readonly status: 'completed' | 'failed' | 'cancelled';
-  readonly result?: Json | undefined;
-  readonly error?:
-    | string
-    | { readonly code: string; readonly message: string; readonly recoverable?: boolean | undefined }
-    | undefined;
-  readonly execution_time_ms?: number | undefined;
-  readonly attempt?: number | undefined;
-  readonly runner_id?: string | undefined;
-  readonly instance?: string | undefined;
-}
+export type ResultBody = ParsedBody<'submitResult'>;
 
 /** What came of a report, for what follows its commit. */
 export interface Settled {
@@ -43,12 +39,12 @@ export function* settleCall(
   tx: Transaction,
   caller: Caller,
   toolId: string,
-  input: ResultInput,
+  input: ResultBody,
   { runners, now }: { readonly runners: RunnerRegistry; readonly now: number },
 ): Unit<Settled> {
   const stored = yield* ownExecution(tx, caller, toolId);
   const execution = asApproved(stored);
-  const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
+  const resultDigest = digestOf([input.status, input.result ?? null, reportedError(input) ?? null]);
   if (isFinal(execution.status)) {
     if (execution.result_digest === resultDigest)
       return { execution, message: 'Tool result was known already' };
@@ -81,7 +77,7 @@ export function* settleCall(
 function* retry(
   tx: Transaction,
   started: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   retryAfterMs: number,
   now: number,
 ): Unit<Settled> {
@@ -98,7 +94,7 @@ function* retry(
 function* end(
   tx: Transaction,
   started: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   resultDigest: string,
   now: number,
 ): Unit<Settled> {
@@ -135,7 +131,7 @@ function* end(
 function* settleLate(
   tx: Transaction,
   execution: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   resultDigest: string,
   now: number,
 ): Unit<Settled> {
@@ -163,7 +159,7 @@ function* settleLate(
 function* askAboutStale(
   tx: Transaction,
   execution: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   now: number,
 ): Unit<Settled> {
   const asked = yield* askAgain(tx, execution, errorFrom(input)?.message ?? '', now);
@@ -199,7 +195,7 @@ function exitCodeOf(toolName: string, result: Json): number | null {
 }
 
 /** A harmless call needs no claim: its result is the first we hear of its start (PF-1). So is that of one that failed before it. */
-function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
+function startedBy(execution: ExecutionRow, input: ResultBody): ExecutionRow {
   if (execution.status === 'executing') return execution;
   const { id, status, risk_level } = execution;
   const nothingRan = input.status !== 'completed';
@@ -212,7 +208,7 @@ function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
 /** When to try again what may pass by itself, where repeating is harmless: read-only, or nothing started (EX-5). */
 function retryDelay(
   { risk_level, status, attempt, cancel_requested }: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
 ): number | undefined {
   const isHarmless = risk_level === 'LOW' || status === 'approved';
   if (input.status !== 'failed' || !isHarmless || cancel_requested || !mayPass(input)) return undefined;
@@ -220,7 +216,8 @@ function retryDelay(
 }
 
 /** Of our own codes it is known; of others the runner says so. What it calls hopeless is not repeated. */
-function mayPass({ error }: ResultInput): boolean {
+function mayPass(input: ResultBody): boolean {
+  const error = reportedError(input);
   if (typeof error !== 'object') return false;
   return isOurs(error.code)
     ? errorCodes[error.code].remedy === 'repeat' && error.recoverable !== false
@@ -234,19 +231,21 @@ function mayHaveRun({ attempt, status, risk_level, error_type }: ExecutionRow): 
 }
 
 /** Reported, and the call is tried or asked about again since. */
-const isOfEarlierAttempt = ({ status, attempt }: ExecutionRow, input: ResultInput): boolean =>
+const isOfEarlierAttempt = ({ status, attempt }: ExecutionRow, input: ResultBody): boolean =>
   input.attempt !== undefined &&
   ((status === 'approved' && input.attempt < attempt) ||
     (status === 'awaiting_approval' && input.attempt <= attempt));
 
-const isStale = (input: ResultInput): boolean =>
+const isStale = (input: ResultBody): boolean =>
   input.status === 'failed' && typeof input.error === 'object' && input.error.code === 'APPROVAL_STALE';
+
+const reportedError = (input: ResultBody) => (input.status === 'completed' ? undefined : input.error);
 
 const isOurs = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code);
 
 /** A runner's error with one of our codes; another code is kept as EXECUTION_FAILED, its words stay. */
 function errorFrom(
-  input: ResultInput,
+  input: ResultBody,
 ): { code: ErrorCode; message: string; recoverable?: boolean } | undefined {
   if (input.status === 'completed') return undefined;
   const { error } = input;

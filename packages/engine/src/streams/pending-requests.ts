@@ -1,8 +1,8 @@
 import { rulesOnPaths } from '@countersign/policy';
 import type { PolicyRule } from '@countersign/protocol';
 import type { EventLoopTurns } from '../event-loop-turns.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/announcements.ts';
 import { approvalRequestEvent } from '../record/call-events.ts';
-import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
 import type { ApprovalRow, ShownPayload, StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Reading, type Store, type Unit } from '../store.ts';
 

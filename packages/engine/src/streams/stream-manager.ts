@@ -1,6 +1,6 @@
 import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/signals.ts';
 import { EventLoopTurns } from '../event-loop-turns.ts';
-import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/announcements.ts';
 import type { StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Bus, type Hint, type Reading, type Store, type Unit } from '../store.ts';
 import {

@@ -9,10 +9,9 @@ import {
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { within } from '../../within.ts';
+import { refuseWhenOverloaded } from '../admission.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
-import { latestWork } from '../latest-work.ts';
-import { refuseWhenOverloaded } from '../overload.ts';
-import { onlyProject, ownCall, ownProject, ownSession } from '../own-rows.ts';
+import { latestWork, onlyProject, ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';

@@ -1,13 +1,13 @@
 import { Refusal, type Store } from '@countersign/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
+import { requireRoomForStream } from '../admission.ts';
 import { EventStream } from '../event-stream.ts';
-import { requireRoomForStream } from '../open-streams.ts';
 import { ownProject } from '../own-rows.ts';
 import { securityHeaders } from '../request-guard.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { workspaceRoot } from '../workspace-root.ts';
+import { workspaceRoot } from '../views.ts';
 
 interface StreamQuery {
   readonly runner?: string | undefined;

@@ -1,6 +1,6 @@
 import { ToolCallPolicy } from '@countersign/policy';
 import { describe, expect, it } from 'vitest';
-import { orderOfStep } from './step-order.ts';
+import { orderOfStep } from './tool-step.ts';
 
 const policy = new ToolCallPolicy({ root: '/workspace' });
 const order = (...calls: [string, object][]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fitContext } from './context-window.ts';
+import { fitContext } from './conversation.ts';
 import type { ModelMessage } from './model.ts';
 
 const user = (text: string): ModelMessage => ({ role: 'user', text });

@@ -1,7 +1,7 @@
 import { ManualClock } from '@countersign/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Deadlines } from './deadlines.ts';
+import { Deadlines } from './waiting.ts';
 
 describe('Deadlines', () => {
   it('[AP-3] fires each once, in order, in monotonic time', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemOfAgentName } from './agent-name.ts';
+import { problemOfAgentName } from './permissions.ts';
 
 describe("[AP-7] an agent's name", () => {
   it.each(['Claude Code', 'MCP agent', 'Агент Алисы', 'my-agent (phone)', 'Zed', 'x'])(

@@ -1,4 +1,43 @@
-import type { Clock } from '../clock.ts';
+/** Time as the engine sees it. In-process waiting uses monotonic time: a wall clock may jump (AP-3). */
+export interface Clock {
+  /** Milliseconds, never going back. */
+  monotonic(): number;
+  /** Calls back once after `ms`; the answer cancels it. Long delays do not keep a process alive by themselves. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  monotonic: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves with the promise, or rejects as soon as the signal is aborted, whichever is first. */
+export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) {
+      promise.catch(() => {}); // its end is nobody's any more
+      return abort();
+    }
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** Waits in monotonic time. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  let cancel = () => {};
+  try {
+    await orAborted(new Promise<void>((resolve) => (cancel = clock.after(ms, resolve))), signal);
+  } finally {
+    cancel();
+  }
+}
 
 /**
  * Many deadlines on one timer, in monotonic time: ten thousand pending approvals must not be ten thousand timers.
@@ -86,5 +125,42 @@ export class Deadlines {
       at = child;
     }
     heap[at] = last;
+  }
+}
+
+/**
+ * Promises by key, for those who wait for a row to change. The row is the truth: a waiter that missed the hint is
+ * woken by the owner's slow tick, which looks at the keys.
+ */
+export class Waiters<T> {
+  readonly #waiting = new Map<string, ((value: T) => void)[]>();
+
+  wait(key: string): Promise<T> {
+    return new Promise((resolve) => {
+      const others = this.#waiting.get(key);
+      if (others) others.push(resolve);
+      else this.#waiting.set(key, [resolve]);
+    });
+  }
+
+  /** Answers everybody who waits for this key. */
+  settle(key: string, value: T): void {
+    const waiting = this.#waiting.get(key);
+    if (!waiting) return;
+    this.#waiting.delete(key);
+    for (const resolve of waiting) resolve(value);
+  }
+
+  /** Those who wait for this key are not answered. */
+  forget(key: string): void {
+    this.#waiting.delete(key);
+  }
+
+  has(key: string): boolean {
+    return this.#waiting.has(key);
+  }
+
+  keys(): string[] {
+    return [...this.#waiting.keys()];
   }
 }

@@ -12,7 +12,7 @@ import {
 import { beforeEach, describe, expect, it } from 'vitest';
 import { offeredTools } from '../agent/offered-tools.ts';
 import type { Store } from '../store.ts';
-import { rememberTold } from './runner-facts.ts';
+import { rememberTold } from './runners.ts';
 
 const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
   name,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exceedsJsonValueLimit } from './value-count.ts';
+import { exceedsJsonValueLimit } from './request-guard.ts';
 
 /** As the parser sees it: every value, lists and objects too. */
 const countOf = (value: unknown): number =>
