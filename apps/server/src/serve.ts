@@ -38,7 +38,7 @@ import { Metrics } from './observability/metrics.ts';
 import { Spans } from './observability/spans.ts';
 import { killableBus } from './test-kill.ts';
 
-/** What the agent is made from. */
+/** What the agent is made with. */
 export interface AgentParts extends FaultPoints {
   readonly engine: Engine;
   readonly store: Store;
@@ -52,7 +52,7 @@ export type Agent = Runs & Pick<AgentRuns, 'close'>;
 
 export interface ServeOptions extends FaultPoints {
   readonly logger?: Logger;
-  /** Makes another agent than the configured one; `close` is awaited before the engine is closed. */
+  /** For tests: makes another agent than the configured one. `close` is awaited before the engine is closed. */
   readonly agent?: ((parts: AgentParts) => Promise<Agent>) | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface RunningServer {
   readonly bus: Bus;
   /** A link that signs the local person in: once, within 60 s. Only where the server is on loopback. */
   signInLink(): string | undefined;
-  /** Stops accepting, ends the streams, lets requests finish, and settles nothing that is not settled. */
+  /** Stops accepting, ends the streams, lets requests finish, and leaves open calls open. */
   close(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       secret,
       logger,
       signInCodes,
-      watching: metrics,
+      metrics,
       storage,
       runs: agent,
     });
@@ -164,14 +164,14 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   }
 }
 
-/** Requests that run may finish, for a while; then their connections are ended. */
+/** Lets running requests finish for a while; then ends their connections. */
 async function closeServer(
   app: FastifyInstance | undefined,
   endUnused: () => void,
   timeoutMs: number,
 ): Promise<void> {
   if (!app) return;
-  // A connection that was busy when we began is kept open by its client once it is idle: that is looked for again.
+  // A client keeps a connection open after its request: look for idle ones again and again.
   const idle = setInterval(() => {
     app.server.closeIdleConnections();
     endUnused();
@@ -186,8 +186,8 @@ async function closeServer(
 }
 
 /**
- * Connections on which nothing was asked yet, such as those a client opens ahead. Node does not count them as idle, so
- * a server that stops would wait for them until their time is over. The answer ends those that there are.
+ * Tracks connections without a request yet, such as those that a client opens ahead. Node does not count them as idle, so
+ * a stopping server would wait for their timeout. Returns a function that ends them.
  */
 function trackUnusedConnections(server: Server): () => void {
   const unused = new Set<Socket>();
@@ -229,7 +229,7 @@ async function openStore(
   }
 }
 
-/** What is past its time goes, at the start and then every hour (DA-3, EV-2). The answer stops it. */
+/** Deletes expired rows at the start and then hourly (DA-3, EV-2). Returns a stop function. */
 function sweepRegularly(
   store: DatabaseStore,
   config: ServerConfig,

@@ -38,7 +38,7 @@ export class ApiError extends Error {
 
   /** Whether repeating the same request later may succeed: there was no response, or the server asked to wait. */
   get isRetryable(): boolean {
-    return this.status === 0 || this.status >= 500 || passingStatuses.has(this.status);
+    return this.status === 0 || this.status >= 500 || retryableStatuses.has(this.status);
   }
 
   /** Whether the connection broke before the response arrived. */
@@ -55,7 +55,7 @@ export class ApiError extends Error {
  */
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** Reads a response that is not 200. A proxy's error page or an unknown code also becomes an ApiError. */
 export async function readError(response: Response): Promise<ApiError> {

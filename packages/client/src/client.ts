@@ -2,8 +2,8 @@ import { describeIssues, type Route, type RouteName, routes } from '@countersign
 import type { z } from 'zod';
 import { ApiError, readError } from './api-error.ts';
 import { type Clock, Deadline, systemClock } from './clock.ts';
-import { type Connection, noAnswer, requestPath, send, sendAuthorised } from './connection.ts';
-import { type Retries, readAgain, withRetries } from './retries.ts';
+import { type Connection, connectionFailure, requestPath, send, sendAuthorised } from './connection.ts';
+import { defaultGetRetries, type Retries, withRetries } from './retries.ts';
 import type { CallInput, CallName, CallResponse, RepeatableName } from './route-types.ts';
 
 export interface ClientOptions extends Connection {
@@ -51,7 +51,7 @@ export function createClient(options: ClientOptions): Client {
         return call(connection, route, input, deadline.signal).finally(() => deadline.release());
       };
       const mayRepeat = route.method !== 'POST' || route.repeatable === true;
-      const unlessTold = route.method === 'GET' ? readAgain : { times: 0 };
+      const unlessTold = route.method === 'GET' ? defaultGetRetries : { times: 0 };
       const retry = mayRepeat ? (options.retry ?? unlessTold) : { times: 0 };
       return withRetries(once, retry, { clock, random, signal });
     };
@@ -105,7 +105,7 @@ async function readAnswer(route: AnswerRoute, response: Response, signal: AbortS
     throw error;
   }
   const text = await response.text().catch((cause: unknown) => {
-    throw noAnswer(cause, signal);
+    throw connectionFailure(cause, signal);
   });
   const parsed = parseAnswer(route, text);
   if (parsed.ok) return parsed.answer;

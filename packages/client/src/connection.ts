@@ -35,7 +35,7 @@ export async function send(connection: Connection, request: HttpRequest): Promis
       ...(body === undefined ? {} : { body }),
     });
   } catch (cause) {
-    throw noAnswer(cause, signal);
+    throw connectionFailure(cause, signal);
   }
 }
 
@@ -52,7 +52,7 @@ export async function sendAuthorised(connection: Connection, request: HttpReques
 }
 
 /** What to throw after a failed connection: the abort reason if the caller aborted, else an ApiError. */
-export function noAnswer(cause: unknown, signal: AbortSignal): unknown {
+export function connectionFailure(cause: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const message = `The server did not answer: ${describeFailure(cause)}. Try again in a moment.`;
   return new ApiError(0, 'UNAVAILABLE', message, { cause });

@@ -12,11 +12,11 @@ export interface Retries {
  * Default for GET requests: retry when the server asks to wait, or when the connection broke. It may have been idle and
  * closed by the server at the same moment, or led to a node that is being replaced.
  */
-export const readAgain: Retries = {
+export const defaultGetRetries: Retries = {
   times: 2,
-  after: (error) => error.isInterrupted || (error.retryAfterMs ?? Number.POSITIVE_INFINITY) <= aMomentMs,
+  after: (error) => error.isInterrupted || (error.retryAfterMs ?? Number.POSITIVE_INFINITY) <= shortWaitMs,
 };
-const aMomentMs = 5_000;
+const shortWaitMs = 5_000;
 
 /** Backoff of EX-5, with jitter. */
 const pause = { firstMs: 500, maxMs: 20_000 };

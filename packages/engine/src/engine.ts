@@ -21,19 +21,19 @@ import { ToolExecutor } from './tool-executor.ts';
 
 export interface EngineDeps extends Edges {
   readonly masker: SecretMasker;
-  /** The operator's (TL-3); those of the specification unless said. */
+  /** The operator's limits (TL-3); the specification's by default. */
   readonly limits?: Limits;
-  /** Which machine and process it is, for people. */
+  /** Machine and process, for people who read the database. */
   readonly nodeName?: string | undefined;
-  /** What this server's secret gives for a known text: all nodes on one database must agree. */
+  /** A keyed hash that proves which secret this server signs with: all nodes on one database must share it. */
   readonly keyCheck?: string | undefined;
 }
 
 /** How often waiters and streams look again, in case a hint was lost. */
 const TICK_MS = 5_000;
-/** What is so long overdue was somebody's who is gone, or late: whoever looks first does it. */
+/** If a task is this long overdue, its node died or is late: the first node that looks does it. */
 const OVERDUE_MS = 1_000;
-/** So much of each kind is done in one go; the rest at the next tick. */
+/** Most tasks of each kind in one sweep; the rest wait for the next tick. */
 const SWEPT_AT_ONCE = 500;
 
 /** The parts of the engine, wired together. */
@@ -48,14 +48,14 @@ export class Engine {
   readonly policies: StoredPolicies;
   readonly outcomes: Outcomes;
   readonly presence: RunnerPresence;
-  /** This process among those that share the database. */
+  /** The id of this process among those that share the database. */
   readonly node = newId();
   readonly #deps: EngineDeps;
   readonly #membership: NodeMembership;
   readonly #unsubscribe: () => void;
-  /** Runners whose streams are being opened: their ids are taken already, before anything is awaited. */
+  /** Runners whose streams are being opened. Their ids count as taken before anything is awaited. */
   readonly #opening = new Set<ConnectedRunner>();
-  /** Known once it is clear whether other servers were there when we came; until then nothing of theirs is touched. */
+  /** True once we know whether other servers were running when we started; until then we touch nothing of theirs. */
   #knowsOthers = false;
   #stopTick: (() => void) | undefined;
   #closed = false;
@@ -94,8 +94,8 @@ export class Engine {
   }
 
   /**
-   * Rebuilds from the store what a process before this one was waiting for (AP-10). Before the first request. Where
-   * other nodes are there, what was waited for they wait for already.
+   * Rebuilds from the store what an earlier process was waiting for (AP-10). Call it before the first request. If other
+   * nodes are running, they already wait for those calls and decisions.
    */
   async start(): Promise<void> {
     await this.#membership.join();
@@ -103,7 +103,7 @@ export class Engine {
     this.#scheduleTick();
   }
 
-  /** Tells the other nodes that this one goes. Before `close`, while the store is open. */
+  /** Tells the other nodes that this one stops. Call it before `close`, while the store is open. */
   leave(): Promise<void> {
     return this.#membership.leave();
   }
@@ -121,7 +121,7 @@ export class Engine {
     this.outcomes.close();
   }
 
-  /** Opens a stream for a person's client, or for a runner (EV-2, EV-3). The answer closes it. */
+  /** Opens a stream for a person's client, or for a runner (EV-2, EV-3). Returns a function that closes it. */
   async openStream(
     options: StreamOptions & { readonly runner?: ConnectedRunner },
     sink: StreamSink,
@@ -163,8 +163,8 @@ export class Engine {
   }
 
   /**
-   * Two programs that were given one id would both execute: whoever is there keeps it. The same program may come again
-   * at any time, and its older stream ends (EX-6).
+   * Refuses a second program with the id of a connected runner, because both would execute. The same program may connect
+   * again at any time; its older stream ends (EX-6).
    */
   async requireFree(runner: ConnectedRunner): Promise<void> {
     this.#requireFreeHere(runner);
@@ -181,9 +181,9 @@ export class Engine {
 
   async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
     const leftMs = await this.presence.giveUp(runner);
-    // It may have moved to another node, which hears it.
+    // It may have moved to another node, which still hears it.
     if (leftMs !== undefined) return this.runners.expect(runner, leftMs);
-    // One that was only asleep may not even know that it was given up: its stream still looks open to it.
+    // A runner that was only asleep does not know that it was given up: to it, its stream still looks open.
     this.streams.endRunner(runner.userId, runner.id);
     await this.assignments.lost(runner);
   }
@@ -192,12 +192,12 @@ export class Engine {
     if (hint.kind === 'unassigned' && this.streams.hasPlainListener(hint.userId, hint.projectId))
       this.dispatcher.offer(hint.toolId).catch(this.#deps.onError);
     if (hint.kind !== 'runner') return;
-    // Another program may serve the workspace now, with limits that it told long ago (TL-3).
+    // Another program may serve the workspace now, with limits that it reported long ago (TL-3).
     this.policies.forget(hint.userId);
     if (this.#deps.store.isShared) this.#followRunners([hint]).catch(this.#deps.onError);
   }
 
-  /** What other nodes did with these runners: one is given up, another has opened a newer stream elsewhere. */
+  /** Applies what other nodes did with these runners: gave one up, or opened a newer stream for it. */
   async #followRunners(
     runners: readonly { readonly userId: string; readonly runnerId: string }[],
   ): Promise<void> {
@@ -212,17 +212,17 @@ export class Engine {
     }
   }
 
-  /** The slow tick: a lost hint costs a moment, and what a dead node was to do is done (docs/decisions/0014). */
+  /** The slow tick: makes up for lost hints and does what a dead node left undone (docs/decisions/0014). */
   async #tick(): Promise<void> {
     const { store } = this.#deps;
-    await this.presence.storeSigns();
+    await this.presence.storeLastSeen();
     if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
     await Promise.all([this.decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
     if (!this.#knowsOthers) await this.#findOthers();
     if (this.#knowsOthers) await this.#sweep();
   }
 
-  /** Where nobody was when we came, all counts anew; those who seemed to be there may have died just before. */
+  /** If no other server was running when we started, all deadlines count anew. */
   async #findOthers(): Promise<void> {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;

@@ -20,7 +20,7 @@ export const labelledCommits = [
 ] as const;
 export type LabelledCommit = (typeof labelledCommits)[number];
 
-/** On either side of a commit: nothing written; written and not committed; committed, and nobody was answered. */
+/** Nothing written; written but not committed; committed, but nobody was told. */
 export const commitMoments = ['before', 'written', 'committed'] as const;
 
 /** Points of a run between its commits. Each must be survived as well (AG-2). */
@@ -52,7 +52,7 @@ export interface FaultPoints {
   readonly reached?: ((point: FaultPoint) => unknown) | undefined;
 }
 
-/** Writes a unit whose commit has a label. Without anybody to tell it is the store's own `write`. */
+/** Writes a unit whose commit has a label. Without a test that listens, it is the store's own `write`. */
 export function commit<T>(
   { store, reached }: FaultPoints & { readonly store: Store },
   label: LabelledCommit,

@@ -17,7 +17,7 @@ export {
 export { availableTools, type OfferedTool } from './agent/offered-tools.ts';
 export { ApprovalManager } from './approve/approval-manager.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
-export { rememberTold, runnerKey } from './dispatch/runners.ts';
+export { runnerKey, storeRunnerReport } from './dispatch/runners.ts';
 export { Engine } from './engine.ts';
 export {
   commitMoments,

@@ -1,8 +1,10 @@
-/** Time as the engine sees it. In-process waiting uses monotonic time: a wall clock may jump (AP-3). */
+/** How the engine waits: for time, for a deadline, for a row to change. */
+
+/** The engine's clock. Waiting uses monotonic time, because a wall clock may jump (AP-3). */
 export interface Clock {
   /** Milliseconds, never going back. */
   monotonic(): number;
-  /** Calls back once after `ms`; the answer cancels it. Long delays do not keep a process alive by themselves. */
+  /** Calls back once after `ms`. Returns a function that cancels it. The timer does not keep the process alive. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -21,7 +23,7 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefine
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) {
-      promise.catch(() => {}); // its end is nobody's any more
+      promise.catch(() => {}); // nobody waits for it any more
       return abort();
     }
     signal.addEventListener('abort', abort, { once: true });
@@ -129,8 +131,8 @@ export class Deadlines {
 }
 
 /**
- * Promises by key, for those who wait for a row to change. The row is the truth: a waiter that missed the hint is
- * woken by the owner's slow tick, which looks at the keys.
+ * Promises by key, for callers that wait for a row to change. The row is the truth: if a hint was lost, the owner's slow
+ * tick reads the rows of all `keys`.
  */
 export class Waiters<T> {
   readonly #waiting = new Map<string, ((value: T) => void)[]>();
@@ -143,7 +145,7 @@ export class Waiters<T> {
     });
   }
 
-  /** Answers everybody who waits for this key. */
+  /** Resolves every promise of this key. */
   settle(key: string, value: T): void {
     const waiting = this.#waiting.get(key);
     if (!waiting) return;
@@ -151,7 +153,7 @@ export class Waiters<T> {
     for (const resolve of waiting) resolve(value);
   }
 
-  /** Those who wait for this key are not answered. */
+  /** Drops the promises of this key; they never resolve. */
   forget(key: string): void {
     this.#waiting.delete(key);
   }

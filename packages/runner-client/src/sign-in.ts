@@ -2,12 +2,13 @@ import { decodeJwt, type JWTPayload } from 'jose';
 
 export const defaultServer = 'http://127.0.0.1:4180';
 
-/** Why an address is not used: it is none, it has a secret in it, or it would carry the token in the clear. */
+/** Why an address is refused: not a URL, contains a secret, or would send the token unencrypted. */
 export type AddressProblem = 'malformed' | 'secret' | 'plain';
 
 /**
- * An address as tokens are kept for it: origin and path, no slash at the end. A secret in it is refused, because
- * command lines and addresses are seen by others (RE-5); so is a connection that would carry the token in the clear.
+ * A server address in the form that tokens are stored under: origin and path, no slash at the end. Refuses an address with
+ * a secret in it, because others can see command lines and addresses (RE-5), and one that would send the token
+ * unencrypted.
  */
 export function readServerAddress(
   text: string,
@@ -27,12 +28,12 @@ export function readServerAddress(
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
-/** A token itself. A server that others reach prints no link; its people have one of their issuer. */
+/** Whether a text is a token. A public server prints no sign-in link; its people get a token from their issuer. */
 export const isToken = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
 const bare = /^[A-Za-z0-9_-]{16,200}$/;
 
-/** What a person pastes to sign in (RE-5): `http://127.0.0.1:4180/#sign-in=CODE`, or the code alone. */
+/** Reads what a person pastes to sign in (RE-5): `http://127.0.0.1:4180/#sign-in=CODE`, or the code alone. */
 export function readSignInLink(text: string): { server?: string; code: string } | undefined {
   if (bare.test(text)) return { code: text };
   const url = URL.parse(text);
@@ -48,14 +49,14 @@ export function tokenIdOf(token: string): string | undefined {
   return typeof jti === 'string' ? jti : undefined;
 }
 
-/** Until when it counts, as ISO 8601; undefined when it does not say. */
+/** When a token expires, as ISO 8601; undefined if it does not say. */
 export function tokenEndOf(token: string): string | undefined {
   const { exp } = claimsOf(token);
   const end = typeof exp === 'number' ? new Date(exp * 1000) : undefined;
   return end && !Number.isNaN(end.getTime()) ? end.toISOString() : undefined;
 }
 
-/** What it says of itself, unchecked: checking is the server's. */
+/** A token's claims, not verified: that is the server's job. */
 function claimsOf(token: string): JWTPayload {
   try {
     return decodeJwt(token);

@@ -22,10 +22,10 @@ export function historyStatement(statements: Statements, filter: HistoryFilter):
   const risky = filter.riskLevel !== undefined && filter.riskLevel !== 'LOW';
   const bounds = (['since', 'until', 'before'] as const).filter((name) => filter[name] !== undefined);
   const key = `history:${given}:${bounds}:${group}:${risky}`;
-  // Two filters that seldom meet may mean walking through all that fulfil the one.
+  // Two filters that rarely match together may scan all rows of one of them.
   const long = given.length > 1 || status === 'completed' || filter.riskLevel === 'LOW';
-  // A run has few calls, and few are open: an index for them is small, and to walk along a person's whole history, as
-  // both databases would because it is in the right order, is not. The expression keeps them from it.
+  // A run has few calls, and few calls are open: their index is small. The expression keeps both databases from scanning
+  // the person's whole history instead, which is already in the right order.
   const narrow = given.includes('runId') || group === 'open';
   return statements.prepare(key, { of: 'tool_executions', long }, (db, slot) => {
     let query = db
@@ -73,7 +73,7 @@ const counts = sql`count(*) as total_calls,
   cast(avg(took) as double precision) as avg_execution_time_ms,
   cast(avg(waited) as double precision) as avg_approval_wait_ms`;
 
-/** Each value with its place among those of its tool. */
+/** Each value with its rank among those of its tool. */
 const ranked = (value: 'took' | 'waited') => sql`
   select tool_name, ${sql.ref(value)} as ms,
     row_number() over (partition by tool_name order by ${sql.ref(value)}) as place,
@@ -106,7 +106,7 @@ export function metricsStatement(statements: Statements, filter: MetricsFilter):
   });
 }
 
-/** The same counts for each stretch of time, to be drawn. */
+/** The same counts for each time bucket, for a chart. */
 export function metricsSeriesStatement(statements: Statements, filter: MetricsFilter): Statement {
   return statements.prepare(
     `metrics-series:${filter.projectId !== undefined}`,

@@ -4,17 +4,17 @@ import type { Statement, Step, StepResult } from './statements.ts';
 
 interface Prepared {
   readonly sqlite: StatementSync;
-  /** Undefined for a statement that answers with no rows. */
+  /** Undefined for a statement that returns no rows. */
   readonly rows: SqliteRows | undefined;
 }
 
 const noRows: StepResult['rows'] = [];
 
-/** Runs units on SQLite, each to its end without leaving the call. Statements are prepared once. */
+/** Runs units on SQLite, each synchronously to its end. Statements are prepared once. */
 export class SqliteSteps {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<Statement, Prepared>();
-  /** Counts up with each statement that changed something. */
+  /** The number of rows changed so far. */
   changes = 0;
 
   constructor(database: DatabaseSync) {
@@ -30,7 +30,7 @@ export class SqliteSteps {
     return step.value;
   }
 
-  /** Goes on to the unit's end or to a statement that may take long, which is left to the caller. */
+  /** Runs a unit to its end, or to a statement that may take long, which the caller runs. */
   driveUntilLong<T>(
     unit: Unit<T>,
     start: () => IteratorResult<unknown, T> = () => unit.next(),
@@ -79,8 +79,8 @@ export class SqliteSteps {
 type Row = Record<string, unknown>;
 
 /**
- * Makes rows as the engine knows them from the bare cells of a statement. All are copies of one empty row, and so of
- * one shape: the objects that SQLite's binding makes are tables of their own, and take three times as long.
+ * Makes the engine's rows from the cells of a statement. All rows are copies of one empty row, so they share one object
+ * shape: the objects that SQLite's binding makes take three times as long.
  */
 export class SqliteRows {
   readonly #columns: readonly string[];
@@ -105,7 +105,7 @@ export class SqliteRows {
   }
 }
 
-/** A value from what SQLite keeps of it. */
+/** Converts a stored cell to its value. */
 function fromSqlite(stored: unknown, kind: 'boolean' | 'json' | undefined): unknown {
   if (kind === undefined || stored === null) return stored;
   return kind === 'boolean' ? stored === 1 : JSON.parse(stored as string);

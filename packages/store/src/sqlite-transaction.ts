@@ -15,7 +15,7 @@ import {
 import { DatabaseTransaction } from './database-transaction.ts';
 import type { Statements, StepResult, Stored } from './statements.ts';
 
-/** A unit of writing on SQLite: rows by their id come from the cache where it has them. */
+/** A unit of writing on SQLite. Rows that are read by id come from the cache if they are there. */
 export class SqliteTransaction extends DatabaseTransaction {
   readonly #cache: RowCache;
 
@@ -29,7 +29,7 @@ export class SqliteTransaction extends DatabaseTransaction {
   }
 
   override *shownPayload(toolId: string): Unit<ShownPayload> {
-    // A row that is remembered is small.
+    // A cached row is small.
     return this.#cache.get('payloads', toolId) ?? (yield* super.shownPayload(toolId));
   }
 
@@ -56,14 +56,14 @@ export class SqliteTransaction extends DatabaseTransaction {
   }
 }
 
-/** Without what was not said: `undefined` leaves a column as it is. */
+/** Without undefined values, which leave a column unchanged. */
 function given<T extends object>(patch: T): T {
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Rows of one table that are kept at most; a call under way needs each of its rows some five times within a moment. */
+/** Most cached rows of a table. A call reads each of its rows about five times within a short time. */
 const rowsAtMost = 512;
-/** A row whose cells are longer than this together is read again rather than kept. */
+/** A larger row is not cached. */
 const charactersAtMost = 16 * 1024;
 
 const cachedTables: ReadonlySet<TableName> = new Set([
@@ -74,8 +74,8 @@ const cachedTables: ReadonlySet<TableName> = new Set([
 ] as const);
 
 /**
- * The latest rows that were read or written, as the database has them. Only for a database that nobody else writes,
- * which SQLite's lock promises. Whatever is rolled back, or changed by a statement of its own, empties it.
+ * The rows that were read or written last. Only for a database that no other process writes, which the lock file makes
+ * sure of. A rollback, or a statement that changes rows by other means, empties it.
  */
 export class RowCache {
   readonly #tables = new Map<TableName, Map<string, Tables[TableName]>>();
@@ -84,7 +84,7 @@ export class RowCache {
     return this.#tables.get(table)?.get(id) as Tables[K] | undefined;
   }
 
-  /** `stored` are the cells as they were bound: a text that is kept in another form is not what a reader would get. */
+  /** `stored` are the bound cells: if a text was changed for storing, a reader would get another one, so do not cache it. */
   keep<K extends TableName>(table: K, row: Tables[K], stored: readonly Stored[]): void {
     if (!cachedTables.has(table)) return;
     const { id }: Tables[TableName] = row;
@@ -110,7 +110,7 @@ export class RowCache {
   }
 }
 
-/** What stands for a NUL, and for half of a character, in a text column. */
+/** The characters that replace a NUL and a lone surrogate in a text column. */
 const replacements = ['␀', '\uFFFD'] as const;
 
 function isFit(stored: readonly Stored[]): boolean {
@@ -123,20 +123,20 @@ function isFit(stored: readonly Stored[]): boolean {
   return characters <= charactersAtMost;
 }
 
-/** People whose counters are remembered between commits. */
+/** Most people whose counters are cached between commits. */
 const peopleAtMost = 10_000;
 
 /**
  * Numbers what the units of one commit announce, and writes all of it at the end: the rows of many units in one
- * statement, and each person's counter once. It remembers the counters, since nobody else writes this database.
+ * statement, and each person's counter once. It caches the counters, because no other process writes this database.
  */
-export class SqliteLedger {
+export class AnnouncementBuffer {
   readonly #counters = new Map<string, CounterRow>();
   #moved = new Set<string>();
   #events: StoredEvent[] = [];
   #audit: AuditRow[] = [];
 
-  /** After a unit has succeeded; answers with its events, numbered. */
+  /** After a unit has succeeded: numbers its events and returns them. */
   *enter(tx: DatabaseTransaction, announced: Announced, at: number): Unit<readonly StoredEvent[]> {
     const { userId } = announced;
     const before = this.#counters.get(userId) ?? (yield* readCounter(tx, userId));
@@ -148,7 +148,7 @@ export class SqliteLedger {
     return events;
   }
 
-  /** Writes what was entered. */
+  /** Writes all entries. */
   *flush(tx: DatabaseTransaction): Unit<void> {
     if (this.#moved.size === 0) return;
     yield* tx.append('events', this.#events);
@@ -160,7 +160,7 @@ export class SqliteLedger {
     if (this.#counters.size > peopleAtMost) this.#counters.clear();
   }
 
-  /** After a rollback: what was entered never happened, and the counters are those of the database. */
+  /** After a rollback: drops all entries and the cached counters. */
   forget(): void {
     this.#counters.clear();
     this.#moved = new Set();
@@ -195,5 +195,5 @@ function* writeCounter(tx: DatabaseTransaction, counter: CounterRow): Unit<void>
         })),
       ),
   );
-  yield* tx.blindly(statement, { ...counter });
+  yield* tx.runUnawaited(statement, { ...counter });
 }

@@ -58,7 +58,7 @@ export class SdkModel implements Model {
         abortSignal: signal,
         maxRetries: 0,
         providerOptions: this.#providerOptions as never,
-        onError: () => {}, // it comes as a part, too; by default it would be printed
+        onError: () => {}, // it also comes as a part; by default the SDK prints it
       });
       for await (const part of stream) yield* toModelParts(part);
     } catch (error) {
@@ -89,7 +89,7 @@ function toModelParts(part: TextStreamPart<ToolSet>): readonly ModelPart[] {
   }
 }
 
-/** A call that the SDK could not read has its raw text as input; other models send a list, or a number. */
+/** If the SDK could not parse a call, the input is its raw text. Some models send a list or a number. */
 function paramsOf(input: unknown): JsonObject | UnparsableParams {
   if (input !== null && typeof input === 'object' && !Array.isArray(input)) return input as JsonObject;
   return new UnparsableParams(typeof input === 'string' ? input : JSON.stringify(input ?? null));
@@ -104,7 +104,7 @@ function toSdkMessages(messages: readonly ModelMessage[]): SdkMessage[] {
         sdk.push({ role: 'user', content: message.text });
         break;
       case 'note':
-        // Providers take system messages only at the start; who speaks is said in words.
+        // Providers accept system messages only at the start, so the text says who speaks.
         sdk.push({ role: 'user', content: `[Note from Countersign, not from the person]\n${message.text}` });
         break;
       case 'assistant':
@@ -148,7 +148,7 @@ function toSdkTools(tools: readonly OfferedTool[]): ToolSet {
   );
 }
 
-/** Failures of ours, or of the conversation, that the same request meets again. */
+/** Errors that the same request would meet again. */
 const lasting = new Set([
   'AI_InvalidPromptError',
   'AI_MissingToolResultsError',
@@ -158,36 +158,36 @@ const lasting = new Set([
   'AI_InvalidArgumentError',
 ]);
 
-/** What went wrong with a model call, for the person: what happened, whether asking again may help, no secrets. */
+/** The error of a model call for the person: what happened and whether a retry may help, without secrets. */
 function toModelError(error: unknown, model: string): ModelError {
   if (error instanceof ModelError) return error;
   if (APICallError.isInstance(error)) return fromAnswer(error, model);
   const { message, name } = error instanceof Error ? error : { message: String(error), name: '' };
   if (AISDKError.isInstance(error) && lasting.has(name)) {
-    return new ModelError(shorten(message), { passing: false, cause: error });
+    return new ModelError(shorten(message), { retryable: false, cause: error });
   }
-  // Mostly a connection that was cut in mid-stream: it comes as a bare TypeError.
+  // Usually a connection that was cut in mid-stream, which is a plain TypeError.
   const problem = message === 'terminated' ? 'the connection was cut' : shorten(message);
-  return new ModelError(problem, { passing: true, cause: error });
+  return new ModelError(problem, { retryable: true, cause: error });
 }
 
 function fromAnswer(error: APICallError, model: string): ModelError {
-  const { statusCode, isRetryable: passing } = error;
-  const options = { passing, retryAfterMs: retryAfter(error), cause: error };
+  const { statusCode, isRetryable: retryable } = error;
+  const options = { retryable, retryAfterMs: retryAfter(error), cause: error };
   switch (statusCode) {
     case undefined:
       return new ModelError(`${model} cannot be reached`, options);
     case 401:
     case 403:
-      // The provider's own words may quote the key.
+      // Do not use the provider's message: it may quote the key.
       return new ModelError(`the key for ${model} is not accepted (${statusCode})`, {
         ...options,
-        passing: false,
+        retryable: false,
       });
     case 404:
       return new ModelError(`there is no model ${model} at that address (404)`, {
         ...options,
-        passing: false,
+        retryable: false,
       });
     case 429:
       return new ModelError('the provider has too many requests (429)', options);
@@ -207,6 +207,6 @@ function retryAfter({ responseHeaders = {} }: APICallError): number | undefined 
 const shorten = (text: string): string => {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   const short = line.length <= 300 ? line : `${line.slice(0, 299)}…`;
-  // It is put into a sentence of ours.
+  // Without a full stop, because it becomes part of a sentence.
   return short.replace(/\.$/, '') || 'no reason was given';
 };

@@ -22,20 +22,20 @@ declare module 'fastify' {
   }
 }
 
-/** The columns of the protocol's table that say who may call an address, and with what. */
+/** The columns of the protocol's route table that admission uses. */
 type Admitted = Pick<Route, 'scopes' | 'rate' | 'body' | 'bodySize'> & Partial<Pick<Route, 'response'>>;
 
 export interface Admitting {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
   readonly anonymous: RateLimiter;
-  /** Bytes of large bodies, by person and scope. */
+  /** Limits the bytes of large bodies, by person and scope. */
   readonly largeBodies: RateLimiter;
 }
 
-/** Smaller ones cost no more than the request itself. */
+/** Smaller bodies are not limited by bytes. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
-/** Before the body is read: who calls, whether this token may, how often, and in which form. */
+/** Checks a request before its body is read: the token, its scope, the rate limits and the body's type. */
 export function admission(
   { scopes, rate, body, bodySize, response }: Admitted,
   { parts, anonymous, largeBodies }: Admitting,
@@ -59,14 +59,14 @@ export function admission(
     request.caller = caller;
   };
 
-  /** A failed attempt counts against its address. */
+  /** A failed sign-in counts against the address. */
   const refuse = (request: FastifyRequest, error: unknown): Error => {
     if (!(error instanceof Refusal) || error.code !== 'UNAUTHENTICATED') return error as Error;
     const seconds = anonymous.take(addressBlock(request.ip), performance.now());
     return seconds > 0 ? new RateLimited(seconds) : error;
   };
 
-  /** Undefined: admitted. A token that is not known yet takes a moment. */
+  /** Undefined: admitted. A promise while an unknown token is verified. */
   const findRefusal = (request: FastifyRequest): Error | undefined | Promise<Error | undefined> => {
     try {
       if (scopes === 'public') {
@@ -99,7 +99,7 @@ export function admission(
   };
 }
 
-/** The bearer token; for reading a stream in a browser, the cookie will do (RE-5). */
+/** The bearer token or, for streams in a browser, the cookie (RE-5). */
 function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string; use: 'bearer' | 'stream' } {
   const { authorization, cookie } = request.headers;
   const bearer = bearerToken(authorization);
@@ -112,15 +112,15 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
   return { token: fromCookie, use: 'stream' };
 }
 
-/** Whose large bodies and answers are counted together: an agent's must not keep its person from deciding. */
+/** The key for limits on large bodies and answers. With the scope, so that an agent cannot use up its person's. */
 export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
   `${scope} ${userId}`;
 
-/** How large the body says it is. One that does not say so is looked at while it comes (`limitUndeclaredBody`). */
+/** The declared size of the body. An undeclared one is counted while it arrives (`limitUndeclaredBody`). */
 const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
   Math.min(Number(headers['content-length'] ?? 0), most);
 
-/** A body that turns out to be large and did not say how large counts as `most`: refused in the middle, it never came through. */
+/** Counts a large body of undeclared size as `most`, and refuses it in the middle if that exceeds the limit. */
 export const limitUndeclaredBody =
   (largeBodies: RateLimiter, most: number) =>
   (
@@ -148,8 +148,8 @@ export const limitUndeclaredBody =
   };
 
 /**
- * A form of another page cannot send JSON, so a browser has to say that its body is (RE-5). A program with a bearer token
- * may leave the type out, as the first documents' sample client does: `fetch` calls such a body text/plain.
+ * A browser must declare its body as JSON, because a form of another page cannot do that (RE-5). A program with a bearer
+ * token may leave the type out, as the founding documents' sample client does: `fetch` then declares text/plain.
  */
 function checkBodyType(
   takesBody: boolean,
@@ -160,18 +160,18 @@ function checkBodyType(
   const type = headers['content-type'];
   if ((!takesBody && !hasBody) || method === 'GET' || isJson(type)) return;
   if (!isOfProgram || !isUndeclared(type)) throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
-  headers['content-type'] = 'application/json'; // what it is parsed as
+  headers['content-type'] = 'application/json'; // so that it is parsed
 }
 
 /**
- * For what begins new work (a call, a message): not while so much waits to be written that everybody would wait for it.
- * What decides or ends work is always taken.
+ * Refuses new work (a call, a message) while too many units wait to be written. Requests that decide or end work are
+ * always accepted.
  */
 export function refuseWhenOverloaded({ store, config }: Pick<ServerParts, 'store' | 'config'>): void {
   if (store.backlog >= config.maxBacklog) throw new Overloaded();
 }
 
-/** Refuses one more stream, or request that is held open, where there are enough: of all, and of this person. */
+/** Refuses another stream or held request if there are too many, in all or of this person. */
 export function requireRoomForStream(
   { openStreams, config }: Pick<ServerParts, 'openStreams' | 'config'>,
   { userId }: Pick<AuthenticatedCaller, 'userId'>,

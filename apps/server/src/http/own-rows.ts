@@ -15,7 +15,7 @@ import {
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import type { ServerParts } from './server-parts.ts';
 
-/** The caller's own rows. Another person's, and one that does not exist, are the same NOT_FOUND (RE-3). */
+/** Finds the caller's own rows. Another person's row gives the same NOT_FOUND as one that does not exist (RE-3). */
 
 export async function ownProject(store: Store, caller: Caller, projectId: string): Promise<ProjectRow> {
   const row = await store.read((tx) => tx.get('projects', projectId));
@@ -23,7 +23,7 @@ export async function ownProject(store: Store, caller: Caller, projectId: string
   return row;
 }
 
-/** Whether the caller may have to do with a project: a token that is bound to one reaches no other. */
+/** Whether the caller may use a project: a token that is bound to one may use no other. */
 export const reaches = ({ projectId }: Caller, named: string): boolean =>
   projectId === undefined || projectId === named;
 
@@ -43,13 +43,13 @@ export async function ownRun(
   return row;
 }
 
-/** The caller, where the path names a project: the engine finds nothing of another one for them. */
+/** The caller limited to the project in the path: the engine finds nothing of other projects for them. */
 export const inProject = <C extends Caller>(caller: C, { project_id }: { project_id: string }): C => ({
   ...caller,
   projectId: project_id,
 });
 
-/** A call of this project. The path must be true: an id of another project is not found under this one. */
+/** A call of this project: one of another project is not found under this path. */
 export async function ownCall(
   store: Store,
   caller: Caller,
@@ -74,7 +74,7 @@ async function ownApproval(
   return row;
 }
 
-/** Everything that a path names is the caller's own. */
+/** Throws NOT_FOUND unless everything that a path names is the caller's own. */
 export async function requireNamed(
   store: Store,
   caller: Caller,
@@ -85,7 +85,7 @@ export async function requireNamed(
   if (approval_id !== undefined) await ownApproval(store, caller, approval_id, project_id);
 }
 
-/** The project of who names none: the one that the token is bound to, or the person's only one (RE-2). */
+/** The default project: the one that the token is bound to, or the person's only one (RE-2). */
 export async function onlyProject(store: Store, caller: AuthenticatedCaller): Promise<ProjectRow> {
   const all = await store.read((tx) => tx.projectsOf(caller.userId));
   const projects = all.filter(({ id }) => reaches(caller, id));
@@ -94,7 +94,7 @@ export async function onlyProject(store: Store, caller: AuthenticatedCaller): Pr
   return project;
 }
 
-/** The runner that a report is from (AP-9). What the path names and another person has is not found (RE-3). */
+/** The runner that a report is from (AP-9). Throws NOT_FOUND if the path names another person's rows (RE-3). */
 export async function speakerOf(
   { bindings, store }: Pick<ServerParts, 'bindings' | 'store'>,
   caller: AuthenticatedCaller,
@@ -110,9 +110,9 @@ export async function speakerOf(
 }
 
 /**
- * The latest call of a session in which this token works alone, or the session itself where nothing was called yet.
- * Undefined where somebody else has spoken or called something: what was granted in a session counts for who works in it
- * (AP-4), so neither the person's conversation nor the session of another agent is this one's.
+ * The latest call of a session that only this token uses, or the session itself if it has no calls yet. Undefined if
+ * the session has messages or calls of others: a grant counts for a whole session (AP-4), so an agent may not use the
+ * person's conversation or another agent's session.
  */
 export function* latestWork(
   tx: Reading,

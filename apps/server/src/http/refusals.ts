@@ -13,7 +13,7 @@ import type { z } from 'zod';
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
 
-/** A call that was refused is recorded: the answer carries its id beside the error (EX-1). */
+/** A refused call is recorded: the answer has its id beside the error (EX-1). */
 export class RefusedCall extends Error {
   override readonly name = 'RefusedCall';
   readonly code: ErrorCode;
@@ -36,7 +36,7 @@ export class RateLimited extends Refusal {
   }
 }
 
-/** More to write than the disk takes: new work is turned away until that is less. */
+/** The backlog of writes is too long: new work is refused until it is shorter. */
 export class Overloaded extends Refusal {
   readonly seconds = 1;
 
@@ -49,7 +49,7 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Not an answer we expect: it belongs in the log. */
+  /** An unexpected failure, to be logged. */
   readonly unexpected?: boolean;
 }
 
@@ -90,7 +90,7 @@ export function answer(code: ErrorCode, message: string, more: Partial<ErrorBody
 const refuse = (code: ErrorCode, values: Record<string, string | number> = {}): ErrorAnswer =>
   answer(code, describeError(code, values).message);
 
-/** What Fastify refuses before a handler is reached. */
+/** Errors of Fastify, from before a handler is reached. */
 function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -106,18 +106,18 @@ function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
     case 'FST_ERR_BAD_URL':
       return refuse('NOT_FOUND', { what: 'address' });
     default:
-      // JSON.parse and the check for prototype keys, through the content type parser.
+      // From JSON.parse, or the content type parser's check for prototype keys.
       return error instanceof SyntaxError && (error as Partial<FastifyError>).statusCode === 400
         ? refuse('INVALID_JSON', { problem: 'it does not parse, or has a key that is not accepted' })
         : undefined;
   }
 }
 
-/** The client went away in the middle of its request: nobody hears the answer, and nothing of ours failed. */
+/** The client disconnected in the middle of its request: not our failure. */
 const wasLeft = (error: unknown): boolean =>
   error instanceof Error && error.message === 'aborted' && (error as FastifyError).statusCode === 400;
 
-/** Nothing was written: a commit whose outcome nobody knows is another failure. */
+/** Nothing was written; a commit with an unknown outcome is another error. */
 const databaseGone: ErrorAnswer = {
   ...refuse('UNAVAILABLE', { problem: 'the database does not answer' }),
   headers: { 'retry-after': '1' },
@@ -126,7 +126,7 @@ const databaseGone: ErrorAnswer = {
 
 const limits = new WeakMap<object, number>();
 const bodyLimitOf = (error: object): number => limits.get(error) ?? 0;
-/** Fastify's error does not say the limit; the route knows it. */
+/** Remembers the body limit of the route, because Fastify's error does not have it. */
 export function noteBodyLimit(error: unknown, request: FastifyRequest): void {
   if (typeof error === 'object' && error !== null) limits.set(error, request.routeOptions.bodyLimit);
 }
@@ -138,12 +138,12 @@ const internal = (requestId: string): ErrorAnswer => ({
   unexpected: true,
 });
 
-/** As long as this a client may go on sending what nobody reads. */
+/** How long a client may go on sending a refused body. */
 const DRAIN_MS = 5_000;
 
 /**
- * Answers a body that is too large at once, and throws away what still comes: closing while the client sends would
- * reset the connection, and the client would see that instead of the answer.
+ * Answers a body that is too large at once, and discards the rest. Closing while the client sends would reset the
+ * connection, and the client would see that instead of the answer.
  */
 export function drainBeforeClosing(
   request: FastifyRequest,
@@ -173,7 +173,7 @@ export function drainBeforeClosing(
 /** Node's own limit for the head of a request. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** What is no HTTP, has a head that is too large, or does not arrive in time, is told so on the bare connection. */
+/** Answers on the raw connection if a request is not HTTP, its head is too large, or it does not arrive in time. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (socket.destroyed || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -189,7 +189,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   ];
   if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   else socket.destroy();
-  // Whoever goes on sending is not listened to for long.
+  // Close even if the client goes on sending.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
 

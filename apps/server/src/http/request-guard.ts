@@ -11,7 +11,7 @@ export interface Origins {
   isOurOrigin(origin: string): boolean;
 }
 
-/** Known once the server listens: the port may have been chosen by the system. */
+/** `listening` is known once the server listens, because the system may choose the port. */
 export function originsOf(
   publicOrigins: readonly string[],
   listening: { host: string; port: number } | undefined,
@@ -28,7 +28,7 @@ export function originsOf(
   };
 }
 
-/** A loopback address is also called localhost; any other one is only what it is. */
+/** The names of an address: loopback addresses and localhost stand for each other. */
 function namesOf(host: string): string[] {
   const bracketed = host.includes(':') ? `[${host}]` : host;
   const isLoopback = host === '::1' || host === 'localhost' || /^127\./.test(host);
@@ -36,8 +36,8 @@ function namesOf(host: string): string[] {
 }
 
 /**
- * A page of another site, or a name that was made to point at us, gets nothing (RE-5). Requests that come without an
- * Origin come from no page, or from one of ours.
+ * Refuses pages of other sites, and host names that were made to point at us (RE-5). A request without an Origin does not
+ * come from a page of another site.
  */
 export function checkOrigin(
   request: FastifyRequest,
@@ -53,8 +53,8 @@ export function checkOrigin(
 }
 
 /**
- * The one host that a request names. Two Host headers, or an absolute address that names another one than the header,
- * are read differently by a proxy before us: whom they mean is in doubt.
+ * The host that a request names. Undefined if it is ambiguous, because a proxy before us may read it differently: two
+ * Host headers, or an absolute URL with another host.
  */
 function hostOf({ headers, rawHeaders, url = '' }: IncomingMessage): string | undefined {
   let count = 0;
@@ -67,7 +67,7 @@ function hostOf({ headers, rawHeaders, url = '' }: IncomingMessage): string | un
   return URL.parse(url)?.host === headers.host?.toLowerCase() ? headers.host : undefined;
 }
 
-/** What a browser must know about JSON that may hold hostile text. */
+/** Headers for JSON that may contain hostile text. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -80,20 +80,20 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 export const isJson = (contentType: string | undefined): boolean =>
   contentType !== undefined && /^application\/json[ \t]*(;|$)/i.test(contentType);
 
-/** A body whose type nobody declared: no header, or the one that `fetch` adds to a text by itself. */
+/** Whether a body has no declared type: no header, or the one that `fetch` adds to a text by itself. */
 export const isUndeclared = (contentType: string | undefined): boolean =>
   contentType === undefined || /^text\/plain[ \t]*;[ \t]*charset=utf-8$/i.test(contentType);
 
 /**
- * Whether a program sent this with a bearer token, and not a page: a browser names the page's Origin with every POST, or
- * says by Sec-Fetch-Site how the page relates to us. `none` is said where no page is involved.
+ * Whether a program sent this with a bearer token, and not a page. A browser sends the page's Origin with every POST, or
+ * Sec-Fetch-Site with another value than `none`.
  */
 export const isOfProgram = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
   bearerToken(headers.authorization) !== undefined &&
   headers.origin === undefined &&
   (headers['sec-fetch-site'] ?? 'none') === 'none';
 
-/** `Bearer` and one token; anything else is no token. */
+/** The token of a header that is `Bearer` and one token. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer ([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(header)?.[1];
 }
@@ -103,8 +103,8 @@ const [quote, comma, backslash, openList, openObject] = ['"', ',', '\\', '[', '{
 );
 
 /**
- * Whether a JSON text has more than `max` values in it, by its commas and brackets. Texts are passed over, and what is no
- * JSON is found out by its parser: this says only, and quicker, that parsing would take long.
+ * Whether a JSON text has more than `max` values, by counting commas and brackets outside of strings. A quick check before
+ * parsing; the parser finds out whether it is JSON at all.
  */
 export function exceedsJsonValueLimit(json: string, max: number): boolean {
   let count = 1;
@@ -117,7 +117,7 @@ export function exceedsJsonValueLimit(json: string, max: number): boolean {
   return false;
 }
 
-/** By each character: a text of nothing but escaped quotes is quicker that way than from quote to quote. */
+/** Goes character by character: for a string of escaped quotes that is faster than searching for quotes. */
 function endOfText(json: string, start: number): number {
   let at = start + 1;
   for (; at < json.length; at += 1) {
@@ -129,8 +129,8 @@ function endOfText(json: string, start: number): number {
 }
 
 /**
- * The cookie of a browser. It authorises reading event streams and nothing else: cookies ignore ports, so a page
- * that the agent's own development server shows would carry it too (RE-5).
+ * The browser's cookie. It authorises reading event streams and nothing else: cookies ignore ports, so requests of a page
+ * from the agent's own development server would carry it too (RE-5).
  */
 const NAME = 'countersign_stream';
 
@@ -148,8 +148,8 @@ export function readStreamCookie(header: string | undefined): string | undefined
 }
 
 /**
- * What one client can choose its address from: an IPv4 address stands for itself, an IPv6 address for its network of 64
- * bits, whose 2^64 addresses a single machine may use in turn.
+ * The range of addresses that one client can choose from: an IPv4 address itself, or the /64 network of an IPv6 address,
+ * whose 2^64 addresses a single machine may use.
  */
 export function addressBlock(address: string): string {
   const plain = address.split('%')[0] as string; // without the zone of a link-local address

@@ -19,7 +19,7 @@ export interface ServerParts {
   readonly openStreams: Set<OpenConnection>;
 }
 
-/** A stream that somebody listens to, so that it can be ended when its token or the server goes. */
+/** An open stream, so that it can be ended when its token is revoked or the server stops. */
 export interface OpenConnection {
   readonly caller: AuthenticatedCaller;
   readonly end: () => void;

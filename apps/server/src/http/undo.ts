@@ -54,7 +54,7 @@ export async function requestUndo(
 
 function whyNotUndoable(call: ExecutionRow): string | undefined {
   if (call.undone_at !== null) return 'it was undone already';
-  // What a lost runner reported late, or what failed half-way, changed files all the same.
+  // A late report or a partial failure may have changed files too.
   if (!isFinal(call.status)) return `it is ${call.status}`;
   if (!call.undoable && findTool(call.tool_name)?.category !== 'filesystem')
     return 'only what file tools changed can be undone';
@@ -62,7 +62,7 @@ function whyNotUndoable(call: ExecutionRow): string | undefined {
   return undefined;
 }
 
-/** The runner's report of an undo: the call keeps its status, and is marked as undone where that succeeded. */
+/** The runner's report of an undo: the call keeps its status, and is marked as undone if that succeeded. */
 export async function settleUndo(
   store: Store,
   call: ExecutionRow,
@@ -98,7 +98,7 @@ export async function settleUndo(
   });
 }
 
-/** Only the runner that was asked says what came of it (AP-9). */
+/** Only the runner that was asked may report the undo (AP-9). */
 function* requireAsked(
   tx: Reading,
   { user_id, undo_runner_id }: ExecutionRow,

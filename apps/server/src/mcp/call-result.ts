@@ -10,7 +10,7 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { z } from 'zod';
 import { toAnswer } from '../http/refusals.ts';
 
-/** How a call ended, as an agent reads it: the shapes that every model gets (EX-3), as text and as a value. */
+/** The result of a call for an outside agent: the shape that every model gets (EX-3), as text and as a value. */
 export function resultOf(outcome: ToolOutcome): CallToolResult {
   const { tool_call_id: _, ...seen } = toModelResult(outcome);
   const { blocks, left } = asBlocks('result' in seen ? seen.result : undefined);
@@ -31,7 +31,7 @@ export function pendingResult(callId: string, status: ExecutionStatus, inbox: st
 export const cancelledResult = (callId: string, status: ExecutionStatus): CallToolResult =>
   answerWith({ status, call_id: callId });
 
-/** What was refused, or failed on our side: what happened and what to do, with its stable code. */
+/** A refusal or a failure of ours: what happened and what to do, with its stable code. */
 export function refusedResult(error: unknown, requestId: string): CallToolResult {
   const { body } = toAnswer(error, requestId);
   const { code, error: message, tool_id } = body;
@@ -46,7 +46,7 @@ export function refusedResult(error: unknown, requestId: string): CallToolResult
 
 interface Extra {
   readonly isError?: boolean;
-  /** What is no text, beside it. */
+  /** Blocks that are not text. */
   readonly blocks?: readonly ContentBlock[];
 }
 
@@ -64,12 +64,12 @@ const pictureSchema = z.looseObject({
   encoding: base64Schema,
   media_type: z.string().startsWith('image/'),
   content: z.string().refine(isBase64),
-  // A part of a picture cannot be shown: it stays in the value, for the agent to join.
+  // A part of a picture cannot be shown: it stays in the value, and the agent may join the parts.
   offset: z.literal(0).optional(),
   next_offset: z.never().optional(),
 });
 
-/** What a custom tool answered besides its text; packages/tool-runner writes it so. */
+/** What a custom tool returned besides text, as packages/tool-runner writes it. */
 const itemSchema = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.enum(['image', 'audio']),
@@ -94,8 +94,8 @@ const itemSchema = z.discriminatedUnion('type', [
 type Item = z.output<typeof itemSchema>;
 
 /**
- * A result as MCP has it: pictures, sound and resources are blocks of their own, and are left out of the value. What is
- * not understood stays in the value, as it came.
+ * Splits a result for MCP: pictures, sound and resources become blocks and are removed from the value. Anything else stays
+ * in the value.
  */
 function asBlocks(result: JsonValue | undefined): {
   readonly blocks: readonly ContentBlock[];
@@ -149,7 +149,7 @@ type JsonObject = { readonly [name: string]: JsonValue };
 const without = (object: JsonObject, ...names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 
-/** As clients check it: one block that they cannot read costs them the whole answer. */
+/** Valid for clients too: one block that they cannot decode makes them reject the whole answer. */
 function isBase64(text: string): boolean {
   try {
     atob(text);

@@ -26,9 +26,9 @@ export type Era = 'modern' | 'legacy';
 export interface McpServerDeps {
   readonly calls: OutsideCalls;
   readonly toolsOf: (exchange: Exchange) => Promise<Tool[]>;
-  /** Where the person decides, for whoever reached us by this request. */
+  /** The address of the approvals page, as the sender of this request reaches us. */
   readonly inboxOf: (exchange: Exchange) => string;
-  /** The server is stopping: what it holds goes on without it (AP-10). */
+  /** Whether the server is stopping: then held calls go on without it (AP-10). */
   readonly isClosing: () => boolean;
   readonly onError: (error: unknown) => void;
 }
@@ -57,7 +57,7 @@ export function newMcpServer(era: Era, deps: McpServerDeps): Server {
       return refusedResult(error, exchange.request.id);
     }
   });
-  server.onerror = () => {}; // what a client does wrong, it is told
+  server.onerror = () => {}; // protocol errors go to the client, not to the log
   return server;
 }
 
@@ -84,7 +84,7 @@ class CallRequest {
     const { calls } = this.#deps;
     if (name === waitForCall.name) return this.#wait(callIdOf(waitForCall, params));
     if (name === cancelCall.name) return calls.cancel(this.#exchange, callIdOf(cancelCall, params));
-    // A client that was shown the link comes back. What it answered is no decision and is not looked at (AP-9).
+    // The client was shown the link and comes back. Its answer is not a decision and is ignored (AP-9).
     const known = this.#context.mcpReq.requestState<unknown>();
     if (typeof known === 'string') return this.#hold(callIdOf(waitForCall, { call_id: known }));
     const { callId, asks } = await calls.make(this.#exchange, name, params);
@@ -95,7 +95,7 @@ class CallRequest {
     return this.#hold(callId);
   }
 
-  /** Waits for the call of this request: whoever cancels the request cancels the call. */
+  /** Waits for the call of this request. Cancelling the request cancels the call. */
   async #hold(callId: string, meanwhile?: (signal: AbortSignal) => void): Promise<CallToolResult> {
     const { calls, isClosing } = this.#deps;
     const { signal } = this.#context.mcpReq;
@@ -121,7 +121,7 @@ class CallRequest {
     return calls.wait(callId, { exchange, signal, inbox: inboxOf(exchange), onNews: this.#teller() });
   }
 
-  /** Progress goes to who asked for it, and only ever grows. */
+  /** Sends progress if the client asked for it; the number must always grow. */
   #teller(): ((news: CallNews) => void) | undefined {
     const { mcpReq } = this.#context;
     const progressToken = mcpReq._meta?.progressToken;
@@ -134,17 +134,17 @@ class CallRequest {
     };
   }
 
-  /** 2026: the link is the answer of this request, and the client comes again. */
+  /** 2026: answers with the link, and the client calls again. */
   #link(callId: string): InputRequiredResult {
     const approval = inputRequired.elicitUrl({ message: this.#invitation, url: this.#inbox });
     return inputRequired({ inputRequests: { approval }, requestState: callId });
   }
 
-  /** 2025: the link is shown while we wait, and withdrawn once the call has been decided. */
+  /** 2025: shows the link while we wait, and withdraws it once the call has been decided. */
   #showLink(callId: string, signal: AbortSignal): void {
     const params = { mode: 'url', message: this.#invitation, url: this.#inbox, elicitationId: callId };
-    // Sent with this request's own stream: a client need not have another one open.
-    this.#context.mcpReq.send({ method: 'elicitation/create', params }, { signal }).catch(() => {}); // whatever became of it decides nothing
+    // On this request's own stream, because the client may have no other.
+    this.#context.mcpReq.send({ method: 'elicitation/create', params }, { signal }).catch(() => {}); // its result decides nothing
   }
 
   get #inbox(): string {
@@ -176,7 +176,7 @@ export interface Exchange {
   readonly reply: FastifyReply;
 }
 
-/** What the SDK carries from the request to the handlers of its messages. It never sees the token. */
+/** Passes the exchange through the SDK to its handlers. The SDK never sees the token. */
 export const authInfoOf = (exchange: Exchange): AuthInfo => ({
   token: '',
   clientId: exchange.caller.tokenId,

@@ -2,9 +2,9 @@ import type { Bus, EventData, StoredEvent } from '@countersign/engine';
 import type { SecretMasker } from '@countersign/policy';
 import type { Logger } from 'pino';
 
-/** What is told to those who watch: each step of each call that this process has committed. */
+/** Observes the steps of calls that this process has committed. */
 export interface CallObserver {
-  /** Once for each call, when it was recorded. */
+  /** Once for each call, when it is recorded. */
   called?(call: EventData<'tool.call'>): void;
   signalled?(signal: EventData<'tool.execution_signal'>): void;
   asked?(approval: EventData<'tool.approval_request'>): void;
@@ -13,8 +13,8 @@ export interface CallObserver {
 }
 
 /**
- * The same bus, on which everything that this process publishes is also shown to observers: after the commit, once,
- * on the node that wrote it. Watching never fails a call.
+ * A bus that also shows observers what this process publishes: after the commit, once, on the node that wrote it. A
+ * failing observer never fails a call.
  */
 export function watchCalls(
   bus: Bus,
@@ -57,8 +57,8 @@ function show({ event }: StoredEvent, observer: CallObserver): void {
   }
 }
 
-/** Remembers what began until it ends; what never does is forgotten, oldest first. */
-export class Open<T> {
+/** Items from their beginning to their end. If there are too many, the oldest are dropped. */
+export class OpenItems<T> {
   readonly #open = new Map<string, T>();
   readonly #max: number;
 

@@ -7,7 +7,7 @@ import type {
   RunPlace,
 } from '@countersign/engine';
 import { type Context, context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
-import { type CallObserver, Open } from './call-watcher.ts';
+import { type CallObserver, OpenItems } from './call-watcher.ts';
 
 /**
  * OpenTelemetry spans (OB-1), through the API alone: without an SDK in the process they cost nothing.
@@ -23,9 +23,9 @@ import { type CallObserver, Open } from './call-watcher.ts';
  */
 export class Spans implements CallObserver, RunObserver {
   readonly #tracer = trace.getTracer('countersign');
-  readonly #runs = new Open<Span>();
-  readonly #calls = new Open<Span>();
-  readonly #waits = new Open<Span>();
+  readonly #runs = new OpenItems<Span>();
+  readonly #calls = new OpenItems<Span>();
+  readonly #waits = new OpenItems<Span>();
 
   called(call: EventData<'tool.call'>): void {
     const attributes = {

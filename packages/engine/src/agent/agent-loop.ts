@@ -21,14 +21,14 @@ import { offeredTools } from './offered-tools.ts';
 import { endRun } from './run-ending.ts';
 import { ToolStep } from './tool-step.ts';
 
-/** How a run left this node: it ended, somebody else ended or took it, or something went wrong. */
+/** How a run left this node: it ended, another node ended or took it, or driving it failed. */
 export type RunEnd = 'ended' | 'let_go' | { readonly error: unknown };
 
 export type ModelCallEnd =
   | { readonly inputTokens: number; readonly outputTokens: number; readonly toolCalls: number }
   | { readonly error: unknown };
 
-/** Is shown each run that this node drives, and each model call in it (OB-1). Each answer is called once, at the end. */
+/** Observes each run that this node drives and each model call in it (OB-1). Each returned function is called once, at the end. */
 export interface RunObserver {
   drives(run: RunPlace): (end: RunEnd) => void;
   asksModel(call: ModelCallPlace): (end: ModelCallEnd) => void;
@@ -50,18 +50,18 @@ export interface AgentDeps extends Edges {
   readonly observer?: RunObserver | undefined;
 }
 
-/** A run on this node: what may end it, and what its model is writing. */
+/** A run that this node drives. */
 export interface LiveRun {
   readonly held: HeldRun;
   readonly signal: AbortSignal;
   draft: Draft | undefined;
-  /** Where it stands, as it was last read. */
+  /** The step, as it was last read. */
   step: number;
 }
 
 /**
- * Drives one run to its end: think → tool calls → results → … → answer (AG-1). It owns no state: each round reads
- * where the run stands and does what comes next, so that a restart simply enters it again (AG-2).
+ * Drives one run to its end: think → tool calls → results → … → answer (AG-1). It keeps no state: each round reads the
+ * run's rows and does what comes next, so a restart simply calls it again (AG-2).
  */
 export async function driveRun(live: LiveRun, deps: AgentDeps): Promise<void> {
   const { held, signal } = live;
@@ -80,14 +80,14 @@ export async function driveRun(live: LiveRun, deps: AgentDeps): Promise<void> {
   }
 }
 
-interface Standing {
+interface RunPosition {
   readonly run: RunRow;
   readonly project: ProjectRow;
-  /** The last answer of the model in this run, and its calls that have no result yet. */
+  /** The model's last message in this run, and its calls that have no result yet. */
   readonly step: { readonly message: MessageRow; readonly open: readonly StoredToolCall[] } | undefined;
 }
 
-function* readRun(tx: Reading, held: HeldRun): Unit<Standing> {
+function* readRun(tx: Reading, held: HeldRun): Unit<RunPosition> {
   const { runId, projectId } = held;
   const run = yield* held.require(tx);
   const project = yield* tx.get('projects', projectId);
@@ -102,7 +102,7 @@ function* readRun(tx: Reading, held: HeldRun): Unit<Standing> {
   return { run, project, step: { message, open } };
 }
 
-/** One model call, stored as a step. Answers whether the run is over. */
+/** One model call, stored as a step. Returns whether the run is over. */
 async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentDeps): Promise<boolean> {
   const { held, signal } = live;
   const late = await deps.store.read((tx) => findLateResults(tx, held));
@@ -114,7 +114,7 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
     await policies.runnerFacts(held.userId, project.workspace),
   );
   await deps.reached?.('model.before');
-  // The last thing before the model is asked: a node that stood still must not ask for what another one has stored.
+  // Checked last, right before the model call: a node that was stalled must not repeat what another node has stored.
   const messages = await deps.store.read(function* (tx) {
     yield* held.require(tx);
     return yield* readConversation(tx, held.sessionId);
@@ -150,8 +150,8 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
 }
 
 /**
- * The model's answer with its tool calls, the step and what it cost, in one unit: after this it is never asked for
- * again. An answer without tool calls ends the run.
+ * Stores the model's answer with its tool calls, the step and its tokens in one unit, so that the model is never asked
+ * for it again. An answer without tool calls ends the run.
  */
 async function storeStep(
   held: HeldRun,
@@ -202,13 +202,13 @@ export interface RunBudget {
   readonly steps: number;
   /** Input and output together. */
   readonly tokens: number;
-  /** From the message to the answer, the person's thinking included. */
+  /** From the message to the answer, including the time that the person takes to decide. */
   readonly milliseconds: number;
 }
 
 export const defaultBudget: RunBudget = { steps: 50, tokens: 2_000_000, milliseconds: 4 * 3_600_000 };
 
-/** What a run has used up before its next model call, if anything. */
+/** Before a model call: the part of the budget that the run has used up, if any. */
 function exceededBudget(run: RunRow, budget: RunBudget, now: number): Refusal | undefined {
   if (run.step >= budget.steps) return exceeded(`${budget.steps} steps`);
   if (run.input_tokens + run.output_tokens >= budget.tokens) return exceeded(`${budget.tokens} tokens`);

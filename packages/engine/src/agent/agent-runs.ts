@@ -43,10 +43,10 @@ export interface StartedRun {
 }
 
 const ORPHANS_AT_ONCE = 50;
-/** Calls that a dead node left open when it had ended their run are looked for at every such tick. */
+/** How often to look for calls that a dead node left open after it had ended their run. */
 const LEFTOVERS_EVERY_TICKS = 3;
 const STALL_MS = 300_000;
-/** A run that has failed here so often in one step fails every time: it would ask its model, and be paid for, until its time is over. */
+/** After this many failures in one step the run ends. Otherwise it would go on paying for model calls until its time is over. */
 const MAX_FAILURES = 5;
 
 /**
@@ -57,7 +57,7 @@ export class AgentRuns {
   readonly #deps: AgentDeps & AgentRunsDeps;
   readonly #leases: RunLeases;
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
-  /** Ours by their leases and not under way when leases were last renewed. */
+  /** Runs that were leased to us but not driven when leases were last renewed. */
   #idle = new Set<string>();
   /** How often the current step of a running run has failed in the background. */
   readonly #failures = new Map<string, { readonly step: number; readonly count: number }>();
@@ -75,7 +75,7 @@ export class AgentRuns {
     });
   }
 
-  /** Takes up what a process before this one was doing. After the engine's own `resume`, before the first request. */
+  /** Takes up the runs of an earlier process. Call it after `Engine.start`, before the first request. */
   async resume(): Promise<number> {
     await cancelLeftoverCalls(this.#deps);
     const taken = await this.#takeOrphans({ all: this.#deps.isOnlyNode });
@@ -87,7 +87,7 @@ export class AgentRuns {
   async start({ caller, project, session, content, model }: StartRun): Promise<StartedRun> {
     const { store, models } = this.#deps;
     if (this.#closed) throw new Refusal('UNAVAILABLE', { problem: 'it is shutting down' });
-    // A model that cannot be had is said at once, before anything is stored.
+    // Throws for a model that is not configured, before anything is stored.
     const name = models.find(model ?? models.defaultName).name;
     const lease = this.#leases.first(store.now());
     const place = { userId: caller.userId, projectId: project.id, sessionId: session.id };
@@ -98,7 +98,7 @@ export class AgentRuns {
     return { run_id: run.id, message_id: message.id, session_id: session.id };
   }
 
-  /** Ends a run at any moment (AG-3). One that has ended stays as it is. */
+  /** Stops a run at any moment (AG-3). A run that has ended stays as it is. */
   async stop(caller: Caller, runId: string): Promise<RunRow> {
     const run = await this.get(caller, runId);
     if (run.status !== 'running') return run;
@@ -111,7 +111,7 @@ export class AgentRuns {
     return run;
   }
 
-  /** The model of messages that name none, and why it cannot be used, if so: a front end shows both (AG-1). */
+  /** The default model, and why it cannot be used, if so; front ends show both (AG-1). */
   model(): { readonly model: string; readonly problem: string | null } {
     const { models } = this.#deps;
     try {
@@ -127,7 +127,7 @@ export class AgentRuns {
     while (this.#live.size > 0) await Promise.all([...this.#live.values()].map(({ ended }) => ended));
   }
 
-  /** Lets go of every run without ending any: another node, or the next start, goes on with them. */
+  /** Releases every run without ending it: another node, or the next start, goes on with it. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopTick?.();
@@ -164,7 +164,7 @@ export class AgentRuns {
   /** Starts a held run in the background. */
   #drive(held: HeldRun): void {
     const { clock } = this.#deps;
-    // Our own lease had ended while the process was stalled: the old loop stores nothing any more.
+    // If our own lease ended while the process was stalled, the old loop may store nothing any more.
     this.#live.get(held.runId)?.abort.abort(new RunLost());
     const abort = new AbortController();
     const run: LiveRun = { held, signal: abort.signal, draft: undefined, step: 0 };
@@ -188,7 +188,7 @@ export class AgentRuns {
       this.#failures.delete(live.held.runId);
       left?.('ended');
     } catch (error) {
-      // Not ours any more: whoever ended it, or has it now, takes care of everything.
+      // Not ours any more: the node that ended it, or has it now, does the rest.
       const isLost = error instanceof RunLost;
       left?.(isLost ? 'let_go' : { error });
       if (isLost) {
@@ -200,12 +200,12 @@ export class AgentRuns {
     }
   }
 
-  /** After a failure that nobody was told of: the run rests for a while, or ends if that has not helped. */
+  /** After a failure in the background: parks the run, or ends it if it failed too often. */
   async #restOrEnd(live: LiveRun, cause: unknown): Promise<void> {
     const { onError } = this.#deps;
     const { step } = live;
     const { runId } = live.held;
-    // Not this run's failure, and it passes: the run goes on when there is room.
+    // Not this run's fault: it goes on when there is room.
     if (cause instanceof StorageFull) return this.#leases.park(heldOf(live));
     const before = this.#failures.get(runId);
     const count = before?.step === step ? before.count + 1 : 1;
@@ -220,7 +220,7 @@ export class AgentRuns {
     await cancelOpenCalls(run, error.message, this.#deps);
   }
 
-  /** Renews the leases of all runs that are under way here; what is not ours any more is let go of. */
+  /** Renews the leases of all runs that we drive, and stops driving those that are no longer ours. */
   async #keepLeases(): Promise<void> {
     const under = [...this.#live.values()];
     if (under.length === 0 && this.#idle.size === 0) return;
@@ -228,12 +228,12 @@ export class AgentRuns {
     for (const { run, abort } of under)
       if (ours.get(run.held.runId)?.epoch !== run.held.epoch) abort.abort(new RunLost());
     const idle = [...ours.values()].filter(({ id }) => !this.#live.has(id));
-    // One that was only just stored is about to be driven; one that was idle before as well failed.
+    // A run that was just stored is about to be driven. One that was idle at the last tick too has failed: park it.
     for (const held of idle) if (this.#idle.has(held.id)) await this.#leases.park(held);
     this.#idle = new Set(idle.map(({ id }) => id));
   }
 
-  /** Somebody else ended a run that is under way here, or has let go of one. */
+  /** A hint: another node ended a run that we drive, or released one. */
   async #look(runId: string): Promise<void> {
     const { store } = this.#deps;
     if (this.#closed) return;
@@ -246,7 +246,7 @@ export class AgentRuns {
   }
 
   async #takeOrphans({ all }: { all: boolean }): Promise<number> {
-    // With `all`, those that were taken would be found again: they are taken in one go.
+    // With `all`, the query would find the taken runs again, so take all of them at once.
     const limit = all ? Number.MAX_SAFE_INTEGER : ORPHANS_AT_ONCE;
     const taken = await this.#leases.takeOrphans({ all, limit });
     for (const run of taken) this.#drive(new HeldRun(this.#deps.store, run));
@@ -255,7 +255,7 @@ export class AgentRuns {
 
   async #tick(): Promise<void> {
     const { store } = this.#deps;
-    // Ours first: a process that was stalled must not take its own runs for orphans.
+    // Renew first: a process that was stalled must not take its own runs for orphans.
     await this.#keepLeases();
     await this.#takeOrphans({ all: false });
     this.#ticks += 1;

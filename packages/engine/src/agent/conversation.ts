@@ -11,7 +11,7 @@ import type { HeldUnit } from './held-run.ts';
 import { lateNoteId, type StoredToolCall, toolCallsOf, toolMessageId } from './messages.ts';
 import type { ModelMessage } from './model.ts';
 
-/** A conversation of more messages is given from here on back. */
+/** The model gets at most this many of the latest messages. */
 const MAX_MESSAGES = 1_000;
 
 /**
@@ -26,7 +26,7 @@ export function* readConversation(tx: Reading, sessionId: string): Unit<readonly
   for (const row of rows) {
     if (row.role === 'user') messages.push({ role: 'user', text: row.content });
     else if (row.role === 'assistant' && row.complete) yield* addAnswer(tx, row, byId, messages);
-    // Other system messages are for the person; this one is about a tool.
+    // A system message about a tool is for the model; the others are for the person.
     else if (row.role === 'system' && row.tool_id !== null)
       messages.push({ role: 'note', text: row.content });
   }
@@ -56,7 +56,7 @@ function* addAnswer(
   }
 }
 
-/** How a call that has no tool message ended, as far as the store knows. */
+/** The result of a call that has no tool message, as the store has it. */
 function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall): Unit<ModelResult> {
   const execution = runId === null ? undefined : yield* tx.executionOfCall(runId, call.step, call.index);
   if (execution) {
@@ -71,9 +71,9 @@ function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall
   };
 }
 
-/** About what the usual models take, with room for tools and an answer. In characters. */
+/** In characters: what common models take, with room for tools and an answer. */
 const MAX_CHARACTERS = 500_000;
-/** The newest results are what the model works with: they stay. */
+/** The newest results always stay: the model works with them. */
 const KEPT_RESULTS = 6;
 
 /**
@@ -122,8 +122,8 @@ export function resultText(result: ModelResult): string {
 }
 
 /**
- * Tool output is data (AG-4): it stands between two lines that carry the call's own id, which nobody could know who
- * wrote that output, so nothing in it can end the data early. `content` is JSON, so it has no line breaks of its own.
+ * Marks tool output as data (AG-4): it stands between two lines with the call's own id. The author of the output cannot
+ * know that id, so the output cannot end the data early. `content` is JSON and has no line breaks.
  */
 function asData(id: string, toolName: string, content: string): string {
   return `<tool_output id="${id}" tool="${toolName.replaceAll(/[^\w.-]/g, '?')}">\n${content}\n</tool_output id="${id}">`;
@@ -147,7 +147,7 @@ function clipText(text: string): string {
   return `${text.slice(0, HEAD)}\n[… ${left} characters are left out here; ask for a part of it …]\n${text.slice(-tail)}`;
 }
 
-/** So many of a session's latest calls are looked at. */
+/** How many of a session's latest calls are searched. */
 const LATEST_CALLS = 200;
 
 /** A result that came after its call had ended, and that no step was given yet (EX-7). */
@@ -163,7 +163,7 @@ export function* findLateResults(
   const late: LateResult[] = [];
   const calls = yield* tx.history(userId, { sessionId, limit: LATEST_CALLS });
   for (const execution of calls) {
-    // A report was accepted, and yet the call did not complete: it failed by itself, or the report came late.
+    // The call did not complete although a report was accepted: it failed, or the report came late.
     if (execution.status === 'completed' || execution.result_digest === null) continue;
     const late_result = (yield* tx.get('results', execution.id))?.late_result ?? null;
     if (late_result === null) continue;
@@ -173,7 +173,7 @@ export function* findLateResults(
   return late.reverse();
 }
 
-/** Puts what came late at the end of the conversation, each once. */
+/** Adds late results to the end of the conversation, each once. */
 export function* addLateResults({ tx, add }: HeldUnit, late: readonly LateResult[]): Unit<void> {
   for (const { execution, reported } of late) {
     const id = lateNoteId(execution.id);
@@ -199,7 +199,7 @@ function noteOf(execution: ExecutionRow, reported: Reported): string {
   );
 }
 
-/** As the model is told of any call: what failed late is a failure. */
+/** A late result in the shape that the model gets for any call. */
 function modelResultOf(
   { tool_call_id, execution_time_ms }: ExecutionRow,
   { status, result, error }: Reported,

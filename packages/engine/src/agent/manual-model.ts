@@ -4,8 +4,8 @@ import type { Model, ModelMessage, ModelPart, ModelRequest } from './model.ts';
 import type { OfferedTool } from './offered-tools.ts';
 
 /**
- * The model that needs no key (AG-1): the person types the tool calls, one on a line, and it tells how each went.
- * Everything else (validation, approval, execution) is as with any other model.
+ * The model that needs no key (AG-1): the person types tool calls, one on a line, and it reports how each went.
+ * Validation, approval and execution are as with any other model.
  */
 export const manualModel: Model = {
   name: 'manual',
@@ -33,7 +33,7 @@ function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
   return [text([...(asked.length < lines.length ? [notMade] : []), ...answers].join('\n\n'))];
 }
 
-/** All are made, or none. */
+/** Makes all calls, or none if one is wrong. */
 function callsIn(lines: readonly string[], tools: readonly OfferedTool[]): ModelPart[] {
   const calls: ModelPart[] = [];
   for (const line of lines) {
@@ -110,7 +110,7 @@ const text = (said: string): ModelPart => ({ type: 'text', text: said });
 
 const shorten = (line: string): string => (line.length <= 200 ? line : `${line.slice(0, 199)}…`);
 
-/** A result is shown up to here; all of it is in the call's own card. */
+/** A longer result is cut; the call's card has all of it. */
 const MAX_LINES = 40;
 const MAX_CHARACTERS = 4_000;
 

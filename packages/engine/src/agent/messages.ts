@@ -5,7 +5,7 @@ import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts'
 
 export type AgentState = EventData<'agent.state'>['state'];
 
-/** Where a run's events belong. */
+/** The run, session and project of an event. */
 export interface RunPlace {
   readonly runId: string;
   readonly projectId: string;
@@ -53,7 +53,7 @@ export const stateEvent = (place: RunPlace, state: AgentState, now: number): Ser
     timestamp: isoTime(now),
   });
 
-/** At most this many UTF-16 units in one delta: six bytes each at worst, so that the event stays under 64 KB. */
+/** UTF-16 units in one delta: at worst six bytes each, so the event stays under 64 KB. */
 const MAX_DELTA = 8_000;
 
 /** The pieces of a text that was added to a message at `offset`. */
@@ -79,7 +79,7 @@ export function deltaEvents(place: RunPlace, messageId: string, offset: number, 
 
 const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 
-/** Leaves out what is too large for an event; it is fetched with the message (EV-2). */
+/** Leaves out what is too large for an event; clients fetch it with the message (EV-2). */
 function fit(data: EventData<'message.created'>): EventData<'message.created'> {
   if (fits(data)) return data;
   const withoutContent = { ...data, content: '', omitted: ['content' as const] };
@@ -92,18 +92,18 @@ function fit(data: EventData<'message.created'>): EventData<'message.created'> {
 }
 
 /**
- * Ids of the messages that a run writes. They are made from where the message stands, so that a run that is resumed
- * finds what it wrote before and cannot write it twice: (run, step) and (run, step, index) are unique (AG-2).
+ * Ids of the messages that a run writes. They are made from the message's place, (run, step) or (run, step, index), so
+ * that a resumed run finds what it wrote and cannot write it twice (AG-2).
  */
 
 export const assistantMessageId = (runId: string, step: number): string => `${runId}-${step}`;
 
 export const toolMessageId = (assistantId: string, index: number): string => `${assistantId}-${index}`;
 
-/** The note about a result that came after its call had ended (EX-7): given once. */
+/** The note about a late result (EX-7), written once. */
 export const lateNoteId = (toolId: string): string => `late-${toolId}`;
 
-/** What the person is told when a run ends without an answer. */
+/** The message that tells the person why a run ended without an answer. */
 export const endNoteId = (runId: string): string => `${runId}-end`;
 
 /** A tool call as an assistant message keeps it. */
@@ -117,7 +117,7 @@ export interface StoredToolCall {
   readonly index: number;
 }
 
-/** The calls of an assistant message; none for any other. */
+/** The calls of an assistant message; empty for any other. */
 export const toolCallsOf = (message: Pick<MessageRow, 'tool_calls'>): readonly StoredToolCall[] =>
   // Only this package writes the column, through `toJson`.
   Array.isArray(message.tool_calls) ? (message.tool_calls as unknown as StoredToolCall[]) : [];
@@ -125,17 +125,17 @@ export const toolCallsOf = (message: Pick<MessageRow, 'tool_calls'>): readonly S
 export const toJson = (calls: readonly StoredToolCall[]): Json =>
   calls.length === 0 ? null : (calls as unknown as Json);
 
-/** The one parameter of a call whose parameters were no JSON object. No tool has it, so the call is refused. */
+/** Holds the text of parameters that are not a JSON object. No tool has such a parameter, so the call is refused. */
 export const unparsableParameter = 'invalid_json';
 
 type ToolCallPart = Extract<ModelPart, { type: 'tool_call' }>;
 
-/** No tool and no provider's id is longer; an event must hold both (EV-2). */
+/** Longer than any tool's name or provider's id; an event must hold both (EV-2). */
 const longestName = 128;
 
 /**
- * A model's tool calls as they are stored. Some providers send `call_0` in every step, or no id at all: a call is
- * (run, step, index) to us, and gets an id of its own in the conversation.
+ * A model's tool calls as they are stored. Some providers send `call_0` in every step, or no id at all, so each call gets
+ * an id that is unique in the conversation.
  */
 export function toStoredCalls(
   calls: readonly ToolCallPart[],
@@ -155,7 +155,7 @@ export function toStoredCalls(
   });
 }
 
-/** Parameters that nobody could send us over HTTP either, nested too deep or of too many values: the call is refused. */
+/** Parameters that our HTTP routes would refuse too (nested too deep, too many values) are replaced, so the call is refused. */
 function storedParams(params: ToolCallPart['params']): StoredToolCall['tool_params'] {
   if (params instanceof UnparsableParams) return { [unparsableParameter]: params.text };
   if (isManageable(params) && jsonValueSchema.safeParse(params).success) return params;

@@ -15,7 +15,7 @@ interface ToolViews {
   readonly offered: OfferedTool;
 }
 
-/** The catalogue as it is listed and offered under some limits. The last ones are kept: a run asks at every step. */
+/** The catalogue under the limits that were used last, cached because a run asks at every step. */
 let everyTool: { readonly limits: string; readonly views: readonly ToolViews[] } | undefined;
 
 function catalogueViews(limits: Limits): readonly ToolViews[] {
@@ -30,7 +30,7 @@ function viewsOf(listed: AvailableTool): ToolViews {
   return { listed, offered: { name, description, inputSchema } };
 }
 
-/** A tool as the model is told of it. */
+/** A tool as the model sees it. */
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
@@ -39,8 +39,8 @@ export interface OfferedTool {
 }
 
 /**
- * The catalogue and the workspace's custom tools, without what the policy denies for any arguments (AG-4). A rule with
- * a path or a command denies some calls only: such a tool is offered, and those calls are refused.
+ * The catalogue and the workspace's custom tools, without tools that the policy always denies (AG-4). A rule with a path
+ * or a command denies only some calls: its tool is offered, and those calls are refused.
  */
 export const offeredTools = (policy: PolicyFile, facts: RunnerFacts): readonly OfferedTool[] =>
   notDenied(policy, facts).map(({ offered }) => offered);

@@ -16,8 +16,8 @@ export type RunEnding =
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } };
 
 /**
- * Inside a unit: ends a run that is running. What the model had written stays as it is (`draft` is newer than what was
- * stored), the person is told why, and the agent is idle.
+ * Inside a unit: ends a run that is running. Keeps what the model had written (`draft` is newer than the stored text),
+ * tells the person why, and announces that the agent is idle.
  */
 export function* endRun(
   tx: Transaction,
@@ -77,7 +77,7 @@ export async function cancelOpenCalls(
   for (const id of open) await cancelUnlessEnded(run, id, reason, engine);
 }
 
-/** Cancels what a process had left open when it died between a run's end and its calls'. */
+/** Cancels calls that are still open because a process died after it had ended their run. */
 export async function cancelLeftoverCalls({
   store,
   engine,

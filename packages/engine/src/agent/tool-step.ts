@@ -15,10 +15,10 @@ import { resultText } from './conversation.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
 import { type StoredToolCall, toJson, toolCallsOf, toolMessageId, unparsableParameter } from './messages.ts';
 
-/** So many calls of a step are under way at once: no more approvals may be pending in a session (AG-3). */
+/** Calls of a step at once: a session may not have more pending approvals (AG-3). */
 const MAX_AT_ONCE = 10;
 
-/** The agent inside the server, as the dispatcher knows it: each run may cancel its own calls. */
+/** The caller that stands for a run: each run may cancel its own calls. */
 export const agentOf = (userId: string, runId: string): Caller => ({
   userId,
   tokenId: `run-${runId}`,
@@ -26,8 +26,8 @@ export const agentOf = (userId: string, runId: string): Caller => ({
 });
 
 /**
- * The tool calls of one assistant message: each is made once, whoever asked for it before a crash, independent ones in
- * parallel, the others in order (EX-4). Ends when each has its tool message.
+ * The tool calls of one assistant message. Each is made once, even if it was already made before a crash; independent
+ * calls run in parallel, the others in order (EX-4). Ends when each call has its tool message.
  */
 export class ToolStep {
   readonly #deps: AgentDeps;
@@ -96,7 +96,7 @@ export class ToolStep {
     await reached?.('tool.stored');
   }
 
-  /** A run that has ended, or that another node drives by now, makes no call: that throws `RunLost`. */
+  /** Throws `RunLost` if the run has ended or another node drives it: then no call is made. */
   async #execute(
     call: StoredToolCall,
     decided: CallRequest['decided'],
@@ -131,7 +131,7 @@ export class ToolStep {
     return outcome;
   }
 
-  /** The last of a step's results also says that the model thinks again. */
+  /** Stores the tool message. The last one of a step also announces that the model thinks again. */
   async #store(call: StoredToolCall, outcome: ToolOutcome | undefined): Promise<void> {
     this.#unanswered -= 1;
     const isLast = this.#unanswered === 0;
@@ -155,7 +155,7 @@ export class ToolStep {
     );
   }
 
-  /** What the person reads beside an approval: why the agent says it wants this, or what it was asked. */
+  /** The text beside an approval: the agent's reason, or else what the person had asked for. */
   async #excerpt(): Promise<string> {
     const { position, session_id, content } = this.#message;
     if (content !== '') return shorten(content);
@@ -166,7 +166,7 @@ export class ToolStep {
   }
 }
 
-/** Parameters that were no JSON go to a built-in tool, which refuses them; a tool we do not know might take them. */
+/** Unparsable parameters may go to a built-in tool, which refuses them. A tool that we do not know might accept them. */
 const isReadable = (call: StoredToolCall): boolean =>
   !Object.hasOwn(call.tool_params, unparsableParameter) || findTool(call.tool_name) !== undefined;
 
@@ -179,7 +179,7 @@ const unreadable = (call: StoredToolCall) => ({
 
 const shorten = (text: string): string => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
 
-/** Lets so many through at once; the others wait in order. */
+/** Limits how many run at once; the others wait in order. */
 class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -202,8 +202,8 @@ class Slots {
 }
 
 /**
- * What clients are told while the calls of a step are under way: `awaiting_approval` while the person is asked about
- * one of them, `tool_execution` otherwise. Read from the rows whenever something of theirs changed.
+ * Announces the agent's state while the calls of a step run: `awaiting_approval` while the person is asked about one of
+ * them, `tool_execution` otherwise. Read from the rows whenever one of the calls changed.
  */
 export class StepState {
   readonly #run: HeldRun;
@@ -243,7 +243,7 @@ export class StepState {
 
   #concerns(hint: Hint): boolean {
     if (hint.kind !== 'events' || hint.userId !== this.#run.userId) return false;
-    // From another node there are no events with the hint: look.
+    // A hint from another node carries no events: read the rows.
     return (
       hint.events?.some(
         ({ event }) =>
@@ -284,7 +284,7 @@ export class StepState {
 /**
  * Which calls of one step must wait for which earlier ones (EX-4): calls that change the same path, or a folder above
  * it, run in order, and so do commands after writes and everything after a command that may write. Everything else runs
- * in parallel. Answers, for each call, the indexes before it that must have ended.
+ * in parallel. Returns, for each call, the indexes of the calls that must end first.
  */
 export function orderOfStep(decisions: readonly PolicyDecision[]): readonly (readonly number[])[] {
   const effects = decisions.map(effectOf);
@@ -294,13 +294,13 @@ export function orderOfStep(decisions: readonly PolicyDecision[]): readonly (rea
 }
 
 interface Effect {
-  /** A program that may look at whatever was written before it. */
+  /** A program that may read anything that was written before it. */
   readonly isCommand: boolean;
   /** It may write anywhere: a command that is not harmless, a commit, a push. */
   readonly writesAnywhere: boolean;
   readonly writes: readonly string[];
   readonly touches: readonly string[];
-  /** It looks at no file: the output of a job, its end. */
+  /** It touches no file: reading a job's output, or ending the job. */
   readonly isApart: boolean;
 }
 
@@ -317,17 +317,17 @@ function overlap(some: readonly string[], others: readonly string[]): boolean {
   return some.some((a) => others.some((b) => a === b || isAbove(a, b) || isAbove(b, a)));
 }
 
-/** The root is written as nothing at all. */
+/** The root is the empty path. */
 const isAbove = (folder: string, path: string): boolean => folder === '' || path.startsWith(`${folder}/`);
 
-/** On many disks `A.md` is `a.md`: to wait without need costs a moment. */
+/** On many disks `A.md` is `a.md`. Waiting without need costs little. */
 const fold = (path: string): string => path.normalize('NFC').toLowerCase();
 
 function effectOf({ call, details, assessed }: PolicyDecision): Effect {
-  // What was refused does nothing.
+  // A refused call does nothing.
   if (!call || !details || !assessed)
     return { isCommand: false, writesAnywhere: false, writes: [], touches: [], isApart: true };
-  // What a custom tool touches, only its own program knows.
+  // A custom tool may touch anything.
   const isCommand = details.commands.length > 0 || call.tool.startsWith('git_') || isCustomCall(call);
   return {
     isCommand,

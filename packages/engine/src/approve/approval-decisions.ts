@@ -24,12 +24,12 @@ import { type Granted, releaseCovered } from './released-calls.ts';
 
 type ApproveBody = RequestBody<'approve'>;
 
-/** A refusal that is committed: the request expired just now, or an edit waits for its preview. */
+/** A refusal whose unit is committed: the request expired just now, or an edit waits for its preview. */
 export interface NotDecided {
   readonly refusal: Refusal;
   readonly approval: ApprovalRow;
   readonly expired?: ExecutionRow;
-  /** An edit that did not raise the risk: it is approved as soon as its preview says the same (AP-6, AP-7). */
+  /** The edit did not raise the risk: approve it as soon as its preview confirms that (AP-6, AP-7). */
   readonly awaitsPreview?: boolean;
 }
 
@@ -61,7 +61,7 @@ export function* approve(
     throw new Refusal('PREVIEW_CHANGED');
   }
   const isPreviewed = yield* presence.previews(tx, caller.userId, workspace);
-  // The runner is told the rules of this policy, and what else is released is judged by it.
+  // This policy's rules go to the runner, and it judges which other requests are released.
   if ((yield* tx.policyVersion(caller.userId)) !== policies.versionOf(policy)) return 'POLICY_CHANGED';
   if (input.tool_params !== undefined) {
     const edited = yield* edit(
@@ -134,14 +134,14 @@ function* edit(
     const { code, message } = decision.verdict as { code: ErrorCode; message: string };
     throw new Refusal('INVALID_PARAMS', { tool: execution.tool_name, problem: `${message} [${code}]` });
   }
-  // As a new call is recorded: with defaults, and paths in their short form.
+  // In the form that a new call is recorded in: with defaults, and short paths.
   const params = decision.call.params as JsonObject;
   const risk = higherRisk(decision.assessed.decision, 'MEDIUM');
   const earlier = yield* wholePayload(tx, execution.id);
   const requested = earlier.requested_params ?? earlier.params;
   const before = policy.decide(execution.tool_name, earlier.params).assessed?.decision ?? 'MEDIUM';
   const rose = isAbove(risk, higherRisk(before, 'MEDIUM'));
-  // The runner sees the disk, and found more than the text says: what it finds now is not known yet (VA-8).
+  // The runner had found a higher risk on the disk. What it finds for the edit is not known yet (VA-8).
   const wasRaised = isAbove(current.approval.risk_level, higherRisk(before, 'MEDIUM'));
   const revised: Partial<ApprovalRow> = {
     revision: current.approval.revision + 1,
@@ -171,14 +171,14 @@ function* edit(
   const { revision } = approval;
   const events = [approvalUpdatedEvent(approval, payload, rules, now)];
   announceCall(tx, approval, events, 'approval.edited', { revision, risk_level: risk });
-  // Returned, not thrown: the revision stays, and the person decides on its preview.
+  // Returned, not thrown, so that the revision is committed and the person decides on its preview.
   if (rose) return { refusal: new Refusal('RISK_ROSE', { risk }), approval };
   if (risk === 'HIGH' || wasRaised) return { refusal: new Refusal('PREVIEW_PENDING'), approval };
   if (isPreviewed) return { refusal: new Refusal('PREVIEW_PENDING'), approval, awaitsPreview: true };
   return { approval, execution: { ...execution, ...judged } };
 }
 
-/** AP-4: a wider scope makes a grant, or a rule of the person's own policy. */
+/** AP-4: a wider scope makes a grant, or adds a rule to the person's own policy. */
 function* widen(
   tx: Transaction,
   { policies }: EngineParts,
@@ -251,7 +251,7 @@ export function* reject(
   return { approval, execution };
 }
 
-/** The rows of a request that this caller may decide now; an expired one expires here and now. */
+/** The rows of a request that this caller may decide. If its deadline has passed, it expires here. */
 function* pendingForDecision(
   tx: Transaction,
   caller: Caller,
@@ -267,7 +267,7 @@ function* pendingForDecision(
   return rows;
 }
 
-/** The payload, however large: a decision is about all of it. */
+/** The full payload, regardless of its size: a decision is about all of it. */
 function* wholePayload(tx: Transaction, toolId: string): Unit<PayloadRow> {
   const payload = yield* tx.get('payloads', toolId);
   if (!payload) throw notFound('approval');

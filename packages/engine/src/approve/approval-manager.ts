@@ -14,10 +14,10 @@ import { alreadyDecided, previewApproval, requestApproval } from './approval-req
 /** The answer to a person's decision. */
 type Decided = Pick<ResponseBody<'approve'>, 'status' | 'grant_id' | 'rule_id'>;
 
-/** How long an edit waits for its preview. Longer: the card shows it, and the person decides again. */
+/** How long an edit waits for its preview. After that the card shows the preview, and the person decides again. */
 const EDIT_PREVIEW_MS = 10_000;
 
-/** What is shown of a request whose parameters are no longer kept (DA-3). */
+/** Shown for a request whose parameters were removed (DA-3). */
 const pastItsTime = { description: null, offered_scopes: null, params: {} };
 
 /**
@@ -42,12 +42,12 @@ export class ApprovalManager {
     return requestApproval(tx, execution, about, this.#parts.store.now());
   }
 
-  /** Resolves with the decided request, whoever decided it. */
+  /** Resolves when the request is decided, by a person or by the timer. */
   waitForDecision(approvalId: string): Promise<ApprovalRow> {
     return this.#parts.decisions.waitForDecision(approvalId);
   }
 
-  /** Every pending request of one person, as front ends draw it; what is large is left out, as in events, and not read. */
+  /** All pending requests of one person, as front ends draw them. Large parts are not read, as in events. */
   async getPendingApprovals(userId: string) {
     const { store } = this.#parts;
     const ids = (await store.read((tx) => tx.pendingApprovals(userId))).map(({ id }) => id);
@@ -80,7 +80,7 @@ export class ApprovalManager {
     );
     if (outcome === 'POLICY_CHANGED') {
       policies.forget(caller.userId);
-      // An edit is judged itself; what it replaces may be denied by now (RK-5).
+      // An edit is judged by itself, so the parameters that it replaces need no review (RK-5).
       if (input.tool_params === undefined) await assignments.review(toolId);
       return this.approveTool(caller, approvalId, input);
     }
@@ -99,8 +99,8 @@ export class ApprovalManager {
   }
 
   /**
-   * AP-6: the preview of an edit must say what the person approved by its parameters: the same level, no network that the
-   * parameters did not tell of, and no refusal.
+   * AP-6: the preview of an edit must not go beyond the parameters that the person approved: the same risk level, no
+   * network access that was not known, and no refusal.
    */
   async #digestOfEdit({ id, revision, risk_level, network }: ApprovalRow, tooLate: Refusal): Promise<string> {
     const row = await this.#parts.decisions.waitForPreview(id, EDIT_PREVIEW_MS);
@@ -139,7 +139,7 @@ export class ApprovalManager {
     outcomes.settled(changed.execution);
   }
 
-  /** A decision that was not made, after the commit of what changed all the same. */
+  /** After the commit of a decision that was refused: settles the request if it expired. */
   #notDecided({ refusal, approval, expired }: NotDecided): Refusal {
     if (expired) {
       this.#parts.decisions.decided(approval);

@@ -35,9 +35,9 @@ import type { Reading, Transaction, Unit } from '../store.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
 import { pathRulesFor } from './stored-policies.ts';
 
-/** How a request comes to be, is completed by its preview, is asked again and is withdrawn: units of writing. */
+/** Units of writing of a request: it is made, previewed, approved, asked again, withdrawn. */
 
-/** How often a person is asked again because what they approved had changed (AP-8). */
+/** How often a person is asked again because the files or the command changed after the approval (AP-8). */
 const MAX_STALE = 3;
 
 type PreviewBody = RequestBody<'submitPreview'>;
@@ -63,7 +63,7 @@ export function* requestApproval(
   return row;
 }
 
-/** What a runner found out about a request: what its call would do, or why it must not run (AP-7, VA-8). */
+/** Stores a runner's preview: what the call would do, or why it must not run (AP-7, VA-8). */
 export function* previewApproval(
   tx: Transaction,
   caller: Caller,
@@ -73,10 +73,10 @@ export function* previewApproval(
 ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
   const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
   if (approval.status !== 'pending') throw alreadyDecided(approval);
-  // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
+  // The runner that previews gets the call, so it must be this person's and serve this workspace.
   const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
   if (runner?.workspace !== workspace) throw notFound('runner');
-  // It was given up and is on its way back: it sends again, or the person would wait for the preview in vain.
+  // The runner was given up and is reconnecting. It must send the preview again, or the person waits for it in vain.
   if (!runner.connected)
     throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
   if (input.instance !== undefined && input.instance !== runner.instance) throw notItsRunner(input.runner_id);
@@ -93,7 +93,7 @@ export function* previewApproval(
   const revised: Partial<ApprovalRow> = {
     preview: input.preview,
     preview_size: sizeOf(input.preview),
-    // A second preview that shows something else, or a higher risk, is a new thing to look at.
+    // A second preview that shows something else, or a higher risk, is a new revision.
     revision:
       approval.digest === null || approval.digest === digest ? approval.revision : approval.revision + 1,
     digest,
@@ -108,7 +108,7 @@ export function* previewApproval(
   yield* tx.update('approvals', approval.id, revised);
   const row = { ...approval, ...revised };
   const described = yield* withScopes(tx, execution, policy, risk);
-  // Only a diff knows whether a file is new.
+  // Only the diff shows whether a file is new.
   const { preview } = input;
   const description =
     preview.kind === 'diff'
@@ -167,7 +167,7 @@ export function* approveCall(
   return { approval: { ...approval, ...decided }, execution: signalled };
 }
 
-/** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
+/** Asks the person again, at most 3 times, because something changed after the approval or a rule asks after all (AP-8). */
 export function* askAgain(
   tx: Transaction,
   execution: ExecutionRow,
@@ -203,7 +203,7 @@ export function* askAgain(
   return yield* requestApproval(tx, asked, { payload, agent, context, rules, staleCount }, now);
 }
 
-/** A call that first ran unasked has no description yet. */
+/** The payload with a description. A call that was first allowed without asking has none yet. */
 function* withDescription(
   tx: Transaction,
   { id, tool_name }: ExecutionRow,
@@ -216,7 +216,7 @@ function* withDescription(
   return { ...shown, description };
 }
 
-/** Nor has it wider approvals: it takes a policy to find them. Where the runner found a higher risk, they say so. */
+/** The payload with the offered scopes, raised to the risk that the runner found. */
 function* withScopes(
   tx: Transaction,
   { id, tool_name }: ExecutionRow,
@@ -250,7 +250,7 @@ export function* withdrawApproval(
   return { ...approval, ...withdrawn };
 }
 
-/** The runner or the person's newer policy refuses the call: it ends with their reason, and a card that waits says it. */
+/** Ends a call that the runner or the person's newer policy refuses. A pending card shows the reason. */
 export function* failCall(
   tx: Transaction,
   execution: ExecutionRow,
@@ -264,7 +264,7 @@ export function* failCall(
   return { approval, execution: ended };
 }
 
-/** EX-6: a call is bound to the runner that previewed it. Another one of the workspace may, once that is gone. */
+/** EX-6: only the runner that previewed first may preview again, or another of the workspace once that one is gone. */
 function* requirePreviewer(
   tx: Transaction,
   { user_id, previewed_by }: ApprovalRow,
@@ -277,7 +277,7 @@ function* requirePreviewer(
     throw new Refusal('CLAIM_REFUSED', { problem: 'another runner previews it' });
 }
 
-/** The digest of what the card shows from now on (AP-8): the server's own, which must be the runner's. */
+/** The digest of what the card shows now (AP-8). Computed here; the runner's must be the same. */
 function digestShown(
   { tool_name }: ApprovalRow,
   params: JsonObject,
@@ -290,7 +290,7 @@ function digestShown(
   return digest;
 }
 
-/** Also those that are too large to be shown. */
+/** The parameters, even if they are too large to be shown. */
 function* paramsOf(tx: Transaction, toolId: string, shown: ShownPayload): Unit<JsonObject> {
   return shown.params ?? (yield* tx.get('payloads', toolId))?.params ?? {};
 }
@@ -306,9 +306,9 @@ export interface ApprovalRows {
   readonly execution: ExecutionRow;
 }
 
-/** Another person's request is not found, as one that does not exist. */
+/** Throws NOT_FOUND for another person's request, as for one that does not exist. */
 export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): Unit<ApprovalRows> {
-  // The order of locks is execution, then approval (docs/architecture.md); which execution it is never changes.
+  // Lock order: execution, then approval (docs/architecture.md). An approval never changes its execution.
   const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
   const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
   const approval = yield* tx.get('approvals', approvalId);

@@ -193,7 +193,7 @@ describe('[RK-5] [VA-8] a runner that does not know path_rules', () => {
     expect((await old.last('tool.progress')).message).toContain('does not know the rules on paths');
     for (let seconds = 0; seconds < 61; seconds += 10) {
       fixture.engine.runners.alive('ada', 'runner-1');
-      await fixture.engine.presence.storeSigns();
+      await fixture.engine.presence.storeLastSeen();
       await fixture.clock.advance(10_000);
     }
     expect(await fixture.execution(touched.id)).toMatchObject({

@@ -1,7 +1,7 @@
 import { isRefused, type PolicyDecision } from '@countersign/policy';
 import { isFinal, type PolicyRule } from '@countersign/protocol';
 import type { EngineParts } from '../engine-parts.ts';
-import { mayNotHaveBegun, passOn } from '../record/execution-record.ts';
+import { mayNotHaveBegun, reassign } from '../record/execution-record.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
 import { askAgain, failCall } from './approval-requests.ts';
@@ -92,7 +92,7 @@ function* applyNewPolicy(
   // The runner applies path rules to the real disk and was told the old ones: a new attempt brings it the new ones.
   if (!mayNotHaveBegun(current) || current.runner_id === null || rules.length === 0)
     return { execution: current };
-  const again = yield* passOn(tx, current, current.attempt + 1, current.runner_id);
+  const again = yield* reassign(tx, current, current.attempt + 1, current.runner_id);
   return { execution: yield* signals.signalStored(tx, again, rules) };
 }
 

@@ -22,7 +22,7 @@ export interface Granted {
 
 /**
  * Inside the unit that made a grant: releases the requests of the project that already wait and that it covers (AP-4).
- * They run as if the grant had been there first: by its word, with a digest that the runner computes.
+ * They run as if the grant had been made before them: allowed by it, with a digest that the runner computes.
  */
 export function* releaseCovered(
   tx: Transaction,
@@ -34,7 +34,7 @@ export function* releaseCovered(
   const released: ApprovalRows[] = [];
   for (const { id, session_id, tool_name } of yield* tx.pendingInProject(caller.userId, grant.project_id)) {
     if (grant.session_id !== null && grant.session_id !== session_id) continue;
-    // The parameters may be a whole file: only those that can be covered are read.
+    // The parameters may be a whole file: read them only if the grant's tool matches.
     if (!tools.ok || !tools.glob.matches(tool_name)) continue;
     const rows = yield* releaseIfCovered(tx, signals, id, granted);
     if (rows) released.push(rows);
@@ -83,7 +83,7 @@ function* releaseIfCovered(
   );
 }
 
-/** By the same word that would let it run unasked if it came now. The runner may know a higher risk than the text has. */
+/** Whether the grant or rule would allow the call if it were made now. Uses the risk that the runner found. */
 function covers(
   { grant, rule, workspace, now }: Granted,
   { session_id, risk_level }: ApprovalRow,

@@ -4,7 +4,7 @@ import { capabilityFor, pathRulesFor } from '../approve/stored-policies.ts';
 import type { EngineParts } from '../engine-parts.ts';
 import { commit } from '../fault-points.ts';
 import { progressEvent } from '../record/call-events.ts';
-import { endCall, mayNotHaveBegun, passOn } from '../record/execution-record.ts';
+import { endCall, mayNotHaveBegun, reassign } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ExecutionRow } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
@@ -43,7 +43,7 @@ export class CallAssignments {
     this.place(execution).catch(onError);
     const { user_id: userId, project_id: projectId, id: toolId } = execution;
     bus.publish({ kind: 'unassigned', userId, projectId, toolId });
-    this.#tellThatNoRunnerIsThere(execution).catch(onError);
+    this.#announceNoRunner(execution).catch(onError);
   }
 
   forget(toolId: string): void {
@@ -80,7 +80,7 @@ export class CallAssignments {
     if (!execution || !mayNotHaveBegun(execution) || execution.runner_id !== runner.id) return undefined;
     const able = capabilityFor(yield* pathRulesFor(tx, execution));
     if (able === undefined || runner.capabilities.includes(able)) return undefined;
-    const unassigned = yield* passOn(tx, execution, execution.attempt + 1, null);
+    const unassigned = yield* reassign(tx, execution, execution.attempt + 1, null);
     return yield* this.#parts.signals.signalStored(tx, unassigned);
   }
 
@@ -133,7 +133,7 @@ export class CallAssignments {
     const isHarmlessRepeat = execution.status === 'executing' && execution.risk_level === 'LOW';
     if (execution.status !== 'approved' && !isHarmlessRepeat) return false;
     const attempt = isHarmlessRepeat ? execution.attempt + 1 : execution.attempt;
-    yield* signals.signalStored(tx, yield* passOn(tx, execution, attempt, runner.id));
+    yield* signals.signalStored(tx, yield* reassign(tx, execution, attempt, runner.id));
     return true;
   }
 
@@ -186,7 +186,7 @@ export class CallAssignments {
     const next = yield* presence.pick(tx, user_id, project?.workspace ?? '', null, able);
     const other = next === runner_id ? null : (next ?? null);
     const from = other === null ? (runner?.instance ?? null) : null;
-    const passed = yield* passOn(tx, execution, execution.attempt + 1, other, from);
+    const passed = yield* reassign(tx, execution, execution.attempt + 1, other, from);
     return yield* signals.signalStored(tx, passed);
   }
 
@@ -210,7 +210,7 @@ export class CallAssignments {
   async resume(cameAt: number): Promise<void> {
     const { store, runners } = this.#parts;
     const [connected] = await store.read((tx) => tx.silentRunners(Number.MAX_SAFE_INTEGER, 1));
-    if (connected) await store.write((tx) => tx.hearRunners(cameAt, store.now()));
+    if (connected) await store.write((tx) => tx.markRunnersSeen(cameAt, store.now()));
     const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
     const awaited = new Set<string>();
     for (const { id, user_id, runner_id } of open) {
@@ -257,7 +257,7 @@ export class CallAssignments {
       return undefined;
     }
     if (execution.due_at > now) return execution.due_at - now;
-    const error = endOfTold(execution) ?? (yield* this.#whyNoRunner(tx, execution));
+    const error = plainListenerFailure(execution) ?? (yield* this.#whyNoRunner(tx, execution));
     const status = error.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
     return yield* endCall(tx, execution, status, error, now, 'call.no_runner', { code: error.code });
   }
@@ -272,18 +272,18 @@ export class CallAssignments {
     return new Refusal(isOutdated ? 'RUNNER_OUTDATED' : 'NO_RUNNER', values);
   }
 
-  async #tellThatNoRunnerIsThere(execution: ExecutionRow): Promise<void> {
+  async #announceNoRunner(execution: ExecutionRow): Promise<void> {
     const { store, bus } = this.#parts;
     const { message } = await store.read((tx) => this.#whyNoRunner(tx, execution));
     const event = progressEvent(execution, { progress: null, message, output: null }, store.now());
-    bus.publish({ kind: 'passing', userId: execution.user_id, projectId: execution.project_id, event });
+    bus.publish({ kind: 'transient', userId: execution.user_id, projectId: execution.project_id, event });
   }
 }
 
 const isWithRunner = ({ status }: ExecutionRow): boolean => status === 'approved' || status === 'executing';
 
 /** A plain listener that was told of the call and never reported: unless the call is harmless, it may have happened. */
-function endOfTold({ status, risk_level, cancel_requested }: ExecutionRow): Refusal | undefined {
+function plainListenerFailure({ status, risk_level, cancel_requested }: ExecutionRow): Refusal | undefined {
   if (status === 'executing' && risk_level !== 'LOW') return new Refusal('RUNNER_LOST');
   return cancel_requested ? new Refusal('EXECUTION_CANCELLED') : undefined;
 }

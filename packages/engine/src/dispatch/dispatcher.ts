@@ -89,15 +89,15 @@ export class Dispatcher {
     this.#heard(caller, input);
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const event = progressEvent(execution, input, store.now());
-    bus.publish({ kind: 'passing', userId: caller.userId, projectId: execution.project_id, event });
+    bus.publish({ kind: 'transient', userId: caller.userId, projectId: execution.project_id, event });
   }
 
-  /** What a runner may say is a sign of life of it; what it is refused is not. */
+  /** An accepted report counts as a sign of life. */
   #heard({ userId }: Caller, { runner_id }: NamedRunner): void {
     if (runner_id !== undefined) this.#parts.runners.alive(userId, runner_id);
   }
 
-  /** EX-8: at once where nothing runs; while executing it is a request, and the runner's report decides. */
+  /** EX-8: cancels at once if nothing runs. While executing it is a request, and the runner's report decides. */
   async cancel(caller: Caller, toolId: string, reason: string): Promise<ExecutionRow> {
     const { decisions, outcomes, assignments } = this.#parts;
     const { execution, withdrawn } = await commit(this.#parts, 'cancel', (tx) =>
@@ -137,7 +137,7 @@ export class Dispatcher {
     return { execution: ended, withdrawn };
   }
 
-  /** EX-7: for each call the runner names, what it should do with it. */
+  /** EX-7: tells the runner what to do with each call that it names. */
   async heartbeat(
     caller: Caller,
     runnerId: string,
@@ -158,19 +158,19 @@ export class Dispatcher {
     });
   }
 
-  /** The longest overdue calls of everybody, whichever node was to look at them (EX-5, EX-10). */
+  /** Handles overdue calls of all people and nodes, the longest overdue first (EX-5, EX-10). */
   async sweepDue(until: number, limit: number): Promise<void> {
     const { store, onError, assignments } = this.#parts;
     for (const { id } of await store.read((tx) => tx.dueExecutions(until, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
-      const isNobodys = execution?.runner_id === null;
-      await (isNobodys ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
+      const hasNoRunner = execution?.runner_id === null;
+      await (hasNoRunner ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
     }
   }
 
   /**
-   * Calls of everybody that wait for a runner, where one is there after all: it seemed to be gone when they were made,
-   * since its signs of life could not be stored or the database's clock jumped, and its stream never ended (EX-10).
+   * Gives waiting calls of all people to runners that are connected after all. A runner may have seemed gone when the call
+   * was made, because its signs of life could not be stored or the database's clock jumped (EX-10).
    */
   async placeWaiting(limit: number): Promise<void> {
     const { store, onError, assignments } = this.#parts;
@@ -181,7 +181,7 @@ export class Dispatcher {
     }
   }
 
-  /** A call that nobody has: who listens here and may execute takes it, if it is still nobody's (EV-3). */
+  /** Offers a call that no runner has to plain listeners of this node that may execute (EV-3). */
   async offer(toolId: string): Promise<void> {
     const { execution, asked } = await this.#reviewed(toolId, () =>
       commit(this.#parts, 'give', (tx) => this.#offer(tx, toolId)),
@@ -191,7 +191,7 @@ export class Dispatcher {
     else if (execution?.status === 'failed') this.#parts.outcomes.settled(execution);
   }
 
-  /** The same for every call that waits, in case nobody was told. */
+  /** The same for every waiting call, in case a hint was lost. */
   async offerAll(userId: string, projectId: string | undefined): Promise<void> {
     for (const { id, status, project_id } of await this.#parts.store.read((tx) =>
       tx.unassignedExecutions(userId),
@@ -207,7 +207,7 @@ export class Dispatcher {
     const execution = yield* tx.get('tool_executions', toolId);
     if (execution?.status !== 'approved' || execution.runner_id !== null || execution.cancel_requested)
       return {};
-    // Such a client makes no claim: what a claim would find is looked for here (EX-6).
+    // A plain listener makes no claim, so the checks of a claim happen here (EX-6).
     if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
     const now = this.#parts.store.now();
     const isClaimed = execution.approved_by !== 'auto';
@@ -217,7 +217,7 @@ export class Dispatcher {
       return { asked, execution: yield* tx.get('tool_executions', toolId) };
     }
     const offered = yield* this.#parts.signals.signalStored(tx, execution);
-    // Nobody took it after all: its time goes on as it did.
+    // No listener took it: keep its deadline.
     const isTaken = offered.status === 'executing';
     return { execution: isTaken ? offered : yield* dueAt(tx, offered, execution.due_at) };
   }
@@ -232,7 +232,7 @@ export class Dispatcher {
     if (changed) this.#parts.assignments.watch(changed);
   }
 
-  /** Once for each attempt, whichever node does it: then it is not due any more. */
+  /** Signals a retry once for each attempt, on whichever node: afterwards the call is not due any more. */
   *#resignal(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.due_at === null) return undefined;

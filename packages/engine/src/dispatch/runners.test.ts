@@ -12,7 +12,7 @@ import {
 import { beforeEach, describe, expect, it } from 'vitest';
 import { offeredTools } from '../agent/offered-tools.ts';
 import type { Store } from '../store.ts';
-import { rememberTold } from './runners.ts';
+import { storeRunnerReport } from './runners.ts';
 
 const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
   name,
@@ -33,7 +33,7 @@ const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
 
 /** What a heartbeat does with the tools of a runner. */
 const tell = (store: Store, tools: readonly CustomTool[], runnerId = 'runner-1'): Promise<boolean> =>
-  store.write((tx) => rememberTold(tx, 'ada', runnerId, { tools }, store.now()));
+  store.write((tx) => storeRunnerReport(tx, 'ada', runnerId, { tools }, store.now()));
 
 describe('[TL-3] the limits of a runner', () => {
   it('join those of the operator: the stricter are in force for validation and for what is listed', async () => {
@@ -42,7 +42,7 @@ describe('[TL-3] the limits of a runner', () => {
     const { policies } = fixture.engine;
     const limits = { commandTimeoutMaxSeconds: 60, entries: 5_000 };
     const remember = () =>
-      fixture.store.write((tx) => rememberTold(tx, 'ada', 'runner-1', { limits }, fixture.store.now()));
+      fixture.store.write((tx) => storeRunnerReport(tx, 'ada', 'runner-1', { limits }, fixture.store.now()));
     const run = (timeout: number) => fixture.submit('execute_command', { command: 'ls', args: [], timeout });
     expect(await run(120)).toMatchObject({ status: 'executing' });
 

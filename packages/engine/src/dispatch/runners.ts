@@ -11,11 +11,11 @@ import type { RunnerRow } from '../rows.ts';
 import type { Announcement, Reading, Transaction, Unit } from '../store.ts';
 import { type Clock, Deadlines } from '../waiting.ts';
 
-/** The row of a person's runner. People choose the ids of their runners, so two may choose the same. */
+/** The id of a runner's row: with the person, because two people may choose the same runner id. */
 export const runnerKey = (userId: string, runnerId: string): string => `${runnerId}@${userId}`;
 
 /** What a runner tells of its machine. */
-export interface ToldByRunner {
+export interface RunnerReport {
   /** The tools that the person registered there (RN-8). */
   readonly tools: readonly CustomTool[];
   /** Its own bounds (TL-3). */
@@ -26,7 +26,7 @@ export interface ToldByRunner {
  * What the runner of a workspace told last. It is kept while the runner is away, as the catalogue is; where two programs
  * served the workspace, the later one knows.
  */
-export function* toldByRunner(tx: Reading, userId: string, workspace: string): Unit<ToldByRunner> {
+export function* latestRunnerReport(tx: Reading, userId: string, workspace: string): Unit<RunnerReport> {
   const runners = (yield* tx.runnersOf(userId)).filter((runner) => runner.workspace === workspace);
   const [newest] = runners.toSorted(
     (a, b) => Number(b.connected) - Number(a.connected) || b.last_seen_at - a.last_seen_at,
@@ -40,11 +40,11 @@ export function* toldByRunner(tx: Reading, userId: string, workspace: string): U
  * Keeps what a runner told, where it told something. Whoever lists tools hears that they are others now, or are described
  * by other bounds. Answers whether something changed.
  */
-export function* rememberTold(
+export function* storeRunnerReport(
   tx: Transaction,
   userId: string,
   runnerId: string,
-  told: Partial<ToldByRunner>,
+  told: Partial<RunnerReport>,
   now: number,
 ): Unit<boolean> {
   const { tools, limits } = told;
@@ -60,7 +60,7 @@ export function* rememberTold(
     ...(areOtherLimits && { limits }),
   });
   tx.announce(userId, {
-    events: yield* runnerNews(tx, row, now),
+    events: yield* runnerChangedEvents(tx, row, now),
     audit: [
       ...(areOtherTools
         ? [{ action: 'tools.registered', subject: runnerId, data: { tools: tools.map(({ name }) => name) } }]
@@ -72,7 +72,7 @@ export function* rememberTold(
 }
 
 /** Inside a unit: that a runner came, went or has other tools, as each project that it serves is told. */
-export function* runnerNews(
+export function* runnerChangedEvents(
   tx: Reading,
   runner: Pick<RunnerRow, 'user_id' | 'runner_id' | 'workspace' | 'capabilities' | 'connected'>,
   now: number,
@@ -93,27 +93,27 @@ export function* runnerNews(
   }));
 }
 
-/** A runner, as the node knows it that has its stream. */
+/** A runner, as the node that has its stream knows it. */
 export interface ConnectedRunner {
   readonly id: string;
   readonly userId: string;
   readonly workspace: string;
   readonly capabilities: readonly string[];
-  /** Which program it is, where it says so: tells two that were given one id apart. */
+  /** Which program it is, if it says so: tells two programs with one id apart. */
   readonly instance?: string | undefined;
 }
 
 /**
- * Which runners this node knows, and when it last heard each (EX-7, EX-10). A lease ends 30 s after the last sign of
- * life, whether its stream still looks open or not. Other nodes may have heard it later: its row says so (0014).
+ * The runners that this node knows, and when it last heard each (EX-7, EX-10). A lease ends 30 s after the last sign of
+ * life, even if the stream still looks open. Other nodes may have heard the runner later: its row shows that (0014).
  */
 export class RunnerRegistry {
   readonly #runners = new Map<string, ConnectedRunner>();
-  /** Those that a process before this one had given calls to, until they are back. */
+  /** Runners that an earlier process had given calls to, until they reconnect. */
   readonly #expected = new Map<string, ConnectedRunner>();
   readonly #leases: Deadlines;
   readonly #clock: Clock;
-  /** Signs of life that are not stored yet, by key; `at` is monotonic. */
+  /** When each runner was last heard, if that is not stored yet; `at` is monotonic. */
   readonly #unstored = new Map<string, { readonly userId: string; readonly runnerId: string; at: number }>();
 
   constructor(clock: Clock, onLost: (runner: ConnectedRunner) => void) {
@@ -133,7 +133,7 @@ export class RunnerRegistry {
     this.alive(runner.userId, runner.id);
   }
 
-  /** Another node has given it up, or has it now and its stream here is over. */
+  /** Another node gave the runner up, or has it now. */
   forget(userId: string, runnerId: string): void {
     const key = keyOf(userId, runnerId);
     this.#runners.delete(key);
@@ -141,7 +141,7 @@ export class RunnerRegistry {
     this.#leases.clear(key);
   }
 
-  /** It is lost unless it gives a sign of life within this time. Nothing is given to it before it is back. */
+  /** The runner is lost unless it is heard within this time. It gets no calls before it reconnects. */
   expect(runner: ConnectedRunner, withinMs: number): void {
     const key = keyOf(runner.userId, runner.id);
     if (this.#runners.has(key)) return;
@@ -160,7 +160,7 @@ export class RunnerRegistry {
     else this.#unstored.set(key, { userId, runnerId, at });
   }
 
-  /** The signs of life since the last time, each with its age, in one order on every node. */
+  /** Runners that were heard since the last call, with the age of that sign, in the same order on every node (locks). */
   takeUnstored(): readonly { readonly userId: string; readonly runnerId: string; readonly ageMs: number }[] {
     const now = this.#clock.monotonic();
     const signs = [...this.#unstored].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -174,8 +174,7 @@ export class RunnerRegistry {
   }
 
   /**
-   * The runner of a workspace that this node knows; the preferred one when it is there and serves it. `able`: one that
-   * announced this capability.
+   * A runner of the workspace that this node knows, if possible the preferred one. `able`: it must have this capability.
    */
   pick(
     userId: string,

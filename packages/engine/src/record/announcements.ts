@@ -9,7 +9,7 @@ type Unchanging<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: Unchanging<T[Key]> }
     : T;
 
-/** The payload of an event. It is made from rows and shared by every stream, so nobody may change it. */
+/** The payload of an event. All streams share it, so it is read-only. */
 export type EventData<N extends EventName> = Unchanging<EventPayload<N>>;
 
 /** An event as the server makes, stores and sends it. */
@@ -23,7 +23,7 @@ export const makeEvent = <N extends EventName>(event: N, data: EventData<N>): Se
   data,
 });
 
-/** The same moment is written into several events. */
+/** The last time that was formatted: several events carry the same one. */
 let lastTime = { at: Number.NaN, text: '' };
 export function isoTime(at: number): string {
   if (lastTime.at !== at) lastTime = { at, text: new Date(at).toISOString() };
@@ -31,8 +31,8 @@ export function isoTime(at: number): string {
 }
 
 /**
- * Inside a unit: tells the project of a call, an approval or a run what became of it. `action` is its line in the audit
- * log, with `data`.
+ * Inside a unit: announces events about a call, an approval or a run to its project. `action` and `data` are its line in
+ * the audit log.
  */
 export function announceCall(
   tx: Transaction,
@@ -47,21 +47,21 @@ export function announceCall(
   });
 }
 
-/** What is larger is left out of events and lists, and fetched by id (EV-2): with room for name, id and what is missing. */
+/** The largest part of an event or a list entry; larger parts are fetched by id (EV-2). Leaves room for the rest. */
 export const largestShown = maxEventBytes - 512;
 
-/** How large a value is at least: the characters of its texts, and one for each field. Costs nothing for a long text. */
+/** A lower bound of a value's size: the characters of its texts, and one for each field. Cheap for long texts. */
 export const sizeOf = (value: unknown): number =>
   Number.MAX_SAFE_INTEGER - charactersLeft(value, Number.MAX_SAFE_INTEGER);
 
 /**
- * Whether a value can be shown. A file of 100 MiB need not be written out, for each of its events, to know that it does
- * not fit.
+ * Whether a value fits into an event. The lower bound comes first, so that a file of 100 MiB is not encoded only to find
+ * that it does not fit.
  */
 export const fits = (value: unknown): boolean =>
   charactersLeft(value, largestShown) >= 0 && Buffer.byteLength(JSON.stringify(value)) <= largestShown;
 
-/** What is left of some characters when all texts were taken away; below 0 as soon as there are too many. */
+/** `from` minus the size of the value; stops below 0. */
 function charactersLeft(value: unknown, from: number): number {
   if (typeof value === 'string') return from - value.length;
   let left = from;
@@ -73,7 +73,7 @@ function charactersLeft(value: unknown, from: number): number {
   return left;
 }
 
-/** What stands before a person's first audit row. */
+/** The hash before a person's first audit row. */
 export const auditGenesis = '0'.repeat(64);
 
 /** The hash of an audit row: over its content and the hash of the row before it (DA-4). */
@@ -82,14 +82,14 @@ export function auditHash(row: Omit<AuditRow, 'hash'>): string {
   return hash('sha256', canonicalJson([previous_hash, user_id, seq, at, action, subject, data]));
 }
 
-/** What one unit of writing has announced, of the one person that it may speak of. */
+/** What one unit of writing announces. It concerns one person. */
 export interface Announced {
   readonly userId: string;
   readonly events: NonNullable<Announcement['events']>[number][];
   readonly audit: NonNullable<Announcement['audit']>[number][];
 }
 
-/** How far a person's events and audit log are. */
+/** A person's newest event and audit row. */
 export type AnnouncedSoFar = Omit<CounterRow, 'user_id'>;
 
 /** Numbers the events that follow a counter and chains the audit rows to its head (EV-2, DA-4). */
@@ -107,7 +107,7 @@ export function numberAnnounced(
   });
   const numbered = events.map(({ projectId, event }): StoredEvent => {
     event_id += 1;
-    // Acknowledgements carry the head of the chain that they are part of.
+    // Acknowledgements carry the head of the audit chain.
     const told =
       event.event === 'tool.result_ack'
         ? { ...event, data: { ...event.data, audit_head: auditHeadText(audit_seq, audit_head) } }
@@ -117,5 +117,5 @@ export function numberAnnounced(
   return { events: numbered, audit: chained, after: { event_id, audit_seq, audit_head } };
 }
 
-/** The head of an audit chain as runners keep it: which row it is, and its hash (DA-4). */
+/** The head of an audit chain as runners keep it: row number and hash (DA-4). */
 export const auditHeadText = (seq: number, hash: string): string => `${seq}:${hash}`;

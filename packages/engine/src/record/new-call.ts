@@ -22,13 +22,13 @@ export interface Judged {
   /** The version of the policy that judged it. */
   readonly version: number;
   readonly rules: readonly PolicyRule[];
-  /** Those that were decided on, which will run: with the tool's defaults, and paths in their short form. */
+  /** The parameters that will run: with the tool's defaults, and paths in their short form. */
   readonly params: JsonObject;
   readonly paramsDigest: string;
   readonly maskedParams: Json;
 }
 
-/** A new call as it is first told: pending. */
+/** A new call as it is first announced: pending. */
 export function newExecution(
   id: string,
   request: CallRequest,
@@ -53,7 +53,7 @@ export function newExecution(
     tool_params: maskedParams,
     params_digest: paramsDigest,
     status: 'pending',
-    // A harmless call that a rule wants to be asked about gets a request like any other, with time to decide.
+    // If a rule asks about a harmless call, its request gets the time to decide of a MEDIUM one.
     risk_level: assessed && asks ? higherRisk(assessed.decision, 'MEDIUM') : (assessed?.decision ?? null),
     reasons: recordedReasons(verdict.reasons),
     network: assessed?.network ?? false,
@@ -87,10 +87,10 @@ export function newExecution(
   };
 }
 
-/** A rule as it decides; its examples are for people who edit it. */
+/** A rule without its examples, which are for people who edit it. */
 const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
 
-/** A new call as it is stored. It passes its first states in one commit, so only the last one is written (EX-2, PF-1). */
+/** A new call as it is stored: it passes its first states in one commit, and only the last is written (EX-2, PF-1). */
 export function recordedAs(created: ExecutionRow, { kind }: Permission): ExecutionRow {
   if (kind === 'refused') return moved(created, 'failed');
   if (kind === 'ask') return moved(created, 'awaiting_approval');
@@ -156,12 +156,12 @@ export function newApproval(
   };
 }
 
-/** Parameters that are paths of the workspace, in whatever tool. */
+/** Names of parameters that hold paths of the workspace, in any tool. */
 const pathParameters: ReadonlySet<string> = new Set(['path', 'source', 'dest', 'cwd', 'files']);
 
 /**
- * Recognises the same call however it is spelt (AG-3): with its defaults written out or not, `./a.md` or `a.md`, or by
- * an absolute path.
+ * The same digest for the same call, however it is spelt (AG-3): defaults written out or not, `./a.md`, `a.md` or the
+ * absolute path.
  */
 export function digestOfCall(
   { toolName, toolParams, project }: CallRequest,
@@ -180,7 +180,7 @@ export function digestOfCall(
   return digestOf([call.tool, Object.fromEntries(params)]);
 }
 
-/** What becomes of a new call: refused, asked about, or run at once because nobody minds or a grant or rule says so. */
+/** What becomes of a new call: refused, asked about, or run at once because it is harmless or a grant or rule allows it. */
 export type Permission =
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'ask' }
@@ -196,7 +196,7 @@ const MAX_PENDING_APPROVALS = 10;
 /** A call that was rejected this often is not asked again (AG-3). */
 const MAX_REJECTIONS = 2;
 
-/** Inside the unit that records a call. */
+/** Inside the unit that records a call: whether it may run, must be asked about, or is refused. */
 export function* findPermission(
   tx: Transaction,
   request: CallRequest,
@@ -217,7 +217,7 @@ export function* findPermission(
   return refusal ? { kind: 'refused', code: refusal.code, message: refusal.message } : { kind: 'ask' };
 }
 
-/** AG-3: in a session, and over all sessions of a token that opens one after the other. */
+/** The limits of AG-3: for a session, and for all sessions of a token that opens them itself. */
 function* whyNotAsked(
   tx: Transaction,
   request: CallRequest,
@@ -225,7 +225,7 @@ function* whyNotAsked(
 ): Unit<Refusal | undefined> {
   const { userId, sessionId, opens, isOutsideAgent } = request;
   const requestedBy = isOutsideAgent || opens ? request.requestedBy : null;
-  // Locked, so that of many calls at once each counts those before it.
+  // Locks the row, so that concurrent calls count each other.
   if (opens) yield* tx.get('projects', request.project.id);
   else yield* tx.get('sessions', sessionId);
   const rejections = yield* tx.countRejections(userId, { paramsDigest, sessionId, requestedBy });

@@ -13,7 +13,7 @@ interface OutcomeParts {
   readonly executedParams?: JsonObject | null;
 }
 
-/** Who waits for a call to end, and the answer they get (EX-3). */
+/** Callers that wait for a call to end, and the outcome that they get (EX-3). */
 export class Outcomes {
   readonly #store: Store;
   readonly #bus: Bus;
@@ -28,7 +28,7 @@ export class Outcomes {
     });
   }
 
-  /** Resolves when the call ends from here on, here or on another node. */
+  /** Resolves when the call ends after this, here or on another node. */
   wait(toolId: string): Promise<ToolOutcome> {
     return this.#waiting.wait(toolId);
   }
@@ -38,14 +38,14 @@ export class Outcomes {
     this.#waiting.forget(toolId);
   }
 
-  /** The same for a call that may have ended before we began to wait. */
+  /** The same for a call that may have ended already. */
   async of(toolId: string): Promise<ToolOutcome> {
     const outcome = this.#waiting.wait(toolId);
     await this.#look(toolId);
     return outcome;
   }
 
-  /** After the commit that ended a call: answers who waits here, and hints to others. */
+  /** After the commit that ended a call: resolves waiters here and sends a hint to others. */
   settled(
     execution: ExecutionRow,
     { result = null, approval, executedParams = null }: OutcomeParts = {},
@@ -57,7 +57,7 @@ export class Outcomes {
     this.#bus.publish({ kind: 'settled', toolId: execution.id });
   }
 
-  /** The slow tick: a lost hint costs a moment, never an answer. */
+  /** The slow tick: reads the rows of all waiters, in case a hint was lost. */
   async tick(): Promise<void> {
     for (const toolId of this.#waiting.keys()) await this.#look(toolId);
   }
@@ -76,7 +76,7 @@ export class Outcomes {
   }
 }
 
-/** The answer to the agent, from the rows; undefined while the call has not ended. */
+/** The outcome for the agent, from the rows; undefined while the call has not ended. */
 export function* storedOutcome(tx: Reading, execution: ExecutionRow): Unit<ToolOutcome | undefined> {
   const result = (yield* tx.get('results', execution.id))?.result ?? null;
   const approval =

@@ -144,7 +144,7 @@ export async function keepSession(store: Store, row: SessionRow): Promise<Sessio
   return row;
 }
 
-/** Where the person spoke last, or a session that nobody has used: one that an agent calls tools in is the agent's. */
+/** The session with the latest message, or an unused one; a session that an agent uses is not the person's. */
 async function latestSession(store: Store, project: ProjectRow): Promise<SessionRow> {
   const { user_id: userId, id: projectId } = project;
   const latest = await store.read(function* (tx) {

@@ -45,7 +45,7 @@ export function decisionHandlers(parts: ServerParts) {
 
     async getApproval({ caller, params }) {
       const approval = (await approvals.approvalOf(caller, params.approval_id)) as Approval;
-      // A runner looks at what it is to preview, or has previewed; the rest is between the person and the agent.
+      // A runner may see requests that it is to preview or has previewed, but no others.
       if (caller.scope === 'runner' && approval.status !== 'pending' && approval.runner_id === null) {
         throw notFound('approval');
       }

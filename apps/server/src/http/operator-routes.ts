@@ -1,6 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Store } from '@countersign/engine';
-import { Refusal } from '@countersign/engine';
+import { Refusal, type Store } from '@countersign/engine';
 import type { StorageHealth } from '@countersign/store';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, type ServerConfig } from '../config.ts';
@@ -8,28 +7,28 @@ import { within } from '../within.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';
 
-/** Balancers ask every few seconds. */
+/** Load balancers ask every few seconds. */
 const READY_MS = 3_000;
 
 /** Where `/metrics` comes from. */
-export interface Watching {
+export interface MetricsSource {
   readonly contentType: string;
   metrics(): Promise<string>;
 }
 
-/** `/healthz`, `/readyz`, `/metrics`, `/openapi.json`: for those who run the server or write against it. */
-export function registerWatching(
+/** `/healthz`, `/readyz`, `/metrics`, `/openapi.json`: for operators and authors of clients. */
+export function registerOperatorRoutes(
   app: FastifyInstance,
   {
     store,
     storage,
     config,
-    watching,
+    metrics,
   }: {
     store: Store;
     storage?: Pick<StorageHealth, 'check'> | undefined;
     config: ServerConfig;
-    watching?: Watching;
+    metrics?: MetricsSource;
   },
 ): void {
   const document = JSON.stringify(openApiDocument());
@@ -38,7 +37,7 @@ export function registerWatching(
   app.get('/healthz', async () => ({ success: true }));
 
   app.get('/readyz', async () => {
-    // A database that stands still gives no error for a while: who asks whether we are ready wants to know before that.
+    // A stalled database reports no error for a while, so do not wait for that.
     const answer = store.read((tx) => tx.eventBounds('readyz'));
     const problem = await within(READY_MS, answer).then(
       (bounds) =>
@@ -50,7 +49,7 @@ export function registerWatching(
       if (full) throw full;
       return { success: true };
     }
-    app.log.error({ err: problem }, 'the store does not answer');
+    app.log.error({ err: problem }, 'store does not answer');
     throw new Refusal('UNAVAILABLE', { problem: 'the database does not answer' });
   });
 
@@ -58,12 +57,12 @@ export function registerWatching(
     if (!mayReadMetrics(request.headers.authorization, config)) {
       throw new Refusal('UNAUTHENTICATED', { problem: 'metrics need the metricsToken' });
     }
-    if (!watching) throw new Refusal('NOT_FOUND', { what: 'metrics' });
-    return reply.type(watching.contentType).send(await watching.metrics());
+    if (!metrics) throw new Refusal('NOT_FOUND', { what: 'metrics' });
+    return reply.type(metrics.contentType).send(await metrics.metrics());
   });
 }
 
-/** Counts say how much a person works: on loopback they are open, elsewhere they need the token. */
+/** Metrics show how much a person works: open on loopback, elsewhere they need the token. */
 function mayReadMetrics(authorization: string | undefined, config: ServerConfig): boolean {
   const { metricsToken, host, publicOrigins } = config;
   if (metricsToken === undefined) return isLoopback(host) && publicOrigins.length === 0;
