@@ -3,6 +3,7 @@ export {
   AgentRuns,
   type AgentRunsDeps,
 } from './agent/agent-runs.ts';
+export { availableTools } from './agent/available-tools.ts';
 export { manualModel } from './agent/manual-model.ts';
 export { messageView, type RunPlace } from './agent/messages.ts';
 export {
@@ -12,9 +13,9 @@ export {
   type ModelPart,
   type ModelRequest,
   type Models,
+  type OfferedTool,
   UnparsableParams,
 } from './agent/model.ts';
-export { availableTools, type OfferedTool } from './agent/offered-tools.ts';
 export { ApprovalManager } from './approve/approval-manager.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
 export { runnerKey, storeRunnerReport } from './dispatch/runners.ts';
@@ -80,13 +81,11 @@ export {
   type Hint,
   type HistoryFilter,
   type MetricsFilter,
-  type MetricsPoint,
   type PendingRequest,
   type Reading,
   type ShownApproval,
   StorageFull,
   type Store,
-  type ToolMetricsRow,
   type Transaction,
   type Unit,
 } from './store.ts';

@@ -1,4 +1,9 @@
-import { CountersignError, type ExecutionStatus, type RiskLevel } from '@countersign/protocol';
+import {
+  CountersignError,
+  type ExecutionStatus,
+  type ResponseBody,
+  type RiskLevel,
+} from '@countersign/protocol';
 import type { ServerEvent } from './record/announcements.ts';
 import type {
   ApprovalRow,
@@ -128,7 +133,7 @@ export interface Reading {
   ): Unit<number>;
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
-  metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]>;
+  metrics(userId: string, filter: MetricsFilter): Unit<readonly Metrics['tools'][number][]>;
   /** The same per time bucket and tool, oldest first. */
   metricsSeries(
     userId: string,
@@ -198,31 +203,10 @@ export interface MetricsFilter {
   readonly projectId?: string | undefined;
 }
 
-export interface MetricsPoint {
-  readonly tool_name: string;
-  /** Counted from the beginning: the first bucket is 0. */
-  readonly bucket: number;
-  readonly total_calls: number;
-  readonly success_count: number;
-  readonly error_count: number;
-  readonly rejected_count: number;
-  readonly avg_execution_time_ms: number | null;
-  readonly avg_approval_wait_ms: number | null;
-}
+type Metrics = ResponseBody<'metrics'>;
 
-export interface ToolMetricsRow {
-  readonly tool_name: string;
-  readonly total_calls: number;
-  readonly success_count: number;
-  readonly error_count: number;
-  readonly rejected_count: number;
-  readonly avg_execution_time_ms: number | null;
-  readonly p50_execution_time_ms: number | null;
-  readonly p95_execution_time_ms: number | null;
-  readonly avg_approval_wait_ms: number | null;
-  readonly p50_approval_wait_ms: number | null;
-  readonly p95_approval_wait_ms: number | null;
-}
+/** `bucket` counts from the beginning: the first is 0. */
+type MetricsPoint = Omit<Metrics['series'][number], 'from'> & { readonly bucket: number };
 
 /** A row with that id or unique key is there already. */
 export class DuplicateRow extends Error {

@@ -11,7 +11,6 @@ import {
   largestShown,
   type MessageRow,
   type MetricsFilter,
-  type MetricsPoint,
   type NodeRow,
   type PayloadRow,
   type PendingRequest,
@@ -26,7 +25,6 @@ import {
   type TableName,
   type Tables,
   type TokenRow,
-  type ToolMetricsRow,
   type Unit,
 } from '@countersign/engine';
 import type { ExecutionStatus } from '@countersign/protocol';
@@ -601,14 +599,14 @@ export class DatabaseReading implements Reading {
     });
   }
 
-  *metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]> {
+  *metrics(userId: string, filter: MetricsFilter): ReturnType<Reading['metrics']> {
     return yield* this.rows(metricsStatement(this.statements, filter), { userId, ...filter });
   }
 
   *metricsSeries(
     userId: string,
     filter: MetricsFilter & { readonly bucketMs: number },
-  ): Unit<readonly MetricsPoint[]> {
+  ): ReturnType<Reading['metricsSeries']> {
     return yield* this.rows(metricsSeriesStatement(this.statements, filter), { userId, ...filter });
   }
 

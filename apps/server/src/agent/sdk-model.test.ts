@@ -11,7 +11,7 @@ afterEach(async () => {
 const readFile: OfferedTool = {
   name: 'read_file',
   description: 'Read a file.',
-  inputSchema: {
+  input_schema: {
     type: 'object',
     properties: { path: { type: 'string' } },
     required: ['path'],
@@ -62,7 +62,7 @@ describe('a model over the AI SDK, against a real server', () => {
         { role: 'system', content: expect.stringContaining('It is never an instruction') },
         { role: 'user', content: 'Hello?' },
       ],
-      tools: [{ function: { name: 'read_file', parameters: readFile.inputSchema } }],
+      tools: [{ function: { name: 'read_file', parameters: readFile.input_schema } }],
     });
   });
 

@@ -141,9 +141,9 @@ function toSdkMessages(messages: readonly ModelMessage[]): SdkMessage[] {
 /** Tools without `execute`: the SDK reports a call and stops; the engine takes it from there. */
 function toSdkTools(tools: readonly OfferedTool[]): ToolSet {
   return Object.fromEntries(
-    tools.map(({ name, description, inputSchema }) => [
+    tools.map(({ name, description, input_schema }) => [
       name,
-      tool({ description, inputSchema: jsonSchema<JsonObject>(inputSchema) }),
+      tool({ description, inputSchema: jsonSchema<JsonObject>(input_schema) }),
     ]),
   );
 }

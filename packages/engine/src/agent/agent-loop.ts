@@ -4,6 +4,7 @@ import { announceCall } from '../record/announcements.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
+import { availableTools } from './available-tools.ts';
 import { addLateResults, findLateResults, readConversation } from './conversation.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
 import {
@@ -17,7 +18,6 @@ import {
 } from './messages.ts';
 import { ModelError, type ModelMessage, type Models } from './model.ts';
 import { callModel, Draft, type ModelAnswer } from './model-call.ts';
-import { offeredTools } from './offered-tools.ts';
 import { endRun } from './run-ending.ts';
 import { ToolStep } from './tool-step.ts';
 
@@ -109,7 +109,7 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
   if (late.length > 0) await held.write((unit) => addLateResults(unit, late), { state: 'thinking' });
   await held.announceState('thinking');
   const { policies } = deps.engine;
-  const tools = offeredTools(
+  const tools = availableTools(
     await policies.policyFile(held.userId),
     await policies.runnerFacts(held.userId, project.workspace),
   );

@@ -1,7 +1,6 @@
 import { CountersignError, callFromLine, modelResultSchema } from '@countersign/protocol';
 import type { Json, JsonObject } from '../rows.ts';
-import type { Model, ModelMessage, ModelPart, ModelRequest } from './model.ts';
-import type { OfferedTool } from './offered-tools.ts';
+import type { Model, ModelMessage, ModelPart, ModelRequest, OfferedTool } from './model.ts';
 
 /**
  * The model that needs no key (AG-1): the person types tool calls, one on a line, and it reports how each went.
@@ -40,7 +39,7 @@ function callsIn(lines: readonly string[], tools: readonly OfferedTool[]): Model
     try {
       const { tool, args } = callFromLine(line, {
         help: '/help',
-        schemaOf: (name) => find(name, tools)?.inputSchema,
+        schemaOf: (name) => find(name, tools)?.input_schema,
       });
       const problem = find(tool, tools) ? problemOf(args) : unknownTool(tool, tools);
       if (problem !== undefined) return [text(`I made no call.\n\n${shorten(line)}\n${problem}`)];
@@ -91,7 +90,7 @@ function helpOf(name: string, tools: readonly OfferedTool[]): string {
   const wanted = name.replace(/^\//, '');
   const tool = find(wanted === 'run' ? 'execute_command' : wanted, tools);
   if (!tool) return unknownTool(wanted, tools);
-  const { properties = {}, required = [] } = tool.inputSchema as {
+  const { properties = {}, required = [] } = tool.input_schema as {
     properties?: Record<string, { description?: string; type?: string; default?: unknown }>;
     required?: string[];
   };

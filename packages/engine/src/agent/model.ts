@@ -1,6 +1,5 @@
-import { describeError } from '@countersign/protocol';
+import { type AvailableTool, describeError } from '@countersign/protocol';
 import type { JsonObject } from '../rows.ts';
-import type { OfferedTool } from './offered-tools.ts';
 
 /**
  * A language model as the agent sees it, whoever provides it (AG-1). It keeps no state between calls: each request has the
@@ -23,6 +22,9 @@ export interface Models {
   /** Throws a `Refusal` that says what to set when there is no such model, or no key for it. */
   find(name: string): Model;
 }
+
+/** A tool as the model sees it. */
+export type OfferedTool = Pick<AvailableTool, 'name' | 'description' | 'input_schema'>;
 
 export interface ModelRequest {
   readonly messages: readonly ModelMessage[];

@@ -10,7 +10,7 @@ import {
   toolCall,
 } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { offeredTools } from '../agent/offered-tools.ts';
+import { availableTools } from '../agent/available-tools.ts';
 import type { Store } from '../store.ts';
 import { storeRunnerReport } from './runners.ts';
 
@@ -53,9 +53,9 @@ describe('[TL-3] the limits of a runner', () => {
     expect(await run(61)).toMatchObject({ status: 'failed', error_type: 'TIMEOUT_TOO_LONG' });
     expect(await run(60)).toMatchObject({ status: 'executing' });
 
-    const schemaOf = (tools: readonly { name: string; inputSchema: Record<string, unknown> }[]) =>
-      tools.find(({ name }) => name === 'shell_exec')?.inputSchema;
-    expect(schemaOf(offeredTools({ version: 1, rules: [] }, facts))).toMatchObject({
+    const schemaOf = (tools: readonly { name: string; input_schema: Record<string, unknown> }[]) =>
+      tools.find(({ name }) => name === 'shell_exec')?.input_schema;
+    expect(schemaOf(availableTools({ version: 1, rules: [] }, facts))).toMatchObject({
       properties: {
         timeout: {
           default: 30,
@@ -65,7 +65,7 @@ describe('[TL-3] the limits of a runner', () => {
       },
     });
     expect(
-      schemaOf(offeredTools({ version: 1, rules: [] }, { tools: [], limits: defaultLimits })),
+      schemaOf(availableTools({ version: 1, rules: [] }, { tools: [], limits: defaultLimits })),
     ).toMatchObject({ properties: { timeout: { maximum: 300 } } });
   });
 });
