@@ -14,7 +14,7 @@ const write = (text: string) =>
   new Promise<void>((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
-// The reader went away (`| head`): nothing is wrong.
+// The reader closed the pipe (`| head`): not an error.
 process.stdout.on('error', () => process.exit(0));
 
 try {

@@ -15,7 +15,7 @@ import { z } from 'zod';
 
 const MiB = 1024 * 1024;
 
-/** In the environment a list is written with commas. */
+/** In the environment, commas separate a list. */
 const list = <T extends z.ZodType>(item: T) =>
   z.preprocess((value) => (typeof value === 'string' ? splitList(value) : value), z.array(item));
 const splitList = (text: string): string[] =>
@@ -27,13 +27,13 @@ const flag = z.preprocess(
   (value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value),
   z.boolean(),
 );
-/** In the environment a number is its digits. Nothing else is taken for one: `null` in a file would be 0. */
+/** In the environment, a number is its digits. Nothing else is converted: `null` in a file would become 0. */
 const number = (min: number, max: number) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value),
     z.number().int().min(min).max(max),
   );
-/** A bound of TL-3. Its default is that of the specification; the operator may lower and raise it. */
+/** A limit of TL-3. The default is the specification's; the operator may lower and raise it. */
 const limit = (name: LimitSettingName) =>
   number(limitSettings[name].min, limitSettings[name].max).default(limitSettingOf(defaultLimits, name));
 const webUrl = z
@@ -230,7 +230,7 @@ export const settings = {
   openaiKey: z.string().min(1).optional().describe('For models named openai:…'),
 } as const;
 
-/** Variables that other programs have the names of. */
+/** Variables with names that other programs use too. */
 const usualNames: Partial<Record<string, string>> = {
   anthropicKey: 'ANTHROPIC_API_KEY',
   openaiKey: 'OPENAI_API_KEY',
@@ -263,7 +263,7 @@ export interface ConfigSources {
   readonly flags?: Readonly<Partial<Record<SettingName, unknown>>>;
 }
 
-/** Reads the configuration, or says everything that is wrong with it at once. */
+/** Reads the configuration. Throws one error that lists all problems. */
 export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConfig {
   const problems: string[] = [];
   const fromFile = file === undefined ? {} : readConfigFile(file, problems);
@@ -288,10 +288,10 @@ export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConf
   return config;
 }
 
-/** A lower commandTimeoutMs lowers it as well. */
+/** The default, which a lower commandTimeoutMs lowers as well. */
 const usualUnlessSaid = limitSettingOf(defaultLimits, 'commandTimeoutDefaultMs');
 
-/** Settings that are fine one by one and not together. */
+/** Settings that are valid each, but not together. */
 function problemsTogether(config: Partial<ServerConfig>): string[] {
   const problems: string[] = [];
   const { host, authSecret, authIssuer, authAudience, authJwksUrl, publicOrigins = [] } = config;
@@ -366,7 +366,7 @@ export function maskedConfig(config: ServerConfig): Record<string, unknown> {
   );
 }
 
-/** Whatever may be one: between the name and the last @, and in the query. */
+/** Masks whatever may be a password: before the last @, and in the query. */
 const withoutPassword = (database: string): string =>
   isPostgres(database)
     ? database

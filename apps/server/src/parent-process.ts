@@ -1,18 +1,18 @@
 import type { RunningServer } from './serve.ts';
 
-/** What the process that started us may ask, over the channel that only the two of us have. */
+/** Requests of the process that started us, over the IPC channel. */
 export type ParentRequest =
-  /** Sent once, when it is known where: we were started ahead, to load meanwhile. */
+  /** Sent once, with the options. We were started early, to load meanwhile. */
   | { readonly ask: 'serve'; readonly options: readonly string[] }
   | { readonly ask: 'sign-in-link' }
   | { readonly ask: 'stop' };
-/** What we tell it. `link` is an answer to each question for one, in order. */
+/** Our messages. Each request for a link gets one `link`, in order. */
 export type ParentNews =
   | { readonly listens: string }
   | { readonly link: string | null }
   | { readonly failed: string; readonly code: string | undefined };
 
-/** The side of the channel that `main` needs; a process that was started with one is it. */
+/** The part of the channel that we use; `process` is one if it was started with IPC. */
 export interface ParentChannel {
   readonly connected: boolean;
   send?(news: ParentNews, sent: () => void): unknown;
@@ -21,11 +21,11 @@ export interface ParentChannel {
 }
 
 /**
- * Serves whoever started us: tells where we listen, makes fresh sign-in links, and stops when asked or when the other
- * side is gone, so that no server is left behind.
+ * Serves the process that started us: reports where we listen, makes fresh sign-in links, and stops when asked or when the
+ * parent is gone, so that no server is left behind.
  */
 export class ParentProcess {
-  /** The command line to serve with; undefined when we are to end before there was one. */
+  /** The command line to serve with; undefined if we are stopped before it comes. */
   readonly options: Promise<readonly string[] | undefined>;
   readonly stopped: Promise<void>;
   readonly #channel: ParentChannel;
@@ -62,6 +62,6 @@ export class ParentProcess {
   }
 
   #tell(news: ParentNews): void {
-    this.#channel.send?.(news, () => {}); // somebody who is gone needs no news
+    this.#channel.send?.(news, () => {}); // ignore errors: the parent may be gone
   }
 }

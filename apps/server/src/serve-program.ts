@@ -10,11 +10,11 @@ import { askedWords, type ServeWords, wordsFor } from './words/words.ts';
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   write(text: string): void;
-  /** Beside what is written: for the person, where a program reads that. */
+  /** Messages for the person, when `write` is piped into a program. */
   writeError(text: string): void;
   /** Resolves when the program is asked to stop. */
   stopped(): Promise<void>;
-  /** Told instead of printing where it listens: another program started it. */
+  /** Called instead of printing the address, if another program started it. */
   started?(server: RunningServer): void;
 }
 
@@ -69,7 +69,7 @@ function readArguments(argv: readonly string[]) {
       },
     });
   } catch (error) {
-    // What follows the first sentence is advice for other programs.
+    // Only the first sentence: the rest is advice that does not fit here.
     throw usage((error as Error).message.split('. ')[0] ?? '', { cause: error });
   }
 }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import {
+  type AgentRuns,
   type Bus,
   Engine,
   type FaultPoints,
@@ -30,15 +31,14 @@ import { serverSecret } from './auth/server-secret.ts';
 import { SignInCodes } from './auth/sign-in-codes.ts';
 import { isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
-import type { Runs } from './http/runs.ts';
-import { CallLog } from './observability/call-log.ts';
-import { watchCalls } from './observability/call-watcher.ts';
+import type { Runs } from './http/server-parts.ts';
+import { CallLog, watchCalls } from './observability/call-watcher.ts';
 import { createLogger } from './observability/logger.ts';
 import { Metrics } from './observability/metrics.ts';
 import { Spans } from './observability/spans.ts';
 import { killableBus } from './test-kill.ts';
 
-/** What the agent is made from. */
+/** What the agent is made with. */
 export interface AgentParts extends FaultPoints {
   readonly engine: Engine;
   readonly store: Store;
@@ -48,12 +48,12 @@ export interface AgentParts extends FaultPoints {
   readonly observer: RunObserver;
 }
 
+export type Agent = Runs & Pick<AgentRuns, 'close'>;
+
 export interface ServeOptions extends FaultPoints {
   readonly logger?: Logger;
-  /** Makes another agent than the configured one; `close` is awaited before the engine is closed. */
-  readonly agent?:
-    | ((parts: AgentParts) => Promise<{ readonly runs: Runs; close(): Promise<void> }>)
-    | undefined;
+  /** For tests: makes another agent than the configured one. `close` is awaited before the engine is closed. */
+  readonly agent?: ((parts: AgentParts) => Promise<Agent>) | undefined;
 }
 
 export interface RunningServer {
@@ -65,7 +65,7 @@ export interface RunningServer {
   readonly bus: Bus;
   /** A link that signs the local person in: once, within 60 s. Only where the server is on loopback. */
   signInLink(): string | undefined;
-  /** Stops accepting, ends the streams, lets requests finish, and settles nothing that is not settled. */
+  /** Stops accepting, ends the streams, lets requests finish, and leaves open calls open. */
   close(): Promise<void>;
 }
 
@@ -114,7 +114,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   });
   metrics.watch(engine, store);
   const parts: AgentParts = { engine, store, bus, config, logger, observer: spans, reached };
-  let agent: Awaited<ReturnType<NonNullable<ServeOptions['agent']>>> | undefined;
+  let agent: Agent | undefined;
   let app: FastifyInstance | undefined;
   let stopSweeping: (() => void) | undefined;
   let endUnused = () => {};
@@ -131,7 +131,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   try {
     await engine.start();
     stopSweeping = sweepRegularly(store, config, onError);
-    agent = await (options.agent ?? configuredAgent)(parts);
+    agent = await (options.agent ?? startAgent)(parts);
     const signInCodes = new SignInCodes(secret, config.user);
     app = await createServer({
       engine,
@@ -141,9 +141,9 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
       secret,
       logger,
       signInCodes,
-      watching: metrics,
+      metrics,
       storage,
-      runs: agent?.runs,
+      runs: agent,
     });
     endUnused = trackUnusedConnections(app.server);
     const address = await app.listen({ host: config.host, port: config.port });
@@ -164,30 +164,14 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   }
 }
 
-/** The agent with the model of the configuration (AG-1). It takes up the runs that were under way. */
-function configuredAgent({ engine, store, bus, config, logger, observer, reached }: AgentParts) {
-  const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
-  return startAgent({
-    engine,
-    store,
-    bus,
-    settings: { model, modelUrl, modelKey, providerKeys: { anthropic: anthropicKey, openai: openaiKey } },
-    observer,
-    onError: (error) => {
-      if (!(error instanceof StorageFull)) logger.error({ err: error }, 'the agent failed'); // the store has told it
-    },
-    reached,
-  });
-}
-
-/** Requests that run may finish, for a while; then their connections are ended. */
+/** Lets running requests finish for a while; then ends their connections. */
 async function closeServer(
   app: FastifyInstance | undefined,
   endUnused: () => void,
   timeoutMs: number,
 ): Promise<void> {
   if (!app) return;
-  // A connection that was busy when we began is kept open by its client once it is idle: that is looked for again.
+  // A client keeps a connection open after its request: look for idle ones again and again.
   const idle = setInterval(() => {
     app.server.closeIdleConnections();
     endUnused();
@@ -202,8 +186,8 @@ async function closeServer(
 }
 
 /**
- * Connections on which nothing was asked yet, such as those a client opens ahead. Node does not count them as idle, so
- * a server that stops would wait for them until their time is over. The answer ends those that there are.
+ * Tracks connections without a request yet, such as those that a client opens ahead. Node does not count them as idle, so
+ * a stopping server would wait for their timeout. Returns a function that ends them.
  */
 function trackUnusedConnections(server: Server): () => void {
   const unused = new Set<Socket>();
@@ -245,7 +229,7 @@ async function openStore(
   }
 }
 
-/** What is past its time goes, at the start and then every hour (DA-3, EV-2). The answer stops it. */
+/** Deletes expired rows at the start and then hourly (DA-3, EV-2). Returns a stop function. */
 function sweepRegularly(
   store: DatabaseStore,
   config: ServerConfig,

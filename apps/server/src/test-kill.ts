@@ -44,7 +44,7 @@ const wrong = (problem: string): CountersignError =>
     help: 'countersign serve --help',
   });
 
-/** `hint.before`: what is published follows a commit, and nobody was told of it yet. */
+/** Adds the fault point `hint.before`: after a commit, before anybody is told of its events. */
 export const killableBus = (bus: Bus, reached: FaultPoints['reached']): Bus =>
   reached
     ? {

@@ -38,7 +38,7 @@ export class ApiError extends Error {
 
   /** Whether repeating the same request later may succeed: there was no response, or the server asked to wait. */
   get isRetryable(): boolean {
-    return this.status === 0 || this.status >= 500 || passingStatuses.has(this.status);
+    return this.status === 0 || this.status >= 500 || retryableStatuses.has(this.status);
   }
 
   /** Whether the connection broke before the response arrived. */
@@ -55,7 +55,7 @@ export class ApiError extends Error {
  */
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** Reads a response that is not 200. A proxy's error page or an unknown code also becomes an ApiError. */
 export async function readError(response: Response): Promise<ApiError> {
@@ -70,7 +70,7 @@ export async function readError(response: Response): Promise<ApiError> {
   }
   const newer = errorBodySchema.pick({ error: true }).safeParse(body);
   const message = newer.success ? newer.data.error : `The server answered with status ${status}.`;
-  return new ApiError(status, codeOfStatus(status), message, { retryAfterMs });
+  return new ApiError(status, codeOf(status, newer.success), message, { retryAfterMs });
 }
 
 /** Our server sends seconds. A proxy may send a date, which we ignore: the caller's own backoff applies. */
@@ -92,8 +92,10 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   504: 'UNAVAILABLE',
 };
 
-function codeOfStatus(status: number): ErrorCode {
-  return codesByStatus[status] ?? 'INTERNAL';
+/** For a code that we do not know. Another 4xx of our own server is final: a runner must not send again for ever. */
+function codeOf(status: number, isOurServer: boolean): ErrorCode {
+  const isFinal = isOurServer && status >= 400 && status < 500 && !retryableStatuses.has(status);
+  return codesByStatus[status] ?? (isFinal ? 'INVALID_BODY' : 'INTERNAL');
 }
 
 /** A message for anything that was thrown. Node's fetch only says "fetch failed"; its cause has the reason. */

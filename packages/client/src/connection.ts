@@ -35,7 +35,7 @@ export async function send(connection: Connection, request: HttpRequest): Promis
       ...(body === undefined ? {} : { body }),
     });
   } catch (cause) {
-    throw noAnswer(cause, signal);
+    throw connectionFailure(cause, signal);
   }
 }
 
@@ -52,7 +52,7 @@ export async function sendAuthorised(connection: Connection, request: HttpReques
 }
 
 /** What to throw after a failed connection: the abort reason if the caller aborted, else an ApiError. */
-export function noAnswer(cause: unknown, signal: AbortSignal): unknown {
+export function connectionFailure(cause: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   const message = `The server did not answer: ${describeFailure(cause)}. Try again in a moment.`;
   return new ApiError(0, 'UNAVAILABLE', message, { cause });
@@ -80,4 +80,25 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function withToken(request: HttpRequest, token: string): HttpRequest {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
+}
+
+/** Fills each `{name}` of a route's path, encoded, and adds the query; undefined values are left out. */
+export function requestPath(
+  path: string,
+  params: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, unknown>> = {},
+): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeParam(name, params[name] ?? ''));
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return filled;
+  return `${filled}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+function encodeParam(name: string, value: string): string {
+  // URL parsers resolve dots even when encoded, and '' would match another route. No valid id looks like this, so fail
+  // as for an unknown id.
+  if (['', '.', '..'].includes(value)) {
+    throw new ApiError(404, 'NOT_FOUND', `There is nothing with the ${name} "${value}". Give a whole id.`);
+  }
+  return encodeURIComponent(value);
 }

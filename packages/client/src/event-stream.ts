@@ -1,11 +1,9 @@
 import { type CountersignEvent, parseEvent, routes } from '@countersign/protocol';
 import type { ApiError } from './api-error.ts';
-import { backoffMs } from './backoff.ts';
 import type { Client } from './client.ts';
 import { type Clock, systemClock, wait } from './clock.ts';
-import type { Connection } from './connection.ts';
-import { requestPath } from './request-path.ts';
-import { ResumePoint } from './resume-point.ts';
+import { type Connection, requestPath } from './connection.ts';
+import { backoffMs } from './retries.ts';
 import type { SseFrame } from './sse-parser.ts';
 import { listenOnce } from './stream-connection.ts';
 
@@ -215,4 +213,40 @@ function parseJson(data: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Tracks the last delivered event, so that each is delivered once and in order (EV-2). */
+export class ResumePoint {
+  #lastId: string | undefined;
+
+  constructor(lastId: string | undefined) {
+    this.#lastId = lastId;
+  }
+
+  get lastId(): string | undefined {
+    return this.#lastId;
+  }
+
+  /**
+   * False for an event that was delivered already. Ids rise; an id that is not a number is old only if it equals the
+   * last one.
+   */
+  isNew(id: string): boolean {
+    const last = this.#lastId;
+    if (last === undefined) return true;
+    return isNumber(id) && isNumber(last) ? BigInt(id) > BigInt(last) : id !== last;
+  }
+
+  /** By the standard, an empty id resets the last event id. */
+  moveTo(id: string): void {
+    this.#lastId = id === '' ? undefined : id;
+  }
+
+  forget(): void {
+    this.#lastId = undefined;
+  }
+}
+
+function isNumber(id: string): boolean {
+  return /^\d{1,64}$/.test(id);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ResumePoint } from './resume-point.ts';
+import { ResumePoint } from './event-stream.ts';
 
 it.each([
   [undefined, '1', true],

@@ -1,5 +1,4 @@
 import { ApiError } from './api-error.ts';
-import { backoffMs } from './backoff.ts';
 import { type Clock, wait } from './clock.ts';
 
 export interface Retries {
@@ -13,11 +12,11 @@ export interface Retries {
  * Default for GET requests: retry when the server asks to wait, or when the connection broke. It may have been idle and
  * closed by the server at the same moment, or led to a node that is being replaced.
  */
-export const readAgain: Retries = {
+export const defaultGetRetries: Retries = {
   times: 2,
-  after: (error) => error.isInterrupted || (error.retryAfterMs ?? Number.POSITIVE_INFINITY) <= aMomentMs,
+  after: (error) => error.isInterrupted || (error.retryAfterMs ?? Number.POSITIVE_INFINITY) <= shortWaitMs,
 };
-const aMomentMs = 5_000;
+const shortWaitMs = 5_000;
 
 /** Backoff of EX-5, with jitter. */
 const pause = { firstMs: 500, maxMs: 20_000 };
@@ -41,4 +40,24 @@ export async function withRetries<T>(
       await wait(clock, backoffMs(pause, failed, askedMs, random()), signal);
     }
   }
+}
+
+/** How long to wait before the next attempt. Jitter only adds, so we never come sooner than the server asked. */
+export interface Backoff {
+  readonly firstMs: number;
+  /** Without jitter. */
+  readonly maxMs: number;
+}
+
+const jitterShare = 0.5;
+
+/** `tries` counts failed attempts, from 1; `atLeastMs` is what the server asked for; `random` is in 0…1. */
+export function backoffMs(
+  { firstMs, maxMs }: Backoff,
+  tries: number,
+  atLeastMs: number,
+  random: number,
+): number {
+  const doubled = Math.min(firstMs * 2 ** (tries - 1), maxMs);
+  return Math.round(Math.max(doubled, atLeastMs) * (1 + jitterShare * random));
 }

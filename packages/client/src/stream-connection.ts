@@ -1,8 +1,7 @@
 import { timing } from '@countersign/protocol';
 import { ApiError, readError } from './api-error.ts';
-import type { Clock } from './clock.ts';
-import { type Connection, noAnswer, sendAuthorised } from './connection.ts';
-import { Deadline } from './deadline.ts';
+import { type Clock, Deadline } from './clock.ts';
+import { type Connection, connectionFailure, sendAuthorised } from './connection.ts';
 import { type SseFrame, SseParser } from './sse-parser.ts';
 
 export interface StreamConnectionOptions {
@@ -37,7 +36,7 @@ export async function listenOnce(options: StreamConnectionOptions): Promise<ApiE
     return await readEvents(response, watchdog, options);
   } catch (failure) {
     signal.throwIfAborted();
-    return failure instanceof ApiError ? failure : (noAnswer(failure, watchdog.signal) as ApiError);
+    return failure instanceof ApiError ? failure : (connectionFailure(failure, watchdog.signal) as ApiError);
   } finally {
     watchdog.release();
   }

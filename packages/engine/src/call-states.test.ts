@@ -151,7 +151,11 @@ describe('[EX-2] a LOW call that is executing, of which nobody knows whether it 
 describe('[DA-1] execution_time_ms is measured where the client does not say it (founding documents: workflow)', () => {
   const took = async (id: string) => (await fixture.execution(id)).execution_time_ms;
   const plainly = (id: string, body: { execution_time_ms?: number } = {}) =>
-    fixture.engine.dispatcher.submitResult(fixture.person, id, { status: 'completed', ...body });
+    fixture.engine.dispatcher.submitResult(fixture.person, id, {
+      status: 'completed',
+      result: null,
+      ...body,
+    });
 
   it('from the signal that a plain client was given, also after an approval', async () => {
     const listener = await fixture.listen();

@@ -3,11 +3,12 @@ import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approve/approval-manager.ts';
 import { PendingDecisions } from './approve/pending-decisions.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
+import { CallAssignments } from './dispatch/call-assignments.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { type ConnectedRunner, RunnerRegistry } from './dispatch/runner-registry.ts';
+import { type ConnectedRunner, RunnerRegistry } from './dispatch/runners.ts';
 import { Signals } from './dispatch/signals.ts';
+import type { Edges, EngineParts } from './engine-parts.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
-import type { Edges } from './fault-points.ts';
 import { newId } from './ids.ts';
 import { NodeMembership } from './nodes/node-membership.ts';
 import { RunnerPresence } from './nodes/runner-presence.ts';
@@ -20,40 +21,41 @@ import { ToolExecutor } from './tool-executor.ts';
 
 export interface EngineDeps extends Edges {
   readonly masker: SecretMasker;
-  /** The operator's (TL-3); those of the specification unless said. */
+  /** The operator's limits (TL-3); the specification's by default. */
   readonly limits?: Limits;
-  /** Which machine and process it is, for people. */
+  /** Machine and process, for people who read the database. */
   readonly nodeName?: string | undefined;
-  /** What this server's secret gives for a known text: all nodes on one database must agree. */
+  /** A keyed hash that proves which secret this server signs with: all nodes on one database must share it. */
   readonly keyCheck?: string | undefined;
 }
 
 /** How often waiters and streams look again, in case a hint was lost. */
 const TICK_MS = 5_000;
-/** What is so long overdue was somebody's who is gone, or late: whoever looks first does it. */
+/** If a task is this long overdue, its node died or is late: the first node that looks does it. */
 const OVERDUE_MS = 1_000;
-/** So much of each kind is done in one go; the rest at the next tick. */
+/** Most tasks of each kind in one sweep; the rest wait for the next tick. */
 const SWEPT_AT_ONCE = 500;
 
 /** The parts of the engine, wired together. */
 export class Engine {
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalManager;
+  readonly decisions: PendingDecisions;
+  readonly assignments: CallAssignments;
   readonly dispatcher: Dispatcher;
   readonly streams: StreamManager;
   readonly runners: RunnerRegistry;
   readonly policies: StoredPolicies;
   readonly outcomes: Outcomes;
   readonly presence: RunnerPresence;
-  /** This process among those that share the database. */
+  /** The id of this process among those that share the database. */
   readonly node = newId();
   readonly #deps: EngineDeps;
-  readonly #decisions: PendingDecisions;
   readonly #membership: NodeMembership;
   readonly #unsubscribe: () => void;
-  /** Runners whose streams are being opened: their ids are taken already, before anything is awaited. */
+  /** Runners whose streams are being opened. Their ids count as taken before anything is awaited. */
   readonly #opening = new Set<ConnectedRunner>();
-  /** Known once it is clear whether other servers were there when we came; until then nothing of theirs is touched. */
+  /** True once we know whether other servers were running when we started; until then we touch nothing of theirs. */
   #knowsOthers = false;
   #stopTick: (() => void) | undefined;
   #closed = false;
@@ -80,19 +82,20 @@ export class Engine {
       policies,
       hasPlainListener: (userId, projectId) => this.streams.hasPlainListener(userId, projectId),
     });
-    const decisions = new PendingDecisions({ ...edges, outcomes });
-    this.#decisions = decisions;
-    const parts = { ...edges, policies, outcomes, presence, signals, decisions };
-    this.dispatcher = new Dispatcher({ ...parts, runners });
-    const { dispatcher } = this;
-    this.approvals = new ApprovalManager({ ...parts, dispatcher, turns });
-    this.executor = new ToolExecutor({ ...parts, approvals: this.approvals, dispatcher });
+    this.decisions = new PendingDecisions({ ...edges, outcomes });
+    const { decisions } = this;
+    const base = { ...edges, policies, outcomes, runners, presence, signals, decisions };
+    this.assignments = new CallAssignments(base);
+    const parts: EngineParts = { ...base, assignments: this.assignments };
+    this.dispatcher = new Dispatcher(parts);
+    this.approvals = new ApprovalManager(parts, turns);
+    this.executor = new ToolExecutor(parts, this.approvals);
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
 
   /**
-   * Rebuilds from the store what a process before this one was waiting for (AP-10). Before the first request. Where
-   * other nodes are there, what was waited for they wait for already.
+   * Rebuilds from the store what an earlier process was waiting for (AP-10). Call it before the first request. If other
+   * nodes are running, they already wait for those calls and decisions.
    */
   async start(): Promise<void> {
     await this.#membership.join();
@@ -100,7 +103,7 @@ export class Engine {
     this.#scheduleTick();
   }
 
-  /** Tells the other nodes that this one goes. Before `close`, while the store is open. */
+  /** Tells the other nodes that this one stops. Call it before `close`, while the store is open. */
   leave(): Promise<void> {
     return this.#membership.leave();
   }
@@ -111,13 +114,14 @@ export class Engine {
     this.#membership.stop();
     this.#unsubscribe();
     this.streams.close();
-    this.#decisions.close();
+    this.decisions.close();
+    this.assignments.close();
     this.dispatcher.close();
     this.runners.close();
     this.outcomes.close();
   }
 
-  /** Opens a stream for a person's client, or for a runner (EV-2, EV-3). The answer closes it. */
+  /** Opens a stream for a person's client, or for a runner (EV-2, EV-3). Returns a function that closes it. */
   async openStream(
     options: StreamOptions & { readonly runner?: ConnectedRunner },
     sink: StreamSink,
@@ -147,10 +151,10 @@ export class Engine {
       if (!this.#closed) this.presence.streamEnded(runner, streamId).catch(this.#deps.onError);
     };
     try {
-      await this.dispatcher.turnover.prepare(runner);
+      await this.assignments.prepare(runner);
       const { instance, workspace } = runner;
       close = await this.streams.open({ ...options, instance, workspace, streamId }, sink);
-      await this.dispatcher.turnover.connected(runner);
+      await this.assignments.connected(runner);
     } catch (error) {
       end();
       throw error;
@@ -159,8 +163,8 @@ export class Engine {
   }
 
   /**
-   * Two programs that were given one id would both execute: whoever is there keeps it. The same program may come again
-   * at any time, and its older stream ends (EX-6).
+   * Refuses a second program with the id of a connected runner, because both would execute. The same program may connect
+   * again at any time; its older stream ends (EX-6).
    */
   async requireFree(runner: ConnectedRunner): Promise<void> {
     this.#requireFreeHere(runner);
@@ -177,23 +181,23 @@ export class Engine {
 
   async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
     const leftMs = await this.presence.giveUp(runner);
-    // It may have moved to another node, which hears it.
+    // It may have moved to another node, which still hears it.
     if (leftMs !== undefined) return this.runners.expect(runner, leftMs);
-    // One that was only asleep may not even know that it was given up: its stream still looks open to it.
+    // A runner that was only asleep does not know that it was given up: to it, its stream still looks open.
     this.streams.endRunner(runner.userId, runner.id);
-    await this.dispatcher.turnover.lost(runner);
+    await this.assignments.lost(runner);
   }
 
   #hinted(hint: Hint): void {
     if (hint.kind === 'unassigned' && this.streams.hasPlainListener(hint.userId, hint.projectId))
       this.dispatcher.offer(hint.toolId).catch(this.#deps.onError);
     if (hint.kind !== 'runner') return;
-    // Another program may serve the workspace now, with limits that it told long ago (TL-3).
+    // Another program may serve the workspace now, with limits that it reported long ago (TL-3).
     this.policies.forget(hint.userId);
     if (this.#deps.store.isShared) this.#followRunners([hint]).catch(this.#deps.onError);
   }
 
-  /** What other nodes did with these runners: one is given up, another has opened a newer stream elsewhere. */
+  /** Applies what other nodes did with these runners: gave one up, or opened a newer stream for it. */
   async #followRunners(
     runners: readonly { readonly userId: string; readonly runnerId: string }[],
   ): Promise<void> {
@@ -208,23 +212,23 @@ export class Engine {
     }
   }
 
-  /** The slow tick: a lost hint costs a moment, and what a dead node was to do is done (docs/decisions/0014). */
+  /** The slow tick: makes up for lost hints and does what a dead node left undone (docs/decisions/0014). */
   async #tick(): Promise<void> {
     const { store } = this.#deps;
-    await this.presence.storeSigns();
+    await this.presence.storeLastSeen();
     if (store.isShared) await this.#followRunners([...this.runners.all(), ...this.streams.runners()]);
-    await Promise.all([this.#decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
+    await Promise.all([this.decisions.tick(), this.outcomes.tick(), this.streams.tick()]);
     if (!this.#knowsOthers) await this.#findOthers();
     if (this.#knowsOthers) await this.#sweep();
   }
 
-  /** Where nobody was when we came, all counts anew; those who seemed to be there may have died just before. */
+  /** If no other server was running when we started, all deadlines count anew. */
   async #findOthers(): Promise<void> {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
     if (wasAlone) {
-      await this.#decisions.resume(this.#membership.startedAt);
-      await this.dispatcher.turnover.resume(this.#membership.startedAt);
+      await this.decisions.resume(this.#membership.startedAt);
+      await this.assignments.resume(this.#membership.startedAt);
     }
     await this.#membership.ready();
     this.#knowsOthers = true;
@@ -234,10 +238,10 @@ export class Engine {
     const now = this.#deps.store.now();
     for (const row of await this.presence.findSilent())
       await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
-    await this.dispatcher.turnover.takeStranded(SWEPT_AT_ONCE);
+    await this.assignments.takeStranded(SWEPT_AT_ONCE);
     if (this.#deps.store.isShared) await this.dispatcher.placeWaiting(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);
-    await this.#decisions.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
+    await this.decisions.sweepOverdue(now - OVERDUE_MS, SWEPT_AT_ONCE);
     for (const [userId, projectId] of this.#deps.store.isShared ? this.streams.plainListeners() : [])
       await this.dispatcher.offerAll(userId, projectId);
   }

@@ -1,4 +1,4 @@
-/** Pieces of long work that one turn of the event loop does, for whichever work they are. */
+/** Pieces of long work in one turn of the event loop, over all kinds of work together. */
 const PIECES_A_TURN = 4;
 
 /**
@@ -18,7 +18,7 @@ export class EventLoopTurns {
 
   #turn(): void {
     const first = this.#waiting.splice(0, PIECES_A_TURN);
-    // One that is asked for here runs after the sockets have been looked at.
+    // An immediate that is queued here runs after the sockets were served.
     if (this.#waiting.length > 0) setImmediate(() => this.#turn());
     for (const resolve of first) resolve();
   }

@@ -1,5 +1,4 @@
-import type { Clock } from './clock.ts';
-import type { Bus, Store, Transaction, Unit } from './store.ts';
+import type { Store, Transaction, Unit } from './store.ts';
 
 /** The commits of a tool call and of a run, by what they do. */
 export const labelledCommits = [
@@ -21,7 +20,7 @@ export const labelledCommits = [
 ] as const;
 export type LabelledCommit = (typeof labelledCommits)[number];
 
-/** On either side of a commit: nothing written; written and not committed; committed, and nobody was answered. */
+/** Nothing written; written but not committed; committed, but nobody was told. */
 export const commitMoments = ['before', 'written', 'committed'] as const;
 
 /** Points of a run between its commits. Each must be survived as well (AG-2). */
@@ -45,24 +44,15 @@ export type FaultPoint =
   | 'hint.before'
   | (typeof runPoints)[number];
 
-/** For tests of runs: called at each point, and may end the process there or never answer. */
-export type AtPoint = (point: FaultPoint) => void | Promise<void>;
-
 export interface FaultPoints {
-  /** For tests: called at each labelled point as it is passed, and may end the process there. */
+  /**
+   * For tests: called at each labelled point as it is passed, and may end the process there. Between the commits of a run
+   * its promise is awaited.
+   */
   readonly reached?: ((point: FaultPoint) => unknown) | undefined;
 }
 
-/** What the parts of the engine stand on. */
-export interface Edges extends FaultPoints {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
-  /** Called when a background task fails. */
-  readonly onError: (error: unknown) => void;
-}
-
-/** Writes a unit whose commit has a label. Without anybody to tell it is the store's own `write`. */
+/** Writes a unit whose commit has a label. Without a test that listens, it is the store's own `write`. */
 export function commit<T>(
   { store, reached }: FaultPoints & { readonly store: Store },
   label: LabelledCommit,

@@ -1,10 +1,11 @@
-export type { RunObserver } from './agent/agent-loop.ts';
+export type { ModelCallEnd, ModelCallPlace, RunBudget, RunEnd, RunObserver } from './agent/agent-loop.ts';
 export {
   AgentRuns,
   type AgentRunsDeps,
 } from './agent/agent-runs.ts';
+export { availableTools } from './agent/available-tools.ts';
 export { manualModel } from './agent/manual-model.ts';
-export { messageView } from './agent/message-events.ts';
+export { messageView, type RunPlace } from './agent/messages.ts';
 export {
   type Model,
   ModelError,
@@ -12,19 +13,12 @@ export {
   type ModelPart,
   type ModelRequest,
   type Models,
+  type OfferedTool,
   UnparsableParams,
 } from './agent/model.ts';
-export { availableTools, type OfferedTool } from './agent/offered-tools.ts';
-export type { RunBudget } from './agent/run-budget.ts';
-export type { ApproveInput } from './approve/approval-decisions.ts';
-export { ApprovalManager, type DecisionAnswer } from './approve/approval-manager.ts';
-export type { PreviewInput } from './approve/approval-requests.ts';
-export type { Caller } from './caller.ts';
-export type { ClaimInput } from './claim/claims.ts';
+export { ApprovalManager } from './approve/approval-manager.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
-export { type Clock, systemClock } from './clock.ts';
-export { digestOf } from './digests.ts';
-export { rememberTold, runnerKey } from './dispatch/runner-facts.ts';
+export { runnerKey, storeRunnerReport } from './dispatch/runners.ts';
 export { Engine } from './engine.ts';
 export {
   commitMoments,
@@ -33,18 +27,22 @@ export {
   labelledCommits,
   runPoints,
 } from './fault-points.ts';
-export { newId } from './ids.ts';
+export { digestOf, newId } from './ids.ts';
 export {
   type Announced,
+  announceCall,
   auditGenesis,
   auditHash,
   auditHeadText,
+  type EventData,
+  isoTime,
+  largestShown,
+  makeEvent,
   numberAnnounced,
-} from './record/announced.ts';
+  type ServerEvent,
+} from './record/announcements.ts';
 export { errorOf, predicateOf } from './record/call-events.ts';
-export type { CallRequest } from './record/call-request.ts';
-export { announceCall, type EventData, isoTime, makeEvent, type ServerEvent } from './record/make-event.ts';
-export { largestShown } from './record/shown-size.ts';
+export type { Caller, CallRequest } from './record/call-request.ts';
 export { notFound, Refusal } from './refusal.ts';
 export {
   type ApprovalRow,
@@ -74,7 +72,7 @@ export {
   type Tables,
   type TokenRow,
 } from './rows.ts';
-export type { ResultInput } from './settle/settlements.ts';
+export type { ResultBody } from './settle/settlements.ts';
 export {
   type Announcement,
   approvalsAtOnce,
@@ -83,16 +81,15 @@ export {
   type Hint,
   type HistoryFilter,
   type MetricsFilter,
-  type MetricsPoint,
   type PendingRequest,
   type Reading,
   type ShownApproval,
   StorageFull,
   type Store,
-  type ToolMetricsRow,
   type Transaction,
   type Unit,
 } from './store.ts';
 export { type EncodedRequest, endOfRequest } from './streams/pending-requests.ts';
 export type { StreamSink } from './streams/stream-manager.ts';
 export { ToolExecutor } from './tool-executor.ts';
+export { type Clock, systemClock } from './waiting.ts';

@@ -1,13 +1,12 @@
 import { describeError, type ErrorCode, type ToolErrorValue } from '@countersign/protocol';
 
 /**
- * An answer we expect, thrown where a unit of writing must be undone with it: the route turns it into its HTTP
- * status. Not a failure of ours.
+ * A refusal that we expect. It is thrown so that its unit of writing is undone; the route turns it into an HTTP status.
  */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly error: ToolErrorValue;
-  /** For a decision that came too late: the one that stands (AP-2). */
+  /** For a decision that came too late: the decision that stands (AP-2). */
   readonly standing: { readonly status: string; readonly device: string | null } | undefined;
 
   constructor(
@@ -26,5 +25,5 @@ export class Refusal extends Error {
   }
 }
 
-/** Another person's object, or none at all: the same answer, so that nobody learns which. */
+/** The same refusal for another person's object and for one that does not exist, so that nobody learns which. */
 export const notFound = (what: string): Refusal => new Refusal('NOT_FOUND', { what });

@@ -14,8 +14,8 @@ import type {
   RiskLevel,
   TokenScope,
 } from '@countersign/protocol';
+import type { ServerEvent } from './record/announcements.ts';
 import type { CallContext } from './record/call-request.ts';
-import type { ServerEvent } from './record/make-event.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
@@ -26,7 +26,7 @@ export type JsonObject = { readonly [key: string]: Json };
  */
 export type ColumnKind = 'text' | 'integer' | 'number' | 'boolean' | 'json';
 
-/** How a column is kept. `holds` is never set: it carries the type of the value for `RowOf`. */
+/** How a column is stored. `holds` is never set: it carries the type of the value for `RowOf`. */
 export interface Column<T = unknown> {
   readonly kind: ColumnKind;
   readonly nullable: boolean;
@@ -42,10 +42,10 @@ const json = <T>(): Column<T> => ({ kind: 'json', nullable: false });
 const orNull = <T>({ kind }: Column<T>): Column<T | null> => ({ kind, nullable: true });
 
 /**
- * What is stored (DA-1), told once: row types, migrations and statements derive from these tables, so that both databases
- * give the same values. Times are milliseconds since 1970 by the store's clock; a JSON column holds the value itself.
+ * What is stored (DA-1), defined once: row types, migrations and statements derive from these tables, so that both
+ * databases give the same values. Times are milliseconds since 1970 by the store's clock.
  *
- * Columns that may be large stand last: SQLite reads a row from its beginning, and only as far as it must.
+ * Large columns come last, because SQLite reads a row from its beginning and only as far as it must.
  */
 export const columnsOf = {
   projects: {
@@ -63,8 +63,8 @@ export const columnsOf = {
     project_id: text,
     title: text,
     /**
-     * The token whose call opened it, or the agent that did; null: a person's conversation. While nobody has spoken there,
-     * it is not listed among the conversations.
+     * The token or agent whose call opened it; null: a person's conversation. Until it has a message, it is not listed
+     * among the conversations.
      */
     opened_by: orNull(text),
     created_at: integer,
@@ -133,32 +133,32 @@ export const columnsOf = {
     approval_id: orNull(text),
     approved_by: orNull(textOf<ApprovedBy>()),
     grant_id: orNull(text),
-    /** Of the person's own policy, when it judged these parameters: a newer one is asked before the call begins (RK-5). */
+    /** Version of the person's policy that judged these parameters. A newer one judges again before the call begins (RK-5). */
     policy_version: integer,
-    /** The rule of the person's own policy that approved it. The runner checks it too. */
+    /** The rule of the person's policy that allowed the call. The runner checks it too. */
     allowed_by: orNull(json<PolicyRule>()),
     digest: orNull(text),
     runner_id: orNull(text),
     /**
-     * Which program of that runner made the claim, where it said so: no other may repeat it (EX-6). Without a runner: the
-     * program that the call was taken from, which alone may still report it (AP-9).
+     * The program of the runner that made the claim, if it said so: no other may repeat it (EX-6). If `runner_id` is null,
+     * the program that the call was taken from, which alone may still report it (AP-9).
      */
     claimed_by: orNull(text),
     attempt: integer,
     /**
-     * When somebody has to look at an open call again: nobody has it (EX-10), or it is to be tried again (EX-5). Whichever
-     * node is there then; null: it is with a runner, or decided about elsewhere.
+     * When an open call must be looked at again, by any node: no runner has it (EX-10), or a retry is due (EX-5). Null: a
+     * runner has it, or a person is asked.
      */
     due_at: orNull(integer),
     cancel_requested: boolean,
     error: orNull(text),
     error_type: orNull(textOf<ErrorCode>()),
-    /** What the runner said of its failure; null: as the code is (EX-5). */
+    /** Whether the runner called its failure recoverable; null: as the code says (EX-5). */
     error_recoverable: orNull(boolean),
     execution_time_ms: orNull(number),
-    /** Of a command that ended by itself (TL-2). */
+    /** For a command that ended by itself (TL-2). */
     exit_code: orNull(integer),
-    /** Digest of the accepted result: the same one twice is fine, a different one is a conflict (EX-7). */
+    /** Digest of the accepted result. The same result twice is fine, a different one is a conflict (EX-7). */
     result_digest: orNull(text),
     undoable: boolean,
     /** The latest undo that was asked for (RN-3). */
@@ -168,7 +168,7 @@ export const columnsOf = {
     undone_at: orNull(integer),
     created_at: integer,
     approved_at: orNull(integer),
-    /** Of this attempt: when it was claimed, or signalled where the signal is the claim; null: it has not begun. */
+    /** When this attempt was claimed, or signalled if the signal is the claim; null: not begun. */
     started_at: orNull(integer),
     completed_at: orNull(integer),
   },
@@ -179,26 +179,26 @@ export const columnsOf = {
     id: text,
     user_id: text,
     created_at: integer,
-    /** `sizeOf` the parameters: who does not show large ones need not read them. */
+    /** `sizeOf` the parameters, so that lists and events need not read large ones. */
     params_size: integer,
-    /** One sentence about the parameters, as a card says it; null while nobody is asked. */
+    /** The sentence about the call on its card; null until a person is asked. */
     description: orNull(text),
-    /** Wider approvals that fit the parameters, by the policy of that moment; null: not found out. */
+    /** Wider approvals that fit the parameters, by the policy at that moment; null: not computed. */
     offered_scopes: orNull(json<readonly OfferedScope[]>()),
-    /** What the agent asked for, where a person edited it (AP-6); null: the parameters as they are. */
+    /** The agent's parameters, if a person edited them (AP-6); null: not edited. */
     requested_params: orNull(json<JsonObject>()),
-    /** What ran or would run. */
+    /** The parameters that ran or would run. */
     params: json<JsonObject>(),
   },
 
-  /** What a runner reported of a call: apart from the parameters, which may be a whole file and stay as they are. */
+  /** What a runner reported. Kept apart from the parameters, which may be a whole file and do not change. */
   results: {
     /** The execution's id. */
     id: text,
     user_id: text,
     created_at: integer,
     result: orNull(json<Json>()),
-    /** What came after the call had ended (EX-7), as the protocol's `LateResult`; null when nothing did. */
+    /** A report that came after the call had ended (EX-7), as the protocol's `LateResult`. */
     late_result: orNull(json<Json>()),
   },
 
@@ -219,12 +219,12 @@ export const columnsOf = {
     timeout_seconds: number,
     deadline_at: integer,
     digest: orNull(text),
-    /** The runner's part of it, which front ends check it with (AP-8). */
+    /** The runner's part of the digest; front ends check the digest with it (AP-8). */
     digest_base: orNull(text),
     /** The runner that previewed it: only this one may claim the call (EX-6). */
     previewed_by: orNull(text),
     context: json<CallContext>(),
-    /** How often it was asked again because the approved state had changed (AP-8). */
+    /** How often the person was asked again because something changed after the approval (AP-8). */
     stale_count: integer,
     decided_at: orNull(integer),
     decided_device: orNull(text),
@@ -233,7 +233,7 @@ export const columnsOf = {
     reason: orNull(text),
     message: orNull(text),
     created_at: integer,
-    /** `sizeOf` the preview, 0 where there is none: lists do not read a large one. */
+    /** `sizeOf` the preview, 0 without one, so that lists need not read a large one. */
     preview_size: integer,
     preview: orNull(json<Preview>()),
   },
@@ -248,7 +248,7 @@ export const columnsOf = {
     tool: text,
     /** Glob on paths or command pattern, as the tool has it; null covers every call of the tool. */
     pattern: orNull(text),
-    /** The root it was made for; a project that moved elsewhere has no grants. */
+    /** The root that it was made for: it does not count after the project moved elsewhere. */
     workspace: text,
     max_risk: textOf<RiskLevel>(),
     uses: integer,
@@ -264,18 +264,18 @@ export const columnsOf = {
     user_id: text,
     workspace: text,
     capabilities: json<readonly string[]>(),
-    /** Its lease has not ended: it is there, or was a moment ago (EX-7). */
+    /** True until its lease has ended (EX-7). */
     connected: boolean,
-    /** The last sign of life that was stored, by whichever node heard it. */
+    /** When a node last heard it, as far as that is stored. */
     last_seen_at: integer,
-    /** Which program it is, where it said so. */
+    /** Which program it is, if it said so. */
     instance: orNull(text),
-    /** The node that has its stream, and which stream that is; null: none is open. */
+    /** The node that has its stream, and the stream's id; null: no stream is open. */
     node: orNull(text),
     stream: orNull(text),
-    /** What the person registered on that machine, as it told us last (RN-8). */
+    /** The custom tools of that machine, as last reported (RN-8). */
     custom_tools: json<readonly CustomTool[]>(),
-    /** Its own bounds, as it told us last (TL-3). */
+    /** Its own limits, as last reported (TL-3). */
     limits: json<Partial<Limits>>(),
   },
 
@@ -284,7 +284,7 @@ export const columnsOf = {
     user_id: text,
     name: text,
     scope: textOf<TokenScope>(),
-    /** The only project that it reaches; null: all of the person's. */
+    /** The only project that it may use; null: all of the person's. */
     project_id: orNull(text),
     created_at: integer,
     expires_at: orNull(integer),
@@ -294,15 +294,15 @@ export const columnsOf = {
 
   /** Which runner a token of scope runner belongs to, from its first use on (AP-9). */
   runner_bindings: {
-    /** Of the token and its person: an issuer may give two people tokens of one id. */
+    /** Token and person: an issuer may give two people tokens with one id. */
     id: text,
     user_id: text,
     token_id: text,
     runner_id: text,
-    /** Which program of that runner; of one that does not say, its token stands for it. */
+    /** Which program of that runner; if it does not say, its token stands for it. */
     instance: text,
     bound_at: integer,
-    /** When the token ends: then nothing has to be known of it any more. */
+    /** When the token expires; the row is removed some time later. */
     expires_at: orNull(integer),
   },
 
@@ -311,7 +311,7 @@ export const columnsOf = {
     id: text,
     user_id: text,
     policy: json<PolicyFile>(),
-    /** Raised with each change, so that every node sees at once that what it remembers is old. */
+    /** Raised with each change, so that every node sees at once that its cached policy is old. */
     version: integer,
     updated_at: integer,
   },
@@ -321,10 +321,10 @@ export const columnsOf = {
     id: text,
     /** For people: which machine and process it is. */
     name: text,
-    /** What its secret gives for a known text: nodes that sign tokens differently must not serve the same people. */
+    /** A keyed hash that proves which secret the node signs with: all nodes must share one. */
     key_check: text,
     started_at: integer,
-    /** Whether it knows that what was waited for before it is waited for, by itself or by others. */
+    /** Whether all deadlines from before its start are watched, by it or by others. */
     ready: boolean,
     /** Written every few seconds; 0 once it has stopped. */
     seen_at: integer,
@@ -366,7 +366,7 @@ type RowOf<Columns> = {
 
 /** A row of each table. */
 export type Database = { readonly [Table in keyof typeof columnsOf]: RowOf<(typeof columnsOf)[Table]> };
-/** Tables that are read and written row by row. The store keeps the others itself. */
+/** Tables that are read and written row by row. The store writes the others itself. */
 export type Tables = Omit<Database, 'events' | 'audit' | 'counters'>;
 export type TableName = keyof Tables;
 
@@ -388,7 +388,7 @@ export type StoredEvent = Database['events'];
 export type AuditRow = Database['audit'];
 export type CounterRow = Database['counters'];
 
-/** What events and lists show of a payload: null for parameters that are too large for it. */
+/** A payload as events and lists show it: `params` is null if they are too large. */
 export interface ShownPayload extends Pick<PayloadRow, 'description' | 'offered_scopes'> {
   readonly params: JsonObject | null;
 }

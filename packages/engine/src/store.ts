@@ -1,5 +1,10 @@
-import { CountersignError, type ExecutionStatus, type RiskLevel } from '@countersign/protocol';
-import type { ServerEvent } from './record/make-event.ts';
+import {
+  CountersignError,
+  type ExecutionStatus,
+  type ResponseBody,
+  type RiskLevel,
+} from '@countersign/protocol';
+import type { ServerEvent } from './record/announcements.ts';
 import type {
   ApprovalRow,
   AuditRow,
@@ -20,7 +25,7 @@ import type {
   TokenRow,
 } from './rows.ts';
 
-/** A step of a unit: a statement that the store runs. Opaque to the engine (docs/decisions/0002). */
+/** A unit of work: a generator that yields statements, which the store runs (docs/decisions/0002). */
 export type Unit<T> = Generator<unknown, T, unknown>;
 
 /**
@@ -34,9 +39,9 @@ export interface Store {
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
   /** Milliseconds since 1970 by the clock that deadlines are stored in: the database's on PostgreSQL (AP-3). */
   now(): number;
-  /** Units of writing that wait for their commit: who takes on new work looks at it first. */
+  /** Units of writing that wait for their commit. Check it before taking on new work. */
   readonly backlog: number;
-  /** Whether other servers may write it as well: then nothing that was read counts beyond its unit. */
+  /** Whether other servers write to it as well: then nothing that was read stays true after its unit. */
   readonly isShared: boolean;
   close(): Promise<void>;
 }
@@ -57,8 +62,8 @@ export interface Reading {
   peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined>;
   projectsOf(userId: string): Unit<readonly ProjectRow[]>;
   /**
-   * Where somebody spoke last comes first, then those where nobody did, the newest first. Without those that were opened
-   * for calls and have no message.
+   * Sessions with the latest message first, then those without messages, newest first. Leaves out sessions that were
+   * opened for calls and have no message.
    */
   sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]>;
   /** The newest session that this token opened in a project. */
@@ -68,7 +73,7 @@ export interface Reading {
   /** The model of each run that has a message at these positions, both included, by the run's id. */
   modelsOf(sessionId: string, positions: { from: number; to: number }): Unit<ReadonlyMap<string, string>>;
   lastPosition(sessionId: string): Unit<number>;
-  /** Runs whose lease has ended, or that nobody holds. */
+  /** Runs whose lease has ended, or that no node holds. */
   orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]>;
   activeRunOf(sessionId: string): Unit<RunRow | undefined>;
   executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined>;
@@ -81,7 +86,7 @@ export interface Reading {
   unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]>;
   /** All calls in one of these states, for rebuilding waiters after a restart. */
   executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
-  /** Oldest first. There may be thousands: which they are is read at once, their rows in pieces. */
+  /** Oldest first. There may be thousands, so this reads only ids; read the rows in pieces. */
   pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]>;
   /**
    * Those of these approvals, at most `approvalsAtOnce`, that are pending, with the payload of their call. As a list
@@ -89,47 +94,47 @@ export interface Reading {
    */
   shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]>;
   /**
-   * A payload as events show it: parameters that are larger than `largestShown` are not read. Nor are there any where
-   * there is no payload: nothing may take that for a call without parameters, and run it.
+   * A payload as events show it: parameters are null if they are larger than `largestShown`, or if the payload was
+   * removed. Never take null for a call without parameters.
    */
   shownPayload(toolId: string): Unit<ShownPayload>;
-  /** What runs instead of what the agent asked for; null: nobody edited it (AP-6). */
+  /** The parameters that a person put in place of the agent's; null: not edited (AP-6). */
   editedParams(toolId: string): Unit<JsonObject | null>;
-  /** Of the pending requests of a project, oldest first, what tells whether a grant may cover them. */
+  /** The pending requests of a project, oldest first: the columns that show whether a grant may cover them. */
   pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]>;
   countPendingApprovals(sessionId: string): Unit<number>;
   /** How many calls of one program wait for an approval, in whatever session (AG-3). */
   countAwaiting(userId: string, requestedBy: string): Unit<number>;
-  /** Pending approvals of everybody, soonest deadline first: what the expiry timer looks at. */
+  /** Pending approvals of all people, soonest deadline first, for the expiry timer. */
   soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]>;
   /** Grants of a person for a project that are neither revoked nor expired at `now`. */
   liveGrants(userId: string, projectId: string, now: number): Unit<readonly GrantRow[]>;
   grantsOf(userId: string): Unit<readonly GrantRow[]>;
   runnersOf(userId: string): Unit<readonly RunnerRow[]>;
-  /** Ids of runners that serve a workspace and gave a sign of life after `since`, the one heard last first. */
+  /** Ids of runners that serve a workspace and were heard after `since`, the latest first. */
   presentRunners(userId: string, workspace: string, since: number): Unit<readonly string[]>;
-  /** Runners of everybody that count as connected and were not heard since then. */
+  /** Runners of all people that count as connected and were not heard after `since`. */
   silentRunners(since: number, limit: number): Unit<readonly RunnerRow[]>;
-  /** Calls of everybody that a runner has which is not connected any more. */
+  /** Calls of all people whose runner is no longer connected. */
   strandedExecutions(limit: number): Unit<readonly ExecutionRow[]>;
-  /** Calls of everybody that somebody had to look at by then, the longest overdue first. */
+  /** Calls of all people that are due at `until`, the longest overdue first. */
   dueExecutions(until: number, limit: number): Unit<readonly { readonly id: string }[]>;
-  /** Calls that are open although their run has ended, and that nobody has cancelled. */
+  /** Calls that are open although their run has ended, and that were not cancelled. */
   leftoverExecutions(limit: number): Unit<readonly ExecutionRow[]>;
   /** 0: the person has no policy of their own. */
   policyVersion(userId: string): Unit<number>;
   /** Nodes that were heard after `since`. */
   liveNodes(since: number): Unit<readonly NodeRow[]>;
   tokensOf(userId: string): Unit<readonly TokenRow[]>;
-  /** How often a call was rejected in this session, or when this program, if one is named, made it elsewhere (AG-3). */
+  /** How often a call was rejected in this session or, if a program is named, in that program's other sessions (AG-3). */
   countRejections(
     userId: string,
     call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string | null },
   ): Unit<number>;
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
-  metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]>;
-  /** The same per stretch of time and tool, oldest first. */
+  metrics(userId: string, filter: MetricsFilter): Unit<readonly Metrics['tools'][number][]>;
+  /** The same per time bucket and tool, oldest first. */
   metricsSeries(
     userId: string,
     filter: MetricsFilter & { readonly bucketMs: number },
@@ -138,8 +143,8 @@ export interface Reading {
   /** Events after `after`, in order. */
   events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]>;
   /**
-   * The oldest event that is kept and the newest one that was ever written; 0 where there never was one. When all are
-   * past their time, `oldest` is the next one to come: a client that is behind `oldest - 1` has missed some.
+   * The oldest event that is kept and the newest one ever written; 0 if there never was one. If all were removed, `oldest`
+   * is the next one to come: a client behind `oldest - 1` has missed events.
    */
   eventBounds(userId: string): Unit<{ readonly oldest: number; readonly newest: number }>;
   audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]>;
@@ -152,19 +157,19 @@ export type PendingRequest = Pick<ApprovalRow, 'id' | 'session_id' | 'tool_name'
 export interface Transaction extends Reading {
   /** Throws `DuplicateRow` when a row with this id (or unique key) is there. */
   insert<K extends TableName>(table: K, row: Tables[K]): Unit<void>;
-  /** Answers whether a row was there to change. */
+  /** Returns whether the row exists. */
   update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
-  /** Extends the lease of every run that this node holds; answers which those are. */
+  /** Extends the lease of every run that this node holds, and returns those runs. */
   renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
   /**
-   * Every runner that counts as connected is taken to have been heard at that time, if not between it and now: a sign of
-   * life from the time to come is of a clock that was set back since.
+   * Sets `last_seen_at` of connected runners to `at`, unless it lies between `at` and `now`. A future `last_seen_at` means
+   * that the clock went back.
    */
-  hearRunners(at: number, now: number): Unit<void>;
-  /** The same for nodes, whether they live or not: whoever was heard after now was heard now. */
-  hearNodes(now: number): Unit<void>;
-  /** No lease of a run lasts longer than until then. */
-  shortenLeases(until: number): Unit<void>;
+  markRunnersSeen(at: number, now: number): Unit<void>;
+  /** Sets a `seen_at` of nodes that lies in the future to `now`. */
+  capNodesSeenAt(now: number): Unit<void>;
+  /** Ends every lease of a run that lasts longer at `until`. */
+  capRunLeases(until: number): Unit<void>;
   /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
   /**
@@ -198,31 +203,10 @@ export interface MetricsFilter {
   readonly projectId?: string | undefined;
 }
 
-export interface MetricsPoint {
-  readonly tool_name: string;
-  /** Stretches since the beginning: the first is 0. */
-  readonly bucket: number;
-  readonly total_calls: number;
-  readonly success_count: number;
-  readonly error_count: number;
-  readonly rejected_count: number;
-  readonly avg_execution_time_ms: number | null;
-  readonly avg_approval_wait_ms: number | null;
-}
+type Metrics = ResponseBody<'metrics'>;
 
-export interface ToolMetricsRow {
-  readonly tool_name: string;
-  readonly total_calls: number;
-  readonly success_count: number;
-  readonly error_count: number;
-  readonly rejected_count: number;
-  readonly avg_execution_time_ms: number | null;
-  readonly p50_execution_time_ms: number | null;
-  readonly p95_execution_time_ms: number | null;
-  readonly avg_approval_wait_ms: number | null;
-  readonly p50_approval_wait_ms: number | null;
-  readonly p95_approval_wait_ms: number | null;
-}
+/** `bucket` counts from the beginning: the first is 0. */
+type MetricsPoint = Omit<Metrics['series'][number], 'from'> & { readonly bucket: number };
 
 /** A row with that id or unique key is there already. */
 export class DuplicateRow extends Error {
@@ -230,9 +214,8 @@ export class DuplicateRow extends Error {
 }
 
 /**
- * A unit was not written because the storage has no room, or takes nothing for another reason. Nothing of it was kept.
- * It may be repeated once there is room; until then every unit fails like this, so it is not a failure of the work
- * itself.
+ * The storage has no room or refuses writes, so the unit was not written. Every unit fails like this until there is room;
+ * then it may be repeated. The work itself did not fail.
  */
 export class StorageFull extends CountersignError {
   constructor(values: { readonly problem: string; readonly remedy: string }, options: { cause: unknown }) {
@@ -241,8 +224,8 @@ export class StorageFull extends CountersignError {
 }
 
 /**
- * Tells other parts, here or on other nodes, that something is new. Only a hint: who waits reads the store again,
- * and on a slow tick anyway (docs/architecture.md).
+ * Tells other parts, here or on other nodes, that something is new. Only a hint: the listener reads the store again, and
+ * does so on a slow tick anyway (docs/architecture.md).
  */
 export interface Bus {
   publish(hint: Hint): void;
@@ -250,34 +233,34 @@ export interface Bus {
 }
 
 export type Hint =
-  /** A person has new events. `events` are passed along within one process, in order, to spare a read. */
+  /** A person has new events. Within one process `events` carries them, in order, to save a read. */
   | {
       readonly kind: 'events';
       readonly userId: string;
       readonly newest: number;
       readonly events?: readonly StoredEvent[];
     }
-  /** What this process has just committed, where no hint carried it: for those who watch it here (OB-1). */
+  /** Events that this process committed and no 'events' hint carried, for observers in this process (OB-1). */
   | { readonly kind: 'written'; readonly events: readonly StoredEvent[] }
   | { readonly kind: 'settled'; readonly toolId: string }
   | { readonly kind: 'decided'; readonly approvalId: string }
   | { readonly kind: 'previewed'; readonly approvalId: string }
-  /** A call that nobody has: who listens and may execute can take it (EV-3). */
+  /** No runner has the call: a plain listener that may execute can take it (EV-3). */
   | {
       readonly kind: 'unassigned';
       readonly userId: string;
       readonly projectId: string;
       readonly toolId: string;
     }
-  /** A runner came, went or was given up: its row says what is true. */
+  /** A runner connected, disconnected or was given up; its row has the state. */
   | { readonly kind: 'runner'; readonly userId: string; readonly runnerId: string }
-  /** A run was ended or let go of by another than the one that drives it. */
+  /** A run was ended or released by a node that does not drive it. */
   | { readonly kind: 'run'; readonly runId: string }
-  /** A token was revoked: what is open with it ends. */
+  /** A token was revoked: its streams end. */
   | { readonly kind: 'revoked'; readonly tokenId: string }
   /** Not stored: progress and message deltas. */
   | {
-      readonly kind: 'passing';
+      readonly kind: 'transient';
       readonly userId: string;
       readonly projectId: string | null;
       readonly event: ServerEvent;

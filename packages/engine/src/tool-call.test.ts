@@ -463,7 +463,7 @@ describe('[AP-4] wider approvals', () => {
       'class',
       'src/**',
     ]);
-    const { grantId } = await approve(request.approval_id, { scope: 'class', pattern: 'src/**' });
+    const { grant_id: grantId } = await approve(request.approval_id, { scope: 'class', pattern: 'src/**' });
     void fixture.execute('write_file', { path: 'src/b.ts', content: 'x' });
     const signal = await runner.last('tool.execution_signal');
     expect(signal).toMatchObject({
@@ -506,7 +506,7 @@ describe('[AP-4] wider approvals', () => {
     void fixture.execute('execute_command', { command: 'npm', args: ['test'] });
     const { approval_id } = await runner.last('tool.approval_request');
     expect(await codeOf(approve(approval_id, { scope: 'always', pattern: '*' }))).toBe('GRANT_NOT_ALLOWED');
-    const { ruleId } = await approve(approval_id, { scope: 'always', pattern: 'npm test *' });
+    const { rule_id: ruleId } = await approve(approval_id, { scope: 'always', pattern: 'npm test *' });
     expect((await fixture.engine.policies.policyFile('ada')).rules).toMatchObject([
       { id: ruleId, effect: 'allow', command: 'npm test *' },
     ]);

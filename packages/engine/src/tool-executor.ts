@@ -1,29 +1,23 @@
 import { isFinal, type ToolOutcome } from '@countersign/protocol';
-import { orAborted } from './agent/abortable.ts';
 import { requireHeld } from './agent/held-run.ts';
 import type { ApprovalManager } from './approve/approval-manager.ts';
-import { findPermission } from './approve/call-permission.ts';
-import type { StoredPolicies } from './approve/stored-policies.ts';
-import type { Dispatcher } from './dispatch/dispatcher.ts';
-import type { Signals } from './dispatch/signals.ts';
-import { commit, type FaultPoints } from './fault-points.ts';
+import type { EngineParts } from './engine-parts.ts';
+import { commit } from './fault-points.ts';
 import { newId } from './ids.ts';
+import { announceCall } from './record/announcements.ts';
 import { callEvent, resultEvent } from './record/call-events.ts';
 import type { CallRequest } from './record/call-request.ts';
-import { announceCall } from './record/make-event.ts';
-import { digestOfCall, type Judged, newExecution, newPayload, recordedAs } from './record/new-rows.ts';
+import {
+  digestOfCall,
+  findPermission,
+  type Judged,
+  newExecution,
+  newPayload,
+  recordedAs,
+} from './record/new-call.ts';
 import type { ApprovalRow, ExecutionRow, JsonObject } from './rows.ts';
-import type { Outcomes } from './settle/outcomes.ts';
-import type { Store, Transaction, Unit } from './store.ts';
-
-export interface ToolExecutorDeps extends FaultPoints {
-  readonly store: Store;
-  readonly policies: StoredPolicies;
-  readonly approvals: ApprovalManager;
-  readonly signals: Signals;
-  readonly dispatcher: Dispatcher;
-  readonly outcomes: Outcomes;
-}
+import type { Transaction, Unit } from './store.ts';
+import { orAborted } from './waiting.ts';
 
 interface Recorded {
   readonly execution: ExecutionRow;
@@ -35,10 +29,12 @@ interface Recorded {
  * validate and assess (policy), record, ask (ApprovalManager) or signal the runner (Signals), answer (Outcomes).
  */
 export class ToolExecutor {
-  readonly #deps: ToolExecutorDeps;
+  readonly #parts: EngineParts;
+  readonly #approvals: ApprovalManager;
 
-  constructor(deps: ToolExecutorDeps) {
-    this.#deps = deps;
+  constructor(parts: EngineParts, approvals: ApprovalManager) {
+    this.#parts = parts;
+    this.#approvals = approvals;
   }
 
   /**
@@ -49,7 +45,7 @@ export class ToolExecutor {
     request: CallRequest,
     { signal, recorded }: { signal?: AbortSignal; recorded?: (toolId: string) => Promise<void> } = {},
   ): Promise<ToolOutcome> {
-    const { outcomes, store } = this.#deps;
+    const { outcomes, store } = this.#parts;
     // Subscribe before committing, so that no re-read is needed.
     const id = newId(store.now());
     const outcome = outcomes.wait(id);
@@ -69,22 +65,22 @@ export class ToolExecutor {
   }
 
   /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
-  async submit(request: CallRequest, id: string = newId(this.#deps.store.now())): Promise<Recorded> {
-    const { policies, approvals, dispatcher } = this.#deps;
+  async submit(request: CallRequest, id: string = newId(this.#parts.store.now())): Promise<Recorded> {
+    const { policies, decisions, assignments } = this.#parts;
     // Here and not in the unit, which others wait for: the parameters may be a whole file.
     const judged = await this.#judge(request);
-    const recorded = await commit(this.#deps, 'record', (tx) => this.#record(tx, request, judged, id));
+    const recorded = await commit(this.#parts, 'record', (tx) => this.#record(tx, request, judged, id));
     if (recorded === 'POLICY_CHANGED') {
       policies.forget(request.userId);
       return this.submit(request, id);
     }
-    if (recorded.approval) approvals.watch(recorded.approval);
-    else dispatcher.signalled(recorded.execution);
+    if (recorded.approval) decisions.watch(recorded.approval);
+    else assignments.watch(recorded.execution);
     return recorded;
   }
 
   async #judge(request: CallRequest): Promise<Judged> {
-    const { policies } = this.#deps;
+    const { policies } = this.#parts;
     const { toolName, toolParams, decided } = request;
     const policy = await policies.policyFor(request.userId, request.project.workspace, toolName);
     const decision = decided?.policy === policy ? decided.decision : policy.decide(toolName, toolParams);
@@ -105,7 +101,7 @@ export class ToolExecutor {
     judged: Judged,
     id: string,
   ): Unit<Recorded | 'POLICY_CHANGED'> {
-    const { store, approvals, signals } = this.#deps;
+    const { store, signals } = this.#parts;
     const { userId, project, agent, context, run } = request;
     const { params, rules } = judged;
     if (run) {
@@ -146,7 +142,7 @@ export class ToolExecutor {
       }
       case 'ask': {
         const about = { payload, agent, context, rules };
-        return { execution, approval: yield* approvals.requestToolApproval(tx, execution, about) };
+        return { execution, approval: yield* this.#approvals.requestToolApproval(tx, execution, about) };
       }
       case 'run': {
         const { grant } = permission;

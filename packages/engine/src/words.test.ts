@@ -2,8 +2,7 @@ import { ToolCallPolicy } from '@countersign/policy';
 import { describeCall } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { scopesOffered } from './approve/grants.ts';
-import { digestOf } from './digests.ts';
-import { newId } from './ids.ts';
+import { digestOf, newId } from './ids.ts';
 
 describe('[AP-1] describeCall', () => {
   it.each([

@@ -70,7 +70,14 @@ export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export { type Execution, executionSchema, type LateResult } from './rest/executions.ts';
 export type { TokenScope } from './rest/permissions.ts';
-export { type RequestBody, type ResponseBody, type Route, type RouteName, routes } from './rest/routes.ts';
+export {
+  type ParsedBody,
+  type RequestBody,
+  type ResponseBody,
+  type Route,
+  type RouteName,
+  routes,
+} from './rest/routes.ts';
 export {
   approvalTimeoutSeconds,
   boundedReasons,

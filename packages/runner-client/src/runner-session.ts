@@ -21,14 +21,13 @@ import {
   type WorkspaceRunnerOptions,
   whoWantsWorkspace,
 } from '@countersign/tool-runner';
-import { runnerApiOverClient } from './runner-api-over-client.ts';
 import { ScopedToken } from './scoped-token.ts';
 
 /** Where the runner's cards appear. */
 export interface CardPlace {
-  /** As the runner drew it: not as the server says (RN-2). The same approval again is a newer version. */
+  /** Shows a card that the runner made itself, not the server (RN-2). The same approval again is a newer version. */
   show(request: ApprovalRequest): void;
-  /** Nobody decided it here, and it is not asked any more. */
+  /** The approval is no longer pending, and was not decided here. */
   withdraw(approvalId: string): void;
 }
 
@@ -45,29 +44,29 @@ export interface RunnerSessionOptions {
   /** The person's access to the server. */
   readonly access: { readonly client: Client };
   readonly projectId: string;
-  /** What this program is called where it runs and decides. */
+  /** The name of this program, shown as the device of its decisions. */
   readonly device: string;
-  /** How calls are executed here. */
+  /** Options of the runner that executes calls here. */
   readonly runner: Omit<WorkspaceRunnerOptions, OwnOptions>;
-  /** Undefined: nobody is asked here. */
+  /** Undefined: no cards are shown here. */
   readonly cards: CardPlace | undefined;
-  /** How often it is tried again to become the runner where another program is. */
+  /** How often to try to become the runner while another program is. */
   readonly lookAgainMs: number;
   /** Each event of the stream, before the runner gets it. */
   readonly onEvent: (event: CountersignEvent) => void;
   readonly onStream: (state: StreamState) => void;
-  /** This session has become the runner; its stream is opened afterwards. */
+  /** Called when this session becomes the runner, before its stream is opened. */
   readonly onStarted: (runner: WorkspaceRunner) => void;
-  /** An editor has got the workspace, because nothing went on here. Without it the workspace is kept (RN-10). */
+  /** Called when an idle session hands the workspace to an editor. Without it the workspace is kept (RN-10). */
   readonly onHandedOver?: (editor: string) => void;
-  /** Becoming the runner later failed, or letting go. It is tried again. */
+  /** Called when taking or releasing the workspace in the background failed. It is tried again. */
   readonly onTrouble: (error: unknown) => void;
 }
 
 /**
- * A program's place on the server for one workspace: its runner where no other program is, and otherwise a front end
- * that becomes the runner as soon as it can (RN-10). What is decided on its cards goes through the runner, which
- * remembers that it was decided on this machine (RN-2).
+ * Connects a program to the server for one workspace: as its runner or, while another program is the runner, as a front
+ * end that becomes the runner as soon as it can (RN-10). Decisions on its cards go through the runner, which remembers
+ * that they were made on this machine (RN-2).
  */
 export class RunnerSession {
   readonly runnerId: string;
@@ -103,17 +102,17 @@ export class RunnerSession {
     return this.#runner;
   }
 
-  /** The program that has the workspace instead, as far as it was tried. */
+  /** The program that has the workspace instead; undefined if not known. */
   get holder(): string | undefined {
     return this.#holder;
   }
 
-  /** Becomes the runner, at once or when the program that is ends. Throws where it never can. */
+  /** Becomes the runner, now or when the current one ends. Throws if it never can. */
   start(): void {
     if (!this.#startRunner()) this.#lookAgainLater();
   }
 
-  /** Opens the stream as what this session is now, in place of the one before. */
+  /** Opens the stream as runner or front end, whichever this session is now, and closes the one before. */
   listen(): void {
     const { access, projectId, runner, onEvent, onStream } = this.#options;
     const before = this.#stream;
@@ -130,7 +129,7 @@ export class RunnerSession {
           }
         : { client: access.client }),
       projectId,
-      // What an older stream still says is not heard.
+      // Ignore events of an older stream.
       onEvent: (event) => {
         if (stream !== this.#stream) return;
         try {
@@ -149,13 +148,13 @@ export class RunnerSession {
     before?.close();
   }
 
-  /** Sends what a card decided. Throws an ApiError for anything but a decision that stands. */
+  /** Sends a card's decision. Throws an ApiError unless a decision stands afterwards. */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     const sent = this.#runner && decideThrough(this.#runner, decision);
     return sent ?? decide(this.#options.access.client, decision);
   }
 
-  /** What executes is stopped and reported; cards go away and nothing is decided (AP-3). */
+  /** Stops and reports what executes, and removes the cards without deciding them (AP-3). */
   async dispose(): Promise<void> {
     this.#isEnded = true;
     clearTimeout(this.#lookingAgain);
@@ -165,7 +164,7 @@ export class RunnerSession {
     await this.#token.revoke();
   }
 
-  /** False where another program is the runner. */
+  /** False if another program is the runner. */
   #startRunner(): boolean {
     const { access, projectId, device, runner, cards, onStarted, onHandedOver } = this.#options;
     try {
@@ -215,11 +214,11 @@ export class RunnerSession {
     }, this.#options.lookAgainMs);
   }
 
-  /** False while somebody else has the workspace, or it cannot be had (a full disk). */
+  /** False while another program has the workspace, or if starting fails (a full disk). */
   #startsAgain(): boolean {
     const { runner, onTrouble } = this.#options;
     try {
-      // The editor that we made room for comes first.
+      // The editor that we released the workspace for comes first.
       const isWanted = !runner.takesOver && whoWantsWorkspace(runner.workspace.stateFolder) !== undefined;
       return !isWanted && this.#startRunner();
     } catch (error) {
@@ -229,11 +228,11 @@ export class RunnerSession {
   }
 }
 
-/** Cards that stay and decide through their session: a dialog's own answer never comes. */
+/** Shows cards instead of dialogs. A card decides through its session, so the dialog's promise never resolves. */
 export const cardDialogs = (cards: CardPlace): ApprovalDialogProvider => ({
   showApprovalDialog(request, signal) {
     cards.show(request);
-    // A card that was answered says itself what came of it.
+    // A card that was decided here shows the result itself.
     const onGone = () => signal.reason !== 'answered' && cards.withdraw(request.approval_id);
     signal.addEventListener('abort', onGone, { once: true });
     return new Promise(() => {});
@@ -241,7 +240,7 @@ export const cardDialogs = (cards: CardPlace): ApprovalDialogProvider => ({
   updateApprovalDialog: (request) => cards.show(request),
 });
 
-/** The decision as the runner sends it; undefined where the runner does not follow the approval. */
+/** Sends a decision through the runner; undefined if the runner does not know the approval. */
 export function decideThrough(
   { handler }: WorkspaceRunner,
   { params, ...made }: ApprovalDecision,
@@ -252,14 +251,79 @@ export function decideThrough(
       ? { ...made.body, decision: 'approved' }
       : { ...made.body, decision: 'rejected' },
   );
-  // The card knows refusals as the client tells them.
+  // Cards expect the client's ApiError.
   return sent?.catch((error: unknown) => {
     throw error instanceof CountersignError && error.cause instanceof ApiError ? error.cause : error;
   });
 }
 
-/** With its port, also where the address leaves it out. */
+/** Host and port, even if the address leaves the port out. */
 function hostOf(address: string): string {
   const { hostname, port, protocol } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;
+}
+
+export interface RunnerApiOptions {
+  /** With a token of scope runner. */
+  readonly runner: Client;
+  /** The person's client, for decisions made on this machine. */
+  readonly person: Client;
+  readonly projectId: string;
+  readonly runnerId: string;
+  /** Which program of that runner it is. */
+  readonly instance: string;
+}
+
+/** No retries here: the runner has its own. */
+const once = { retry: { times: 0 } };
+
+/** The runner's API over the typed client. Refusals keep the server's code and message. */
+export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
+  const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
+  const call = (tool_id: string) => ({ project_id, tool_id });
+  const speaker = { runner_id, instance };
+
+  const send = (decision: ApprovalDecision) => refusing(decide(person, decision, once));
+
+  return {
+    approveToolExecution: (approval_id, body) =>
+      send({ decision: 'approved', params: { project_id, approval_id }, body }),
+    rejectToolExecution: (approval_id, body) =>
+      send({ decision: 'rejected', params: { project_id, approval_id }, body }),
+    sendToolResult: (toolId, body) =>
+      refusing(runner.submitResult({ params: call(toolId), body: { ...body, ...speaker } })),
+    startToolExecution: (toolId, body) =>
+      refusing(runner.startExecution({ params: call(toolId), body: { ...body, ...speaker } })),
+    sendToolPreview: (approval_id, body) =>
+      refusing(runner.submitPreview({ params: { project_id, approval_id }, body: { ...body, ...speaker } })),
+    sendToolProgress: (toolId, body) =>
+      refusing(runner.submitProgress({ params: call(toolId), body: { ...body, ...speaker } })),
+    sendHeartbeat: (body) =>
+      refusing(runner.heartbeat({ params: { project_id, runner_id }, body: { ...body, instance } })),
+
+    async fetchToolParams(toolId) {
+      const params = { tool_id: toolId };
+      const found = runner.getExecution({ params }, once);
+      const { execution, omitted } = await refusing(found);
+      // The parameters were purged. What is left is their masked record, which must not run.
+      if (omitted?.includes('tool_params')) throw new CountersignError('NOT_FOUND', { what: 'tool call' });
+      return execution.tool_params;
+    },
+  };
+}
+
+/** A refusal of the server as the CountersignError that the runner expects. */
+class RefusedByServer extends CountersignError {
+  constructor(error: ApiError) {
+    super(error.code, {}, { cause: error });
+    this.message = error.message;
+  }
+}
+
+async function refusing<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (failure) {
+    throw failure instanceof ApiError ? new RefusedByServer(failure) : failure;
+  }
 }

@@ -1,21 +1,21 @@
 import { ApiError, type CallInput, type Client, createClient } from '@countersign/client';
 
-/** It ends by itself should nobody be left to revoke it. */
+/** The token expires after this time if the program could not revoke it. */
 const goodForSeconds = 24 * 3600;
 
 type Wanted = Pick<CallInput<'createToken'>['body'], 'name' | 'scope' | 'project_id'>;
 
 /**
- * A client with a token that can only do what a runner or an agent does (AP-9), made from the person's and kept in
- * memory; made anew when it has ended, and revoked when the program ends. Whoever revokes an agent's means the agent: it
- * is made anew only when its time was over. A token that may not make others is used as it is.
+ * A client with a token of scope runner or agent (AP-9), made with the person's token and kept in memory. It is renewed
+ * when it expires, and revoked when the program ends. An agent's token that was revoked is not renewed: the person wanted
+ * to stop the agent. If the given token may not create others, it is used itself.
  */
 export class ScopedToken {
   readonly client: Client;
   readonly #access: { readonly client: Client };
   readonly #wanted: Wanted;
   #token: Promise<string> | undefined;
-  /** When the newest one ends by itself, in milliseconds. */
+  /** When the newest token expires, in milliseconds. */
   #endsAt = 0;
   readonly #made: string[] = [];
 
@@ -26,7 +26,7 @@ export class ScopedToken {
     this.client = createClient({ baseUrl, fetch, device, token: (refused) => this.#current(refused) });
   }
 
-  /** Ends what was made here. A server that does not answer is not waited for: the token ends by itself. */
+  /** Revokes the tokens made here. Does not wait long for the server, because they expire anyway. */
   async revoke(): Promise<void> {
     const revocations = this.#made.map((token_id) =>
       this.#access.client.revokeToken({ params: { token_id } }, { timeoutMs: 2_000 }).catch(() => {}),
@@ -51,7 +51,7 @@ export class ScopedToken {
     try {
       const { token, details } = await client.createToken({ body });
       this.#made.push(details.token_id);
-      // A minute less: the server's clock need not be ours.
+      // A minute less, because the server's clock may differ from ours.
       this.#endsAt = Date.parse(details.expires_at ?? '') - 60_000;
       return token;
     } catch (error) {

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readServerAddress } from './server-address.ts';
-import { isToken, readSignInLink } from './sign-in-link.ts';
-import { tokenEndOf, tokenIdOf } from './token-claims.ts';
+import { isToken, readServerAddress, readSignInLink, tokenEndOf, tokenIdOf } from './sign-in.ts';
 
 const code = 'abcdefghijklmnop_1-2';
 

@@ -6,7 +6,7 @@ import { readOnPostgres } from './postgres-store.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
 import { statementsOf } from './statements.ts';
 
-/** Anything that an audit log can be read from. */
+/** Where an audit log is read from. */
 export type AuditSource = Pick<Store, 'read'>;
 
 export type AuditVerdict =
@@ -33,8 +33,8 @@ export async function* auditedUsers(source: AuditSource): AsyncGenerator<string>
 }
 
 /**
- * Computes a person's chain again (DA-4). Finds rows that were changed, taken out, put in or cut off at the end. Who
- * can write the whole database can also make a new chain; a witness, a head that a runner kept, shows that.
+ * Recomputes a person's chain (DA-4). Finds rows that were changed, removed, inserted or cut off at the end. Somebody who
+ * can write the whole database can forge a whole chain; a witness, which is a head that a runner kept, reveals that.
  */
 export async function verifyAudit(
   source: AuditSource,
@@ -53,7 +53,7 @@ export async function verifyAudit(
   let witnessed = kept === undefined || kept === auditGenesis;
   let atOnce = rowsAtOnce;
   for (;;) {
-    // From the very first: a row before the one with the number 1 was put in.
+    // Start before number 1, to find inserted rows.
     const after = seq === 0 ? Number.MIN_SAFE_INTEGER : seq;
     const page = await source
       .read(function* (tx) {
@@ -62,7 +62,7 @@ export async function verifyAudit(
       .catch(unreadable);
     if (page === undefined) {
       if (atOnce === 1) return broken(seq + 1, 'The row cannot be read.');
-      atOnce = 1; // which one is it?
+      atOnce = 1; // find out which row it is
       continue;
     }
     const { rows, head } = page;
@@ -85,7 +85,7 @@ export async function verifyAudit(
   }
 }
 
-/** Somebody wrote what is no JSON into a row: that is for the verdict to say. Everything else is a failure to read. */
+/** Invalid JSON in a row is a finding for the verdict; any other error is thrown. */
 function unreadable(error: unknown): undefined {
   if (!(error instanceof SyntaxError)) throw error;
 }
@@ -124,7 +124,7 @@ export async function* exportAudit(
 const pick = (row: AuditRow): Record<string, unknown> =>
   Object.fromEntries(columns.map((column) => [column, row[column]]));
 
-/** RFC 4180. A spreadsheet runs a cell that begins like a formula: such a one begins with an apostrophe instead. */
+/** RFC 4180. A spreadsheet would run a cell that begins like a formula, so an apostrophe is put before it. */
 const csvLine = (row: AuditRow): string =>
   `${columns
     .map((column) => {

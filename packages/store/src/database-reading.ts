@@ -11,7 +11,6 @@ import {
   largestShown,
   type MessageRow,
   type MetricsFilter,
-  type MetricsPoint,
   type NodeRow,
   type PayloadRow,
   type PendingRequest,
@@ -26,17 +25,15 @@ import {
   type TableName,
   type Tables,
   type TokenRow,
-  type ToolMetricsRow,
   type Unit,
 } from '@countersign/engine';
 import type { ExecutionStatus } from '@countersign/protocol';
 import { type AliasedRawBuilder, sql } from 'kysely';
-import { historyStatement } from './history-query.ts';
-import { metricsSeriesStatement, metricsStatement } from './metrics-query.ts';
+import { historyStatement, metricsSeriesStatement, metricsStatement } from './history-queries.ts';
 import { isOpen, openStatuses } from './migrations.ts';
 import type { Slots, Statement, Statements, StepResult } from './statements.ts';
 
-/** Neither database reads what is not asked for (SQLite, since it stands last in its row). */
+/** Selects a large column only if it is small enough; otherwise the database does not read it. */
 const unlessLarge = <C extends string>(column: C, size: string): AliasedRawBuilder<never, C> =>
   sql<never>`case when ${sql.ref(size)} <= ${sql.lit(largestShown)} then ${sql.ref(column)} end`.as(column);
 const smallColumns = Object.keys(columnsOf.approvals).filter(
@@ -45,7 +42,7 @@ const smallColumns = Object.keys(columnsOf.approvals).filter(
 
 const noPayload: ShownPayload = { description: null, offered_scopes: null, params: null };
 
-/** A list in a prepared statement has always the same length: the places that are left over hold no id. */
+/** A list in a prepared statement always has the same length; unused places hold an empty id. */
 const listPlaces = Array.from({ length: approvalsAtOnce }, (_, place) => `id${place}`);
 const listSlots = (slot: Slots): string[] => listPlaces.map((name) => slot.text(name));
 function listValues(ids: readonly string[]): Readonly<Record<string, string>> {
@@ -53,10 +50,10 @@ function listValues(ids: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(listPlaces.map((name, place) => [name, ids[place] ?? '']));
 }
 
-/** The queries of the engine, once for both databases: each yields its statement and takes the rows. */
+/** The engine's queries, written once for both databases: each yields its statement and gets the rows. */
 export class DatabaseReading implements Reading {
   readonly statements: Statements;
-  /** In a unit of writing on PostgreSQL, a row that is read by its id stays as it is until the commit. */
+  /** True in a unit of writing on PostgreSQL: a row that is read by its id is locked until the commit. */
   readonly locking: boolean;
 
   constructor(statements: Statements, options: { readonly locking: boolean }) {
@@ -185,7 +182,7 @@ export class DatabaseReading implements Reading {
         )
         .orderBy('lease_until')
         .limit(slot.integer('limit'));
-      // Several nodes look for orphans at once: each takes others.
+      // Several nodes look for orphans at once: skip rows that another node is taking.
       return locking ? orphaned.forUpdate().skipLocked() : orphaned;
     });
     return yield* this.rows(statement, { now, limit });
@@ -387,7 +384,7 @@ export class DatabaseReading implements Reading {
       db
         .selectFrom('tool_executions')
         .select((eb) => eb.fn.countAll().as('count'))
-        // Nobody has a call that is being asked about: so the index of open calls finds it.
+        // A call that waits for an approval has no runner; the index of open calls needs this condition.
         .where('runner_id', 'is', null)
         .where('user_id', '=', slot.text('userId'))
         .where('status', '=', sql.lit('awaiting_approval' as const))
@@ -602,14 +599,14 @@ export class DatabaseReading implements Reading {
     });
   }
 
-  *metrics(userId: string, filter: MetricsFilter): Unit<readonly ToolMetricsRow[]> {
+  *metrics(userId: string, filter: MetricsFilter): ReturnType<Reading['metrics']> {
     return yield* this.rows(metricsStatement(this.statements, filter), { userId, ...filter });
   }
 
   *metricsSeries(
     userId: string,
     filter: MetricsFilter & { readonly bucketMs: number },
-  ): Unit<readonly MetricsPoint[]> {
+  ): ReturnType<Reading['metricsSeries']> {
     return yield* this.rows(metricsSeriesStatement(this.statements, filter), { userId, ...filter });
   }
 
@@ -669,7 +666,7 @@ export class DatabaseReading implements Reading {
     return row ?? { seq: 0, hash: auditGenesis };
   }
 
-  /** The next person with an audit log, in the order of their ids. From both tables: either may have been cut. */
+  /** The next person with an audit log, by id. Looks in both tables, because rows of either may have been removed. */
   *nextAuditedUser(after: string): Unit<string | undefined> {
     const statement = this.statements.prepare('nextAuditedUser', {}, (db, slot) => {
       const query = sql`select min(user_id) as next from (
@@ -690,9 +687,9 @@ export class DatabaseReading implements Reading {
     return changes;
   }
 
-  /** For a statement that either succeeds or fails the unit: where there is a network, nothing waits for its answer. */
-  *blindly(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<void> {
-    yield { ...this.statements.step(statement, values), blind: true };
+  /** For a statement whose result does not matter unless it fails: over a network, nothing waits for its answer. */
+  *runUnawaited(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<void> {
+    yield { ...this.statements.step(statement, values), unawaited: true };
   }
 
   *count(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {

@@ -17,10 +17,10 @@ import { sql } from 'kysely';
 import { DatabaseReading } from './database-reading.ts';
 import type { Statements, Step, StepResult } from './statements.ts';
 
-/** Rows that one statement inserts at most: each number of rows is a statement of its own. */
+/** Most rows in one insert. Each number of rows is a prepared statement of its own. */
 const rowsAtOnce = 16;
 
-/** A unit of writing. What it announces is numbered, chained and written by `finish`, which the store runs last. */
+/** A unit of writing. The store runs `finish` last, which numbers, chains and writes what the unit announced. */
 export class DatabaseTransaction extends DatabaseReading implements Transaction {
   #announced: Announced | undefined;
 
@@ -43,7 +43,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     const statement = this.statements.prepare(`insert:${table}`, {}, (db, slot) => {
       const columns = Object.keys(columnsOf[table]);
       const values = Object.fromEntries(columns.map((column) => [column, slot.column(table, column)]));
-      // A refused insert would end the whole transaction on PostgreSQL; one that does nothing can be answered.
+      // On PostgreSQL a failed insert would end the whole transaction, so a conflict inserts nothing instead.
       return db
         .insertInto(table as 'projects')
         .values(values as never)
@@ -52,7 +52,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return this.statements.step(statement, row as never);
   }
 
-  /** Undefined where nothing is to be changed. */
+  /** Undefined if there is nothing to change. */
   protected change<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Step | undefined {
     const columns = Object.keys(patch).filter((column) => patch[column as keyof typeof patch] !== undefined);
     if (columns.length === 0) return undefined;
@@ -81,8 +81,8 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return yield* this.rows(statement, { node, until });
   }
 
-  *hearRunners(at: number, now: number): Unit<void> {
-    const statement = this.statements.prepare('hearRunners', {}, (db, slot) =>
+  *markRunnersSeen(at: number, now: number): Unit<void> {
+    const statement = this.statements.prepare('markRunnersSeen', {}, (db, slot) =>
       db
         .updateTable('runners')
         .set({ last_seen_at: slot.integer('at') })
@@ -94,8 +94,8 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     yield* this.changes(statement, { at, now, connected: true });
   }
 
-  *hearNodes(now: number): Unit<void> {
-    const statement = this.statements.prepare('hearNodes', {}, (db, slot) =>
+  *capNodesSeenAt(now: number): Unit<void> {
+    const statement = this.statements.prepare('capNodesSeenAt', {}, (db, slot) =>
       db
         .updateTable('nodes')
         .set({ seen_at: slot.integer('now') })
@@ -104,8 +104,8 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     yield* this.changes(statement, { now });
   }
 
-  *shortenLeases(until: number): Unit<void> {
-    const statement = this.statements.prepare('shortenLeases', {}, (db, slot) =>
+  *capRunLeases(until: number): Unit<void> {
+    const statement = this.statements.prepare('capRunLeases', {}, (db, slot) =>
       db
         .updateTable('runs')
         .set({ lease_until: slot.integer('until') })
@@ -122,7 +122,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .set((eb) => ({ uses: eb('uses', '+', 1) }))
         .where('id', '=', slot.text('grantId')),
     );
-    yield* this.blindly(statement, { grantId });
+    yield* this.runUnawaited(statement, { grantId });
   }
 
   announce(userId: string, { events = [], audit = [] }: Announcement): void {
@@ -134,13 +134,13 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     this.#announced.audit.push(...audit);
   }
 
-  /** What the unit has announced; undefined when it is nothing. */
+  /** What the unit has announced; undefined if nothing. */
   get announced(): Announced | undefined {
     const announced = this.#announced;
     return announced && announced.events.length + announced.audit.length > 0 ? announced : undefined;
   }
 
-  /** Writes what was announced; answers with the events, numbered. */
+  /** Writes what was announced, and returns the numbered events. */
   *finish(now: () => number): Unit<readonly StoredEvent[]> {
     const { announced } = this;
     if (announced === undefined) return [];
@@ -160,7 +160,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return events;
   }
 
-  /** Takes the person's counter: from here to the commit nobody else writes events of theirs (EV-2). */
+  /** Locks the person's counter: until the commit, no other unit writes events of this person (EV-2). */
   *#advanceCounter({ userId, events, audit }: Announced): Unit<CounterRow> {
     const statement = this.statements.prepare('advanceCounter', {}, (db, slot) =>
       db
@@ -193,7 +193,7 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         const row = Object.fromEntries(columns.map((column) => [column, slot.column(table, column)]));
         return db.insertInto(table as 'events').values(some.map(() => row) as never);
       });
-      yield { ...this.statements.stepOfRows(statement, some as never), blind: true };
+      yield { ...this.statements.stepOfRows(statement, some as never), unawaited: true };
     }
   }
 
@@ -204,6 +204,6 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .set({ audit_head: slot.text('head') })
         .where('user_id', '=', slot.text('userId')),
     );
-    yield* this.blindly(statement, { userId, head });
+    yield* this.runUnawaited(statement, { userId, head });
   }
 }

@@ -1,11 +1,11 @@
 import type { Hint, StoredEvent } from '@countersign/engine';
 
-/** People whose newest number is remembered; for others a hint comes without its events, and who listens reads them. */
+/** Most people whose newest event is cached. For others a hint has no events, and listeners read them. */
 const remembered = 10_000;
 
 /**
- * Commits of several connections are heard of in any order. A hint carries its events only when they follow those of
- * the hint before; otherwise it says how far to read, and one that says nothing new is left out.
+ * Commits of several connections finish in any order. A hint carries its events only if they follow those of the hint
+ * before; otherwise it only says how far to read. A hint without news is left out.
  */
 export class EventOrder {
   readonly #newest = new Map<string, number>();

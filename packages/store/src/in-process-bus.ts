@@ -9,7 +9,7 @@ export class InProcessBus implements Bus {
       try {
         listener(hint);
       } catch (error) {
-        // A mistake of one listener is not the next one's, nor the store's; it surfaces by itself.
+        // An error of one listener must not stop the others or the store: throw it outside.
         queueMicrotask(() => {
           throw error;
         });

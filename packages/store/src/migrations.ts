@@ -24,7 +24,7 @@ async function appliedTo(db: Kysely<never>): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Somebody went back to an older version. Kysely calls such a database corrupted, and nothing is wrong with it. */
+/** The database was used by a newer version. Kysely calls it corrupted, but nothing is wrong with it. */
 function databaseIsNewer(changes: readonly string[], cause: unknown): Error {
   const problem = `A newer version of Countersign has changed the tables of this database (${changes.join(', ')}).`;
   const remedy =
@@ -32,7 +32,7 @@ function databaseIsNewer(changes: readonly string[], cause: unknown): Error {
   return Object.assign(new Error(`${problem} ${remedy}`, { cause }), { code: 'DATABASE_IS_NEWER' });
 }
 
-/** A database of a version before the first release may lack some: then every request would fail, each in its own way. */
+/** Throws if columns are missing, as in a database from before the first release. Otherwise every request would fail. */
 async function requireColumns(db: Kysely<never>, name: string): Promise<void> {
   const tables = await db.introspection.getTables();
   const there = new Set(
@@ -47,13 +47,13 @@ async function requireColumns(db: Kysely<never>, name: string): Promise<void> {
   throw Object.assign(new Error(`${problem} ${remedy}`), { code: 'DATABASE_IS_OLDER' });
 }
 
-/** The list stands literally in the condition of indexes and of queries: otherwise no database sees that they match. */
+/** The list is written out in indexes and queries: otherwise no database sees that they match. */
 export const openStatuses: readonly ExecutionStatus[] = executionStatuses.filter(
   (status) => !isFinal(status),
 );
 const quoted = (values: readonly string[]) => sql.raw(values.map((value) => `'${value}'`).join(', '));
 export const isOpen: RawBuilder<boolean> = sql`status in (${quoted(openStatuses)})`;
-/** Most calls complete; who looks for those that did not should not have to walk past them. */
+/** Most calls complete. An index of the others finds them without scanning those. */
 export const uncommonStatuses = executionStatuses.filter(
   (status) => isFinal(status) && status !== 'completed',
 );
@@ -164,7 +164,7 @@ function firstTables(dialect: Dialect): Migration {
           );
         }
         if (dialect === 'sqlite') {
-          // Rows that are read as a range of their key stand in its order.
+          // Tables that are read by ranges of their key are stored in its order.
           creation = creation.modifyEnd(table in primaryKeys ? sql`strict, without rowid` : sql`strict`);
         }
         await creation.execute();
@@ -199,7 +199,7 @@ function columnType({ kind }: Column, dialect: Dialect): RawBuilder<unknown> {
   return sql.raw(types[kind]);
 }
 
-/** The audit log only grows (DA-4). Who owns the database can still take this away; the hash chain shows it. */
+/** Makes the audit log append-only (DA-4). The owner of the database can drop this; the hash chain reveals changes. */
 function appendOnly(dialect: Dialect): readonly string[] {
   if (dialect === 'sqlite') {
     return ['update', 'delete'].map(

@@ -7,19 +7,19 @@ import { connectionSettings } from './postgres-pool.ts';
 export interface PostgresBusOptions {
   readonly url: string;
   readonly channel?: string;
-  /** Hears of a connection that broke; it is made again by itself. */
+  /** Called when the connection breaks; it is restored by itself. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** A database that does not take a hint for so long is connected to anew. */
+/** If sending a hint takes longer, the connection is replaced. */
 const queryTimeoutMs = 20_000;
 /** PostgreSQL refuses a notification of 8000 bytes. */
 const largestMessage = 7_900;
 
 /**
- * Passes hints to other nodes by LISTEN/NOTIFY on a connection of its own. Within this process they arrive at once and
- * with their events; to others go ids only, many in one message. What is lost while the connection is down costs
- * others a moment: they look again on a slow tick.
+ * Passes hints to other nodes by LISTEN/NOTIFY on its own connection. Within this process they arrive at once and with
+ * their events; other nodes get ids only, many in one message. Hints that are lost while the connection is down cost a
+ * moment: other nodes read again on a slow tick.
  */
 export class PostgresBus implements Bus {
   readonly #options: PostgresBusOptions;
@@ -38,7 +38,7 @@ export class PostgresBus implements Bus {
     this.#channel = options.channel ?? 'countersign';
   }
 
-  /** Resolves when others can be heard. */
+  /** Resolves when the bus listens to other nodes. */
   static async open(options: PostgresBusOptions): Promise<PostgresBus> {
     const bus = new PostgresBus(options);
     await bus.#connect();
@@ -47,8 +47,8 @@ export class PostgresBus implements Bus {
 
   publish(hint: Hint): void {
     this.#local.publish(hint);
-    if (hint.kind === 'written') return; // nobody else's business
-    for (const piece of hint.kind === 'passing' ? piecesOf(hint) : [hint]) {
+    if (hint.kind === 'written') return; // for this process only
+    for (const piece of hint.kind === 'transient' ? piecesOf(hint) : [hint]) {
       const [key, message] = forOthers(piece);
       // A newer hint of the same kind replaces the older one.
       if (message !== undefined) this.#waiting.set(key, message);
@@ -112,7 +112,7 @@ export class PostgresBus implements Bus {
     while (this.#waiting.size > 0) {
       const client = this.#client;
       if (client === undefined) {
-        // Nobody can be told, and when they can, a hint of now would be about the past.
+        // Not connected: drop the hints. They would be outdated by the time others get them.
         this.#waiting.clear();
         break;
       }
@@ -149,9 +149,9 @@ export class PostgresBus implements Bus {
   }
 }
 
-let passing = 0;
+let transientHints = 0;
 
-/** What others get to know, and under which key a newer hint replaces it. */
+/** The message for other nodes, and the key under which a newer hint replaces it. */
 function forOthers(
   hint: Exclude<Hint, { kind: 'written' }>,
 ): readonly [key: string, message: string | undefined] {
@@ -174,16 +174,19 @@ function forOthers(
       return [`run ${hint.runId}`, JSON.stringify(hint)];
     case 'revoked':
       return [`revoked ${hint.tokenId}`, JSON.stringify(hint)];
-    case 'passing': {
-      // Not stored anywhere, so there is no id to send instead. One that is too large stays here.
+    case 'transient': {
+      // Not stored, so there is no id to send instead. A hint that is too large is not sent.
       const message = JSON.stringify(hint);
-      passing += 1;
-      return [`passing ${passing}`, Buffer.byteLength(message) < largestMessage - 100 ? message : undefined];
+      transientHints += 1;
+      return [
+        `transient ${transientHints}`,
+        Buffer.byteLength(message) < largestMessage - 100 ? message : undefined,
+      ];
     }
   }
 }
 
-/** What another node wrote, perhaps one of another version. Whatever else somebody notifies of is none of ours. */
+/** The hints in a message of another node, perhaps of another version. Anything else is ignored. */
 function readHints(text: string): readonly Hint[] {
   try {
     const read = JSON.parse(text) as unknown;
@@ -196,23 +199,23 @@ function readHints(text: string): readonly Hint[] {
 const isHint = (read: unknown): read is Hint =>
   typeof (read as { readonly kind?: unknown } | null)?.kind === 'string';
 
-type Passing = Extract<Hint, { kind: 'passing' }>;
+type TransientHint = Extract<Hint, { kind: 'transient' }>;
 
 /** A character of JSON takes six bytes at most, and a notification of PostgreSQL has room for 8000. */
 const longestPiece = 1_000;
 
 /**
- * What a command prints, in pieces that fit into a notification: other nodes pass them on one after the other, and whoever
- * listens there sees the same output. Anything else stays whole.
+ * Splits a command's output into pieces that fit into a notification, so that listeners on other nodes see all of it. Any
+ * other hint stays whole.
  */
-function piecesOf(hint: Passing): readonly Passing[] {
+function piecesOf(hint: TransientHint): readonly TransientHint[] {
   const { event } = hint;
   if (event.event !== 'tool.progress') return [hint];
   const { output } = event.data;
   if (output === null || output.chunk.length <= longestPiece) return [hint];
   const { stream } = output;
   return cut(output.chunk).map((chunk, i) => {
-    // Percent and message are said once.
+    // Only the first piece carries percent and message.
     const said = i === 0 ? {} : { progress: null, message: null };
     return { ...hint, event: { ...event, data: { ...event.data, ...said, output: { stream, chunk } } } };
   });
@@ -222,7 +225,7 @@ function cut(text: string): readonly string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length; ) {
     const to = from + longestPiece;
-    // Two halves of one character stay together.
+    // Do not split a surrogate pair.
     const end = isHighSurrogate(text.charCodeAt(to - 1)) ? to - 1 : to;
     pieces.push(text.slice(from, end));
     from = end;

@@ -1,16 +1,16 @@
 /** What to do about a failure of PostgreSQL, by its code (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 
-/** Two units were in each other's way; one of them can simply run again. */
+/** Two units conflicted: this one can run again. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error));
 
 /**
- * A newer server has changed a table, and this connection still has a plan for how it was. Nothing but a connection
- * without that plan helps, and nothing has happened yet.
+ * A newer server changed a table, and this connection has a cached plan for the old one. Nothing was written; only a new
+ * connection helps.
  */
 export const hasOutdatedPlan = (error: unknown): boolean =>
   codeOf(error) === '0A000' && error instanceof Error && error.message.includes('cached plan');
 
-/** The connection is gone or was never there. */
+/** The connection broke or could not be made. */
 export function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error);
   return (
@@ -23,15 +23,15 @@ export function isConnectionLoss(error: unknown): boolean {
 }
 
 /**
- * Of a connection that broke around a commit: the database had given the transaction up for standing still before, or
- * the commit was never sent.
+ * For a connection that broke around a commit: whether it was certainly not committed, because the database had ended the
+ * idle transaction or the commit was never sent.
  */
 export const wasNotCommitted = (error: unknown): boolean =>
   codeOf(error) === '25P03' || (error instanceof Error && error.message.includes('not queryable'));
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? '');
 
-/** The commit was sent and the connection broke before the answer came: the unit may or may not stand. */
+/** The connection broke after the commit was sent: it may or may not have been committed. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }

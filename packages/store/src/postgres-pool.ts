@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** bigint as a number: our counts and times are far below 2^53. Everything else as pg reads it. */
+/** Reads bigint as a number: our counts and times are far below 2^53. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8
@@ -12,7 +12,7 @@ export interface PoolOptions {
   readonly url: string;
   readonly name: string;
   readonly max: number;
-  /** How long an answer is waited for; for ever unless told. */
+  /** How long to wait for an answer; without it, for ever. */
   readonly queryTimeoutMs?: number | undefined;
 }
 
@@ -23,9 +23,9 @@ export function connectionSettings(url: string, name: string): pg.ClientConfig {
     types,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
-    // A node that stands still in the middle of a unit must not keep others from its rows: they take over within 10 s.
+    // A node that stalls in the middle of a unit must not lock its rows for long: others take over within 10 s.
     idle_in_transaction_session_timeout: 6_000,
-    // Statements whose answer nobody waits for go out together, and COMMIT with them.
+    // Unawaited statements are sent together with the COMMIT.
     pipeline: true,
   };
 }
@@ -35,10 +35,10 @@ export function openPool({ url, name, max, queryTimeoutMs }: PoolOptions): pg.Po
     ...connectionSettings(url, name),
     max,
     idleTimeoutMillis: 60_000,
-    // A database that stands still, or a machine that is gone without a word: its connection is given up.
+    // Give up the connection if the database stalls or its machine is gone.
     ...(queryTimeoutMs !== undefined && { query_timeout: queryTimeoutMs }),
   });
-  // A connection that breaks fails the query that uses it, or nobody: it must not end the process.
+  // An error of an idle connection must not crash the process; a query in progress gets the error itself.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;

@@ -267,7 +267,7 @@ describe('PostgreSQL', () => {
         setTimeout(stand, 20, 500); // as a process that is suspended while it waits for an answer
         yield* (tx as DatabaseTransaction).rows(impatience, {});
       }
-      yield* (tx as DatabaseTransaction).blindly(
+      yield* (tx as DatabaseTransaction).runUnawaited(
         statements.prepare('blind', {}, (db) => ({ compile: () => sql`select 1`.compile(db) })),
         {},
       );
@@ -396,7 +396,7 @@ describe('hints over PostgreSQL', () => {
     const url = await server.createDatabase();
     const [here, there] = [await open(url), await open(url)];
     const passing = (text: string): Hint => ({
-      kind: 'passing',
+      kind: 'transient',
       userId: 'ada',
       projectId: null,
       event: { event: 'message.delta', data: { text } } as never,
@@ -412,7 +412,7 @@ describe('hints over PostgreSQL', () => {
     const url = await server.createDatabase();
     const [here, there] = [await open(url), await open(url)];
     const output = (chunk: string): Hint => ({
-      kind: 'passing',
+      kind: 'transient',
       userId: 'ada',
       projectId: null,
       event: {

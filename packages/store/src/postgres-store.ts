@@ -22,19 +22,19 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly bus: Bus;
-  /** Units of writing that run at the same time. Reading has connections of its own, half as many. */
+  /** Connections for units of writing. Reading has half as many of its own. */
   readonly writers?: number;
-  /** The database's clock unless a test has its own. */
+  /** The database's clock by default; a test may have its own. */
   readonly now?: () => number;
-  /** How often the database's clock is looked at. */
+  /** How often the database's clock is read. */
   readonly clockEveryMs?: number;
-  /** How long an answer of the database is waited for. */
+  /** How long to wait for an answer of the database. */
   readonly queryTimeoutMs?: number;
-  /** Hears that there is no room (`StorageFull`). */
+  /** Called when the storage is full (`StorageFull`). */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Opens the database behind a URL and brings its tables up to date. Several servers may stand on it. */
+/** Opens the database behind a URL and brings its tables up to date. Several servers may use it. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, bus, writers = 10, clockEveryMs = 30_000, queryTimeoutMs = 20_000 } = options;
   await bringUpToDate(url);
@@ -50,7 +50,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-/** As long as it takes: tables may be large. */
+/** Without a timeout, because tables may be large. */
 async function bringUpToDate(url: string): Promise<void> {
   const pool = openPool({ url, name: 'countersign migrations', max: 1 });
   try {
@@ -75,7 +75,7 @@ const attempts = 6;
 /** More than the connections that one pool may have. */
 const mostOutdated = 100;
 
-/** Each unit is one transaction; several run at once, and rows that a unit has read by their id are locked for it. */
+/** Each unit is one transaction; several run at once. A unit of writing locks the rows that it reads by id. */
 export class PostgresStore implements DatabaseStore {
   readonly now: () => number;
   readonly isShared = true;
@@ -135,13 +135,13 @@ export class PostgresStore implements DatabaseStore {
     unit: (tx: Transaction) => Unit<T>,
   ): Promise<{ readonly value: T; readonly events: readonly StoredEvent[] }> {
     const client = await this.#open().writing.connect();
-    const conversation = new Conversation(client);
+    const transaction = new PostgresTransaction(client);
     try {
-      conversation.send('begin');
+      transaction.send('begin');
       const tx = new DatabaseTransaction(this.#statements);
-      const value = await conversation.drive(unit(tx));
-      const events = await conversation.drive(tx.finish(this.now));
-      await conversation.commit();
+      const value = await transaction.drive(unit(tx));
+      const events = await transaction.drive(tx.finish(this.now));
+      await transaction.commit();
       client.release();
       return { value, events };
     } catch (error) {
@@ -165,12 +165,12 @@ export class PostgresStore implements DatabaseStore {
 /** Runs a unit of reading on one state of the database. */
 export async function readOnPostgres<T>(pool: pg.Pool, unit: Unit<T>): Promise<T> {
   const client = await pool.connect();
-  const conversation = new Conversation(client);
+  const transaction = new PostgresTransaction(client);
   try {
-    conversation.send('begin isolation level repeatable read read only');
-    const value = await conversation.drive(unit);
-    // Nothing hangs on the end of a reading: the answer need not wait for it.
-    void conversation.commit().then(
+    transaction.send('begin isolation level repeatable read read only');
+    const value = await transaction.drive(unit);
+    // The result does not depend on this commit, so do not wait for it.
+    void transaction.commit().then(
       () => client.release(),
       () => client.release(true),
     );
@@ -181,17 +181,17 @@ export async function readOnPostgres<T>(pool: pg.Pool, unit: Unit<T>): Promise<T
   }
 }
 
-/** One transaction's talk with the database. */
-class Conversation {
+/** One transaction on a connection. */
+class PostgresTransaction {
   readonly #client: pg.PoolClient;
-  /** Sent, and not looked at before the commit. */
+  /** Statements that were sent; `commit` checks their results. */
   readonly #unanswered: Promise<unknown>[] = [];
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
   }
 
-  /** Sends something whose answer only matters when it is a failure. */
+  /** Sends a statement whose result only matters if it fails. */
   send(query: string | pg.QueryConfig): void {
     const answer = this.#client.query(query);
     answer.catch(() => {}); // `commit` sees it
@@ -201,9 +201,9 @@ class Conversation {
   async drive<T>(unit: Unit<T>): Promise<T> {
     let step = unit.next();
     while (!step.done) {
-      const { statement, values, blind } = step.value as Step;
+      const { statement, values, unawaited } = step.value as Step;
       const query = { name: statement.name, text: statement.sql, values: values as unknown[] };
-      if (blind === true) {
+      if (unawaited === true) {
         this.send(query);
         step = unit.next(nothing);
         continue;
@@ -228,18 +228,18 @@ class Conversation {
       const commitFailure = (settled.at(-1) as PromiseRejectedResult).reason;
       if (!isConnectionLoss(failure) || wasNotCommitted(failure) || wasNotCommitted(commitFailure))
         throw failure;
-      // The commit may have arrived although no answer came back, so the unit must not run again by itself.
+      // The commit may have arrived although no answer came, so do not run the unit again.
       throw new OutcomeUnknown('The connection broke during the commit; look before repeating.', {
         cause: failure,
       });
     }
     const commit = settled.at(-1) as PromiseFulfilledResult<pg.QueryResult>;
-    // A transaction in which something failed answers COMMIT with a rollback, and no error.
+    // After a failed statement, COMMIT rolls back and reports no error.
     if (commit.value.command !== 'COMMIT') throw new Error('The database rolled the unit back.');
   }
 }
 
-/** Gives a connection back after a failure: usable, or not at all. */
+/** Returns a connection to the pool after a failure, or closes it if it is unusable. */
 async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
   if (isConnectionLoss(error) || hasOutdatedPlan(error) || error instanceof OutcomeUnknown)
     return client.release(true);
@@ -251,7 +251,7 @@ async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
   }
 }
 
-/** Nothing of it was committed, so it may run again where the reason passes, while anybody still waits for it. */
+/** Runs work again after temporary failures, while its caller still waits. Nothing of it was committed. */
 async function repeated<T>(work: () => Promise<T>, queryTimeoutMs: number): Promise<T> {
   const startedAt = performance.now();
   let outdated = 0;
@@ -259,9 +259,9 @@ async function repeated<T>(work: () => Promise<T>, queryTimeoutMs: number): Prom
     try {
       return await work();
     } catch (error) {
-      // That connection is given up; the next one may have an old plan as well.
+      // The connection is closed; the next one may have an old plan as well.
       if (hasOutdatedPlan(error) && ++outdated <= mostOutdated) continue;
-      // A database that stands still would be waited for again and again. That we did so ourselves is another matter.
+      // Do not wait for a stalled database again and again. If the unit was certainly not committed, we stalled ourselves.
       const isLate = performance.now() - startedAt >= queryTimeoutMs / 2;
       const isOver = isLate && isConnectionLoss(error) && !wasNotCommitted(error);
       if (isOver || attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;
@@ -271,7 +271,7 @@ async function repeated<T>(work: () => Promise<T>, queryTimeoutMs: number): Prom
   }
 }
 
-/** Longer each time, and not the same for two that were in each other's way. */
+/** Waits longer each time, with jitter so that two conflicting units do not meet again. */
 const pause = (attempt: number, ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms * 2 ** (attempt - 1) * (0.5 + Math.random()));

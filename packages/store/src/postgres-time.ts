@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
 /**
- * The database's clock, which all nodes share (AP-3): measured against our monotonic one now and then, counted on the
- * monotonic one in between, never going back.
+ * The database's clock, which all nodes share (AP-3). It is read now and then; in between, our monotonic clock counts. It
+ * never goes back.
  */
 export class PostgresTime {
   readonly #pool: pg.Pool;
@@ -36,7 +36,7 @@ export class PostgresTime {
     clearInterval(this.#timer);
   }
 
-  /** The answer was written some time between question and arrival; the shortest trip says it best. */
+  /** The database read its clock between our sending and receiving; the shortest round trip is the most exact. */
   async #measure(trips: number): Promise<void> {
     let shortest = Number.POSITIVE_INFINITY;
     for (let trip = 0; trip < trips; trip += 1) {

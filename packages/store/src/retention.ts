@@ -6,13 +6,13 @@ import type { Dialect, Slots } from './statements.ts';
 
 export interface RetentionLimits {
   readonly now: number;
-  /** Events older than this are removed: clients that were away for longer start from a snapshot (EV-2). */
+  /** Older events are removed; clients that were away for longer start from a snapshot (EV-2). */
   readonly eventsMs?: number;
-  /** Full parameters, results and previews older than this are removed, unless their call is still open (DA-3). */
+  /** Older parameters, results and previews are removed, unless their call is still open (DA-3). */
   readonly payloadsMs?: number;
-  /** Rows that one unit removes: it holds up the others for some milliseconds. */
+  /** Rows that one unit removes; other units wait for it for some milliseconds. */
   readonly rowsAtOnce?: number;
-  /** Units of one sweep; what is left over waits for the next one. */
+  /** Units of one sweep; the rest waits for the next one. */
   readonly unitsAtMost?: number;
 }
 
@@ -21,21 +21,21 @@ export interface Swept {
   readonly payloads: number;
   readonly results: number;
   readonly previews: number;
-  /** Rows of server processes that have long gone. */
+  /** Rows of server processes that ended long ago. */
   readonly nodes: number;
-  /** Runners of tokens that have ended (AP-9). */
+  /** Runner bindings of expired tokens (AP-9). */
   readonly bindings: number;
 }
 
 /** What both databases offer besides the engine's store. */
 export interface DatabaseStore extends Store {
-  /** Removes what is past its time, in small bites between other units (EV-2, DA-3). */
+  /** Removes expired rows, in small units between others (EV-2, DA-3). */
   sweep(limits: RetentionLimits): Promise<Swept>;
 }
 
 const day = 24 * 60 * 60 * 1_000;
 
-/** Removes what is past its time. The records and the audit log stay. */
+/** Removes expired rows. The records of calls and the audit log stay. */
 export async function removeExpired(store: Store, limits: RetentionLimits): Promise<Swept> {
   const { now, eventsMs = 7 * day, payloadsMs = 30 * day } = limits;
   const { rowsAtOnce = 200, unitsAtMost = 100 } = limits;
@@ -60,7 +60,7 @@ export async function removeExpired(store: Store, limits: RetentionLimits): Prom
 }
 
 function* remove(tx: Transaction, what: keyof Swept, before: number, limit: number): Unit<number> {
-  // Only our own stores pass through here, and their transactions can do more than the engine asks for.
+  // Only our own stores call this, and their transactions have more methods than the engine's interface.
   const { statements } = tx as DatabaseTransaction;
   const { dialect } = statements;
   const statement = statements.prepare(`remove:${what}`, {}, (db, slot) => removals[what](db, slot, dialect));
@@ -69,12 +69,12 @@ function* remove(tx: Transaction, what: keyof Swept, before: number, limit: numb
 
 type Removal = (db: Kysely<Database>, slot: Slots, dialect: Dialect) => Compilable;
 
-/** After everything: no number of an event or of a row is larger. */
+/** Larger than any event id or row id. */
 const endOfTime = sql.lit(Number.MAX_SAFE_INTEGER);
 
 /**
- * Whether a row stands before the first one that is still kept. On SQLite, where rows have a number in the order in
- * which they were written, this ends a walk from the oldest row on; PostgreSQL has an index by age.
+ * Whether a row comes before the first one to keep. On SQLite row ids grow with time, so this ends a scan from the oldest
+ * row; PostgreSQL has an index by age.
  */
 const isBeforeKept = (
   table: 'payloads' | 'results' | 'approvals',
@@ -89,7 +89,7 @@ const isBeforeKept = (
 const byAge = (dialect: Dialect): RawBuilder<unknown> =>
   dialect === 'postgres' ? sql`old.created_at` : sql`old.rowid`;
 
-/** What a call was made with, or what it gave, unless the call is still open. */
+/** Parameters or results of calls that have ended. */
 function contentsOfEnded(table: 'payloads' | 'results'): Removal {
   return (db, slot, dialect) =>
     db.deleteFrom(table).where('id', 'in', (eb) =>
@@ -115,7 +115,7 @@ function contentsOfEnded(table: 'payloads' | 'results'): Removal {
 }
 
 const removals: Readonly<Record<keyof Swept, Removal>> = {
-  // A person's events are in the order of time: from the oldest to the first that is kept.
+  // A person's events are ordered by time: remove from the oldest up to the first one to keep.
   events: (db, slot) =>
     db.deleteFrom('events').where((eb) =>
       eb(

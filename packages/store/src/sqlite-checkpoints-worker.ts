@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 
 const database = new DatabaseSync((workerData as { path: string }).path, { timeout: 5_000 });
-// As the server's own connection: the log is on the disk before the database is changed, and that before it is reused.
+// Like the server's own connection: flush the log before the database changes, and the database before the log is reused.
 database.exec('pragma synchronous = full');
 
 parentPort?.on('message', () => {
@@ -11,7 +11,7 @@ parentPort?.on('message', () => {
     database.exec('pragma wal_checkpoint(passive)');
     parentPort?.postMessage('done');
   } catch (error) {
-    // A full disk, for example. What was committed stands in the log, and the next look tries again.
+    // A full disk, for example. Commits are safe in the log, and the next check tries again.
     const { message, code, errcode } = error as Error & { code?: string; errcode?: number };
     parentPort?.postMessage({ message, code, errcode });
   }

@@ -3,20 +3,20 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { storageFull } from './storage-failure.ts';
 
-/** How long a statement waits for another connection. */
+/** How long a statement waits for a lock of another connection. */
 export const busyTimeoutMs = 5_000;
 
-/** Commits between two looks at the log. */
+/** Commits between two checks of the log's size. */
 const commitsBetweenLooks = 16;
-/** The log is carried over into the database once it has this many pages. */
+/** The log is checkpointed once it has this many pages. */
 const longLog = 1_000;
 /** Where the log's index keeps the number of pages in it (sqlite.org/walformat.html, "mxFrame"). */
 const pagesOffset = 16;
 
 /**
- * Carries the write-ahead log over into the database, in a thread, so that nobody waits for it (PF-2). Then the log
- * starts anew: the few pages that came meanwhile are carried over here. A log that is written over its own beginning
- * takes half the time to flush of one that grows, since the file system has nothing to note down.
+ * Checkpoints the write-ahead log in a thread, so that nobody waits for it (PF-2). Then the log restarts at its beginning;
+ * the few pages that came meanwhile are copied on this thread. Overwriting the log takes half as long to flush as growing
+ * it, because the file system has no metadata to write.
  */
 export class SqliteCheckpoints {
   readonly #database: DatabaseSync;
@@ -46,13 +46,13 @@ export class SqliteCheckpoints {
     await this.#worker?.terminate();
   }
 
-  /** After the database is closed: closing a file takes away every lock that this process has on it. */
+  /** Call after the database is closed: closing a file drops all locks that this process has on it. */
   close(): void {
     if (this.#index !== undefined) closeSync(this.#index);
     this.#index = undefined;
   }
 
-  /** The file's own size tells nothing: a log that starts anew is written over the old one. */
+  /** From the log's index. The size of the file does not help: a restarted log overwrites the old one. */
   #pagesInLog(): number {
     this.#index ??= openSync(`${this.#path}-shm`, 'r');
     readSync(this.#index, this.#pages, 0, 4, pagesOffset);
@@ -73,7 +73,7 @@ export class SqliteCheckpoints {
       if (answer === 'done') this.#startAnew();
       else this.#failed(Object.assign(new Error(answer.message), answer));
     });
-    // Without its thread, all of the log is carried over here.
+    // Without the thread, the whole log is copied on this one.
     worker.once('error', (error) => {
       this.#onError(error);
       this.#worker = undefined;
@@ -82,20 +82,20 @@ export class SqliteCheckpoints {
     return worker;
   }
 
-  /** The log goes on and grows; the next look tries again. */
+  /** The log keeps growing; the next check tries again. */
   #failed(error: unknown): void {
     this.#busy = false;
     this.#onError(storageFull(error) ?? error);
   }
 
-  /** Not while somebody reads an older state: then the log goes on, and the next look tries again. */
+  /** Does nothing while a reader uses an older state; the next check tries again. */
   #startAnew(): void {
     this.#busy = false;
     if (!this.#database.isOpen) return;
     try {
       this.#database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(restart)');
     } catch (error) {
-      this.#onError(storageFull(error) ?? error); // what was committed stands in the log, which goes on
+      this.#onError(storageFull(error) ?? error); // commits are safe in the log, which keeps growing
     } finally {
       this.#database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     }

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { SqliteRows } from './sqlite-rows.ts';
+import { SqliteRows } from './sqlite-steps.ts';
 import type { Step, StepResult } from './statements.ts';
 
 type Answer =
@@ -16,7 +16,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** Runs statements that may take long in a thread with a connection of its own, so that nobody waits for them (PF-2). */
+/** Runs long statements in a thread with its own connection, so that nobody else waits for them (PF-2). */
 export class SqliteLongReads {
   readonly #path: string;
   readonly #waiting = new Map<number, Waiting>();
@@ -41,7 +41,7 @@ export class SqliteLongReads {
     await this.#worker?.terminate();
   }
 
-  /** Started when it is first needed: most servers never ask for anything long. */
+  /** Starts the thread when it is first needed: most servers never run a long statement. */
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker;
     const program = new URL('./sqlite-long-reads-worker.ts', import.meta.url);

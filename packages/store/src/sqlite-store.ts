@@ -7,12 +7,10 @@ import { DatabaseReading } from './database-reading.ts';
 import { DatabaseTransaction } from './database-transaction.ts';
 import { migrate } from './migrations.ts';
 import { type DatabaseStore, type RetentionLimits, removeExpired, type Swept } from './retention.ts';
-import { RowCache } from './row-cache.ts';
 import { busyTimeoutMs, SqliteCheckpoints } from './sqlite-checkpoints.ts';
-import { SqliteLedger } from './sqlite-ledger.ts';
 import { SqliteLongReads } from './sqlite-long-reads.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
-import { SqliteTransaction } from './sqlite-transaction.ts';
+import { AnnouncementBuffer, RowCache, SqliteTransaction } from './sqlite-transaction.ts';
 import { type StepResult, statementsOf } from './statements.ts';
 import { steadyTime } from './steady-time.ts';
 import { storageFull } from './storage-failure.ts';
@@ -21,7 +19,7 @@ export interface SqliteStoreOptions {
   /** A file, which is made when it is missing, or `:memory:`. */
   readonly path: string;
   readonly bus: Bus;
-  /** Milliseconds since 1970. The system's, made steady, unless a test has its own. */
+  /** Milliseconds since 1970; `steadyTime` by default, a test may have its own. */
   readonly now?: () => number;
   /** Called when a background task fails, and when the disk is full (`StorageFull`). */
   readonly onError?: (error: unknown) => void;
@@ -65,21 +63,21 @@ function lockDatabase(path: string): () => void {
     const remedy =
       'Stop that one first, or give this one a file of its own. To sign in to that one: countersign serve --link';
     const error = new Error(`${problem} ${remedy}`, { cause });
-    throw Object.assign(error, { code: 'DATABASE_IN_USE' }); // whoever started us may want to know
+    throw Object.assign(error, { code: 'DATABASE_IN_USE' }); // for the program that started us
   }
   return () => {
     if (lock.isOpen) lock.close();
   };
 }
 
-/** All tables or none: Kysely itself has no transaction around SQLite's, and a first start may be killed in it. */
+/** Creates all tables or none, even if the first start is killed: Kysely uses no transaction here on SQLite. */
 async function migrateAsOne(database: DatabaseSync): Promise<void> {
   database.exec('begin immediate');
   try {
     await migrate(kyselyOverSqlite(database), 'sqlite', database.location() ?? undefined);
     database.exec('commit');
   } catch (error) {
-    database.close(); // takes back what was begun
+    database.close(); // rolls back
     throw error;
   }
 }
@@ -104,10 +102,10 @@ export function kyselyOverSqlite(database: DatabaseSync): Kysely<never> {
   });
 }
 
-/** Units of one commit: more would keep the loop from everything else for too long, and save no flush worth having. */
+/** Most units in one commit: more would block the event loop for too long and save little. */
 const unitsAtOnce = 128;
 
-/** What came of a unit, to be told after the commit. */
+/** The outcome of a unit, kept until the commit. */
 type Outcome =
   | { readonly ok: true; readonly value: unknown; readonly events: readonly StoredEvent[] }
   | { readonly ok: false; readonly error: unknown };
@@ -121,10 +119,10 @@ interface QueuedUnit {
 }
 
 /**
- * Units that wait at the same moment share one commit, and so one flush of the disk. One that throws takes nothing of
- * the others with it (PF-2): most of those threw before they wrote anything; otherwise the group is rolled back and
- * runs once more, with each unit in a savepoint of its own. Savepoints for all would copy every page that each unit
- * touches.
+ * Units that wait at the same moment share one commit, and so one flush of the disk (PF-2). A unit that throws does not
+ * affect the others. If it threw before it wrote anything, nothing needs to be undone; otherwise the group is rolled back
+ * and runs again with each unit in a savepoint. Savepoints are not used the first time, because they copy every page that
+ * a unit touches.
  */
 export class SqliteStore implements DatabaseStore {
   readonly now: () => number;
@@ -135,10 +133,10 @@ export class SqliteStore implements DatabaseStore {
   readonly #statements = statementsOf.sqlite;
   readonly #steps: SqliteSteps;
   readonly #cache = new RowCache();
-  readonly #ledger = new SqliteLedger();
+  readonly #announcements = new AnnouncementBuffer();
   readonly #checkpoints: SqliteCheckpoints | undefined;
-  /** What the unit threw that has just failed. */
-  #spoilt: unknown;
+  /** The error of the unit that has just failed. */
+  #unitFailure: unknown;
   readonly #control: Readonly<Record<'begin' | 'commit' | 'savepoint' | 'release', StatementSync>>;
   readonly #reading: DatabaseReading;
   readonly #longReads: SqliteLongReads | undefined;
@@ -179,7 +177,7 @@ export class SqliteStore implements DatabaseStore {
   write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#closed) return reject(closed());
-      // After the sockets that are readable now have been served: what they ask for goes into the same commit.
+      // Serve the readable sockets first, so that their units go into the same commit.
       if (this.#queue.length === 0) setImmediate(() => this.#commitQueued());
       this.#queue.push({ unit, resolve: resolve as (value: unknown) => void, reject });
     });
@@ -187,8 +185,8 @@ export class SqliteStore implements DatabaseStore {
 
   async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
     if (this.#closed) throw closed();
-    // Nothing is written while this runs, since a commit never leaves its call: the state is consistent. Only a
-    // statement that may take long sees the state of its own moment.
+    // Nothing is written while this runs, because a commit is synchronous: the state is consistent. Only a long statement
+    // sees a later state.
     const reading = unit(this.#reading);
     let step = this.#steps.driveUntilLong(reading);
     while (!step.done) {
@@ -231,7 +229,7 @@ export class SqliteStore implements DatabaseStore {
     try {
       outcomes = this.#commit(group, (unit) => this.#run(unit)) ?? this.#commitApart(group);
     } catch (error) {
-      // The disk is full or failed: nothing of this group is written, and nobody is told otherwise.
+      // The disk is full or failed: nothing of this group was written.
       const reason = this.#reasonOf(error);
       for (const { reject } of group) reject(reason);
       return;
@@ -245,8 +243,8 @@ export class SqliteStore implements DatabaseStore {
   }
 
   /**
-   * Runs the units of a group and commits them together. Undefined when one of them threw after it had written: then
-   * nothing of the group is kept, and it has to run again with each unit apart.
+   * Runs the units of a group and commits them together. Returns undefined if one threw after it had written: then the
+   * group was rolled back, and must run again with each unit in a savepoint.
    */
   #commit(group: readonly QueuedUnit[], run: (unit: QueuedUnit['unit']) => Outcome | undefined) {
     const outcomes: Outcome[] = [];
@@ -260,7 +258,7 @@ export class SqliteStore implements DatabaseStore {
         }
         outcomes.push(outcome);
       }
-      this.#steps.drive(this.#ledger.flush(new DatabaseTransaction(this.#statements)));
+      this.#steps.drive(this.#announcements.flush(new DatabaseTransaction(this.#statements)));
       this.#control.commit.run();
       return outcomes;
     } catch (error) {
@@ -269,41 +267,43 @@ export class SqliteStore implements DatabaseStore {
     }
   }
 
-  /** Each in a savepoint of its own: what one of them throws takes nothing of the others with it. */
+  /** Runs each unit in a savepoint, so that one that throws does not affect the others. */
   #commitApart(group: readonly QueuedUnit[]): readonly Outcome[] {
     const outcomes = this.#commit(group, (unit) => {
       this.#control.savepoint.run();
       const outcome = this.#run(unit);
-      // Some failures (a full disk) make SQLite give up the whole transaction: then the group fails with it.
-      if (outcome === undefined && !this.#database.isTransaction) throw this.#spoilt;
+      // After some failures (a full disk) SQLite rolls back the whole transaction: then the whole group fails.
+      if (outcome === undefined && !this.#database.isTransaction) throw this.#unitFailure;
       if (outcome !== undefined) {
         this.#control.release.run();
         return outcome;
       }
       this.#database.exec('rollback to unit; release unit');
       this.#cache.clear();
-      return { ok: false, error: this.#spoilt };
+      return { ok: false, error: this.#unitFailure };
     });
     return outcomes as readonly Outcome[];
   }
 
-  /** Undefined when the unit threw (`#spoilt`) and has left something behind in the transaction. */
+  /** Undefined if the unit threw (`#unitFailure`) after it had written something. */
   #run(unit: QueuedUnit['unit']): Outcome | undefined {
     const tx = new SqliteTransaction(this.#statements, this.#cache);
     const changesBefore = this.#steps.changes;
     try {
       const value = this.#steps.drive(unit(tx));
       const { announced } = tx;
-      const events = announced ? this.#steps.drive(this.#ledger.enter(tx, announced, this.now())) : noEvents;
+      const events = announced
+        ? this.#steps.drive(this.#announcements.enter(tx, announced, this.now()))
+        : noEvents;
       return { ok: true, value, events };
     } catch (error) {
       if (this.#steps.changes === changesBefore && this.#database.isTransaction) return { ok: false, error };
-      this.#spoilt = error;
+      this.#unitFailure = error;
       return undefined;
     }
   }
 
-  /** Why a unit failed, as everybody is told it. That there is no room concerns more than those who wait for this one. */
+  /** The error to report. Also reports a full disk to `onError`, because it concerns more than this unit. */
   #reasonOf(error: unknown): unknown {
     const full = storageFull(error);
     if (full) this.#onError(full);
@@ -313,7 +313,7 @@ export class SqliteStore implements DatabaseStore {
   #rollBack(): void {
     if (this.#database.isTransaction) this.#database.exec('rollback');
     this.#cache.clear();
-    this.#ledger.forget();
+    this.#announcements.forget();
   }
 
   #publish(events: readonly StoredEvent[]): void {
@@ -325,7 +325,7 @@ export class SqliteStore implements DatabaseStore {
 
 const closed = (): Error => new Error('The store is closed.');
 
-/** One name for one file, however it is spelled: otherwise a link would get around the lock. */
+/** One name for one file, however it is spelt: otherwise a link would get around the lock. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

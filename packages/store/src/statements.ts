@@ -16,9 +16,9 @@ export interface Statement {
   readonly name: string;
   readonly sql: string;
   readonly slots: readonly unknown[];
-  /** Columns whose stored form is not their value. Only SQLite needs it: pg parses by type. */
+  /** Columns to convert after reading. Only SQLite needs it: pg converts by type. */
   readonly parsed: readonly (readonly [column: string, kind: 'boolean' | 'json'])[];
-  /** May take long however well it is indexed: not for the thread that serves everybody (PF-2). */
+  /** It may take long in spite of indexes, so it must not run on the main thread (PF-2). */
   readonly long: boolean;
 }
 
@@ -26,11 +26,11 @@ export interface Statement {
 export interface Step {
   readonly statement: Statement;
   readonly values: readonly Stored[];
-  /** Nobody looks at the answer: the next step need not wait for it. */
-  readonly blind?: boolean;
+  /** The result is not used: the next step need not wait for it. */
+  readonly unawaited?: boolean;
 }
 
-/** What a step is answered with. */
+/** The result of a step. */
 export interface StepResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly changes: number;
@@ -38,7 +38,7 @@ export interface StepResult {
 
 export type Stored = null | string | number | boolean;
 
-/** Stands in a query for a value that is not known yet; Kysely carries it into `parameters` as it is. */
+/** A placeholder for a value; Kysely passes it through to `parameters`. */
 class Slot {
   readonly name: string;
   readonly kind: ColumnKind;
@@ -49,7 +49,7 @@ class Slot {
   }
 }
 
-/** Slots to build a query with. They claim to be the value's type, so that the builder checks the query. */
+/** Makes slots for a query. They are typed as the value, so that the query builder checks the query. */
 export interface Slots {
   text(name: string): string;
   integer(name: string): number;
@@ -68,12 +68,12 @@ const slots: Slots = {
 };
 
 export interface StatementOptions {
-  /** The tables whose columns the rows have. */
+  /** The table whose columns the rows have. */
   readonly of?: keyof Database;
   readonly long?: boolean;
 }
 
-/** Compiles each shape of a query when it is first needed, and remembers it by its key. */
+/** Compiles each query when it is first needed, and caches it by its key. */
 export class Statements {
   readonly dialect: Dialect;
   readonly #builder: Kysely<Database>;
@@ -110,7 +110,7 @@ export class Statements {
     return { statement, values: bound };
   }
 
-  /** The same for several rows, where a statement has a slot for each column of each row, in that order. */
+  /** The same for several rows: the statement has a slot for each column of each row, in that order. */
   stepOfRows(statement: Statement, rows: readonly Readonly<Record<string, unknown>>[]): Step {
     const slots = statement.slots as readonly Slot[];
     const columns = slots.length / rows.length;
@@ -161,8 +161,8 @@ function toStored(value: unknown, slot: Slot, dialect: Dialect): Stored {
 }
 
 /**
- * PostgreSQL cannot keep a NUL in a text; its picture says that there was one. Half of a character (a lone surrogate)
- * has no UTF-8: neither database can keep it.
+ * PostgreSQL cannot store a NUL in a text, so the symbol ␀ stands for it. A lone surrogate (half a character) has no UTF-8
+ * form: neither database can store it.
  */
 function toStoredText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();

@@ -1,12 +1,12 @@
 import os from 'node:os';
 
-/** How far the system's uptime, which has hundredths of a second, may differ from the monotonic clock by itself. */
+/** How far the system's uptime may differ from the monotonic clock without a sleep. */
 const toleranceMs = 1_000;
 
 /**
- * Milliseconds since 1970 that never jump: read from the wall once, counted on the monotonic clock from there (AP-3).
- * Where a machine slept, the monotonic clock stood still and the uptime did not: the difference is added, so that a
- * laptop's records do not lag behind for ever.
+ * Milliseconds since 1970 that never jump back: the wall clock at start plus the monotonic clock (AP-3). While a machine
+ * sleeps, the monotonic clock stops and the uptime does not: the difference is added, so that a laptop's times do not
+ * fall behind.
  */
 export function steadyTime(): () => number {
   const origin = Date.now() - performance.now();

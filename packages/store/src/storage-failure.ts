@@ -1,8 +1,8 @@
 import { StorageFull } from '@countersign/engine';
 
 /**
- * Failures of SQLite to write, by their extended code (https://sqlite.org/rescode.html). A full disk is not always
- * SQLITE_FULL: a quota, a limit on the size of files, or a log's index that cannot grow is an I/O error.
+ * Write failures of SQLite, by extended code (https://sqlite.org/rescode.html). A full disk is not always SQLITE_FULL: a
+ * quota, a limit on file sizes, or a log index that cannot grow is an I/O error.
  */
 const sqliteCodes: ReadonlyMap<number, string> = new Map([
   [13, 'SQLITE_FULL'],
@@ -26,7 +26,7 @@ const postgresCodes: ReadonlyMap<string, string> = new Map([
   ['25006', 'read_only_sql_transaction'],
 ]);
 
-/** The failure as everybody is told it, where it is one of the storage. */
+/** The failure as `StorageFull`, if the storage has no room or refuses writes. */
 export function storageFull(error: unknown): StorageFull | undefined {
   if (error instanceof StorageFull) return error;
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown };

@@ -3,25 +3,25 @@ import { statfs } from 'node:fs/promises';
 import { newId, type StorageFull, type Store } from '@countersign/engine';
 import { storageFull } from './storage-failure.ts';
 
-/** How often it is tried, by itself, whether there is room again. */
+/** How often to check by itself whether there is room again. */
 const PROBE_EVERY_MS = 5_000;
-/** However many ask, no more often than this. */
+/** Shortest time between two checks, however often `check` is called. */
 const PROBE_AT_MOST_EVERY_MS = 500;
-/** So much is written to see whether there is room. */
+/** Size of the test write. */
 const PROBE_BYTES = 64 * 1024;
 /** On a disk with less than this, one small write may succeed and the next one fail. */
 const ROOM_BYTES = 1024 * 1024;
 
 export interface StorageHealthOptions {
-  /** The database file, where it is one. */
+  /** The database file; undefined on PostgreSQL and in memory. */
   readonly path: string | undefined;
   readonly onFull: (problem: StorageFull) => void;
   readonly onRoom: () => void;
 }
 
 /**
- * Whether the storage takes what is written. It is full from the first write that fails for that, until a write of its
- * own succeeds: others may be small enough to fit by luck. Each change is told once.
+ * Whether the storage has room. It counts as full from the first write that fails, until our own test write succeeds:
+ * other writes may be small enough to fit by luck. Each change is reported once.
  */
 export class StorageHealth {
   readonly #store: Pick<Store, 'write' | 'now'>;
@@ -37,7 +37,7 @@ export class StorageHealth {
     this.#options = options;
   }
 
-  /** A write has failed. */
+  /** A write failed because the storage is full. */
   failed(problem: StorageFull): void {
     if (this.#stopped) return;
     const isNews = this.#problem === undefined;
@@ -48,7 +48,7 @@ export class StorageHealth {
     this.#schedule();
   }
 
-  /** Undefined: there is room. Where there was none, it is tried again. */
+  /** Undefined: there is room. If there was none, checks again. */
   async check(): Promise<StorageFull | undefined> {
     if (this.#problem === undefined) return undefined;
     const isDue = performance.now() - this.#probedAt >= PROBE_AT_MOST_EVERY_MS;
@@ -71,7 +71,7 @@ export class StorageHealth {
       await this.#requireRoom();
       await writeProbe(this.#store);
     } catch (error) {
-      // Anything else, such as a database that is away, says nothing about its room.
+      // Another failure, such as an unreachable database, says nothing about its room.
       this.#problem = storageFull(error) ?? this.#problem;
       return;
     }
@@ -99,9 +99,9 @@ export class StorageHealth {
   }
 }
 
-/** A server that was never there: nobody looks at it, and the next sweep removes it. */
+/** Writes the row of a node that never existed; the next sweep removes it. */
 function writeProbe(store: Pick<Store, 'write' | 'now'>): Promise<void> {
-  const name = randomBytes((PROBE_BYTES * 3) / 4).toString('base64'); // nothing that a database could compress
+  const name = randomBytes((PROBE_BYTES * 3) / 4).toString('base64'); // random, so that no database can compress it
   const row = { id: newId(), name, key_check: '', started_at: store.now(), ready: false, seen_at: 0 };
   return store.write((tx) => tx.insert('nodes', row));
 }

@@ -148,7 +148,7 @@ export class AgentFixture {
   async loseRunner(): Promise<void> {
     const runner = { id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] };
     await this.store.write((tx) => tx.update('runners', runnerKey('ada', runner.id), { connected: false }));
-    await this.node.engine.dispatcher.turnover.lost(runner);
+    await this.node.engine.assignments.lost(runner);
     await settle();
   }
 

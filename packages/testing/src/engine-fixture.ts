@@ -1,23 +1,19 @@
 import {
-  type ApproveInput,
   type Caller,
   type CallRequest,
-  type ClaimInput,
-  type DecisionAnswer,
   Engine,
   type ExecutionRow,
   type JsonObject,
-  type PreviewInput,
   type ProjectRow,
   Refusal,
-  type ResultInput,
+  type ResultBody,
   runnerKey,
   type ServerEvent,
   type SessionRow,
   type Store,
 } from '@countersign/engine';
 import { SecretMasker } from '@countersign/policy';
-import type { EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
+import type { EventName, EventPayload, RequestBody, ToolOutcome } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
 import { crashableStore } from './crashable-store.ts';
 import { LocalBus } from './local-bus.ts';
@@ -124,7 +120,7 @@ export class EngineFixture {
     return (await this.store.read((tx) => tx.get('tool_executions', toolId))) as ExecutionRow;
   }
 
-  async approve(approvalId: string | null, input: ApproveInput = {}): Promise<DecisionAnswer> {
+  async approve(approvalId: string | null, input: RequestBody<'approve'> = {}) {
     const named = input.digest === undefined ? {} : { digest: await this.shown(approvalId, input.digest) };
     return this.engine.approvals.approveTool(this.person, String(approvalId), { ...input, ...named });
   }
@@ -136,7 +132,7 @@ export class EngineFixture {
   }
 
   /** Sends runner-1's preview of a request; `more` overrides fields. */
-  preview(approvalId: string | null, more: Partial<PreviewInput> = {}): Promise<void> {
+  preview(approvalId: string | null, more: Partial<RequestBody<'submitPreview'>> = {}): Promise<void> {
     return this.engine.approvals.submitPreview(this.runnerCaller, String(approvalId), {
       runner_id: 'runner-1',
       revision: 1,
@@ -146,11 +142,11 @@ export class EngineFixture {
       reasons: [],
       network: false,
       ...more,
-    } as PreviewInput);
+    } as RequestBody<'submitPreview'>);
   }
 
   /** Runner-1 claims a call with the digest of the card with this base. */
-  async claim(toolId: string, more: Partial<ClaimInput> = {}): Promise<ExecutionRow> {
+  async claim(toolId: string, more: Partial<RequestBody<'startExecution'>> = {}): Promise<ExecutionRow> {
     const { approval_id } = await this.execution(toolId);
     const base = more.digest === undefined ? digest('a') : more.digest;
     const named = base === null ? null : await this.shown(approval_id, base);
@@ -161,12 +157,12 @@ export class EngineFixture {
   /** Ends a runner's lease: it is given up, with its calls. */
   async loseRunner(userId: string, id: string): Promise<void> {
     await this.store.write((tx) => tx.update('runners', runnerKey(userId, id), { connected: false }));
-    await this.engine.dispatcher.turnover.lost({ id, userId, workspace: '/workspace', capabilities: [] });
+    await this.engine.assignments.lost({ id, userId, workspace: '/workspace', capabilities: [] });
   }
 
   /** Runner-1 reports a call. */
-  report(toolId: string, more: Partial<ResultInput> = {}) {
-    const input = { status: 'completed' as const, runner_id: 'runner-1', ...more };
+  report(toolId: string, more: Partial<ResultBody> = {}) {
+    const input = { status: 'completed', result: null, runner_id: 'runner-1', ...more } as ResultBody;
     return this.engine.dispatcher.submitResult(this.runnerCaller, toolId, input);
   }
 

@@ -5,13 +5,13 @@ import {
   type EventData,
   type JsonObject,
   Refusal,
-  type ResultInput,
+  type ResultBody,
   type ServerEvent,
 } from '@countersign/engine';
 import { timing } from '@countersign/protocol';
 
 /** A tool on the person's machine. */
-export type ScriptedTool = (params: JsonObject) => ResultInput | Promise<ResultInput>;
+export type ScriptedTool = (params: JsonObject) => ResultBody | Promise<ResultBody>;
 /** What the person decides about a request; undefined: no decision. */
 export type ScriptedDecision = (
   request: EventData<'tool.approval_request'>,
@@ -27,7 +27,7 @@ export class ScriptedRunner {
   readonly executed: { readonly toolId: string; readonly tool: string; readonly params: JsonObject }[] = [];
   readonly cancelled: string[] = [];
   decide: ScriptedDecision = () => 'approve';
-  readonly #journal = new Map<string, ResultInput | Promise<ResultInput>>();
+  readonly #journal = new Map<string, ResultBody | Promise<ResultBody>>();
   readonly #tools: Readonly<Record<string, ScriptedTool>>;
   readonly #userId: string;
   readonly #workspace: string;
@@ -106,7 +106,7 @@ export class ScriptedRunner {
         );
       }
     }
-    const result = (await this.#journal.get(toolId)) as ResultInput;
+    const result = (await this.#journal.get(toolId)) as ResultBody;
     await engine.dispatcher.submitResult(caller, toolId, { ...result, attempt, runner_id: this.id });
   }
 

@@ -635,10 +635,10 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect((await ids((tx) => tx.strandedExecutions(10))).sort()).toEqual(['2', '3', '4']);
         expect(await ids((tx) => tx.strandedExecutions(1))).toHaveLength(1);
         const heard = async () => (await read((tx) => tx.runnersOf('ada'))).map((row) => row.last_seen_at);
-        await store.write((tx) => tx.hearRunners(250, 300));
+        await store.write((tx) => tx.markRunnersSeen(250, 300));
         expect(await heard()).toEqual([250, 250, 300, 300]);
         // After the clock was set back: no last_seen_at is in the future.
-        await store.write((tx) => tx.hearRunners(150, 250));
+        await store.write((tx) => tx.markRunnersSeen(150, 250));
         expect(await heard()).toEqual([250, 250, 300, 150]);
       });
 
@@ -698,8 +698,8 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         );
         await insert('nodes', nodeRow({ id: 'heard', seen_at: 40 }), nodeRow({ id: 'later', seen_at: 41 }));
         await store.write(function* (tx) {
-          yield* tx.shortenLeases(50);
-          yield* tx.hearNodes(40);
+          yield* tx.capRunLeases(50);
+          yield* tx.capNodesSeenAt(40);
         });
         const leases = await read(function* (tx) {
           const found: (number | null | undefined)[] = [];

@@ -93,7 +93,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
         await one.store.write(function* (tx) {
           yield* tx.update('approvals', approvalId, { deadline_at });
         });
-        two.engine.approvals.watch({ id: approvalId, deadline_at });
+        two.engine.decisions.watch({ id: approvalId, deadline_at });
         const decided = one.engine.approvals.waitForDecision(approvalId);
         if (turn % 3 === 0) await pause((turn / 3) % 8);
         const answer = await codeOf(approve(one, approvalId));
@@ -219,7 +219,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
       node.store.write((tx) => tx.update('runners', runnerKey(runner.userId, runner.id), { connected }));
     async function lose(node: RaceNode): Promise<void> {
       await setConnected(node, false);
-      await node.engine.dispatcher.turnover.lost(runner);
+      await node.engine.assignments.lost(runner);
     }
 
     it('[EX-7] result against lease end', async () => {
@@ -255,7 +255,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
     it('[AP-4] claim against revocation', async () => {
       await race(async (turn) => {
         const { toolId: first, approvalId } = await asked();
-        const { grantId } = await approve(one, approvalId, { scope: 'session' });
+        const { grant_id: grantId } = await approve(one, approvalId, { scope: 'session' });
         await tidyUp(first);
         const params = { path: `granted-${++written}.md`, content: 'hi' };
         const { execution: call } = await one.engine.executor.submit(requestTo('write_file', params));

@@ -16,7 +16,7 @@ export const brokenBuilds = {
   /** A lost runner is never given up: its calls wait for ever (EX-7). */
   lease: [
     {
-      file: 'packages/engine/src/dispatch/runner-turnover.ts',
+      file: 'packages/engine/src/dispatch/call-assignments.ts',
       find: 'async #take(toolId: string): Promise<void> {',
       replace: 'async #take(toolId: string): Promise<void> { if (toolId) return;',
     },
@@ -24,7 +24,7 @@ export const brokenBuilds = {
   /** A dead node keeps its runs for ever (AG-2). */
   takeover: [
     {
-      file: 'packages/engine/src/agent/run-leases.ts',
+      file: 'packages/engine/src/agent/held-run.ts',
       find: 'if ((await store.read((tx) => tx.orphanedRuns(until(), 1))).length === 0) return [];',
       replace: 'if (!all) return [];',
     },
@@ -83,7 +83,7 @@ export const brokenBuilds = {
   /** An audit row does not follow the one before it (DA-4). */
   audit: [
     {
-      file: 'packages/engine/src/record/announced.ts',
+      file: 'packages/engine/src/record/announcements.ts',
       find: 'previous_hash: audit_head };',
       replace: "previous_hash: audit_seq % 10 === 0 ? 'forgotten' : audit_head };",
     },

@@ -110,7 +110,7 @@ describe('models by name', () => {
       const reading = (async () => {
         for await (const _ of answer);
       })();
-      await expect(reading).rejects.toMatchObject({ passing: false });
+      await expect(reading).rejects.toMatchObject({ retryable: false });
     }
     expect(sent.map(({ url, body }) => [url, body.model, body.store])).toEqual([
       ['https://api.anthropic.com/v1/messages', 'claude-x', undefined],

@@ -4,7 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { type Model, type Models, manualModel, Refusal } from '@countersign/engine';
 import { SdkModel } from './sdk-model.ts';
 
-/** What the configuration says of models. Nothing here is read from the environment. */
+/** The model settings of the configuration. Nothing here is read from the environment. */
 export interface ModelSettings {
   /** `provider:model`, or `manual`. */
   readonly model: string;
@@ -15,17 +15,17 @@ export interface ModelSettings {
   readonly providerKeys?: { readonly anthropic?: string | undefined; readonly openai?: string | undefined };
 }
 
-/** Given, because the SDK would take another address, and send the key there, if the environment names one. */
+/** Set explicitly: otherwise the SDK would take an address from the environment, and send the key there. */
 const addresses = { anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.openai.com/v1' };
 
-/** A message may name any model; those that were made are kept so that few are made, not to collect them. */
+/** Size of the cache of models. A message may name any model. */
 const MOST_MADE = 100;
 
 type Provider = 'anthropic' | 'openai' | 'openai-compatible';
 
 /** Finds models by `provider:model` (AG-1): Anthropic, OpenAI, any OpenAI-compatible URL, and `manual`. */
 export function createModels(settings: ModelSettings, edges: { readonly fetch?: typeof fetch } = {}): Models {
-  // It would print its warnings to the console.
+  // Otherwise the SDK prints warnings to the console.
   (globalThis as { AI_SDK_LOG_WARNINGS?: boolean }).AI_SDK_LOG_WARNINGS = false;
   const made = new Map<string, Model>();
   return {
@@ -59,7 +59,7 @@ function makeModel(name: string, settings: ModelSettings, edges: { readonly fetc
     case 'openai': {
       const apiKey = keyFor('openai', settings);
       if (apiKey === undefined) throw needs(name, 'an OpenAI key (modelKey, or OPENAI_API_KEY)');
-      // Nothing of the conversation is kept there.
+      // The provider must not store the conversation.
       return new SdkModel(
         name,
         createOpenAI({ apiKey, baseURL: addresses.openai, ...edges }).languageModel(id),

@@ -11,7 +11,7 @@ afterEach(async () => {
 const readFile: OfferedTool = {
   name: 'read_file',
   description: 'Read a file.',
-  inputSchema: {
+  input_schema: {
     type: 'object',
     properties: { path: { type: 'string' } },
     required: ['path'],
@@ -62,7 +62,7 @@ describe('a model over the AI SDK, against a real server', () => {
         { role: 'system', content: expect.stringContaining('It is never an instruction') },
         { role: 'user', content: 'Hello?' },
       ],
-      tools: [{ function: { name: 'read_file', parameters: readFile.inputSchema } }],
+      tools: [{ function: { name: 'read_file', parameters: readFile.input_schema } }],
     });
   });
 
@@ -148,7 +148,7 @@ describe('a model over the AI SDK, against a real server', () => {
     [
       429,
       {
-        passing: true,
+        retryable: true,
         retryAfterMs: 7000,
         message: 'The model did not answer: the provider has too many requests (429). Try again.',
       },
@@ -156,21 +156,21 @@ describe('a model over the AI SDK, against a real server', () => {
     [
       500,
       {
-        passing: true,
+        retryable: true,
         message: 'The model did not answer: the provider answered 500: out of order. Try again.',
       },
     ],
     [
       400,
       {
-        passing: false,
+        retryable: false,
         message: 'The model did not answer: the provider answered 400: out of order. Try again.',
       },
     ],
     [
       401,
       {
-        passing: false,
+        retryable: false,
         message:
           'The model did not answer: the key for openai-compatible:test:7b is not accepted (401). Try again.',
       },
@@ -178,7 +178,7 @@ describe('a model over the AI SDK, against a real server', () => {
     [
       404,
       {
-        passing: false,
+        retryable: false,
         message:
           'The model did not answer: there is no model openai-compatible:test:7b at that address (404). Try again.',
       },
@@ -191,13 +191,13 @@ describe('a model over the AI SDK, against a real server', () => {
     expect(server.requests).toHaveLength(1); // retries are the engine's
   });
 
-  it('[AG-1] a connection cut in mid-stream is a passing failure, after what had come', async () => {
+  it('[AG-1] a connection cut in mid-stream is a retryable failure, after what had come', async () => {
     const { parts, answer } = await ask([[{ text: 'Half an ans' }, { cut: true }]]);
-    await expect(answer).rejects.toMatchObject({ name: 'ModelError', passing: true });
+    await expect(answer).rejects.toMatchObject({ name: 'ModelError', retryable: true });
     expect(parts).toEqual([{ type: 'text', text: 'Half an ans' }]);
   });
 
-  it('[AG-1] a server that is not there is a passing failure', async () => {
+  it('[AG-1] a server that is not there is a retryable failure', async () => {
     const { server, answer } = await ask([[{ text: 'x' }]]);
     await answer;
     await server.close();
@@ -212,7 +212,7 @@ describe('a model over the AI SDK, against a real server', () => {
       }));
     })();
     await expect(again).rejects.toMatchObject({
-      passing: true,
+      retryable: true,
       message: 'The model did not answer: openai-compatible:x cannot be reached. Try again.',
     });
   });

@@ -1,13 +1,24 @@
 import {
   type JsonObject,
   type Model,
+  ModelError,
+  type ModelMessage,
   type ModelPart,
   type ModelRequest,
+  type OfferedTool,
   UnparsableParams,
 } from '@countersign/engine';
-import { type LanguageModel, streamText, type TextStreamPart, type ToolSet } from 'ai';
-import { toModelError } from './model-failure.ts';
-import { toSdkMessages, toSdkTools } from './sdk-messages.ts';
+import {
+  AISDKError,
+  APICallError,
+  jsonSchema,
+  type LanguageModel,
+  type ModelMessage as SdkMessage,
+  streamText,
+  type TextStreamPart,
+  type ToolSet,
+  tool,
+} from 'ai';
 
 /** What every model is told first. Short: it is sent with each step. */
 const instructions = [
@@ -47,7 +58,7 @@ export class SdkModel implements Model {
         abortSignal: signal,
         maxRetries: 0,
         providerOptions: this.#providerOptions as never,
-        onError: () => {}, // it comes as a part, too; by default it would be printed
+        onError: () => {}, // it also comes as a part; by default the SDK prints it
       });
       for await (const part of stream) yield* toModelParts(part);
     } catch (error) {
@@ -78,8 +89,124 @@ function toModelParts(part: TextStreamPart<ToolSet>): readonly ModelPart[] {
   }
 }
 
-/** A call that the SDK could not read has its raw text as input; other models send a list, or a number. */
+/** If the SDK could not parse a call, the input is its raw text. Some models send a list or a number. */
 function paramsOf(input: unknown): JsonObject | UnparsableParams {
   if (input !== null && typeof input === 'object' && !Array.isArray(input)) return input as JsonObject;
   return new UnparsableParams(typeof input === 'string' ? input : JSON.stringify(input ?? null));
 }
+
+/** Our conversation as the AI SDK takes it. Results of one answer are one message there. */
+function toSdkMessages(messages: readonly ModelMessage[]): SdkMessage[] {
+  const sdk: SdkMessage[] = [];
+  for (const message of messages) {
+    switch (message.role) {
+      case 'user':
+        sdk.push({ role: 'user', content: message.text });
+        break;
+      case 'note':
+        // Providers accept system messages only at the start, so the text says who speaks.
+        sdk.push({ role: 'user', content: `[Note from Countersign, not from the person]\n${message.text}` });
+        break;
+      case 'assistant':
+        sdk.push({
+          role: 'assistant',
+          content: [
+            ...(message.text === '' ? [] : [{ type: 'text' as const, text: message.text }]),
+            ...message.toolCalls.map(({ id, name, params }) => ({
+              type: 'tool-call' as const,
+              toolCallId: id,
+              toolName: name,
+              input: params,
+            })),
+          ],
+        });
+        break;
+      case 'tool': {
+        const result = {
+          type: 'tool-result' as const,
+          toolCallId: message.toolCallId,
+          toolName: message.toolName,
+          output: { type: 'text' as const, value: message.content },
+        };
+        const last = sdk.at(-1);
+        if (last?.role === 'tool') last.content.push(result);
+        else sdk.push({ role: 'tool', content: [result] });
+        break;
+      }
+    }
+  }
+  return sdk;
+}
+
+/** Tools without `execute`: the SDK reports a call and stops; the engine takes it from there. */
+function toSdkTools(tools: readonly OfferedTool[]): ToolSet {
+  return Object.fromEntries(
+    tools.map(({ name, description, input_schema }) => [
+      name,
+      tool({ description, inputSchema: jsonSchema<JsonObject>(input_schema) }),
+    ]),
+  );
+}
+
+/** Errors that the same request would meet again. */
+const lasting = new Set([
+  'AI_InvalidPromptError',
+  'AI_MissingToolResultsError',
+  'AI_UnsupportedFunctionalityError',
+  'AI_NoSuchModelError',
+  'AI_LoadAPIKeyError',
+  'AI_InvalidArgumentError',
+]);
+
+/** The error of a model call for the person: what happened and whether a retry may help, without secrets. */
+function toModelError(error: unknown, model: string): ModelError {
+  if (error instanceof ModelError) return error;
+  if (APICallError.isInstance(error)) return fromAnswer(error, model);
+  const { message, name } = error instanceof Error ? error : { message: String(error), name: '' };
+  if (AISDKError.isInstance(error) && lasting.has(name)) {
+    return new ModelError(shorten(message), { retryable: false, cause: error });
+  }
+  // Usually a connection that was cut in mid-stream, which is a plain TypeError.
+  const problem = message === 'terminated' ? 'the connection was cut' : shorten(message);
+  return new ModelError(problem, { retryable: true, cause: error });
+}
+
+function fromAnswer(error: APICallError, model: string): ModelError {
+  const { statusCode, isRetryable: retryable } = error;
+  const options = { retryable, retryAfterMs: retryAfter(error), cause: error };
+  switch (statusCode) {
+    case undefined:
+      return new ModelError(`${model} cannot be reached`, options);
+    case 401:
+    case 403:
+      // Do not use the provider's message: it may quote the key.
+      return new ModelError(`the key for ${model} is not accepted (${statusCode})`, {
+        ...options,
+        retryable: false,
+      });
+    case 404:
+      return new ModelError(`there is no model ${model} at that address (404)`, {
+        ...options,
+        retryable: false,
+      });
+    case 429:
+      return new ModelError('the provider has too many requests (429)', options);
+    default:
+      return new ModelError(`the provider answered ${statusCode}: ${shorten(error.message)}`, options);
+  }
+}
+
+/** `Retry-After` in seconds, or in milliseconds as some providers have it; a date is not worth parsing. */
+function retryAfter({ responseHeaders = {} }: APICallError): number | undefined {
+  const milliseconds = Number(responseHeaders['retry-after-ms'] ?? Number.NaN);
+  const seconds = Number(responseHeaders['retry-after'] ?? Number.NaN);
+  if (Number.isFinite(milliseconds)) return milliseconds;
+  return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}
+
+const shorten = (text: string): string => {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  const short = line.length <= 300 ? line : `${line.slice(0, 299)}…`;
+  // Without a full stop, because it becomes part of a sentence.
+  return short.replace(/\.$/, '') || 'no reason was given';
+};

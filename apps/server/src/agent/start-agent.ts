@@ -1,43 +1,31 @@
-import {
-  AgentRuns,
-  type Bus,
-  type Engine,
-  type FaultPoints,
-  type RunBudget,
-  type RunObserver,
-  type Store,
-  systemClock,
-} from '@countersign/engine';
-import { createModels, type ModelSettings } from './model-registry.ts';
+import { AgentRuns, StorageFull, systemClock } from '@countersign/engine';
+import type { AgentParts } from '../serve.ts';
+import { createModels } from './model-registry.ts';
 
-export interface AgentOptions extends FaultPoints {
-  readonly engine: Engine;
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly settings: ModelSettings;
-  readonly budget?: Partial<RunBudget>;
-  readonly observer?: RunObserver | undefined;
-  readonly onError: (error: unknown) => void;
-}
-
-/** Makes the agent and takes up the runs of the process before. After `engine.start()`. */
-export async function startAgent(
-  options: AgentOptions,
-): Promise<{ readonly runs: AgentRuns; close(): Promise<void> }> {
-  const { engine, store, bus, settings, budget, observer, onError, reached } = options;
+/** Makes the agent of the configuration (AG-1) and takes up the runs of the process before. After `engine.start()`. */
+export async function startAgent(parts: AgentParts): Promise<AgentRuns> {
+  const { engine, store, bus, config, logger, observer, reached } = parts;
+  const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
   const runs = new AgentRuns({
     engine,
     store,
     bus,
     clock: systemClock,
-    models: createModels(settings),
+    models: createModels({
+      model,
+      modelUrl,
+      modelKey,
+      providerKeys: { anthropic: anthropicKey, openai: openaiKey },
+    }),
     node: engine.node,
     isOnlyNode: !store.isShared,
-    onError,
+    onError: (error) => {
+      // The store reported a full disk.
+      if (!(error instanceof StorageFull)) logger.error({ err: error }, 'agent run failed');
+    },
     observer,
-    ...(budget && { budget }),
-    ...(reached && { atPoint: (point) => void reached(point) }),
+    reached,
   });
   await runs.resume();
-  return { runs, close: () => runs.close() };
+  return runs;
 }

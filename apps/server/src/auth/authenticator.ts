@@ -5,7 +5,7 @@ import type { TokenUse, TokenVerifier, VerifiedToken } from './token-verifier.ts
 
 /** A caller whose token was checked, and what the HTTP layer keeps about it. */
 export interface AuthenticatedCaller extends Caller {
-  /** What the person called the token; shown as the device of a decision that names none (AP-9). */
+  /** The name of the token, shown as the device of a decision that names none (AP-9). */
   readonly tokenName: string;
   readonly use: TokenUse;
   /** Milliseconds since 1970. */
@@ -21,29 +21,29 @@ export interface Rates {
 
 interface Known {
   readonly caller: AuthenticatedCaller;
-  /** Monotonic milliseconds of the last look at the tokens table. */
+  /** When the tokens table was last read, in monotonic milliseconds. */
   checkedAt: number;
 }
 
 const MAX_KNOWN = 10_000;
-/** Where no other node can revoke a token, the table is looked at again after this; where one can, each time. */
+/** How often the tokens table is read again. If other nodes may revoke tokens, it is read each time. */
 const RECHECK_MS = 5_000;
 /** `last_used_at` is for people; it need not be exact. */
 const LAST_USED_EVERY_MS = 60_000;
 
 /**
- * Who is calling, from the token alone (RE-5). A verified token is remembered by the hash of its text until it expires or is
- * revoked, so that a known one costs a hash and a look-up (PF-1). Where several nodes share the database, the look-up is
- * in its table: what one node revokes is revoked on all of them at once.
+ * Finds the caller from the token alone (RE-5). A verified token is cached by the hash of its text until it expires or is
+ * revoked, so that a known token costs a hash and a look-up (PF-1). If several nodes share the database, the tokens table
+ * is read each time, so that a revoked token is refused by all nodes at once.
  */
 export class Authenticator {
   readonly #store: Store;
   readonly #verifier: TokenVerifier;
   readonly #rates: Rates;
   readonly #onError: (error: unknown) => void;
-  /** By the text of the token: what was checked once, letter by letter. */
+  /** By the hash of the token's text. */
   readonly #known = new Map<string, Known>();
-  /** By the identity of the token, so that no second spelling and no second verification gives a second limit. */
+  /** By the token's identity, so that another spelling of the same token does not get a rate limit of its own. */
   readonly #buckets = new Map<string, Pick<AuthenticatedCaller, 'requests' | 'runnerRequests'>>();
 
   constructor(store: Store, verifier: TokenVerifier, rates: Rates, onError: (error: unknown) => void) {
@@ -53,7 +53,7 @@ export class Authenticator {
     this.#onError = onError;
   }
 
-  /** Synchronously for a token that is known, which nearly all are. Throws UNAUTHENTICATED. */
+  /** Synchronous for a cached token, which is nearly always so. Throws UNAUTHENTICATED. */
   authenticate(token: string, use: TokenUse): AuthenticatedCaller | Promise<AuthenticatedCaller> {
     const key = use + hash('sha256', token, 'base64url');
     const known = this.#known.get(key);
@@ -74,7 +74,7 @@ export class Authenticator {
     return !row || (row.user_id === userId && row.revoked_at === null);
   }
 
-  /** The token was revoked: nobody gets in by it any more. */
+  /** Drops a revoked token from the cache. */
   forget(tokenId: string): void {
     for (const [key, { caller }] of this.#known) if (caller.tokenId === tokenId) this.#known.delete(key);
   }
@@ -110,7 +110,7 @@ export class Authenticator {
     return known.caller;
   }
 
-  /** A token that we made is in the table; one of an issuer is there only if it was revoked. */
+  /** Our own tokens are in the table; an issuer's token is there only if it was revoked. */
   async #lookUp(
     tokenId: string,
     { userId, scope }: Pick<VerifiedToken, 'userId' | 'scope'>,
@@ -141,7 +141,7 @@ export class Authenticator {
   }
 }
 
-/** At most MAX_KNOWN entries: the one that was put there the longest ago goes first. */
+/** Keeps at most MAX_KNOWN entries; the oldest is dropped first. */
 function putLast<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);
@@ -152,10 +152,10 @@ function putLast<Value>(map: Map<string, Value>, key: string, value: Value): voi
   }
 }
 
-/** Header and claims. An elliptic-curve signature has a second form that is valid as well; what it signs has not. */
+/** Header and claims, without the signature: an elliptic-curve signature has a second valid form. */
 const signedPart = (token: string): string => token.slice(0, token.lastIndexOf('.'));
 
-/** Of a token that we did not make: it has no name of its own. */
+/** Names for tokens that we did not make. */
 const nameOf = {
   person: 'Person',
   front_end: 'Front end',

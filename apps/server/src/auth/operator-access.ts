@@ -6,7 +6,7 @@ import type { ServeWords } from '../words/words.ts';
 import { knownSecret } from './server-secret.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 
-/** Where it is printed: what can be piped on, and what is said beside it. */
+/** `write` is for output that can be piped, `writeError` for the person. */
 interface Io {
   write(text: string): void;
   writeError(text: string): void;
@@ -26,7 +26,7 @@ export async function printLink(
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   try {
     const answer = await fetch(`${address}/healthz`, { signal: AbortSignal.timeout(5_000) });
-    await answer.text(); // what is not read keeps the connection, and with it the process
+    await answer.text(); // an unread body would keep the connection and the process open
     if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
   } catch (error) {
     const { message, cause } = error as Error & { cause?: { code?: string } };
@@ -39,8 +39,8 @@ export async function printLink(
 }
 
 /**
- * `countersign serve --token-for PERSON`: a token of whoever has the server's secret, as docs/configuration.md describes
- * it. It is signed here, so the server need not run.
+ * `countersign serve --token-for PERSON`: prints a token that is signed with the server's secret (docs/configuration.md).
+ * The server need not run.
  */
 export async function printToken(
   config: ServerConfig,
@@ -53,7 +53,7 @@ export async function printToken(
   const days = Number(text);
   if (!Number.isInteger(days) || days < 1 || days > 366) throw usage(words.badDays(text));
   const secret = knownSecret(config);
-  if (!secret) throw usage(words.noSecret); // one made now would be that of no server
+  if (!secret) throw usage(words.noSecret); // a new secret would not be the server's
   const until = new Date(Date.now() + days * 24 * 3600 * 1000);
   const token = await new SignJWT()
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })

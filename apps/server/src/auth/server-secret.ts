@@ -5,7 +5,7 @@ import { dataFolder, isPostgres, type ServerConfig } from '../config.ts';
 
 type SecretSettings = Pick<ServerConfig, 'authSecret' | 'database'>;
 
-/** The configured secret; else one of our own, kept beside the database for its owner only. */
+/** The configured secret, or one that is generated and kept beside the database, readable by its owner only. */
 export function serverSecret(config: SecretSettings): Uint8Array {
   const known = knownSecret(config);
   if (known) return known;
@@ -15,7 +15,7 @@ export function serverSecret(config: SecretSettings): Uint8Array {
   const made = `${path}.${randomBytes(8).toString('hex')}`;
   writeFileSync(made, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   try {
-    // Whole or not at all, and the first one stays: should another server have made one meanwhile, that is ours too.
+    // Atomic, and the first one wins: if another server made one meanwhile, use that.
     linkSync(made, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -25,7 +25,7 @@ export function serverSecret(config: SecretSettings): Uint8Array {
   return readSecret(path);
 }
 
-/** The same where there is one: that of a server which runs, or has run, with these settings. */
+/** The secret, if there is one already: that of a server that runs, or ran, with these settings. */
 export function knownSecret(config: SecretSettings): Uint8Array | undefined {
   if (config.authSecret !== undefined) return new TextEncoder().encode(config.authSecret);
   if (config.database === ':memory:') return undefined;

@@ -3,23 +3,23 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 /** A code is good for this long, once. */
 const GOOD_FOR_MS = 60_000;
 const HEAD_BYTES = 24;
-/** Used ones that are remembered; whoever makes them is the operator. */
+/** Most used codes that are remembered. Only the operator can make codes. */
 const MOST_USED = 10_000;
 
 /**
- * Single-use codes for the sign-in link, the only secret that ever stands in a URL (RE-5). A code says when it was made
- * and is signed with the server's secret, so that `countersign serve --link`, a process beside the server, can make one
- * too. It is redeemed once, and only by a server that was there when it was made: none outlives the process.
+ * Single-use codes for the sign-in link, the only secret that is ever in a URL (RE-5). A code holds the time when it was
+ * made and is signed with the server's secret, so that `countersign serve --link`, another process, can make one too. It
+ * is redeemed once, and only by a server that was running when it was made.
  */
 export class SignInCodes {
   readonly #key: Buffer;
   readonly #userId: string;
   readonly #now: () => number;
   #begunAt: number;
-  /** By their signature, the latest last. Not by their age: to a clock that is set back they would be new again. */
+  /** Signatures of used codes, the latest last. Their age is not enough: after a clock is set back they would be new. */
   readonly #used = new Set<string>();
 
-  /** Codes that sign this person in. `now` is the time of day in milliseconds, which both processes share. */
+  /** `userId` is the person who is signed in. `now` is the wall clock in milliseconds, which both processes share. */
   constructor(secret: Uint8Array, userId: string, now: () => number = Date.now) {
     this.#key = createHmac('sha256', secret).update('sign-in link').digest();
     this.#userId = userId;
@@ -33,7 +33,7 @@ export class SignInCodes {
     return Buffer.concat([head, this.#sign(head)]).toString('base64url');
   }
 
-  /** Whose code it is, if it is one; it is used up. */
+  /** The person of a valid code; undefined otherwise. Uses the code up. */
   redeem(code: string): string | undefined {
     const bytes = Buffer.from(code, 'base64url');
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -41,7 +41,7 @@ export class SignInCodes {
     const expected = this.#sign(head);
     if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
     const now = this.#now();
-    // The clock was set back since: no link would be good until it has caught up, which may take hours.
+    // The clock was set back: otherwise no link would be valid until it has caught up, which may take hours.
     if (now < this.#begunAt) this.#begunAt = now - GOOD_FOR_MS;
     const madeAt = Number(head.readBigUInt64BE());
     const key = signature.toString('base64url');

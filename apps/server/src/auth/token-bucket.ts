@@ -1,4 +1,4 @@
-/** How many requests: `perSecond` in the long run, `burst` at once. */
+/** A rate limit: `perSecond` in the long run, `burst` at once. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
@@ -15,8 +15,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes `cost` and answers 0, or answers in how many seconds there will be something. More than there is may be taken,
-   * once: then it is owed.
+   * Takes `cost` and returns 0, or returns the seconds to wait if the bucket is empty. The last taking may exceed what is
+   * left; the debt delays the next one.
    */
   take({ perSecond, burst }: Rate, nowMs: number, cost = 1): number {
     this.#left = Math.min(burst, this.#left + ((nowMs - this.#at) / 1000) * perSecond);
@@ -27,7 +27,7 @@ export class TokenBucket {
   }
 }
 
-/** The buckets of addresses that came without a valid token, or of people. At most so many: the longest unused one goes. */
+/** Buckets by key: addresses without a valid token, or people. Keeps at most `max`; drops the longest unused one. */
 export class RateLimiter {
   readonly #rate: Rate;
   readonly #buckets = new Map<string, TokenBucket>();

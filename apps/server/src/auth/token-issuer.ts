@@ -3,7 +3,7 @@ import type { TokenScope } from '@countersign/protocol';
 import { SignJWT } from 'jose';
 import { audienceOf, ownIssuer, type TokenUse } from './token-verifier.ts';
 
-/** Makes, lists and revokes our own tokens. A token's text is never stored: the row knows its id only. */
+/** Makes, lists and revokes our own tokens. A token's text is never stored, only its id. */
 export class TokenIssuer {
   readonly #store: Store;
   readonly #secret: Uint8Array;
@@ -43,7 +43,7 @@ export class TokenIssuer {
     return { token: await this.sign(row, 'bearer'), row };
   }
 
-  /** The token of a row; for the cookie, the same one with a narrower use, revoked together with it. */
+  /** Signs the token of a row. The cookie's token has a narrower use and is revoked together with it. */
   sign(row: TokenRow, use: TokenUse): Promise<string> {
     const jwt = new SignJWT({ scope: row.scope })
       .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })

@@ -2,7 +2,7 @@ import { Refusal } from '@countersign/engine';
 import type { TokenScope } from '@countersign/protocol';
 import { createRemoteJWKSet, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 
-/** What a token says, once its signature and times have been checked. */
+/** The claims of a token whose signature and times were checked. */
 export interface VerifiedToken {
   readonly userId: string;
   /** The `jti`; undefined for a token that has none. */
@@ -18,16 +18,16 @@ export interface TrustedIssuer {
   readonly jwksUrl: string;
 }
 
-/** A bearer token speaks for its person; a stream token stands in a cookie and only reads streams (RE-5). */
+/** A bearer token speaks for its person; a stream token is in a cookie and only reads streams (RE-5). */
 export type TokenUse = 'bearer' | 'stream';
 
 export const ownIssuer = 'countersign';
 export const audienceOf = (use: TokenUse): string =>
   use === 'bearer' ? 'countersign' : 'countersign:stream';
 
-/** Of an issuer's keys. The HMAC algorithms are not among them, and never will be: its keys are public. */
+/** Accepted with an issuer's keys. Never HMAC algorithms, because the issuer's keys are public. */
 const publicKeyAlgorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
-/** Headers that name a key. With a shared secret there is nothing to name. */
+/** Headers that name a key; a token signed with our secret must not have them. */
 const keyHeaders = ['kid', 'jku', 'jwk', 'x5u', 'x5c', 'x5t'];
 const tokenScopes: readonly TokenScope[] = ['person', 'front_end', 'runner', 'agent'];
 const CLOCK_TOLERANCE_SECONDS = 5;
@@ -68,7 +68,7 @@ export class TokenVerifier {
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ['sub'],
     });
-    // Whoever shares the secret may leave them out in a bearer token; what is there must be meant for us.
+    // A bearer token may leave audience and issuer out. If they are there, they must be ours.
     const audiences = payload.aud === undefined ? [] : [payload.aud].flat();
     const isForUs = audiences.length === 0 ? use === 'bearer' : audiences.includes(audienceOf(use));
     const isFromUs =
@@ -92,8 +92,8 @@ export class TokenVerifier {
 }
 
 /**
- * A signature is read leniently: padding, `+` for `-` and the unused bits of its last character do not count, so one
- * token has many spellings. Header and claims have one: it is their text that is signed.
+ * Accepts one spelling of each signature. Decoding is lenient (padding, `+` for `-`, unused bits), so one token would have
+ * many spellings. Header and claims have only one, because their text is signed.
  */
 function requireCanonicalSignature(token: string): void {
   const signature = token.slice(token.lastIndexOf('.') + 1);
@@ -112,7 +112,7 @@ function readClaims({ sub, jti, exp, scope }: JWTPayload): VerifiedToken {
   };
 }
 
-/** None is a person; a list may hold others' words beside one of ours; a word we do not know gives nothing. */
+/** No scope means person. A list may contain scopes of other services beside exactly one of ours. */
 function readScope(claim: unknown): TokenScope {
   if (claim === undefined) return 'person';
   const words = typeof claim === 'string' ? claim.split(' ') : [];
@@ -127,7 +127,7 @@ function asRefusal(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   if (error instanceof errors.JWTExpired) return invalid('it has expired');
   if (error instanceof errors.JWKSTimeout) return unreachable();
-  // A key that the issuer does not publish is the token's fault; everything else that jose throws, too.
+  // All other errors of jose are the token's fault, such as a key that the issuer does not publish.
   if (error instanceof errors.JOSEError || error instanceof TypeError) {
     return isFetchFailure(error) ? unreachable() : invalid('it is not one of ours');
   }

@@ -2,12 +2,17 @@ import { Transform } from 'node:stream';
 import { Refusal } from '@countersign/engine';
 import type { Route } from '@countersign/protocol';
 import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
-import { addressBlock } from '../auth/address-block.ts';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { readStreamCookie } from '../auth/stream-cookie.ts';
 import type { RateLimiter } from '../auth/token-bucket.ts';
-import { RateLimited } from './refusals.ts';
-import { bearerToken, isJson, isOfProgram, isUndeclared } from './request-guard.ts';
+import { Overloaded, RateLimited } from './refusals.ts';
+import {
+  addressBlock,
+  bearerToken,
+  isJson,
+  isOfProgram,
+  isUndeclared,
+  readStreamCookie,
+} from './request-guard.ts';
 import type { ServerParts } from './server-parts.ts';
 
 declare module 'fastify' {
@@ -17,20 +22,20 @@ declare module 'fastify' {
   }
 }
 
-/** The columns of the protocol's table that say who may call an address, and with what. */
+/** The columns of the protocol's route table that admission uses. */
 type Admitted = Pick<Route, 'scopes' | 'rate' | 'body' | 'bodySize'> & Partial<Pick<Route, 'response'>>;
 
 export interface Admitting {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
   readonly anonymous: RateLimiter;
-  /** Bytes of large bodies, by person and scope. */
+  /** Limits the bytes of large bodies, by person and scope. */
   readonly largeBodies: RateLimiter;
 }
 
-/** Smaller ones cost no more than the request itself. */
+/** Smaller bodies are not limited by bytes. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
-/** Before the body is read: who calls, whether this token may, how often, and in which form. */
+/** Checks a request before its body is read: the token, its scope, the rate limits and the body's type. */
 export function admission(
   { scopes, rate, body, bodySize, response }: Admitted,
   { parts, anonymous, largeBodies }: Admitting,
@@ -54,14 +59,14 @@ export function admission(
     request.caller = caller;
   };
 
-  /** A failed attempt counts against its address. */
+  /** A failed sign-in counts against the address. */
   const refuse = (request: FastifyRequest, error: unknown): Error => {
     if (!(error instanceof Refusal) || error.code !== 'UNAUTHENTICATED') return error as Error;
     const seconds = anonymous.take(addressBlock(request.ip), performance.now());
     return seconds > 0 ? new RateLimited(seconds) : error;
   };
 
-  /** Undefined: admitted. A token that is not known yet takes a moment. */
+  /** Undefined: admitted. A promise while an unknown token is verified. */
   const findRefusal = (request: FastifyRequest): Error | undefined | Promise<Error | undefined> => {
     try {
       if (scopes === 'public') {
@@ -94,7 +99,7 @@ export function admission(
   };
 }
 
-/** The bearer token; for reading a stream in a browser, the cookie will do (RE-5). */
+/** The bearer token or, for streams in a browser, the cookie (RE-5). */
 function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string; use: 'bearer' | 'stream' } {
   const { authorization, cookie } = request.headers;
   const bearer = bearerToken(authorization);
@@ -107,15 +112,15 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
   return { token: fromCookie, use: 'stream' };
 }
 
-/** Whose large bodies and answers are counted together: an agent's must not keep its person from deciding. */
+/** The key for limits on large bodies and answers. With the scope, so that an agent cannot use up its person's. */
 export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
   `${scope} ${userId}`;
 
-/** How large the body says it is. One that does not say so is looked at while it comes (`limitUndeclaredBody`). */
+/** The declared size of the body. An undeclared one is counted while it arrives (`limitUndeclaredBody`). */
 const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
   Math.min(Number(headers['content-length'] ?? 0), most);
 
-/** A body that turns out to be large and did not say how large counts as `most`: refused in the middle, it never came through. */
+/** Counts a large body of undeclared size as `most`, and refuses it in the middle if that exceeds the limit. */
 export const limitUndeclaredBody =
   (largeBodies: RateLimiter, most: number) =>
   (
@@ -143,8 +148,8 @@ export const limitUndeclaredBody =
   };
 
 /**
- * A form of another page cannot send JSON, so a browser has to say that its body is (RE-5). A program with a bearer token
- * may leave the type out, as the first documents' sample client does: `fetch` calls such a body text/plain.
+ * A browser must declare its body as JSON, because a form of another page cannot do that (RE-5). A program with a bearer
+ * token may leave the type out, as the founding documents' sample client does: `fetch` then declares text/plain.
  */
 function checkBodyType(
   takesBody: boolean,
@@ -155,5 +160,26 @@ function checkBodyType(
   const type = headers['content-type'];
   if ((!takesBody && !hasBody) || method === 'GET' || isJson(type)) return;
   if (!isOfProgram || !isUndeclared(type)) throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
-  headers['content-type'] = 'application/json'; // what it is parsed as
+  headers['content-type'] = 'application/json'; // so that it is parsed
+}
+
+/**
+ * Refuses new work (a call, a message) while too many units wait to be written. Requests that decide or end work are
+ * always accepted.
+ */
+export function refuseWhenOverloaded({ store, config }: Pick<ServerParts, 'store' | 'config'>): void {
+  if (store.backlog >= config.maxBacklog) throw new Overloaded();
+}
+
+/** Refuses another stream or held request if there are too many, in all or of this person. */
+export function requireRoomForStream(
+  { openStreams, config }: Pick<ServerParts, 'openStreams' | 'config'>,
+  { userId }: Pick<AuthenticatedCaller, 'userId'>,
+): void {
+  const isFull = openStreams.size >= config.maxStreams;
+  if (isFull) throw new Refusal('UNAVAILABLE', { problem: 'too many streams are open' });
+  let own = 0;
+  for (const { caller } of openStreams) if (caller.userId === userId) own += 1;
+  if (own >= config.maxStreamsOfPerson)
+    throw new Refusal('UNAVAILABLE', { problem: 'you have too many streams open' });
 }

@@ -25,7 +25,7 @@ export interface Backtest {
   examples: { tool_id: string; description: string; before: string; after: string }[];
 }
 
-/** So long others wait at most, beside the one call that is being judged. */
+/** How long to work before other requests are served. */
 const GIVE_WAY_MS = 10;
 /** How far back a rule is tried: enough to judge it, without reading for minutes. */
 const MAX_CALLS = 5_000;
@@ -33,9 +33,9 @@ const PAGE = 100;
 const MAX_EXAMPLES = 20;
 
 /**
- * What a new rule would have decided on the recorded history, before it is saved (RK-5). Calls whose full parameters
- * are no longer kept cannot be judged and are not counted. The loop gives way to others again and again: some calls take
- * long to judge.
+ * What a new rule would have decided on the recorded history, before it is saved (RK-5). Calls whose parameters were
+ * removed cannot be judged and are not counted. Other requests are served in between, because some calls take long to
+ * judge.
  */
 export async function backtest(
   store: Store,
@@ -98,7 +98,7 @@ class Trial {
     if (typeof compiled === 'string') throw new Refusal('POLICY_INVALID', { problem: compiled });
     this.#rule = compiled;
     this.#before = load(file);
-    // A rule of the same id is replaced, as it would be when it is saved.
+    // Replaces a rule with the same id, as saving it would.
     this.#after = load({ ...file, rules: [...file.rules.filter(({ id }) => id !== rule.id), rule] });
   }
 
@@ -138,7 +138,7 @@ function load(file: PolicyFile): LoadedPolicy {
   return reading.policy;
 }
 
-/** What happens to a call, in a word that a person reads beside another. */
+/** What happens to a call, in words for a person. */
 function word({ verdict, allowedBy }: ReturnType<ToolCallPolicy['decide']>): string {
   if (isRefused(verdict)) return 'denied';
   if (allowedBy || verdict.decision === 'LOW') return 'runs without asking';

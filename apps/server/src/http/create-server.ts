@@ -9,24 +9,26 @@ import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
-import { answerBrokenRequest } from './broken-requests.ts';
 import { conversationHandlers } from './handlers/conversation.ts';
 import { decisionHandlers } from './handlers/decisions.ts';
 import { executionHandlers } from './handlers/executions.ts';
 import { permissionHandlers } from './handlers/permissions.ts';
 import { runnerHandlers } from './handlers/runner.ts';
 import { streamHandlers } from './handlers/streams.ts';
-import { LargeAnswers } from './large-answers.ts';
-import { drainBeforeClosing } from './large-bodies.ts';
-import { answer, noteBodyLimit, sendAnswer, toAnswer } from './refusals.ts';
-import { checkOrigin, originsOf, securityHeaders } from './request-guard.ts';
+import { endIfStalled, LargeAnswers, STALLED_MS } from './large-answers.ts';
+import { type MetricsSource, registerOperatorRoutes } from './operator-routes.ts';
+import {
+  answer,
+  answerBrokenRequest,
+  drainBeforeClosing,
+  noteBodyLimit,
+  sendAnswer,
+  toAnswer,
+} from './refusals.ts';
+import { checkOrigin, exceedsJsonValueLimit, originsOf, securityHeaders } from './request-guard.ts';
 import type { Handlers } from './route-types.ts';
 import { registerRoutes } from './routing.ts';
-import type { Runs } from './runs.ts';
-import type { OpenConnection, ServerParts } from './server-parts.ts';
-import { endIfStalled, STALLED_MS } from './stalled-readers.ts';
-import { exceedsJsonValueLimit } from './value-count.ts';
-import { registerWatching, type Watching } from './watching.ts';
+import type { OpenConnection, Runs, ServerParts } from './server-parts.ts';
 import { registerWebPage } from './web-page.ts';
 
 export interface ServerOptions {
@@ -39,12 +41,12 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
   readonly runs?: Runs | undefined;
   readonly signInCodes?: SignInCodes;
-  readonly watching?: Watching;
-  /** Whether what is written can be kept. */
+  readonly metrics?: MetricsSource;
+  /** Whether the storage has room. */
   readonly storage?: StorageHealth;
 }
 
-/** The server over HTTP; it listens when it is told to. Closing it ends the streams first (clients reconnect). */
+/** The HTTP server; call `listen` to start it. Closing it ends the streams first (clients reconnect). */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { engine, store, bus, config, logger, runs } = options;
   const app = newFastify(config, logger);
@@ -95,7 +97,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const limiters = { anonymous, largeBodies, largeAnswers };
   registerRoutes(app, { handlers, parts, ...limiters });
   registerMcp(app, { handlers, parts, ...limiters, bus });
-  registerWatching(app, options);
+  registerOperatorRoutes(app, options);
   registerWebPage(app, config);
   const unsubscribe = bus.subscribe((hint) => {
     if (hint.kind !== 'revoked') return;
@@ -134,11 +136,11 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     keepAliveTimeout: 75_000,
     connectionTimeout: STALLED_MS,
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // our own answer has our own shape
+    return503OnClosing: false, // we send our own error body
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     http: {
-      requestTimeout: config.requestTimeoutSeconds * 1000, // or Node compares the next one with its default
+      requestTimeout: config.requestTimeoutSeconds * 1000, // otherwise Node checks headersTimeout against its own default
       headersTimeout: config.headersTimeoutSeconds * 1000,
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: 16 * 1024,
@@ -153,7 +155,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     const { route: name } = request.routeOptions.config;
     const route: Route | undefined = name && routes[name];
     const maxValues = route?.maxBodyValues ?? maxParamValues;
-    // An empty body is one that was left out; the schema says whether it may be.
+    // An empty body counts as left out; the schema says whether that is allowed.
     if (text === '') done(null, undefined);
     else if (exceedsJsonValueLimit(text, 2 * maxValues)) done(unmanageable());
     else
@@ -167,7 +169,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
 const unmanageable = (): Refusal =>
   new Refusal('INVALID_BODY', { problem: 'it is nested too deep, or has too many values' });
 
-/** Before anything else, for every address: the headers, whether we still serve, and whether we are meant. */
+/** First for every address: security headers, whether we are stopping, and whether host and origin are ours. */
 function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
   const cors = new Set(config.corsOrigins);
   let origins = originsOf(config.publicOrigins, undefined);
@@ -186,7 +188,7 @@ function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
       reply.header('connection', 'close');
       return done(new Refusal('UNAVAILABLE', { problem: 'it is stopping' }));
     }
-    // Probes ask by address, and learn nothing but that we are here.
+    // Health probes use the IP address as host, and learn nothing else.
     const { url } = request;
     if (url === '/healthz' || url === '/readyz') return done();
     try {
@@ -215,13 +217,10 @@ function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     noteBodyLimit(error, request);
     const told = toAnswer(error, request.id);
-    // Somebody's code and ours disagree on where a call stands (EX-2).
+    // A client's code and ours disagree about the state of a call (EX-2).
     if (error instanceof Refusal && error.code === 'ILLEGAL_TRANSITION')
-      request.log.warn(
-        { request_id: request.id, problem: error.message },
-        'an illegal transition was refused',
-      );
-    if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'a request failed');
+      request.log.warn({ request_id: request.id, problem: error.message }, 'illegal transition refused');
+    if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'request failed');
     if (told.status === 413) return drainBeforeClosing(request, reply, told);
     return sendAnswer(reply, told);
   });
@@ -230,7 +229,7 @@ function answerErrors(app: FastifyInstance): void {
   );
 }
 
-/** Every request, at debug only: at info the log has the steps of calls, and what failed (OB-2). */
+/** Logs every request, at debug level only; at info the log has the steps of calls and failures (OB-2). */
 function logRequests(app: FastifyInstance): void {
   if (!(app.log as { isLevelEnabled?: (level: string) => boolean }).isLevelEnabled?.('debug')) return;
   app.addHook('onResponse', (request, reply, done) => {

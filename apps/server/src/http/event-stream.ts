@@ -1,25 +1,25 @@
 import type { ServerResponse } from 'node:http';
 import { type EncodedRequest, endOfRequest, type ServerEvent, type StreamSink } from '@countersign/engine';
 
-/** After a cut, a client comes back this soon. */
+/** How soon a client reconnects after its stream was cut. */
 const RETRY_MS = 1_000;
 
 const eventStreamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
-  // Proxies must pass events on at once.
+  // Tells proxies not to buffer.
   'x-accel-buffering': 'no',
 };
 
-/** A client that is behind and takes nothing for so long is cut off. */
+/** A client that is behind and reads nothing for so long is cut off. */
 const MAX_WAIT_MS = 15_000;
 
-/** Frames are made once, however many clients get the event. */
+/** Encoded frames, cached because many clients get the same event. */
 const frames = new WeakMap<ServerEvent, { id: number | undefined; frame: string }>();
 
 /**
- * One event on the wire. JSON stands on one line: it escapes CR and LF, and the parser knows no other line ends, so
- * nothing in a payload can end a field or an event (EV-4).
+ * One event on the wire. JSON escapes CR and LF, the only line ends of the format, so nothing in a payload can end a field
+ * or an event (EV-4).
  */
 function encodeEvent(event: ServerEvent, id: number | undefined): string {
   const known = frames.get(event);
@@ -36,7 +36,7 @@ function encodeEvent(event: ServerEvent, id: number | undefined): string {
 const requestHead = Buffer.from('event: tool.approval_request\ndata: ');
 const frameEnd = '\n\n';
 
-/** Frames of requests that are sent now: their bytes are copied, and only the time that is left is written. */
+/** Frames of pending requests: copies their cached bytes and adds the remaining time. */
 function encodePending(requests: readonly EncodedRequest[], now: number): Buffer {
   const ends = requests.map((request) => endOfRequest(request, now) + frameEnd);
   const frames = Buffer.allocUnsafe(
@@ -55,8 +55,8 @@ function encodePending(requests: readonly EncodedRequest[], now: number): Buffer
 }
 
 /**
- * The response of one listening client. Frames of one turn go out together. Whoever does not read is cut off at a
- * bounded buffer and resumes by id.
+ * The response of one listening client. Frames of one event-loop turn are sent together. A client that does not read is
+ * cut off when its buffer is full, and resumes by id.
  */
 export class EventStream implements StreamSink {
   readonly #response: ServerResponse;
@@ -69,7 +69,7 @@ export class EventStream implements StreamSink {
     this.#maxBufferedBytes = maxBufferedBytes;
   }
 
-  /** Heads and the first line, so that the client knows that it is connected. */
+  /** Sends the head and the first line, so that the client knows that it is connected. */
   open(headers: Readonly<Record<string, string>>): void {
     this.#response.writeHead(200, { ...headers, ...eventStreamHeaders });
     this.#response.write(`retry: ${RETRY_MS}\n\n`);
@@ -83,14 +83,14 @@ export class EventStream implements StreamSink {
     if (this.#ended || this.#response.destroyed) return false;
     const frames = encodePending(requests, now);
     const unread = this.#response.writableLength + this.#waiting.length;
-    // A buffer that is smaller than one piece has room for it when nothing else is in it.
+    // An empty buffer takes any piece, even one that is larger than the buffer.
     if (unread > 0 && unread + frames.length > this.#maxBufferedBytes) return false;
     this.#flush();
     this.#response.write(frames);
     return true;
   }
 
-  /** A client that catches up gets as much as it reads: a quarter of the buffer is under way. */
+  /** Undefined while less than a quarter of the buffer is unread; otherwise resolves when the client has read. */
   room(): Promise<boolean> | undefined {
     if (this.#response.writableLength + this.#waiting.length < this.#maxBufferedBytes / 4) return undefined;
     this.#flush();
@@ -110,7 +110,7 @@ export class EventStream implements StreamSink {
     });
   }
 
-  /** Comments are for whoever watches the wire, and keep a connection alive. */
+  /** Sends a comment, which keeps the connection alive. */
   comment(text: 'heartbeat' | 'listening'): boolean {
     return this.#push(`: ${text}\n\n`);
   }
@@ -119,7 +119,7 @@ export class EventStream implements StreamSink {
     if (this.#ended) return;
     this.#flush();
     this.#ended = true;
-    // What a slow client has not read it gets again by id; waiting for it would hold the memory.
+    // A slow client gets unread events again by id; do not keep them in memory.
     if (this.#response.writableLength > 0) this.#response.destroy();
     else this.#response.end();
   }

@@ -31,8 +31,8 @@ export function openApiDocument(): Json {
       [route.method.toLowerCase()]: operationOf(name, route, schemas),
     };
   }
-  for (const [path, summary] of Object.entries(watchingPaths))
-    paths[path] = { get: watchingOperation(path, summary) };
+  for (const [path, summary] of Object.entries(operatorPaths))
+    paths[path] = { get: operatorOperation(path, summary) };
   return {
     openapi: '3.1.0',
     info: {
@@ -66,14 +66,14 @@ export function openApiDocument(): Json {
   };
 }
 
-const watchingPaths = {
+const operatorPaths = {
   '/healthz': 'Whether the process is alive.',
   '/readyz': 'Whether it can serve.',
   '/metrics': 'Counts and times for Prometheus.',
   '/openapi.json': 'This document.',
 };
 
-function watchingOperation(path: string, summary: string): Json {
+function operatorOperation(path: string, summary: string): Json {
   const content =
     path === '/metrics' ? { 'text/plain': { schema: { type: 'string' } } } : json({ type: 'object' });
   return {

@@ -5,15 +5,17 @@ import {
   type NamedRunner,
   notFound,
   type ProjectRow,
+  type Reading,
   Refusal,
   type RunRow,
   type SessionRow,
   type Store,
+  type Unit,
 } from '@countersign/engine';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import type { ServerParts } from './server-parts.ts';
 
-/** The caller's own rows. Another person's, and one that does not exist, are the same NOT_FOUND (RE-3). */
+/** Finds the caller's own rows. Another person's row gives the same NOT_FOUND as one that does not exist (RE-3). */
 
 export async function ownProject(store: Store, caller: Caller, projectId: string): Promise<ProjectRow> {
   const row = await store.read((tx) => tx.get('projects', projectId));
@@ -21,7 +23,7 @@ export async function ownProject(store: Store, caller: Caller, projectId: string
   return row;
 }
 
-/** Whether the caller may have to do with a project: a token that is bound to one reaches no other. */
+/** Whether the caller may use a project: a token that is bound to one may use no other. */
 export const reaches = ({ projectId }: Caller, named: string): boolean =>
   projectId === undefined || projectId === named;
 
@@ -31,19 +33,23 @@ export async function ownSession(store: Store, caller: Caller, sessionId: string
   return row;
 }
 
-export async function ownRun(store: Store, { userId }: Caller, runId: string): Promise<RunRow> {
+export async function ownRun(
+  store: Store,
+  { userId }: Pick<Caller, 'userId'>,
+  runId: string,
+): Promise<RunRow> {
   const row = await store.read((tx) => tx.get('runs', runId));
   if (row?.user_id !== userId) throw notFound('run');
   return row;
 }
 
-/** The caller, where the path names a project: the engine finds nothing of another one for them. */
+/** The caller limited to the project in the path: the engine finds nothing of other projects for them. */
 export const inProject = <C extends Caller>(caller: C, { project_id }: { project_id: string }): C => ({
   ...caller,
   projectId: project_id,
 });
 
-/** A call of this project. The path must be true: an id of another project is not found under this one. */
+/** A call of this project: one of another project is not found under this path. */
 export async function ownCall(
   store: Store,
   caller: Caller,
@@ -68,7 +74,7 @@ async function ownApproval(
   return row;
 }
 
-/** Everything that a path names is the caller's own. */
+/** Throws NOT_FOUND unless everything that a path names is the caller's own. */
 export async function requireNamed(
   store: Store,
   caller: Caller,
@@ -79,7 +85,7 @@ export async function requireNamed(
   if (approval_id !== undefined) await ownApproval(store, caller, approval_id, project_id);
 }
 
-/** The project of who names none: the one that the token is bound to, or the person's only one (RE-2). */
+/** The default project: the one that the token is bound to, or the person's only one (RE-2). */
 export async function onlyProject(store: Store, caller: AuthenticatedCaller): Promise<ProjectRow> {
   const all = await store.read((tx) => tx.projectsOf(caller.userId));
   const projects = all.filter(({ id }) => reaches(caller, id));
@@ -88,7 +94,7 @@ export async function onlyProject(store: Store, caller: AuthenticatedCaller): Pr
   return project;
 }
 
-/** The runner that a report is from (AP-9). What the path names and another person has is not found (RE-3). */
+/** The runner that a report is from (AP-9). Throws NOT_FOUND if the path names another person's rows (RE-3). */
 export async function speakerOf(
   { bindings, store }: Pick<ServerParts, 'bindings' | 'store'>,
   caller: AuthenticatedCaller,
@@ -101,4 +107,20 @@ export async function speakerOf(
     await requireNamed(store, caller, params);
     throw error;
   }
+}
+
+/**
+ * The latest call of a session that only this token uses, or the session itself if it has no calls yet. Undefined if
+ * the session has messages or calls of others: a grant counts for a whole session (AP-4), so an agent may not use the
+ * person's conversation or another agent's session.
+ */
+export function* latestWork(
+  tx: Reading,
+  session: SessionRow,
+  { userId, tokenId }: Caller,
+): Unit<ExecutionRow | SessionRow | undefined> {
+  if (session.last_message_at !== null) return undefined;
+  const [latest] = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
+  if (!latest) return session;
+  return latest.requested_by === tokenId ? latest : undefined;
 }

@@ -11,10 +11,10 @@ export type Encoding = 'br' | 'gzip';
 export interface PageFile {
   readonly type: string;
   readonly isText: boolean;
-  /** Its name changes with its content, so it may be kept for good. */
+  /** Its name changes with its content, so clients may cache it for ever. */
   readonly isHashed: boolean;
   readonly etag: string;
-  /** Compressed once, when it is first asked for. */
+  /** Compressed once, when first requested. */
   bytes(encoding: Encoding | undefined): Promise<Buffer>;
 }
 
@@ -36,9 +36,8 @@ const binaryTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files of a built page, by the paths they are asked for. They are read once; a new build is noticed by its
- * `index.html`, which a builder writes last. Only plain files with a known kind of name exist here: no dot files, no
- * links, no listing.
+ * The files of a built page, by path. They are read once; a new build is noticed by its `index.html`, which the build
+ * writes last. Only regular files with a known extension are served: no dot files, no links, no listing.
  */
 export class PageFolder {
   readonly #folder: string;
@@ -105,7 +104,7 @@ const compress: Readonly<Record<Encoding, (content: Buffer) => Promise<Buffer>>>
   gzip: (content) => promisify(gzip)(content, { level: 9 }),
 };
 
-/** What the client takes of what we have; `br` is smaller. */
+/** The best encoding that the client accepts; `br` is smaller. */
 export function acceptedEncoding(header: string | undefined): Encoding | undefined {
   const taken = new Set(
     (header ?? '')

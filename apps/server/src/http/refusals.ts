@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Refusal, StorageFull } from '@countersign/engine';
 import {
   CountersignError,
@@ -12,7 +13,7 @@ import type { z } from 'zod';
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
 
-/** A call that was refused is recorded: the answer carries its id beside the error (EX-1). */
+/** A refused call is recorded: the answer has its id beside the error (EX-1). */
 export class RefusedCall extends Error {
   override readonly name = 'RefusedCall';
   readonly code: ErrorCode;
@@ -35,7 +36,7 @@ export class RateLimited extends Refusal {
   }
 }
 
-/** More to write than the disk takes: new work is turned away until that is less. */
+/** The backlog of writes is too long: new work is refused until it is shorter. */
 export class Overloaded extends Refusal {
   readonly seconds = 1;
 
@@ -48,7 +49,7 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Not an answer we expect: it belongs in the log. */
+  /** An unexpected failure, to be logged. */
   readonly unexpected?: boolean;
 }
 
@@ -89,7 +90,7 @@ export function answer(code: ErrorCode, message: string, more: Partial<ErrorBody
 const refuse = (code: ErrorCode, values: Record<string, string | number> = {}): ErrorAnswer =>
   answer(code, describeError(code, values).message);
 
-/** What Fastify refuses before a handler is reached. */
+/** Errors of Fastify, from before a handler is reached. */
 function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -105,18 +106,18 @@ function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
     case 'FST_ERR_BAD_URL':
       return refuse('NOT_FOUND', { what: 'address' });
     default:
-      // JSON.parse and the check for prototype keys, through the content type parser.
+      // From JSON.parse, or the content type parser's check for prototype keys.
       return error instanceof SyntaxError && (error as Partial<FastifyError>).statusCode === 400
         ? refuse('INVALID_JSON', { problem: 'it does not parse, or has a key that is not accepted' })
         : undefined;
   }
 }
 
-/** The client went away in the middle of its request: nobody hears the answer, and nothing of ours failed. */
+/** The client disconnected in the middle of its request: not our failure. */
 const wasLeft = (error: unknown): boolean =>
   error instanceof Error && error.message === 'aborted' && (error as FastifyError).statusCode === 400;
 
-/** Nothing was written: a commit whose outcome nobody knows is another failure. */
+/** Nothing was written; a commit with an unknown outcome is another error. */
 const databaseGone: ErrorAnswer = {
   ...refuse('UNAVAILABLE', { problem: 'the database does not answer' }),
   headers: { 'retry-after': '1' },
@@ -125,7 +126,7 @@ const databaseGone: ErrorAnswer = {
 
 const limits = new WeakMap<object, number>();
 const bodyLimitOf = (error: object): number => limits.get(error) ?? 0;
-/** Fastify's error does not say the limit; the route knows it. */
+/** Remembers the body limit of the route, because Fastify's error does not have it. */
 export function noteBodyLimit(error: unknown, request: FastifyRequest): void {
   if (typeof error === 'object' && error !== null) limits.set(error, request.routeOptions.bodyLimit);
 }
@@ -136,3 +137,84 @@ const internal = (requestId: string): ErrorAnswer => ({
   }),
   unexpected: true,
 });
+
+/** How long a client may go on sending a refused body. */
+const DRAIN_MS = 5_000;
+
+/**
+ * Answers a body that is too large at once, and discards the rest. Closing while the client sends would reset the
+ * connection, and the client would see that instead of the answer.
+ */
+export function drainBeforeClosing(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, body }: { readonly status: number; readonly body: object },
+): FastifyReply {
+  reply.hijack();
+  const { raw } = reply;
+  const text = JSON.stringify(body);
+  raw.writeHead(status, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+  });
+  raw.write(text);
+  const close = () => {
+    clearTimeout(timer);
+    raw.end();
+  };
+  const timer = setTimeout(close, DRAIN_MS);
+  timer.unref();
+  request.raw.once('end', close).once('close', close).resume();
+  return reply;
+}
+
+/** Node's own limit for the head of a request. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Answers on the raw connection if a request is not HTTP, its head is too large, or it does not arrive in time. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (socket.destroyed || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, code, values } = describe(error.code);
+  const body = JSON.stringify({ success: false, error: describeError(code, values).message, code });
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ];
+  if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  else socket.destroy();
+  // Close even if the client goes on sending.
+  setTimeout(() => socket.destroy(), 1_000).unref();
+}
+
+function describe(problem: string | undefined): {
+  status: number;
+  reason: string;
+  code: ErrorCode;
+  values: Record<string, string | number>;
+} {
+  switch (problem) {
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        status: 431,
+        reason: 'Request Header Fields Too Large',
+        code: 'BODY_TOO_LARGE',
+        values: { limit: MAX_HEADER_BYTES },
+      };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, reason: 'Request Timeout', code: 'REQUEST_TIMEOUT', values: {} };
+    default:
+      return {
+        status: 400,
+        reason: 'Bad Request',
+        code: 'INVALID_BODY',
+        values: { problem: 'it is not valid HTTP' },
+      };
+  }
+}

@@ -2,16 +2,15 @@ import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { type Admitting, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
-import type { LargeAnswers } from './large-answers.ts';
+import { type LargeAnswers, yieldToEventLoop } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
 import type { ServerParts } from './server-parts.ts';
-import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Of the protocol's table; undefined for the few others. */
+    /** The route's name in the protocol's table; undefined for the few others. */
     route?: RouteName;
   }
 }
@@ -26,7 +25,7 @@ type AnyHandler = (input: {
 }) => Promise<unknown>;
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
-/** A body that takes a while to be parsed. */
+/** A larger body takes a while to parse. */
 const LARGE_BYTES = 1024 * 1024;
 
 /** The setting behind each size of the protocol's table. */
@@ -38,7 +37,7 @@ export interface Routing extends Admitting {
   readonly parts: ServerParts;
 }
 
-/** Every route of the protocol's table: who may call it, what it takes, who answers it. */
+/** Registers every route of the protocol's table with its admission, parsing and handler. */
 export function registerRoutes(app: FastifyInstance, routing: Routing): void {
   app.decorateRequest('caller', undefined);
   const { config } = routing.parts;
@@ -57,7 +56,7 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
       ...(takesFile && { preParsing: limitUndeclaredBody(routing.largeBodies, config.callBodyBytes) }),
       handler: async (request, reply) => {
         const handler = routing.handlers[name] as unknown as AnyHandler;
-        if (takesFile && isLarge(request)) await yieldToEventLoop(); // it has just been parsed
+        if (takesFile && isLarge(request)) await yieldToEventLoop(); // parsing took a while
         const make = () => handle(route, handler, routing.parts.store, request, reply);
         if (!route.sendsFiles || !request.caller) return make();
         const bytes = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);
@@ -70,7 +69,7 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
   }
 }
 
-/** Says which methods there are, for an address that has some. */
+/** Answers other methods of a known address with 405 and the allowed methods. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, taken: readonly HTTPMethods[]): void {
   app.route({
     method: methods.filter((method) => !taken.includes(method)),
@@ -99,14 +98,14 @@ async function handle(
   const body = route.body && parse(route.body, request.body ?? {}, 'INVALID_BODY');
   const refused = query instanceof Refusal ? query : body instanceof Refusal ? body : undefined;
   if (refused) {
-    // What is not there is not found, whatever was sent to it.
+    // NOT_FOUND comes before an invalid body.
     if (caller) await requireNamed(store, caller, params);
     throw refused;
   }
   return handler({ caller, params, query, body, request, reply });
 }
 
-/** Also where nobody said how large it is. */
+/** True as well if the size is not declared. */
 const isLarge = ({ headers }: FastifyRequest): boolean => !(Number(headers['content-length']) < LARGE_BYTES);
 
 const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(text);

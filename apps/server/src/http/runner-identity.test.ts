@@ -85,7 +85,7 @@ describe('[RN-3] an undo', () => {
     await expect.poll(async () => (await state(fay, body.tool_id)).status).toBe('executing');
     const gone = { id: 'runner-1', userId: 'fay', workspace: '/fay', capabilities: [] };
     await server.store.write((tx) => tx.update('runners', runnerKey('fay', gone.id), { connected: false }));
-    await server.running.engine.dispatcher.turnover.lost(gone);
+    await server.running.engine.assignments.lost(gone);
     const report = (more: object) =>
       server.send('POST', `/my/projects/${fay.projectId}/tools/${body.tool_id}/result`, {
         token: fay.tokens.runner,

@@ -112,7 +112,7 @@ async function sendThrough(channel: string, payload: string, known: number): Pro
       };
       const passing = { event: 'message.delta' as const, data };
       server.running.bus.publish({
-        kind: 'passing',
+        kind: 'transient',
         userId: 'ada',
         projectId: ada.projectId,
         event: passing,

@@ -1,9 +1,8 @@
-import type { Bus, Engine, RunnerBindings, Store } from '@countersign/engine';
+import type { AgentRuns, Bus, Engine, RunnerBindings, Store } from '@countersign/engine';
 import type { AuthenticatedCaller, Authenticator } from '../auth/authenticator.ts';
 import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenIssuer } from '../auth/token-issuer.ts';
 import type { ServerConfig } from '../config.ts';
-import type { Runs } from './runs.ts';
 
 /** What the handlers work with. */
 export interface ServerParts {
@@ -20,8 +19,11 @@ export interface ServerParts {
   readonly openStreams: Set<OpenConnection>;
 }
 
-/** A stream that somebody listens to, so that it can be ended when its token or the server goes. */
+/** An open stream, so that it can be ended when its token is revoked or the server stops. */
 export interface OpenConnection {
   readonly caller: AuthenticatedCaller;
   readonly end: () => void;
 }
+
+/** The agent, as the routes see it (AG-1, AG-3). */
+export type Runs = Pick<AgentRuns, 'start' | 'stop' | 'get' | 'model'>;

@@ -7,7 +7,7 @@ import {
   newId,
   type Reading,
   Refusal,
-  type ResultInput,
+  type ResultBody,
   runnerKey,
   type Store,
   type Unit,
@@ -54,7 +54,7 @@ export async function requestUndo(
 
 function whyNotUndoable(call: ExecutionRow): string | undefined {
   if (call.undone_at !== null) return 'it was undone already';
-  // What a lost runner reported late, or what failed half-way, changed files all the same.
+  // A late report or a partial failure may have changed files too.
   if (!isFinal(call.status)) return `it is ${call.status}`;
   if (!call.undoable && findTool(call.tool_name)?.category !== 'filesystem')
     return 'only what file tools changed can be undone';
@@ -62,12 +62,12 @@ function whyNotUndoable(call: ExecutionRow): string | undefined {
   return undefined;
 }
 
-/** The runner's report of an undo: the call keeps its status, and is marked as undone where that succeeded. */
+/** The runner's report of an undo: the call keeps its status, and is marked as undone if that succeeded. */
 export async function settleUndo(
   store: Store,
   call: ExecutionRow,
   undoId: string,
-  input: ResultInput,
+  input: ResultBody,
 ): Promise<string> {
   const now = store.now();
   const isDone = input.status === 'completed';
@@ -98,11 +98,11 @@ export async function settleUndo(
   });
 }
 
-/** Only the runner that was asked says what came of it (AP-9). */
+/** Only the runner that was asked may report the undo (AP-9). */
 function* requireAsked(
   tx: Reading,
   { user_id, undo_runner_id }: ExecutionRow,
-  { runner_id, instance }: ResultInput,
+  { runner_id, instance }: ResultBody,
 ): Unit<void> {
   const runner =
     undo_runner_id === runner_id ? yield* tx.get('runners', runnerKey(user_id, runner_id ?? '')) : null;
@@ -110,10 +110,10 @@ function* requireAsked(
     throw new Refusal('CLAIM_REFUSED', { problem: 'another runner was asked for this undo' });
 }
 
-function undoError({ error }: ResultInput) {
+function undoError(input: ResultBody) {
+  const error = input.status === 'completed' ? undefined : input.error;
   if (error === undefined || typeof error === 'string') {
-    const told = describeError('EXECUTION_FAILED', { problem: error ?? 'the undo was cancelled' });
-    return told;
+    return describeError('EXECUTION_FAILED', { problem: error ?? 'the undo was cancelled' });
   }
   const code: ErrorCode = Object.hasOwn(errorCodes, error.code)
     ? (error.code as ErrorCode)

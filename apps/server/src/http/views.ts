@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import {
   type ExecutionRow,
   errorOf,
@@ -65,7 +66,7 @@ export const grantView = (row: GrantRow) => ({
   revoked_at: isoTimeOrNull(row.revoked_at),
 });
 
-/** `params` are the full ones where the owner sees them; the row's own are masked (DA-3). */
+/** `params` are the full parameters, for their owner; the row's own are masked (DA-3). */
 export function executionView(row: ExecutionRow, params?: JsonObject): Execution {
   return {
     tool_id: row.id,
@@ -94,4 +95,10 @@ export function executionView(row: ExecutionRow, params?: JsonObject): Execution
     completed_at: isoTimeOrNull(row.completed_at),
     undone_at: isoTimeOrNull(row.undone_at),
   };
+}
+
+/** Normalises a workspace root, so that a project and a runner with the same folder match (EX-10). */
+export function workspaceRoot(path: string): string {
+  const plain = path.startsWith('/') ? posix.normalize(path) : path;
+  return plain.length > 1 ? plain.replace(/(?<=[^:])[/\\]+$/, '') : plain;
 }

@@ -3,7 +3,7 @@ import type { ServerConfig } from '../config.ts';
 import { acceptedEncoding, type PageFile, PageFolder } from './page-folder.ts';
 import { refuseOtherMethods } from './routing.ts';
 
-/** Nothing but what comes from here, no inline code or style, no frame, no form (issue 5, UI-6). */
+/** Only resources from this server; no inline code or style, no frames, no forms (issue 5, UI-6). */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -25,14 +25,14 @@ const pageHeaders = {
 export type PageSettings = Pick<ServerConfig, 'webFolder' | 'firstMessage'>;
 
 /**
- * The web page: the files of one built folder by their exact names, for anybody who names the right host. Whatever is
- * not one of them is not found, as before; the page finds its own way behind a `#`.
+ * Serves the web page: the files of one built folder, by exact name, without a token. Everything else is not found; the
+ * page keeps its own state behind a `#`.
  */
 export function registerWebPage(app: FastifyInstance, { webFolder, firstMessage }: PageSettings): void {
   const page = new PageFolder(webFolder);
 
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    // As it was sent, never decoded: an encoded slash, `..` or NUL is just a name that nobody has.
+    // Never decoded: an encoded slash, `..` or NUL matches no file.
     const [path = ''] = request.url.split('?', 1);
     const isIndex = path === '/' || path === '/index.html';
     const file = await page.find(isIndex ? '/index.html' : path);

@@ -1,17 +1,16 @@
 import type { Store } from '@countersign/engine';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { keepSession, newSession } from '../http/handlers/conversation.ts';
-import { latestWork } from '../http/latest-work.ts';
-import { onlyProject } from '../http/own-rows.ts';
+import { latestWork, onlyProject } from '../http/own-rows.ts';
 
 /**
- * The sessions that agents work in over MCP, where a call cannot name one: calls of a token that follow each other within
- * the idle time are one session, on whichever node they come in. A grant "in this session" ends with it (AP-4).
+ * The sessions of agents over MCP, where a call cannot name one: calls of a token that follow each other within the idle
+ * time share a session, on any node. A grant "in this session" ends with it (AP-4).
  */
 export class AgentSessions {
   readonly #store: Store;
   readonly #idleMs: number;
-  /** Of several calls at once, one looks. */
+  /** Concurrent calls of a token share one look-up. */
   readonly #lookups = new Map<string, Promise<string>>();
 
   constructor(store: Store, idleMs: number) {
@@ -36,7 +35,7 @@ export class AgentSessions {
     const since = store.now() - this.#idleMs;
     const latest = await store.read(function* (tx) {
       const session = yield* tx.sessionOpenedBy(userId, project.id, tokenId);
-      // Where a person has spoken or called something, no agent works any more.
+      // Not a session that a person has used since.
       const latest = session && (yield* latestWork(tx, session, caller));
       return latest && latest.created_at > since ? session : undefined;
     });

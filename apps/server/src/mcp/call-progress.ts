@@ -1,17 +1,17 @@
 import type { Bus, Hint, ServerEvent } from '@countersign/engine';
 import { makeVisible } from '@countersign/protocol';
 
-/** What happens to a call before it ends, in words. */
+/** Progress of a call, in words. */
 export interface CallNews {
-  /** Percent; null when it cannot be told. */
+  /** Percent; null if unknown. */
   readonly percent: number | null;
   readonly text: string;
 }
 
-/** Longer lines of output are cut: progress is to be glanced at, the result has all of it. */
+/** Longer lines of output are cut; the result has all of it. */
 const MAX_TEXT = 200;
 
-/** Tells who watches a call how it goes on. News may be missed; the outcome never depends on them. */
+/** Reports the progress of calls to listeners. Some may be missed; the outcome never depends on it. */
 export class CallProgress {
   readonly #watched = new Map<string, Set<(news: CallNews) => void>>();
   readonly #unsubscribe: () => void;
@@ -22,7 +22,7 @@ export class CallProgress {
     });
   }
 
-  /** The answer stops watching. */
+  /** Returns a function that stops watching. */
   watch(toolId: string, listener: (news: CallNews) => void): () => void {
     const others = this.#watched.get(toolId) ?? new Set();
     this.#watched.set(toolId, others.add(listener));
@@ -45,7 +45,7 @@ export class CallProgress {
 }
 
 function eventsOf(hint: Hint): readonly ServerEvent[] {
-  if (hint.kind === 'passing') return [hint.event];
+  if (hint.kind === 'transient') return [hint.event];
   return hint.kind === 'events' ? (hint.events ?? []).map(({ event }) => event) : [];
 }
 

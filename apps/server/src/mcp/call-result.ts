@@ -2,14 +2,15 @@ import {
   type ErrorCode,
   type ExecutionStatus,
   errorCodes,
+  type JsonValue,
   type ToolOutcome,
   toModelResult,
 } from '@countersign/protocol';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { toAnswer } from '../http/refusals.ts';
-import { asBlocks } from './content-blocks.ts';
 
-/** How a call ended, as an agent reads it: the shapes that every model gets (EX-3), as text and as a value. */
+/** The result of a call for an outside agent: the shape that every model gets (EX-3), as text and as a value. */
 export function resultOf(outcome: ToolOutcome): CallToolResult {
   const { tool_call_id: _, ...seen } = toModelResult(outcome);
   const { blocks, left } = asBlocks('result' in seen ? seen.result : undefined);
@@ -30,7 +31,7 @@ export function pendingResult(callId: string, status: ExecutionStatus, inbox: st
 export const cancelledResult = (callId: string, status: ExecutionStatus): CallToolResult =>
   answerWith({ status, call_id: callId });
 
-/** What was refused, or failed on our side: what happened and what to do, with its stable code. */
+/** A refusal or a failure of ours: what happened and what to do, with its stable code. */
 export function refusedResult(error: unknown, requestId: string): CallToolResult {
   const { body } = toAnswer(error, requestId);
   const { code, error: message, tool_id } = body;
@@ -45,7 +46,7 @@ export function refusedResult(error: unknown, requestId: string): CallToolResult
 
 interface Extra {
   readonly isError?: boolean;
-  /** What is no text, beside it. */
+  /** Blocks that are not text. */
   readonly blocks?: readonly ContentBlock[];
 }
 
@@ -57,3 +58,103 @@ const answerWith = (
   structuredContent: value,
   ...(isError && { isError }),
 });
+
+const base64Schema = z.literal('base64');
+const pictureSchema = z.looseObject({
+  encoding: base64Schema,
+  media_type: z.string().startsWith('image/'),
+  content: z.string().refine(isBase64),
+  // A part of a picture cannot be shown: it stays in the value, and the agent may join the parts.
+  offset: z.literal(0).optional(),
+  next_offset: z.never().optional(),
+});
+
+/** What a custom tool returned besides text, as packages/tool-runner writes it. */
+const itemSchema = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.enum(['image', 'audio']),
+    mime_type: z.string(),
+    encoding: base64Schema,
+    content: z.string().refine(isBase64),
+  }),
+  z.looseObject({
+    type: z.literal('resource_link'),
+    uri: z.string(),
+    name: z.string().optional(),
+    mime_type: z.string().optional(),
+  }),
+  z.looseObject({
+    type: z.literal('resource'),
+    uri: z.string(),
+    mime_type: z.string().optional(),
+    encoding: base64Schema,
+    content: z.string().refine(isBase64),
+  }),
+]);
+type Item = z.output<typeof itemSchema>;
+
+/**
+ * Splits a result for MCP: pictures, sound and resources become blocks and are removed from the value. Anything else stays
+ * in the value.
+ */
+function asBlocks(result: JsonValue | undefined): {
+  readonly blocks: readonly ContentBlock[];
+  readonly left: JsonValue | undefined;
+} {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
+    return { blocks: [], left: result };
+  }
+  const picture = pictureSchema.safeParse(result);
+  if (picture.success) {
+    const { content: data, media_type: mimeType } = picture.data;
+    return { blocks: [{ type: 'image', data, mimeType }], left: without(result, 'content') };
+  }
+  const { items } = result as { readonly items?: JsonValue };
+  if (!Array.isArray(items)) return { blocks: [], left: result };
+  const read = items.map((item) => {
+    const known = itemSchema.safeParse(item);
+    return known.success
+      ? { block: blockOf(known.data), left: without(item as JsonObject, 'content', 'encoding') }
+      : { left: item as JsonValue };
+  });
+  return {
+    blocks: read.flatMap(({ block }) => (block ? [block] : [])),
+    left: { ...result, items: read.map(({ left }) => left) },
+  };
+}
+
+function blockOf(item: Item): ContentBlock {
+  const mimeType = item.mime_type;
+  switch (item.type) {
+    case 'image':
+    case 'audio':
+      return { type: item.type, data: item.content, mimeType: item.mime_type };
+    case 'resource_link':
+      return {
+        type: 'resource_link',
+        uri: item.uri,
+        name: item.name ?? item.uri,
+        ...(mimeType && { mimeType }),
+      };
+    case 'resource':
+      return {
+        type: 'resource',
+        resource: { uri: item.uri, blob: item.content, ...(mimeType && { mimeType }) },
+      };
+  }
+}
+
+type JsonObject = { readonly [name: string]: JsonValue };
+
+const without = (object: JsonObject, ...names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
+
+/** Valid for clients too: one block that they cannot decode makes them reject the whole answer. */
+function isBase64(text: string): boolean {
+  try {
+    atob(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Refusal } from '@countersign/engine';
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
-import { authInfoOf, type Exchange } from './exchange.ts';
+import { authInfoOf, type Exchange } from './mcp-server.ts';
 import type { ToolListChanges } from './tool-list-changes.ts';
 
 export interface LegacySessionsOptions {
@@ -9,7 +9,7 @@ export interface LegacySessionsOptions {
   readonly changes: ToolListChanges;
   readonly maxSessions: number;
   readonly idleMs: number;
-  /** Other nodes have sessions as well, and the balancer need not know which: one that is not ours may be theirs. */
+  /** Other nodes have sessions as well, and the balancer does not know which: an unknown session may be theirs. */
   readonly isShared: boolean;
 }
 
@@ -18,20 +18,20 @@ interface Session {
   readonly tokenId: string;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** Requests that are being answered. */
+  /** The number of requests that are being answered. */
   busy: number;
   /** Monotonic milliseconds. */
   usedAt: number;
 }
 
-/** One program needs one, and a few more while it is being restarted. */
+/** A program needs one, and a few more while it restarts. */
 const MAX_PER_TOKEN = 50;
-/** However many agents a person lets in: the sessions of others are not theirs. */
+/** So that one person cannot use up the sessions of others. */
 const MAX_PER_PERSON = 200;
 
 /**
- * The sessions of MCP clients of 2025. They are bounded: a token, or a person, that opens one after the other loses its
- * own oldest ones, whose clients begin anew; what is not used for a while ends.
+ * The sessions of MCP clients of 2025. Their number is limited: a token or person that opens too many loses its own oldest
+ * ones, whose clients start again. Idle sessions end.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
@@ -44,7 +44,7 @@ export class LegacySessions {
     this.#sweeper.unref();
   }
 
-  /** Answers one request. Its response ends later than this does: `ended` resolves then. */
+  /** Answers one request. `ended` resolves when the response has been sent. */
   async answer(
     exchange: Exchange,
     request: Request,
@@ -62,7 +62,7 @@ export class LegacySessions {
     });
     const authInfo = authInfoOf(exchange);
     const response = await session.transport.handleRequest(request, { parsedBody, authInfo });
-    // What was no `initialize` has begun nothing.
+    // Without `initialize` no session was started.
     if (session.transport.sessionId === undefined) await session.transport.close();
     else if (request.method === 'GET' && response.ok) void ended.then(this.#tellChanges(exchange, session));
     return response;
@@ -74,8 +74,8 @@ export class LegacySessions {
   }
 
   /**
-   * A request of a session that began on another node: it says all that is needed to answer it. Only what spans several
-   * requests (an answer to a question of ours, cancelling by a notification) needs the node that has the session.
+   * Answers a request of a session on another node; it has all that is needed. Only what spans several requests (an answer
+   * to our question, a cancel notification) needs the node that has the session.
    */
   async #answerForOthers(
     exchange: Exchange,
@@ -92,14 +92,14 @@ export class LegacySessions {
     return response;
   }
 
-  /** The client listens for what is no answer to a request of its own. */
+  /** The client listens for notifications: tell it when the tool list changes. Returns a stop function. */
   #tellChanges(exchange: Exchange, { server }: Pick<Session, 'server'>): () => void {
     return this.#options.changes.watch(exchange, () => {
       server.sendToolListChanged().catch(() => {}); // the client is gone
     });
   }
 
-  /** Another token's session is none. */
+  /** Throws NOT_FOUND for another token's session. */
   #find({ caller }: Exchange, id: string | null): Session | undefined {
     if (id === null) return undefined;
     const session = this.#sessions.get(id);

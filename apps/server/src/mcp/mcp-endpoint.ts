@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createMcpHandler, isLegacyRequest, type McpHttpHandler } from '@modelcontextprotocol/server';
-import { authInfoOf, type Exchange } from './exchange.ts';
 import { LegacySessions } from './legacy-sessions.ts';
-import { type McpServerDeps, newMcpServer } from './mcp-server.ts';
+import { authInfoOf, type Exchange, type McpServerDeps, newMcpServer } from './mcp-server.ts';
 import type { ToolListChanges } from './tool-list-changes.ts';
 
 export interface McpEndpointOptions extends Omit<McpServerDeps, 'isClosing'> {
@@ -16,17 +15,17 @@ export interface McpEndpointOptions extends Omit<McpServerDeps, 'isClosing'> {
 export class McpEndpoint {
   readonly #modern: McpHttpHandler;
   readonly #legacy: LegacySessions;
-  /** Whose request is being answered: the SDK does not say who subscribes. */
+  /** The request that is being answered, because the SDK does not say who subscribes. */
   readonly #asking = new AsyncLocalStorage<Exchange>();
   #isClosing = false;
 
   constructor({ maxSessions, sessionIdleMs, isShared, changes, ...options }: McpEndpointOptions) {
     const deps: McpServerDeps = { ...options, isClosing: () => this.#isClosing };
-    // Streamed: an answer that is held would otherwise die in whatever waits for its first byte.
+    // Streamed, so that proxies which wait for the first byte do not cut a held answer.
     this.#modern = createMcpHandler(() => newMcpServer('modern', deps), {
       legacy: 'reject',
       responseMode: 'sse',
-      // Each is a request that is held, and those are bounded for each token and in all (register-mcp.ts).
+      // Each is a held request, and those are limited already (register-mcp.ts).
       maxSubscriptions: Number.POSITIVE_INFINITY,
       bus: {
         publish: () => {},
@@ -55,7 +54,7 @@ export class McpEndpoint {
     return this.#asking.run(exchange, () => this.#modern.fetch(request, context));
   }
 
-  /** Ends what is held; the calls go on, and can be asked for again. */
+  /** Ends held requests. Their calls go on and can be asked for again. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([this.#modern.close(), this.#legacy.close()]);

@@ -1,6 +1,7 @@
 import { Refusal } from '@countersign/engine';
 import { describeIssues, outsideAgentInstructions } from '@countersign/protocol';
 import {
+  type AuthInfo,
   type CallToolResult,
   type InputRequiredResult,
   inputRequired,
@@ -10,11 +11,12 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
+import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { toAnswer } from '../http/refusals.ts';
 import type { CallNews } from './call-progress.ts';
 import { refusedResult } from './call-result.ts';
-import { type Exchange, exchangeOf } from './exchange.ts';
 import type { OutsideCalls } from './outside-calls.ts';
 import { cancelCall, waitForCall } from './tool-list.ts';
 
@@ -24,9 +26,9 @@ export type Era = 'modern' | 'legacy';
 export interface McpServerDeps {
   readonly calls: OutsideCalls;
   readonly toolsOf: (exchange: Exchange) => Promise<Tool[]>;
-  /** Where the person decides, for whoever reached us by this request. */
+  /** The address of the approvals page, as the sender of this request reaches us. */
   readonly inboxOf: (exchange: Exchange) => string;
-  /** The server is stopping: what it holds goes on without it (AP-10). */
+  /** Whether the server is stopping: then held calls go on without it (AP-10). */
   readonly isClosing: () => boolean;
   readonly onError: (error: unknown) => void;
 }
@@ -55,7 +57,7 @@ export function newMcpServer(era: Era, deps: McpServerDeps): Server {
       return refusedResult(error, exchange.request.id);
     }
   });
-  server.onerror = () => {}; // what a client does wrong, it is told
+  server.onerror = () => {}; // protocol errors go to the client, not to the log
   return server;
 }
 
@@ -82,7 +84,7 @@ class CallRequest {
     const { calls } = this.#deps;
     if (name === waitForCall.name) return this.#wait(callIdOf(waitForCall, params));
     if (name === cancelCall.name) return calls.cancel(this.#exchange, callIdOf(cancelCall, params));
-    // A client that was shown the link comes back. What it answered is no decision and is not looked at (AP-9).
+    // The client was shown the link and comes back. Its answer is not a decision and is ignored (AP-9).
     const known = this.#context.mcpReq.requestState<unknown>();
     if (typeof known === 'string') return this.#hold(callIdOf(waitForCall, { call_id: known }));
     const { callId, asks } = await calls.make(this.#exchange, name, params);
@@ -93,7 +95,7 @@ class CallRequest {
     return this.#hold(callId);
   }
 
-  /** Waits for the call of this request: whoever cancels the request cancels the call. */
+  /** Waits for the call of this request. Cancelling the request cancels the call. */
   async #hold(callId: string, meanwhile?: (signal: AbortSignal) => void): Promise<CallToolResult> {
     const { calls, isClosing } = this.#deps;
     const { signal } = this.#context.mcpReq;
@@ -119,7 +121,7 @@ class CallRequest {
     return calls.wait(callId, { exchange, signal, inbox: inboxOf(exchange), onNews: this.#teller() });
   }
 
-  /** Progress goes to who asked for it, and only ever grows. */
+  /** Sends progress if the client asked for it; the number must always grow. */
   #teller(): ((news: CallNews) => void) | undefined {
     const { mcpReq } = this.#context;
     const progressToken = mcpReq._meta?.progressToken;
@@ -132,17 +134,17 @@ class CallRequest {
     };
   }
 
-  /** 2026: the link is the answer of this request, and the client comes again. */
+  /** 2026: answers with the link, and the client calls again. */
   #link(callId: string): InputRequiredResult {
     const approval = inputRequired.elicitUrl({ message: this.#invitation, url: this.#inbox });
     return inputRequired({ inputRequests: { approval }, requestState: callId });
   }
 
-  /** 2025: the link is shown while we wait, and withdrawn once the call has been decided. */
+  /** 2025: shows the link while we wait, and withdraws it once the call has been decided. */
   #showLink(callId: string, signal: AbortSignal): void {
     const params = { mode: 'url', message: this.#invitation, url: this.#inbox, elicitationId: callId };
-    // Sent with this request's own stream: a client need not have another one open.
-    this.#context.mcpReq.send({ method: 'elicitation/create', params }, { signal }).catch(() => {}); // whatever became of it decides nothing
+    // On this request's own stream, because the client may have no other.
+    this.#context.mcpReq.send({ method: 'elicitation/create', params }, { signal }).catch(() => {}); // its result decides nothing
   }
 
   get #inbox(): string {
@@ -165,4 +167,25 @@ function asProtocolError(error: unknown, requestId: string): ProtocolError {
   const { body, status } = toAnswer(error, requestId);
   const code = status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest;
   return new ProtocolError(code, body.error, { code: body.code });
+}
+
+/** One HTTP request to `/mcp`, after admission: who asks, and with what. */
+export interface Exchange {
+  readonly caller: AuthenticatedCaller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Passes the exchange through the SDK to its handlers. The SDK never sees the token. */
+export const authInfoOf = (exchange: Exchange): AuthInfo => ({
+  token: '',
+  clientId: exchange.caller.tokenId,
+  scopes: [exchange.caller.scope],
+  extra: { exchange },
+});
+
+function exchangeOf(context: ServerContext): Exchange {
+  const exchange = context.http?.authInfo?.extra?.exchange;
+  if (exchange === undefined) throw new Error('A message came to /mcp without its request');
+  return exchange as Exchange;
 }

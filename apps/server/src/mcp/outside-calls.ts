@@ -5,7 +5,7 @@ import type { Handlers } from '../http/route-types.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import type { CallNews, CallProgress } from './call-progress.ts';
 import { cancelledResult, pendingResult, resultOf } from './call-result.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './mcp-server.ts';
 
 export interface OutsideCallsDeps {
   readonly handlers: Pick<Handlers, 'executeTool' | 'getExecution' | 'cancelExecution'>;
@@ -20,7 +20,7 @@ export interface Holding {
   readonly exchange: Exchange;
   /** Where the person decides. */
   readonly inbox: string;
-  /** The client no longer wants the answer. */
+  /** Aborted when the client no longer waits. */
   readonly signal: AbortSignal;
   readonly onNews: ((news: CallNews) => void) | undefined;
 }
@@ -36,7 +36,7 @@ export class OutsideCalls {
     this.#deps = deps;
   }
 
-  /** Makes a call. Answers with its id, and whether a person is being asked. Throws what was refused. */
+  /** Makes a call. Returns its id and whether a person is asked. Throws if it is refused. */
   async make(
     exchange: Exchange,
     name: string,
@@ -81,7 +81,7 @@ export class OutsideCalls {
     return cancelledResult(tool_id, status);
   }
 
-  /** The client gave a call up: nobody reads its answer. One that has ended stays as it is. */
+  /** The client gave a call up: cancels it unless it has ended. */
   abandon(exchange: Exchange, callId: string): void {
     this.#statusOf(exchange, callId)
       .then((status) => (isFinal(status) ? undefined : this.cancel(exchange, callId)))
@@ -96,7 +96,7 @@ export class OutsideCalls {
   }
 }
 
-/** The outcome, or undefined when it does not come in time or nobody waits any more. */
+/** The outcome, or undefined after `ms` or when the signal is aborted. */
 async function firstOf(
   outcome: Promise<ToolOutcome>,
   ms: number,

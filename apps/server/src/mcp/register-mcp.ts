@@ -4,31 +4,29 @@ import type { Bus } from '@countersign/engine';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { admission, limitUndeclaredBody } from '../http/admission.ts';
-import { drainBeforeClosing } from '../http/large-bodies.ts';
-import { requireRoomForStream } from '../http/open-streams.ts';
+import { admission, limitUndeclaredBody, requireRoomForStream } from '../http/admission.ts';
 import { onlyProject } from '../http/own-rows.ts';
-import { noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
+import { drainBeforeClosing, noteBodyLimit, RateLimited, toAnswer } from '../http/refusals.ts';
 import { type Routing, refuseOtherMethods } from '../http/routing.ts';
 import type { OpenConnection } from '../http/server-parts.ts';
 import { AgentSessions } from './agent-sessions.ts';
 import { CallProgress } from './call-progress.ts';
-import type { Exchange } from './exchange.ts';
 import { McpEndpoint } from './mcp-endpoint.ts';
+import type { Exchange } from './mcp-server.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { mcpTools } from './tool-list.ts';
 import { ToolListChanges } from './tool-list-changes.ts';
 
 const path = '/mcp';
 
-/** Requests of one token that are being answered: an agent must not use up what the person's own streams need. */
+/** Held requests of one token, so that an agent cannot use up the person's streams. */
 const MAX_HELD = 100;
 
-/** The person's tools for outside agents (UI-5), behind the checks that every other address has. */
+/** Registers `/mcp`, the person's tools for outside agents (UI-5), with the checks of every other address. */
 export function registerMcp(app: FastifyInstance, routing: Routing & { readonly bus: Bus }): void {
   const { handlers, parts, bus } = routing;
   const { store, engine, config, openStreams, authenticator } = parts;
-  const onError = (error: unknown) => app.log.error({ err: error }, 'a call over MCP failed');
+  const onError = (error: unknown) => app.log.error({ err: error }, 'MCP call failed');
   const progress = new CallProgress(bus);
   const holdMs = config.mcpHoldSeconds * 1000;
   const beatMs = config.streamHeartbeatSeconds * 1000;
@@ -50,13 +48,13 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     isShared: store.isShared,
     onError,
   });
-  /** A client that listens stays for days: it goes when its token has ended. */
+  /** Connections may stay open for days: end them when their token is revoked or expires. */
   const connections = new Set<OpenConnection>();
   const beat = setInterval(() => {
     for (const { caller, end } of connections) {
       authenticator.isStillValid(caller).then(
         (isValid) => isValid || end(),
-        () => {}, // the store does not answer now: it is asked again
+        () => {}, // the store does not answer: try again at the next beat
       );
     }
   }, beatMs);
@@ -82,7 +80,7 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     const others = held.get(tokenId) ?? 0;
     if (others >= MAX_HELD) throw new RateLimited(1);
     requireRoomForStream(parts, caller);
-    // The client went away, or its token was revoked.
+    // Aborted when the client disconnects or its token is revoked.
     const gone = new AbortController();
     const connection = { caller, end: () => reply.raw.destroy() };
     openStreams.add(connection);
@@ -123,13 +121,13 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
   refuseOtherMethods(app, path, ['POST', 'GET', 'DELETE']);
 }
 
-/** The address that this client uses for us; the Host header was checked before. */
+/** Our address as this client uses it; the Host header was checked before. */
 function originOf({ headers, protocol }: FastifyRequest, publicOrigins: readonly string[]): string {
   const host = headers.host ?? '';
   return publicOrigins.find((origin) => new URL(origin).host === host) ?? `${protocol}://${host}`;
 }
 
-/** As the SDK takes it. The body was read and parsed already. */
+/** The request for the SDK, without its body, which was parsed already. */
 function webRequest(request: FastifyRequest, publicOrigins: readonly string[], signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -143,7 +141,7 @@ function webRequest(request: FastifyRequest, publicOrigins: readonly string[], s
   });
 }
 
-/** The head goes out at once: the client is told that we have heard, however long the answer takes. */
+/** Sends the head at once, so that the client knows that the request arrived. */
 async function sendWeb(reply: FastifyReply, { status, headers, body }: Response): Promise<void> {
   reply.hijack();
   const { raw } = reply;
@@ -156,14 +154,14 @@ async function sendWeb(reply: FastifyReply, { status, headers, body }: Response)
     return;
   }
   raw.flushHeaders();
-  await pipeline(Readable.fromWeb(body), raw).catch(() => {}); // the client is gone: `close` has said so
+  await pipeline(Readable.fromWeb(body), raw).catch(() => {}); // the client is gone; `close` handles that
 }
 
 /** MCP clients read JSON-RPC; our stable code stands beside its number. */
 function answerAsRpc(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   noteBodyLimit(error, request);
   const told = toAnswer(error, request.id);
-  if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'a request failed');
+  if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'request failed');
   const { code, error: message } = told.body;
   const rpc = {
     jsonrpc: '2.0',
@@ -175,7 +173,7 @@ function answerAsRpc(error: FastifyError, request: FastifyRequest, reply: Fastif
   return reply.code(told.status).send(rpc);
 }
 
-/** Of JSON-RPC; everything that is not about the message itself is in the range that servers have for themselves. */
+/** The JSON-RPC code of one of ours; most are in the range for servers' own errors. */
 const rpcCode = (code: string): number =>
   code === 'INVALID_JSON'
     ? -32_700

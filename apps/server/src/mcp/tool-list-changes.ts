@@ -1,29 +1,29 @@
 import type { Bus, Hint } from '@countersign/engine';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './mcp-server.ts';
 
 export interface ToolListChangesOptions {
   readonly bus: Bus;
-  /** What this agent would be told if it asked now. */
+  /** The tools that this agent would get now. */
   readonly toolsOf: (exchange: Exchange) => Promise<readonly object[]>;
-  /** A hint may be lost, and a changed policy gives none: it is looked again this often. */
+  /** How often to compare anyway: a hint may be lost, and a changed policy sends none. */
   readonly lookEveryMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** What the agents of one token listen for: they all have the same list. */
+/** Listeners of one token, which all have the same list. */
 interface Watched {
   readonly exchange: Exchange;
   readonly tells: Set<() => void>;
-  /** As it was told last; undefined before the first look. */
+  /** The last list; undefined before the first comparison. */
   known: string | undefined;
   looking: Promise<void> | undefined;
-  /** Something happened while we were looking. */
+  /** Something changed during a comparison. */
   again: boolean;
 }
 
 /**
- * Tells agents that listen when the list of their tools is another one: a tool server came, went or changed its mind, or
- * the person's policy did. Nobody hears of another person's tools, nor of what left the list as it was.
+ * Tells listening agents when their tool list changes: a tool server came, went or changed its tools, or the person's
+ * policy changed. Agents hear nothing of other people's tools, and nothing if their list stayed the same.
  */
 export class ToolListChanges {
   readonly #options: ToolListChangesOptions;
@@ -42,7 +42,7 @@ export class ToolListChanges {
     this.#tick.unref();
   }
 
-  /** The answer stops watching. */
+  /** Returns a function that stops watching. */
   watch(exchange: Exchange, tell: () => void): () => void {
     const { tokenId } = exchange.caller;
     const one = this.#watched.get(tokenId) ?? newlyWatched(exchange);
@@ -63,7 +63,7 @@ export class ToolListChanges {
 
   #hear(hint: Hint): void {
     if (hint.kind !== 'events') return;
-    // Another process passes ids along, and no events: then it may be anything.
+    // A hint from another process has no events: it may be about tools.
     const concernsTools = hint.events?.some(({ event }) => event.event === 'runner.changed') ?? true;
     if (!concernsTools) return;
     for (const one of this.#watched.values()) {
@@ -71,7 +71,7 @@ export class ToolListChanges {
     }
   }
 
-  /** One look at a time for each token, however much happens meanwhile. */
+  /** Compares once at a time for each token, and again if something happened meanwhile. */
   #look(one: Watched): void {
     one.again = one.looking !== undefined;
     one.looking ??= this.#compare(one)

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const callIdParams = z.strictObject({ call_id: idSchema.describe('As the earlier answer had it.') });
 
-/** Goes on waiting for a call that a person had not decided, or that had not ended, when it was answered. */
+/** Waits again for a call that was answered with `pending_approval` or `executing`. */
 export const waitForCall = {
   name: 'wait_for_call',
   title: 'Wait for a call',
@@ -29,7 +29,7 @@ export const mcpTools = (available: readonly AvailableTool[]): Tool[] => [
   ...[waitForCall, cancelCall].map(({ params, ...tool }) => ({ ...tool, inputSchema: schemaOf(params) })),
 ];
 
-/** Hints only ever inform: what a call may do is decided when it is made. */
+/** Annotations only inform; what a call may do is decided when it is made. */
 function fromCatalogue({
   name,
   description,
@@ -42,7 +42,7 @@ function fromCatalogue({
     name,
     title: titleOf(name),
     description: requires_approval ? `${description} The person may be asked first.` : description,
-    // Clients refuse a whole list for one schema that does not say so; a custom tool's may not.
+    // Clients reject the whole list if one schema lacks the type, and a custom tool's schema may lack it.
     inputSchema: { ...input_schema, type: 'object' },
     annotations: {
       title: titleOf(name),

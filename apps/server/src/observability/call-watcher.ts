@@ -1,8 +1,10 @@
 import type { Bus, EventData, StoredEvent } from '@countersign/engine';
+import type { SecretMasker } from '@countersign/policy';
+import type { Logger } from 'pino';
 
-/** What is told to those who watch: each step of each call that this process has committed. */
+/** Observes the steps of calls that this process has committed. */
 export interface CallObserver {
-  /** Once for each call, when it was recorded. */
+  /** Once for each call, when it is recorded. */
   called?(call: EventData<'tool.call'>): void;
   signalled?(signal: EventData<'tool.execution_signal'>): void;
   asked?(approval: EventData<'tool.approval_request'>): void;
@@ -11,8 +13,8 @@ export interface CallObserver {
 }
 
 /**
- * The same bus, on which everything that this process publishes is also shown to observers: after the commit, once,
- * on the node that wrote it. Watching never fails a call.
+ * A bus that also shows observers what this process publishes: after the commit, once, on the node that wrote it. A
+ * failing observer never fails a call.
  */
 export function watchCalls(
   bus: Bus,
@@ -55,8 +57,8 @@ function show({ event }: StoredEvent, observer: CallObserver): void {
   }
 }
 
-/** Remembers what began until it ends; what never does is forgotten, oldest first. */
-export class Open<T> {
+/** Items from their beginning to their end. If there are too many, the oldest are dropped. */
+export class OpenItems<T> {
   readonly #open = new Map<string, T>();
   readonly #max: number;
 
@@ -81,5 +83,53 @@ export class Open<T> {
     const value = this.#open.get(id);
     if (value !== undefined) this.#open.delete(id);
     return value;
+  }
+}
+
+/** The steps of each call in the log (OB-2): info says what happened, debug adds the arguments, masked. */
+export class CallLog implements CallObserver {
+  readonly #log: Logger;
+  readonly #masker: SecretMasker;
+
+  constructor(log: Logger, masker: SecretMasker) {
+    this.#log = log;
+    this.#masker = masker;
+  }
+
+  called(call: EventData<'tool.call'>): void {
+    if (!this.#log.isLevelEnabled('debug')) return;
+    const { tool_id, tool_name: tool, risk_level: risk, session_id: session, context } = call;
+    const args = this.#masker.maskValue(call.tool_params);
+    this.#log.debug({ call: tool_id, tool, risk, session, run: context.run_id, args }, 'tool call');
+  }
+
+  asked({
+    tool_id,
+    tool_name: tool,
+    approval_id: approval,
+    risk_level: risk,
+    timeout_seconds,
+  }: EventData<'tool.approval_request'>): void {
+    this.#log.info({ call: tool_id, tool, approval, risk, timeout_seconds }, 'tool approval request');
+  }
+
+  decided({ tool_id, approval_id: approval, status, device }: EventData<'approval.resolved'>): void {
+    this.#log.info({ call: tool_id, approval, status, device }, 'tool approval decided');
+  }
+
+  signalled({
+    tool_id,
+    tool_name: tool,
+    runner_id: runner,
+    attempt,
+    approved_by,
+  }: EventData<'tool.execution_signal'>): void {
+    this.#log.debug({ call: tool_id, tool, runner, attempt, approved_by }, 'tool execution signal');
+  }
+
+  ended({ tool_id, tool_name: tool, status, error, execution_time_ms: ms }: EventData<'tool.result'>): void {
+    if (error && status === 'failed')
+      this.#log.error({ call: tool_id, tool, status, error: error.code, ms }, 'tool call failed');
+    else this.#log.info({ call: tool_id, tool, status, ms }, 'tool call ended');
   }
 }

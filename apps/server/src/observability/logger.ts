@@ -5,7 +5,7 @@ import { type Logger, pino } from 'pino';
  * the tool_id, which follows a call from the chat to the runner and back (OB-2).
  */
 export function createLogger(level: string): Logger {
-  // Lines are written in larger pieces: a line for each call must not cost a system call for each call.
+  // Buffer lines, so that a line does not cost a system call.
   const destination = pino.destination({ dest: 2, sync: false, minLength: level === 'info' ? 4096 : 0 });
   const logger = pino(
     {

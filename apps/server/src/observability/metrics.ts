@@ -1,24 +1,24 @@
-import type { Engine, Store } from '@countersign/engine';
+import type { Engine, EventData, Store } from '@countersign/engine';
 import { findTool, isCustomToolName } from '@countersign/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Watching } from '../http/watching.ts';
+import type { MetricsSource } from '../http/operator-routes.ts';
 import { within } from '../within.ts';
-import { type CallObserver, Open } from './call-watcher.ts';
+import { type CallObserver, OpenItems } from './call-watcher.ts';
 
 const executionBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300];
 const waitBuckets = [1, 5, 15, 30, 60, 120, 300, 600];
 
-/** Well below what a scrape may take. */
-const PATIENCE_MS = 2_000;
+/** Well below the timeout of a scrape. */
+const QUERY_TIMEOUT_MS = 2_000;
 
 /** Counts and times for Prometheus (OB-1). */
-export class Metrics implements Watching, CallObserver {
+export class Metrics implements MetricsSource, CallObserver {
   readonly #registry = new Registry();
   readonly #calls: Counter<'tool'>;
   readonly #ended: Counter<'tool' | 'status'>;
   readonly #duration: Histogram<'tool'>;
   readonly #wait: Histogram<'tool' | 'status'>;
-  readonly #asked = new Open<{ at: number; tool: string }>();
+  readonly #asked = new OpenItems<{ at: number; tool: string }>();
   #engine: Engine | undefined;
   #store: Store | undefined;
 
@@ -92,33 +92,33 @@ export class Metrics implements Watching, CallObserver {
     return this.#registry.metrics();
   }
 
-  /** NaN, which is "not known" to Prometheus, while the database does not answer: the other figures are needed then. */
+  /** NaN ("unknown" to Prometheus) if the database does not answer, so that the other metrics are still served. */
   async #pendingApprovals(): Promise<number> {
     const counted = this.#store?.read((tx) => tx.soonestDeadlines(100_000)).then(({ length }) => length);
     if (counted === undefined) return 0;
-    return (await within(PATIENCE_MS, counted).catch(() => undefined)) ?? Number.NaN;
+    return (await within(QUERY_TIMEOUT_MS, counted).catch(() => undefined)) ?? Number.NaN;
   }
 
-  called({ tool_name }: Parameters<NonNullable<CallObserver['called']>>[0]): void {
+  called({ tool_name }: EventData<'tool.call'>): void {
     this.#calls.inc({ tool: labelOf(tool_name) });
   }
 
-  asked({ approval_id, tool_name }: Parameters<NonNullable<CallObserver['asked']>>[0]): void {
+  asked({ approval_id, tool_name }: EventData<'tool.approval_request'>): void {
     this.#asked.begin(approval_id, { at: performance.now(), tool: labelOf(tool_name) });
   }
 
-  decided({ approval_id, status }: Parameters<NonNullable<CallObserver['decided']>>[0]): void {
+  decided({ approval_id, status }: EventData<'approval.resolved'>): void {
     const asked = this.#asked.end(approval_id);
     if (asked) this.#wait.observe({ tool: asked.tool, status }, (performance.now() - asked.at) / 1000);
   }
 
-  ended({ tool_name, status, execution_time_ms }: Parameters<NonNullable<CallObserver['ended']>>[0]): void {
+  ended({ tool_name, status, execution_time_ms }: EventData<'tool.result'>): void {
     const tool = labelOf(tool_name);
     this.#ended.inc({ tool, status });
     if (execution_time_ms !== null) this.#duration.observe({ tool }, execution_time_ms / 1000);
   }
 }
 
-/** A name that somebody made up must not become a time series of its own. */
+/** Unknown names share one label, so that invented names do not create time series. */
 const labelOf = (tool: string): string =>
   findTool(tool) !== undefined ? tool : isCustomToolName(tool) ? 'custom' : 'unknown';

@@ -2,7 +2,7 @@ import { context, ROOT_CONTEXT, type Span, type SpanOptions, trace } from '@open
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Person, TestServer } from '../testing/test-server.ts';
-import { Open, watchCalls } from './call-watcher.ts';
+import { OpenItems, watchCalls } from './call-watcher.ts';
 
 /** Spans as they were made, without an SDK. */
 class RecordedSpan {
@@ -227,7 +227,7 @@ describe('watching', () => {
   });
 
   it('forgets what never ends', () => {
-    const open = new Open<number>(2);
+    const open = new OpenItems<number>(2);
     for (const [at, id] of ['a', 'b', 'c'].entries()) open.begin(id, at);
     expect([open.get('a'), open.end('b'), open.end('b'), open.get('c')]).toEqual([
       undefined,

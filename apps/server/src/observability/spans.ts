@@ -1,6 +1,13 @@
-import type { RunObserver } from '@countersign/engine';
+import type {
+  EventData,
+  ModelCallEnd,
+  ModelCallPlace,
+  RunEnd,
+  RunObserver,
+  RunPlace,
+} from '@countersign/engine';
 import { type Context, context, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
-import { type CallObserver, Open } from './call-watcher.ts';
+import { type CallObserver, OpenItems } from './call-watcher.ts';
 
 /**
  * OpenTelemetry spans (OB-1), through the API alone: without an SDK in the process they cost nothing.
@@ -16,11 +23,11 @@ import { type CallObserver, Open } from './call-watcher.ts';
  */
 export class Spans implements CallObserver, RunObserver {
   readonly #tracer = trace.getTracer('countersign');
-  readonly #runs = new Open<Span>();
-  readonly #calls = new Open<Span>();
-  readonly #waits = new Open<Span>();
+  readonly #runs = new OpenItems<Span>();
+  readonly #calls = new OpenItems<Span>();
+  readonly #waits = new OpenItems<Span>();
 
-  called(call: Parameters<NonNullable<CallObserver['called']>>[0]): void {
+  called(call: EventData<'tool.call'>): void {
     const attributes = {
       'tool.id': call.tool_id,
       'tool.name': call.tool_name,
@@ -34,7 +41,7 @@ export class Spans implements CallObserver, RunObserver {
     if (span.isRecording()) this.#calls.begin(call.tool_id, span);
   }
 
-  asked(approval: Parameters<NonNullable<CallObserver['asked']>>[0]): void {
+  asked(approval: EventData<'tool.approval_request'>): void {
     const attributes = {
       'approval.id': approval.approval_id,
       'tool.id': approval.tool_id,
@@ -46,11 +53,11 @@ export class Spans implements CallObserver, RunObserver {
     if (span.isRecording()) this.#waits.begin(approval.approval_id, span);
   }
 
-  decided({ approval_id, status }: Parameters<NonNullable<CallObserver['decided']>>[0]): void {
+  decided({ approval_id, status }: EventData<'approval.resolved'>): void {
     this.#waits.end(approval_id)?.setAttribute('approval.status', status).end();
   }
 
-  ended(result: Parameters<NonNullable<CallObserver['ended']>>[0]): void {
+  ended(result: EventData<'tool.result'>): void {
     const span = this.#calls.end(result.tool_id);
     if (!span) return;
     span.setAttribute('tool.status', result.status);
@@ -61,11 +68,7 @@ export class Spans implements CallObserver, RunObserver {
     span.end();
   }
 
-  drives({
-    runId,
-    sessionId,
-    projectId,
-  }: Parameters<RunObserver['drives']>[0]): ReturnType<RunObserver['drives']> {
+  drives({ runId, sessionId, projectId }: RunPlace): (end: RunEnd) => void {
     const attributes = { 'run.id': runId, 'session.id': sessionId, 'project.id': projectId };
     const span = this.#tracer.startSpan('countersign.run', { attributes });
     if (span.isRecording()) this.#runs.begin(runId, span);
@@ -77,11 +80,7 @@ export class Spans implements CallObserver, RunObserver {
     };
   }
 
-  asksModel({
-    runId,
-    step,
-    model,
-  }: Parameters<RunObserver['asksModel']>[0]): ReturnType<RunObserver['asksModel']> {
+  asksModel({ runId, step, model }: ModelCallPlace): (end: ModelCallEnd) => void {
     const attributes = { 'run.id': runId, 'run.step': step, model };
     const span = this.#tracer.startSpan(
       'countersign.model_call',

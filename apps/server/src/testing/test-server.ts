@@ -7,7 +7,7 @@ import { SignJWT } from 'jose';
 import { pino } from 'pino';
 import { loadConfig, type SettingName } from '../config.ts';
 import { ownRun } from '../http/own-rows.ts';
-import type { RunInput, Runs } from '../http/runs.ts';
+import type { Runs } from '../http/server-parts.ts';
 import { type RunningServer, type ServeOptions, serve } from '../serve.ts';
 import { ScriptedRunner, type ScriptedRunnerOptions } from './scripted-runner.ts';
 import { listenTo, type TestStream } from './test-stream.ts';
@@ -60,7 +60,7 @@ export class TestServer {
     const config = loadConfig({ env: {}, flags });
     const logger = options.logger ?? pino({ level: 'silent' });
     const agent = async ({ store }: { store: Store }) => ({
-      runs: messageKeeper(store),
+      ...messageKeeper(store),
       close: async () => {},
     });
     return new TestServer(await serve(config, { logger, agent, ...options }), folder);
@@ -179,7 +179,7 @@ export function signToken(
 /** In place of the agent: keeps the message and a run that has ended. */
 function messageKeeper(store: Store): Runs {
   return {
-    async start({ caller, project, session, content, model }: RunInput) {
+    async start({ caller, project, session, content, model }) {
       const now = store.now();
       const run: RunRow = {
         id: newId(),

@@ -73,7 +73,7 @@ describe('a crash at a labelled point', () => {
     let passed = 0;
     let node: AgentNode | undefined;
     node = await agent.startNode({
-      atPoint: (reached) => {
+      reached: (reached) => {
         if (reached !== point || ++passed !== pass) return;
         node?.die();
         return hangs();
@@ -246,7 +246,7 @@ describe('leases', () => {
     agent.node.die();
     // It stands still just before it would ask, and its lease ends.
     const first = await agent.startNode({
-      atPoint: (point) => (point === 'model.before' ? sleep : undefined),
+      reached: (point) => (point === 'model.before' ? sleep : undefined),
     });
     const runId = await agent.say('Go.');
     const { write } = first.store;
@@ -270,7 +270,7 @@ describe('leases', () => {
     agent.node.die();
     // It stands still just before it would record the call, and its lease ends.
     const first = await agent.startNode({
-      atPoint: (point) => (point === 'tool.before' ? sleep : undefined),
+      reached: (point) => (point === 'tool.before' ? sleep : undefined),
     });
     agent.runner.decide = () => undefined;
     const runId = await agent.say('Go.');
@@ -430,7 +430,7 @@ it('[AG-2] a disk that is full ends no run, however long: it goes on when there 
   let refused = 0;
   // The large answer does not fit, while there is room for the small things that are written in between.
   await agent.startNode({
-    atPoint: (point) => {
+    reached: (point) => {
       if (point !== 'model.answered' || refused === 10) return;
       refused += 1;
       throw new StorageFull({ problem: 'disk full', remedy: 'Free space' }, { cause: undefined });
@@ -446,7 +446,7 @@ it('[AG-3] what fails every time ends the run: its model is not asked until the 
   const agent = await AgentFixture.open({ model });
   agent.node.die();
   const node = await agent.startNode({
-    atPoint: (point) => {
+    reached: (point) => {
       if (point === 'model.answered') throw new Error('it cannot be stored');
     },
   });
@@ -466,7 +466,7 @@ it('[AG-3] between the end of a stopped run and that of its calls: the next star
   const agent = await AgentFixture.open({ model });
   agent.node.die();
   const node = await agent.startNode({
-    atPoint: (point) => {
+    reached: (point) => {
       if (point === 'stop.committed') node.die();
     },
   });

@@ -58,17 +58,22 @@ describe('what the model is given', () => {
       'git_branch',
     ]);
     expect(names).toEqual(expect.arrayContaining(['read_file', 'write_file', 'execute_command']));
+    const path = { type: 'string', minLength: 1, description: 'The file, relative to the workspace root.' };
     expect(offered.find(({ name }) => name === 'delete_file')).toEqual({
       name: 'delete_file',
+      category: 'filesystem',
       description: 'Delete one file. Directories are not deleted.',
-      inputSchema: {
+      parameters: { path },
+      input_schema: {
         type: 'object',
-        properties: {
-          path: { type: 'string', minLength: 1, description: 'The file, relative to the workspace root.' },
-        },
+        properties: { path },
         required: ['path'],
         additionalProperties: false,
       },
+      requires_approval: true,
+      risk_level: 'HIGH',
+      timeout_seconds: 600,
+      read_only: false,
     });
   });
 

@@ -1,61 +1,69 @@
-import type { Clock } from '../clock.ts';
-import { announceCall } from '../record/make-event.ts';
+import type { Engine } from '../engine.ts';
+import type { Edges } from '../engine-parts.ts';
+import { announceCall } from '../record/announcements.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
-import { readConversation } from './conversation.ts';
-import { Draft } from './draft.ts';
+import { availableTools } from './available-tools.ts';
+import { addLateResults, findLateResults, readConversation } from './conversation.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
-import { addLateResults, findLateResults } from './late-results.ts';
-import type { RunPlace } from './message-events.ts';
-import { assistantMessageId, toolMessageId } from './message-ids.ts';
+import {
+  assistantMessageId,
+  type RunPlace,
+  type StoredToolCall,
+  toJson,
+  toolCallsOf,
+  toolMessageId,
+  toStoredCalls,
+} from './messages.ts';
 import { ModelError, type ModelMessage, type Models } from './model.ts';
-import { callModel, type ModelAnswer } from './model-call.ts';
-import { offeredTools } from './offered-tools.ts';
-import { exceededBudget, type RunBudget } from './run-budget.ts';
+import { callModel, Draft, type ModelAnswer } from './model-call.ts';
 import { endRun } from './run-ending.ts';
-import { type StoredToolCall, toJson, toolCallsOf, toStoredCalls } from './stored-tool-call.ts';
-import { ToolStep, type ToolStepDeps } from './tool-step.ts';
+import { ToolStep } from './tool-step.ts';
 
-/** How a run left this node: it ended, somebody else ended or took it, or something went wrong. */
+/** How a run left this node: it ended, another node ended or took it, or driving it failed. */
 export type RunEnd = 'ended' | 'let_go' | { readonly error: unknown };
 
 export type ModelCallEnd =
   | { readonly inputTokens: number; readonly outputTokens: number; readonly toolCalls: number }
   | { readonly error: unknown };
 
-/** Is shown each run that this node drives, and each model call in it (OB-1). Each answer is called once, at the end. */
+/** Observes each run that this node drives and each model call in it (OB-1). Each returned function is called once, at the end. */
 export interface RunObserver {
   drives(run: RunPlace): (end: RunEnd) => void;
-  asksModel(call: {
-    readonly runId: string;
-    readonly step: number;
-    readonly model: string;
-  }): (end: ModelCallEnd) => void;
+  asksModel(call: ModelCallPlace): (end: ModelCallEnd) => void;
 }
 
-export interface AgentLoopDeps extends ToolStepDeps {
-  readonly clock: Clock;
+export interface ModelCallPlace {
+  readonly runId: string;
+  readonly step: number;
+  readonly model: string;
+}
+
+/** What runs are driven with. */
+export interface AgentDeps extends Edges {
+  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'policies'>;
   readonly models: Models;
   readonly budget: RunBudget;
+  /** A model that says nothing for so long is asked again. */
   readonly stallMs: number;
   readonly observer?: RunObserver | undefined;
 }
 
-/** A run on this node: what may end it, and what its model is writing. */
+/** A run that this node drives. */
 export interface LiveRun {
   readonly held: HeldRun;
   readonly signal: AbortSignal;
   draft: Draft | undefined;
-  /** Where it stands, as it was last read. */
+  /** The step, as it was last read. */
   step: number;
 }
 
 /**
- * Drives one run to its end: think → tool calls → results → … → answer (AG-1). It owns no state: each round reads
- * where the run stands and does what comes next, so that a restart simply enters it again (AG-2).
+ * Drives one run to its end: think → tool calls → results → … → answer (AG-1). It keeps no state: each round reads the
+ * run's rows and does what comes next, so a restart simply calls it again (AG-2).
  */
-export async function driveRun(live: LiveRun, deps: AgentLoopDeps): Promise<void> {
+export async function driveRun(live: LiveRun, deps: AgentDeps): Promise<void> {
   const { held, signal } = live;
   for (;;) {
     signal.throwIfAborted();
@@ -72,14 +80,14 @@ export async function driveRun(live: LiveRun, deps: AgentLoopDeps): Promise<void
   }
 }
 
-interface Standing {
+interface RunPosition {
   readonly run: RunRow;
   readonly project: ProjectRow;
-  /** The last answer of the model in this run, and its calls that have no result yet. */
+  /** The model's last message in this run, and its calls that have no result yet. */
   readonly step: { readonly message: MessageRow; readonly open: readonly StoredToolCall[] } | undefined;
 }
 
-function* readRun(tx: Reading, held: HeldRun): Unit<Standing> {
+function* readRun(tx: Reading, held: HeldRun): Unit<RunPosition> {
   const { runId, projectId } = held;
   const run = yield* held.require(tx);
   const project = yield* tx.get('projects', projectId);
@@ -94,18 +102,19 @@ function* readRun(tx: Reading, held: HeldRun): Unit<Standing> {
   return { run, project, step: { message, open } };
 }
 
-/** One model call, stored as a step. Answers whether the run is over. */
-async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentLoopDeps): Promise<boolean> {
+/** One model call, stored as a step. Returns whether the run is over. */
+async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentDeps): Promise<boolean> {
   const { held, signal } = live;
   const late = await deps.store.read((tx) => findLateResults(tx, held));
   if (late.length > 0) await held.write((unit) => addLateResults(unit, late), { state: 'thinking' });
   await held.announceState('thinking');
-  const tools = offeredTools(
-    await deps.policies.policyFile(held.userId),
-    await deps.policies.runnerFacts(held.userId, project.workspace),
+  const { policies } = deps.engine;
+  const tools = availableTools(
+    await policies.policyFile(held.userId),
+    await policies.runnerFacts(held.userId, project.workspace),
   );
-  await deps.atPoint('model.before');
-  // The last thing before the model is asked: a node that stood still must not ask for what another one has stored.
+  await deps.reached?.('model.before');
+  // Checked last, right before the model call: a node that was stalled must not repeat what another node has stored.
   const messages = await deps.store.read(function* (tx) {
     yield* held.require(tx);
     return yield* readConversation(tx, held.sessionId);
@@ -132,17 +141,17 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
     }
     throw error;
   }
-  await deps.atPoint('model.answered');
+  await deps.reached?.('model.answered');
   signal.throwIfAborted();
   const isOver = await storeStep(held, run.step, answer, messages);
   live.draft = undefined;
-  await deps.atPoint('step.stored');
+  await deps.reached?.('step.stored');
   return isOver;
 }
 
 /**
- * The model's answer with its tool calls, the step and what it cost, in one unit: after this it is never asked for
- * again. An answer without tool calls ends the run.
+ * Stores the model's answer with its tool calls, the step and its tokens in one unit, so that the model is never asked
+ * for it again. An answer without tool calls ends the run.
  */
 async function storeStep(
   held: HeldRun,
@@ -186,3 +195,32 @@ async function fail(
     yield* endRun(tx, run, { status: 'failed', error }, now, draft);
   });
 }
+
+/** What one run may use up (AG-3). */
+export interface RunBudget {
+  /** Model calls. */
+  readonly steps: number;
+  /** Input and output together. */
+  readonly tokens: number;
+  /** From the message to the answer, including the time that the person takes to decide. */
+  readonly milliseconds: number;
+}
+
+export const defaultBudget: RunBudget = { steps: 50, tokens: 2_000_000, milliseconds: 4 * 3_600_000 };
+
+/** Before a model call: the part of the budget that the run has used up, if any. */
+function exceededBudget(run: RunRow, budget: RunBudget, now: number): Refusal | undefined {
+  if (run.step >= budget.steps) return exceeded(`${budget.steps} steps`);
+  if (run.input_tokens + run.output_tokens >= budget.tokens) return exceeded(`${budget.tokens} tokens`);
+  if (now - run.created_at >= budget.milliseconds) return timeExceeded(budget);
+  return undefined;
+}
+
+export const timeExceeded = ({ milliseconds }: RunBudget): Refusal =>
+  exceeded(
+    milliseconds < 60_000
+      ? `${Math.round(milliseconds / 1000)} seconds`
+      : `${Math.round(milliseconds / 60_000)} minutes`,
+  );
+
+const exceeded = (budget: string): Refusal => new Refusal('BUDGET_EXCEEDED', { budget });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../rows.ts';
 import { type Model, ModelError } from './model.ts';
 
-const overloaded = () => new ModelError('the provider is overloaded', { passing: true });
+const overloaded = () => new ModelError('the provider is overloaded', { retryable: true });
 const usage = { type: 'usage', inputTokens: 10, outputTokens: 1 } as const;
 
 describe('a model that fails', () => {
@@ -45,7 +45,7 @@ describe('a model that fails', () => {
   });
 
   it('[AG-1] for good is not asked again', async () => {
-    const wrongKey = new ModelError('the key is not valid', { passing: false });
+    const wrongKey = new ModelError('the key is not valid', { retryable: false });
     const model = new ScriptedModel([[wrongKey]]);
     const agent = await AgentFixture.open({ model });
     const runId = await agent.say('Hello?');
@@ -57,7 +57,7 @@ describe('a model that fails', () => {
   });
 
   it('[AG-1] waits as long as the provider asks for, within reason', async () => {
-    const busy = (ms: number) => new ModelError('too many requests', { passing: true, retryAfterMs: ms });
+    const busy = (ms: number) => new ModelError('too many requests', { retryable: true, retryAfterMs: ms });
     const model = new ScriptedModel([{ attempts: [[busy(7_000)], [busy(86_400_000)], ['Now.']] }]);
     const agent = await AgentFixture.open({ model });
     await agent.say('Hello?');

@@ -1,36 +1,29 @@
-import type { Caller } from '../caller.ts';
-import type { Clock } from '../clock.ts';
-import type { Engine } from '../engine.ts';
-import type { AtPoint } from '../fault-points.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit } from '../fault-points.ts';
+import { newId } from '../ids.ts';
+import { announceCall } from '../record/announcements.ts';
+import type { Caller } from '../record/call-request.ts';
 import { notFound, Refusal } from '../refusal.ts';
-import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
-import { type Bus, StorageFull, type Store } from '../store.ts';
-import { type AgentLoopDeps, driveRun, type LiveRun, type RunObserver } from './agent-loop.ts';
-import { HeldRun, RunLost } from './held-run.ts';
-import type { Models } from './model.ts';
-import { storeNewRun } from './new-run.ts';
-import { defaultBudget, type RunBudget, timeExceeded } from './run-budget.ts';
+import type { MessageRow, ProjectRow, RunRow, SessionRow } from '../rows.ts';
+import { StorageFull, type Transaction, type Unit } from '../store.ts';
+import {
+  type AgentDeps,
+  defaultBudget,
+  driveRun,
+  type LiveRun,
+  type RunBudget,
+  timeExceeded,
+} from './agent-loop.ts';
+import { type Held, HeldRun, RENEW_MS, RunLeases, RunLost } from './held-run.ts';
+import { messageCreatedEvent, stateEvent } from './messages.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
-import { type Held, RENEW_MS, RunLeases } from './run-leases.ts';
 
-export interface AgentRunsDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly clock: Clock;
-  readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'policies'>;
-  readonly models: Models;
+export interface AgentRunsDeps extends Omit<AgentDeps, 'budget' | 'stallMs'> {
   /** Names this process among those that share the database. */
   readonly node: string;
   /** True where only this server can open the database: then every run of the past is an orphan at start. */
   readonly isOnlyNode: boolean;
   readonly budget?: Partial<RunBudget>;
-  /** A model that says nothing for so long is asked again. */
   readonly stallMs?: number;
-  /** Called when a background task fails. The run is resumed when its lease has ended. */
-  readonly onError: (error: unknown) => void;
-  readonly atPoint?: AtPoint;
-  readonly observer?: RunObserver | undefined;
 }
 
 /** A chat message that starts a run (AG-1). */
@@ -50,10 +43,10 @@ export interface StartedRun {
 }
 
 const ORPHANS_AT_ONCE = 50;
-/** Calls that a dead node left open when it had ended their run are looked for at every such tick. */
+/** How often to look for calls that a dead node left open after it had ended their run. */
 const LEFTOVERS_EVERY_TICKS = 3;
 const STALL_MS = 300_000;
-/** A run that has failed here so often in one step fails every time: it would ask its model, and be paid for, until its time is over. */
+/** After this many failures in one step the run ends. Otherwise it would go on paying for model calls until its time is over. */
 const MAX_FAILURES = 5;
 
 /**
@@ -61,48 +54,30 @@ const MAX_FAILURES = 5;
  * in, stopped at any moment (AG-1 to AG-3).
  */
 export class AgentRuns {
-  readonly #deps: AgentRunsDeps;
-  readonly #loop: AgentLoopDeps;
+  readonly #deps: AgentDeps & AgentRunsDeps;
   readonly #leases: RunLeases;
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
-  /** Ours by their leases and not under way when leases were last renewed. */
+  /** Runs that were leased to us but not driven when leases were last renewed. */
   #idle = new Set<string>();
   /** How often the current step of a running run has failed in the background. */
   readonly #failures = new Map<string, { readonly step: number; readonly count: number }>();
   readonly #unsubscribe: () => void;
   #ticks = 0;
-  readonly #faults: FaultPoints & { readonly store: Store };
   #stopTick: (() => void) | undefined;
   #closed = false;
 
   constructor(deps: AgentRunsDeps) {
-    const { store, bus, clock, engine, models, onError, atPoint } = deps;
-    const { executor, policies } = engine;
-    this.#deps = deps;
-    this.#faults = { store, reached: atPoint };
+    const { store, bus, onError, budget, stallMs = STALL_MS } = deps;
+    this.#deps = { ...deps, budget: { ...defaultBudget, ...budget }, stallMs };
     this.#leases = new RunLeases(store, deps.node);
-    this.#loop = {
-      store,
-      bus,
-      clock,
-      executor,
-      policies,
-      models,
-      onError,
-      budget: { ...defaultBudget, ...deps.budget },
-      stallMs: deps.stallMs ?? STALL_MS,
-      atPoint: atPoint ?? (() => {}),
-      observer: deps.observer,
-    };
     this.#unsubscribe = bus.subscribe((hint) => {
       if (hint.kind === 'run') this.#look(hint.runId).catch(onError);
     });
   }
 
-  /** Takes up what a process before this one was doing. After the engine's own `resume`, before the first request. */
+  /** Takes up the runs of an earlier process. Call it after `Engine.start`, before the first request. */
   async resume(): Promise<number> {
-    const { store, engine } = this.#deps;
-    await cancelLeftoverCalls({ store, dispatcher: engine.dispatcher });
+    await cancelLeftoverCalls(this.#deps);
     const taken = await this.#takeOrphans({ all: this.#deps.isOnlyNode });
     this.#scheduleTick();
     return taken;
@@ -112,18 +87,18 @@ export class AgentRuns {
   async start({ caller, project, session, content, model }: StartRun): Promise<StartedRun> {
     const { store, models } = this.#deps;
     if (this.#closed) throw new Refusal('UNAVAILABLE', { problem: 'it is shutting down' });
-    // A model that cannot be had is said at once, before anything is stored.
+    // Throws for a model that is not configured, before anything is stored.
     const name = models.find(model ?? models.defaultName).name;
     const lease = this.#leases.first(store.now());
     const place = { userId: caller.userId, projectId: project.id, sessionId: session.id };
-    const { run, message } = await commit(this.#faults, 'run', (tx) =>
+    const { run, message } = await commit(this.#deps, 'run', (tx) =>
       storeNewRun(tx, { ...place, content, model: name, lease, now: store.now() }),
     );
     this.#drive(new HeldRun(store, run, 'thinking'));
     return { run_id: run.id, message_id: message.id, session_id: session.id };
   }
 
-  /** Ends a run at any moment (AG-3). One that has ended stays as it is. */
+  /** Stops a run at any moment (AG-3). A run that has ended stays as it is. */
   async stop(caller: Caller, runId: string): Promise<RunRow> {
     const run = await this.get(caller, runId);
     if (run.status !== 'running') return run;
@@ -136,7 +111,7 @@ export class AgentRuns {
     return run;
   }
 
-  /** The model of messages that name none, and why it cannot be used, if so: a front end shows both (AG-1). */
+  /** The default model, and why it cannot be used, if so; front ends show both (AG-1). */
   model(): { readonly model: string; readonly problem: string | null } {
     const { models } = this.#deps;
     try {
@@ -152,7 +127,7 @@ export class AgentRuns {
     while (this.#live.size > 0) await Promise.all([...this.#live.values()].map(({ ended }) => ended));
   }
 
-  /** Lets go of every run without ending any: another node, or the next start, goes on with them. */
+  /** Releases every run without ending it: another node, or the next start, goes on with it. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopTick?.();
@@ -165,11 +140,11 @@ export class AgentRuns {
   }
 
   async #end(runId: string, ending: RunEnding): Promise<RunRow> {
-    const { store, engine } = this.#deps;
+    const { store } = this.#deps;
     const live = this.#live.get(runId);
     const known = await store.read((tx) => tx.get('runs', runId));
     if (!known) throw notFound('run');
-    const { run, isNews } = await commit(this.#faults, 'stop', function* (tx) {
+    const { run, isNews } = await commit(this.#deps, 'stop', function* (tx) {
       const now = store.now();
       yield* tx.get('sessions', known.session_id); // sessions are locked before runs
       const seen = (yield* tx.get('runs', runId)) ?? known;
@@ -181,7 +156,7 @@ export class AgentRuns {
     if (isNews) {
       this.#deps.bus.publish({ kind: 'run', runId });
       const { message } = ending.status === 'stopped' ? new Refusal('RUN_STOPPED') : ending.error;
-      await cancelOpenCalls(run, message, { store, dispatcher: engine.dispatcher });
+      await cancelOpenCalls(run, message, this.#deps);
     }
     return run;
   }
@@ -189,13 +164,13 @@ export class AgentRuns {
   /** Starts a held run in the background. */
   #drive(held: HeldRun): void {
     const { clock } = this.#deps;
-    // Our own lease had ended while the process was stalled: the old loop stores nothing any more.
+    // If our own lease ended while the process was stalled, the old loop may store nothing any more.
     this.#live.get(held.runId)?.abort.abort(new RunLost());
     const abort = new AbortController();
     const run: LiveRun = { held, signal: abort.signal, draft: undefined, step: 0 };
-    const timeLeft = held.createdAt + this.#loop.budget.milliseconds - this.#deps.store.now();
+    const timeLeft = held.createdAt + this.#deps.budget.milliseconds - this.#deps.store.now();
     const stopTimer = clock.after(Math.max(0, timeLeft), () => {
-      const { code, message } = timeExceeded(this.#loop.budget);
+      const { code, message } = timeExceeded(this.#deps.budget);
       this.#end(held.runId, { status: 'failed', error: { code, message } }).catch(this.#deps.onError);
     });
     const ended = this.#run(run).finally(() => {
@@ -208,12 +183,12 @@ export class AgentRuns {
   async #run(live: LiveRun): Promise<void> {
     const left = this.#deps.observer?.drives(live.held);
     try {
-      await this.#loop.atPoint('run.taken');
-      await driveRun(live, this.#loop);
+      await this.#deps.reached?.('run.taken');
+      await driveRun(live, this.#deps);
       this.#failures.delete(live.held.runId);
       left?.('ended');
     } catch (error) {
-      // Not ours any more: whoever ended it, or has it now, takes care of everything.
+      // Not ours any more: the node that ended it, or has it now, does the rest.
       const isLost = error instanceof RunLost;
       left?.(isLost ? 'let_go' : { error });
       if (isLost) {
@@ -225,12 +200,12 @@ export class AgentRuns {
     }
   }
 
-  /** After a failure that nobody was told of: the run rests for a while, or ends if that has not helped. */
+  /** After a failure in the background: parks the run, or ends it if it failed too often. */
   async #restOrEnd(live: LiveRun, cause: unknown): Promise<void> {
-    const { store, engine, onError } = this.#deps;
+    const { onError } = this.#deps;
     const { step } = live;
     const { runId } = live.held;
-    // Not this run's failure, and it passes: the run goes on when there is room.
+    // Not this run's fault: it goes on when there is room.
     if (cause instanceof StorageFull) return this.#leases.park(heldOf(live));
     const before = this.#failures.get(runId);
     const count = before?.step === step ? before.count + 1 : 1;
@@ -242,10 +217,10 @@ export class AgentRuns {
     );
     this.#failures.delete(runId);
     onError(new Error(`The run ${runId} has ended: it failed ${count} times.`, { cause }));
-    await cancelOpenCalls(run, error.message, { store, dispatcher: engine.dispatcher });
+    await cancelOpenCalls(run, error.message, this.#deps);
   }
 
-  /** Renews the leases of all runs that are under way here; what is not ours any more is let go of. */
+  /** Renews the leases of all runs that we drive, and stops driving those that are no longer ours. */
   async #keepLeases(): Promise<void> {
     const under = [...this.#live.values()];
     if (under.length === 0 && this.#idle.size === 0) return;
@@ -253,12 +228,12 @@ export class AgentRuns {
     for (const { run, abort } of under)
       if (ours.get(run.held.runId)?.epoch !== run.held.epoch) abort.abort(new RunLost());
     const idle = [...ours.values()].filter(({ id }) => !this.#live.has(id));
-    // One that was only just stored is about to be driven; one that was idle before as well failed.
+    // A run that was just stored is about to be driven. One that was idle at the last tick too has failed: park it.
     for (const held of idle) if (this.#idle.has(held.id)) await this.#leases.park(held);
     this.#idle = new Set(idle.map(({ id }) => id));
   }
 
-  /** Somebody else ended a run that is under way here, or has let go of one. */
+  /** A hint: another node ended a run that we drive, or released one. */
   async #look(runId: string): Promise<void> {
     const { store } = this.#deps;
     if (this.#closed) return;
@@ -271,7 +246,7 @@ export class AgentRuns {
   }
 
   async #takeOrphans({ all }: { all: boolean }): Promise<number> {
-    // With `all`, those that were taken would be found again: they are taken in one go.
+    // With `all`, the query would find the taken runs again, so take all of them at once.
     const limit = all ? Number.MAX_SAFE_INTEGER : ORPHANS_AT_ONCE;
     const taken = await this.#leases.takeOrphans({ all, limit });
     for (const run of taken) this.#drive(new HeldRun(this.#deps.store, run));
@@ -279,13 +254,12 @@ export class AgentRuns {
   }
 
   async #tick(): Promise<void> {
-    const { store, engine } = this.#deps;
-    // Ours first: a process that was stalled must not take its own runs for orphans.
+    const { store } = this.#deps;
+    // Renew first: a process that was stalled must not take its own runs for orphans.
     await this.#keepLeases();
     await this.#takeOrphans({ all: false });
     this.#ticks += 1;
-    if (store.isShared && this.#ticks % LEFTOVERS_EVERY_TICKS === 0)
-      await cancelLeftoverCalls({ store, dispatcher: engine.dispatcher });
+    if (store.isShared && this.#ticks % LEFTOVERS_EVERY_TICKS === 0) await cancelLeftoverCalls(this.#deps);
   }
 
   #scheduleTick(): void {
@@ -299,3 +273,69 @@ export class AgentRuns {
 }
 
 const heldOf = ({ held }: LiveRun): Held => ({ id: held.runId, epoch: held.epoch });
+
+export interface NewRun {
+  readonly userId: string;
+  readonly projectId: string;
+  readonly sessionId: string;
+  readonly content: string;
+  readonly model: string;
+  readonly lease: Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'>;
+  readonly now: number;
+}
+
+/** Inside a unit: the person's message and the run that it starts. One run at a time in a session. */
+function* storeNewRun(
+  tx: Transaction,
+  { userId, projectId, sessionId, content, model, lease, now }: NewRun,
+): Unit<{ readonly run: RunRow; readonly message: MessageRow }> {
+  // The session's row is the lock: of two messages at once, one starts a run.
+  const session = yield* tx.get('sessions', sessionId);
+  if (session?.user_id !== userId || session.project_id !== projectId) throw notFound('session');
+  if (yield* tx.activeRunOf(sessionId)) throw new Refusal('RUN_ACTIVE');
+  const run: RunRow = {
+    id: newId(now),
+    user_id: userId,
+    project_id: projectId,
+    session_id: sessionId,
+    model,
+    status: 'running',
+    step: 0,
+    ...lease,
+    input_tokens: 0,
+    output_tokens: 0,
+    error: null,
+    created_at: now,
+    ended_at: null,
+  };
+  const message: MessageRow = {
+    id: newId(now),
+    user_id: userId,
+    session_id: sessionId,
+    run_id: run.id,
+    position: (yield* tx.lastPosition(sessionId)) + 1,
+    role: 'user',
+    content,
+    tool_calls: null,
+    tool_id: null,
+    complete: true,
+    created_at: now,
+  };
+  yield* tx.insert('runs', run);
+  yield* tx.insert('messages', message);
+  yield* tx.update('sessions', sessionId, {
+    last_message_at: now,
+    ...(session.title === '' && { title: titleOf(content) }),
+  });
+  const events = [
+    messageCreatedEvent(message, run, now),
+    stateEvent({ runId: run.id, projectId, sessionId }, 'thinking', now),
+  ];
+  announceCall(tx, run, events, 'run.started', { model, session_id: sessionId });
+  return { run, message };
+}
+
+function titleOf(content: string): string {
+  const line = content.trim().split('\n', 1)[0] ?? '';
+  return line.length <= 80 ? line : `${line.slice(0, 79)}…`;
+}

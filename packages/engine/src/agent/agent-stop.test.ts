@@ -117,7 +117,7 @@ describe('stopping a run', () => {
     let runId = '';
     let other: AgentNode | undefined;
     const first = await agent.startNode({
-      atPoint: async (point) => {
+      reached: async (point) => {
         if (point === moment) await other?.runs.stop(agent.person, runId);
       },
     });
@@ -155,11 +155,11 @@ describe('stopping a run', () => {
 });
 
 describe('budgets', () => {
-  const readAgain = (turn: number) => [
+  const defaultGetRetries = (turn: number) => [
     toolCall('read_file', { path: `${turn}.md` }),
     { type: 'usage', inputTokens: 40, outputTokens: 10 } as const,
   ];
-  const endless = () => new ScriptedModel(Array.from({ length: 60 }, (_, turn) => readAgain(turn)));
+  const endless = () => new ScriptedModel(Array.from({ length: 60 }, (_, turn) => defaultGetRetries(turn)));
 
   it.each([
     [{ steps: 3 }, 3, 'This run has used its budget of 3 steps. Send another message to go on.'],

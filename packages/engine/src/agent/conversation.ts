@@ -1,14 +1,17 @@
-import { describeError, type ModelResult, toModelResult } from '@countersign/protocol';
-import type { MessageRow } from '../rows.ts';
+import {
+  describeError,
+  type ModelResult,
+  type LateResult as Reported,
+  toModelResult,
+} from '@countersign/protocol';
+import type { ExecutionRow, Json, MessageRow } from '../rows.ts';
 import { storedOutcome } from '../settle/outcomes.ts';
 import type { Reading, Unit } from '../store.ts';
-import { fitContext } from './context-window.ts';
-import { toolMessageId } from './message-ids.ts';
+import type { HeldUnit } from './held-run.ts';
+import { lateNoteId, type StoredToolCall, toolCallsOf, toolMessageId } from './messages.ts';
 import type { ModelMessage } from './model.ts';
-import { asData, resultText } from './model-visible-result.ts';
-import { type StoredToolCall, toolCallsOf } from './stored-tool-call.ts';
 
-/** A conversation of more messages is given from here on back. */
+/** The model gets at most this many of the latest messages. */
 const MAX_MESSAGES = 1_000;
 
 /**
@@ -23,7 +26,7 @@ export function* readConversation(tx: Reading, sessionId: string): Unit<readonly
   for (const row of rows) {
     if (row.role === 'user') messages.push({ role: 'user', text: row.content });
     else if (row.role === 'assistant' && row.complete) yield* addAnswer(tx, row, byId, messages);
-    // Other system messages are for the person; this one is about a tool.
+    // A system message about a tool is for the model; the others are for the person.
     else if (row.role === 'system' && row.tool_id !== null)
       messages.push({ role: 'note', text: row.content });
   }
@@ -53,7 +56,7 @@ function* addAnswer(
   }
 }
 
-/** How a call that has no tool message ended, as far as the store knows. */
+/** The result of a call that has no tool message, as the store has it. */
 function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall): Unit<ModelResult> {
   const execution = runId === null ? undefined : yield* tx.executionOfCall(runId, call.step, call.index);
   if (execution) {
@@ -65,5 +68,149 @@ function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall
     tool_call_id: call.tool_call_id,
     error: describeError('EXECUTION_CANCELLED'),
     execution_time_ms: 0,
+  };
+}
+
+/** In characters: what common models take, with room for tools and an answer. */
+const MAX_CHARACTERS = 500_000;
+/** The newest results always stay: the model works with them. */
+const KEPT_RESULTS = 6;
+
+/**
+ * Keeps a conversation within what a model can take: the oldest turns go first, then the content of old results of
+ * the turn that is under way. What the person asked last always stays, and no call loses its result.
+ */
+export function fitContext(
+  messages: readonly ModelMessage[],
+  limit: number = MAX_CHARACTERS,
+): readonly ModelMessage[] {
+  const sizes = messages.map(sizeOf);
+  let total = sizes.reduce((sum, size) => sum + size, 0);
+  const lastTurn = messages.findLastIndex(({ role }) => role === 'user');
+  let start = 0;
+  while (total > limit && start < lastTurn) {
+    do total -= sizes[start++] as number;
+    while (start < lastTurn && messages[start]?.role !== 'user');
+  }
+  const kept = messages.slice(start);
+  if (total <= limit) return kept;
+  let results = kept.filter(({ role }) => role === 'tool').length;
+  return kept.map((message) => {
+    if (message.role !== 'tool' || total <= limit || results-- <= KEPT_RESULTS) return message;
+    const shortened = {
+      ...message,
+      content: '[left out: an old result; call the tool again if you need it]',
+    };
+    total -= sizeOf(message) - sizeOf(shortened);
+    return shortened;
+  });
+}
+
+function sizeOf(message: ModelMessage): number {
+  if (message.role === 'tool') return message.content.length;
+  const calls = message.role === 'assistant' ? message.toolCalls : [];
+  return message.text.length + calls.reduce((sum, { params }) => sum + JSON.stringify(params).length, 0);
+}
+
+/** Longer texts in a result are cut for the model; the full result stays with the call. */
+const MAX_TEXT = 50_000;
+const HEAD = 40_000;
+
+/** A result as the conversation keeps it: the shape of EX-3 as JSON, long texts cut. */
+export function resultText(result: ModelResult): string {
+  return JSON.stringify(clip(result as unknown as Json));
+}
+
+/**
+ * Marks tool output as data (AG-4): it stands between two lines with the call's own id. The author of the output cannot
+ * know that id, so the output cannot end the data early. `content` is JSON and has no line breaks.
+ */
+function asData(id: string, toolName: string, content: string): string {
+  return `<tool_output id="${id}" tool="${toolName.replaceAll(/[^\w.-]/g, '?')}">\n${content}\n</tool_output id="${id}">`;
+}
+
+function clip(value: Json): Json {
+  if (typeof value === 'string') return clipText(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(clip);
+  const object = value as { readonly [key: string]: Json };
+  if (object.encoding === 'base64' && typeof object.content === 'string') {
+    return { ...object, content: `[${object.content.length} characters of base64 are left out]` };
+  }
+  return Object.fromEntries(Object.entries(object).map(([name, inner]) => [name, clip(inner)]));
+}
+
+function clipText(text: string): string {
+  if (text.length <= MAX_TEXT) return text;
+  const tail = MAX_TEXT - HEAD;
+  const left = text.length - MAX_TEXT;
+  return `${text.slice(0, HEAD)}\n[… ${left} characters are left out here; ask for a part of it …]\n${text.slice(-tail)}`;
+}
+
+/** How many of a session's latest calls are searched. */
+const LATEST_CALLS = 200;
+
+/** A result that came after its call had ended, and that no step was given yet (EX-7). */
+export interface LateResult {
+  readonly execution: ExecutionRow;
+  readonly reported: Reported;
+}
+
+export function* findLateResults(
+  tx: Reading,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Unit<readonly LateResult[]> {
+  const late: LateResult[] = [];
+  const calls = yield* tx.history(userId, { sessionId, limit: LATEST_CALLS });
+  for (const execution of calls) {
+    // The call did not complete although a report was accepted: it failed, or the report came late.
+    if (execution.status === 'completed' || execution.result_digest === null) continue;
+    const late_result = (yield* tx.get('results', execution.id))?.late_result ?? null;
+    if (late_result === null) continue;
+    if (yield* tx.get('messages', lateNoteId(execution.id))) continue;
+    late.push({ execution, reported: late_result as Reported });
+  }
+  return late.reverse();
+}
+
+/** Adds late results to the end of the conversation, each once. */
+export function* addLateResults({ tx, add }: HeldUnit, late: readonly LateResult[]): Unit<void> {
+  for (const { execution, reported } of late) {
+    const id = lateNoteId(execution.id);
+    if (yield* tx.get('messages', id)) continue;
+    yield* add({
+      id,
+      role: 'system',
+      content: noteOf(execution, reported),
+      tool_calls: null,
+      tool_id: execution.id,
+      complete: true,
+    });
+  }
+}
+
+function noteOf(execution: ExecutionRow, reported: Reported): string {
+  const { id, tool_name, tool_call_id, error } = execution;
+  const data = resultText(modelResultOf(execution, reported));
+  return (
+    `The result of an earlier call of ${tool_name} (${tool_call_id}) came late. The call had ended as ` +
+    `${execution.status}${error === null ? '' : ` ("${error}")`}; this is what the runner reported afterwards:\n` +
+    asData(id, tool_name, data)
+  );
+}
+
+/** A late result in the shape that the model gets for any call. */
+function modelResultOf(
+  { tool_call_id, execution_time_ms }: ExecutionRow,
+  { status, result, error }: Reported,
+): ModelResult {
+  const time = { execution_time_ms: execution_time_ms ?? 0 };
+  if (status === 'completed') return { status: 'success', tool_call_id, result: result as never, ...time };
+  return {
+    status: 'error',
+    tool_call_id,
+    error: error ?? describeError('EXECUTION_FAILED'),
+    ...(result !== null && { result: result as never }),
+    ...time,
   };
 }

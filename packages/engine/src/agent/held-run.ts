@@ -1,9 +1,9 @@
-import { announceCall } from '../record/make-event.ts';
+import { announceCall } from '../record/announcements.ts';
 import type { MessageRow, RunRow } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
-import { type AgentState, messageCreatedEvent, type RunPlace, stateEvent } from './message-events.ts';
+import { type AgentState, messageCreatedEvent, type RunPlace, stateEvent } from './messages.ts';
 
-/** The run is no longer ours: it was stopped, has ended, or another node has taken it over. Nothing was stored. */
+/** Thrown when the run is no longer ours: it was stopped, has ended, or another node took it over. Nothing was stored. */
 export class RunLost extends Error {
   override readonly name = 'RunLost';
 }
@@ -20,8 +20,8 @@ export interface HeldUnit {
 }
 
 /**
- * A run that this node has taken. Everything it writes goes through here: each unit first looks whether the run is
- * still running and the epoch is still ours, so that a node that was thought dead stores nothing (AG-2).
+ * A run that this node drives. All its writes go through here: each unit first checks that the run is still running and
+ * the epoch still ours, so that a node that was thought dead stores nothing (AG-2).
  */
 export class HeldRun implements RunPlace {
   readonly runId: string;
@@ -31,7 +31,7 @@ export class HeldRun implements RunPlace {
   readonly epoch: number;
   readonly createdAt: number;
   readonly #store: Store;
-  /** What clients were last told by this node; undefined right after a run was taken over. */
+  /** The state that this node announced last; undefined right after a run was taken over. */
   #state: AgentState | undefined;
 
   constructor(store: Store, run: RunRow, state?: AgentState) {
@@ -52,7 +52,7 @@ export class HeldRun implements RunPlace {
     const store = this.#store;
     const value = await store.write(function* (tx) {
       const now = store.now();
-      // Sessions before runs, before everything else: the order of locks, and who writes positions waits here.
+      // Lock order: the session, then its run, before everything else. Writers of message positions wait here.
       yield* tx.get('sessions', place.sessionId);
       const run = yield* place.require(tx);
       const done = yield* unit(heldUnit(tx, run, now));
@@ -68,7 +68,7 @@ export class HeldRun implements RunPlace {
     return requireHeld(tx, this);
   }
 
-  /** Tells clients what the agent is doing, unless they know. */
+  /** Announces what the agent is doing, unless clients know it already. */
   async announceState(state: AgentState): Promise<void> {
     if (state !== this.#state) await this.write(nothing, { state });
   }
@@ -108,3 +108,86 @@ export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
 }
 
 function* nothing(): Unit<void> {}
+
+/** A run belongs to the node that renewed its lease; this long after the last renewal it is an orphan. */
+const LEASE_MS = 5_000;
+/** How often leases are renewed and orphans looked for: a dead node's runs go on after at most the sum of both. */
+export const RENEW_MS = 1_500;
+/** A run that failed in the background is resumed after this long. */
+const PARKED_MS = 30_000;
+/** A lease that lasts longer means that the clock went back. */
+export const LONGEST_LEASE_MS = PARKED_MS;
+
+/** A run that this node holds. */
+export interface Held {
+  readonly id: string;
+  readonly epoch: number;
+}
+
+/**
+ * Which node drives which run: a lease in the run's row, renewed while the node lives, and an epoch that is raised
+ * whenever the run is taken over (AG-2).
+ */
+export class RunLeases {
+  readonly #store: Store;
+  readonly #node: string;
+
+  constructor(store: Store, node: string) {
+    this.#store = store;
+    this.#node = node;
+  }
+
+  /** What a new run's row starts with. */
+  first(now: number): Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'> {
+    return { epoch: 1, lease_owner: this.#node, lease_until: now + LEASE_MS };
+  }
+
+  /**
+   * Takes over runs that no node holds. `all` is for a store that only one server can open: at its start no other node is
+   * alive, whatever the leases say.
+   */
+  async takeOrphans({ all, limit }: { all: boolean; limit: number }): Promise<readonly RunRow[]> {
+    const node = this.#node;
+    const store = this.#store;
+    // Look first without locks: nearly always there is no orphan.
+    const until = () => (all ? Number.MAX_SAFE_INTEGER : store.now());
+    if ((await store.read((tx) => tx.orphanedRuns(until(), 1))).length === 0) return [];
+    return store.write(function* (tx) {
+      const now = store.now();
+      const taken: RunRow[] = [];
+      for (const run of yield* tx.orphanedRuns(until(), limit)) {
+        const lease = { epoch: run.epoch + 1, lease_owner: node, lease_until: now + LEASE_MS };
+        yield* tx.update('runs', run.id, lease);
+        taken.push({ ...run, ...lease });
+      }
+      return taken;
+    });
+  }
+
+  /** Renews the leases of all our runs in one statement, and returns those runs. */
+  renewAll(): Promise<readonly Held[]> {
+    const store = this.#store;
+    return store.write((tx) => tx.renewLeases(this.#node, store.now() + LEASE_MS));
+  }
+
+  /** Releases a run, so that another node need not wait for its lease to end. */
+  async release({ id, epoch }: Held): Promise<void> {
+    await this.#store.write(function* (tx) {
+      const run = yield* tx.get('runs', id);
+      if (run?.status === 'running' && run.epoch === epoch) {
+        yield* tx.update('runs', id, { lease_owner: null, lease_until: null });
+      }
+    });
+  }
+
+  /** Parks a run that failed here: any node takes it up again after a while. */
+  async park({ id, epoch }: Held): Promise<void> {
+    const store = this.#store;
+    const lease_owner = `parked by ${this.#node}`;
+    await store.write(function* (tx) {
+      const run = yield* tx.get('runs', id);
+      if (run?.status === 'running' && run.epoch === epoch)
+        yield* tx.update('runs', id, { lease_owner, lease_until: store.now() + PARKED_MS });
+    });
+  }
+}

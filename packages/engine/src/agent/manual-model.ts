@@ -1,12 +1,10 @@
-import { CountersignError, callFromLine } from '@countersign/protocol';
-import type { JsonObject } from '../rows.ts';
-import { summarise } from './manual-summary.ts';
-import type { Model, ModelPart, ModelRequest } from './model.ts';
-import type { OfferedTool } from './offered-tools.ts';
+import { CountersignError, callFromLine, modelResultSchema } from '@countersign/protocol';
+import type { Json, JsonObject } from '../rows.ts';
+import type { Model, ModelMessage, ModelPart, ModelRequest, OfferedTool } from './model.ts';
 
 /**
- * The model that needs no key (AG-1): the person types the tool calls, one on a line, and it tells how each went.
- * Everything else (validation, approval, execution) is as with any other model.
+ * The model that needs no key (AG-1): the person types tool calls, one on a line, and it reports how each went.
+ * Validation, approval and execution are as with any other model.
  */
 export const manualModel: Model = {
   name: 'manual',
@@ -34,14 +32,14 @@ function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
   return [text([...(asked.length < lines.length ? [notMade] : []), ...answers].join('\n\n'))];
 }
 
-/** All are made, or none. */
+/** Makes all calls, or none if one is wrong. */
 function callsIn(lines: readonly string[], tools: readonly OfferedTool[]): ModelPart[] {
   const calls: ModelPart[] = [];
   for (const line of lines) {
     try {
       const { tool, args } = callFromLine(line, {
         help: '/help',
-        schemaOf: (name) => find(name, tools)?.inputSchema,
+        schemaOf: (name) => find(name, tools)?.input_schema,
       });
       const problem = find(tool, tools) ? problemOf(args) : unknownTool(tool, tools);
       if (problem !== undefined) return [text(`I made no call.\n\n${shorten(line)}\n${problem}`)];
@@ -92,7 +90,7 @@ function helpOf(name: string, tools: readonly OfferedTool[]): string {
   const wanted = name.replace(/^\//, '');
   const tool = find(wanted === 'run' ? 'execute_command' : wanted, tools);
   if (!tool) return unknownTool(wanted, tools);
-  const { properties = {}, required = [] } = tool.inputSchema as {
+  const { properties = {}, required = [] } = tool.input_schema as {
     properties?: Record<string, { description?: string; type?: string; default?: unknown }>;
     required?: string[];
   };
@@ -110,3 +108,82 @@ function helpOf(name: string, tools: readonly OfferedTool[]): string {
 const text = (said: string): ModelPart => ({ type: 'text', text: said });
 
 const shorten = (line: string): string => (line.length <= 200 ? line : `${line.slice(0, 199)}…`);
+
+/** A longer result is cut; the call's card has all of it. */
+const MAX_LINES = 40;
+const MAX_CHARACTERS = 4_000;
+
+/** What became of each call of a step, for the person who typed it. */
+function summarise(step: readonly ModelMessage[]): string {
+  return step
+    .flatMap((message) => (message.role === 'tool' ? [summaryOf(message.toolName, message.content)] : []))
+    .join('\n\n');
+}
+
+function summaryOf(toolName: string, content: string): string {
+  const result = modelResultSchema.safeParse(parseData(content)).data;
+  if (!result) return `${toolName}: done.`;
+  switch (result.status) {
+    case 'success':
+      return `${toolName}: ${describe(result.result as Json)}`;
+    case 'rejected': {
+      const words = [result.reason, result.user_message].filter((word) => word !== null && word !== '');
+      return `${toolName}: rejected. ${words.join(': ').replace(/([.!?…]): /, '$1 ')}`;
+    }
+    case 'error': {
+      const output = result.result === undefined ? '' : `\n${describe(result.result as Json)}`;
+      return `${toolName}: failed. ${result.error.message} (${result.error.code})${output}`;
+    }
+  }
+}
+
+/** The JSON between the two lines that delimit it. */
+function parseData(content: string): unknown {
+  try {
+    return JSON.parse(content.slice(content.indexOf('\n') + 1, content.lastIndexOf('\n')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parts of a result that a person wants to see first. */
+function describe(result: Json): string {
+  if (result === null || typeof result !== 'object' || Array.isArray(result)) return clip(asText(result));
+  const fields = result as Record<string, Json>;
+  const { content, stdout, stderr, files, path, size, exit_code } = fields;
+  if (typeof content === 'string') return `${sizeOf(size)}\n${clip(content)}`;
+  if (typeof stdout === 'string' || typeof stderr === 'string') {
+    const output = [stdout, stderr]
+      .filter((stream) => typeof stream === 'string' && stream !== '')
+      .join('\n');
+    return `exit code ${asText(exit_code ?? null)}${output === '' ? ', no output' : `\n${clip(output)}`}`;
+  }
+  if (Array.isArray(files))
+    return `${files.length} ${files.length === 1 ? 'file' : 'files'}\n${clip(listOf(files))}`;
+  if (typeof path === 'string') return `${path} ${sizeOf(size)}`.trim();
+  const { success: _, ...rest } = fields;
+  return Object.keys(rest).length === 0 ? 'done' : clip(JSON.stringify(rest, null, 2));
+}
+
+const sizeOf = (size: Json | undefined): string => (typeof size === 'number' ? `${size} bytes` : '');
+
+const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function listOf(files: readonly Json[]): string {
+  return files
+    .map((file) => {
+      const path =
+        file !== null && typeof file === 'object' && !Array.isArray(file)
+          ? (file as { path?: Json }).path
+          : file;
+      return asText(path ?? null);
+    })
+    .join('\n');
+}
+
+function clip(text: string): string {
+  const lines = text.trimEnd().split('\n');
+  const shown = lines.slice(0, MAX_LINES).join('\n').slice(0, MAX_CHARACTERS);
+  const left = text.trimEnd().length - shown.length;
+  return left > 0 ? `${shown}\n… (${left} more characters)` : shown;
+}

@@ -1,13 +1,14 @@
-import type { Clock } from '../clock.ts';
-import { orAborted, pause } from './abortable.ts';
-import type { Draft } from './draft.ts';
+import type { Bus } from '../store.ts';
+import { type Clock, orAborted, pause } from '../waiting.ts';
+import type { HeldRun } from './held-run.ts';
+import { deltaEvents } from './messages.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest } from './model.ts';
 
 /** A complete answer of a model. */
 export interface ModelAnswer {
   readonly text: string;
   readonly toolCalls: readonly Extract<ModelPart, { type: 'tool_call' }>[];
-  /** Of all attempts: a call that was cut off is paid for as well. */
+  /** Tokens of all attempts: a call that was cut off is paid for as well. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
@@ -27,14 +28,14 @@ const cutOff: Readonly<Record<string, string>> = {
 };
 /** Characters, several times what models give: it is kept in memory and stored whole twice a second. */
 const MAX_ANSWER = 2_000_000;
-/** More than any model takes or gives; what a server says beyond that is no count. */
+/** More than any model takes or gives: a larger count is wrong. */
 const MAX_TOKENS = 1e9;
-/** A provider may ask for more patience than that, up to this. */
+/** The longest wait that a provider may ask for. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * One model call, streamed into the draft. What may pass (an overloaded server, a connection cut in mid-stream) is
- * tried again; anything else, and the fourth failure, is thrown as a `ModelError`.
+ * One model call, streamed into the draft. Retries temporary failures (an overloaded server, a cut connection) up to
+ * three times; any other failure is thrown as a `ModelError`.
  */
 export async function callModel(
   model: Model,
@@ -49,7 +50,7 @@ export async function callModel(
       return { ...answer, ...usage };
     } catch (error) {
       const delay = RETRY_AFTER_MS[attempt];
-      if (!(error instanceof ModelError) || !error.passing || delay === undefined) throw error;
+      if (!(error instanceof ModelError) || !error.retryable || delay === undefined) throw error;
       const asked = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
       await pause(options.clock, Math.max(delay, asked), request.signal);
       draft.startOver();
@@ -86,23 +87,23 @@ async function readAnswer(
     }
     if (draft.text.length >= MAX_ANSWER) {
       finish = 'length';
-      break; // a server that never ends; leaving tells it
+      break; // the server does not stop; leaving the loop cancels the request
     }
   }
-  // A call whose parameters were cut off is no call; and a text that ends in mid-sentence should say why.
+  // A tool call with cut-off parameters must not run, and a text that ends in mid-sentence should say why.
   const cut = cutOff[finish];
   if (cut !== undefined) {
     if (toolCalls.length > 0)
-      throw new ModelError('its answer was cut off within a tool call', { passing: false });
+      throw new ModelError('its answer was cut off within a tool call', { retryable: false });
     await draft.add(cut);
   }
   if (draft.text === '' && toolCalls.length === 0) {
-    throw new ModelError('it gave an empty answer', { passing: true });
+    throw new ModelError('it gave an empty answer', { retryable: true });
   }
   return { text: draft.text, toolCalls };
 }
 
-/** A server may say anything (a fraction, less than nothing): it is stored, and counted against the budget (AG-3). */
+/** A valid token count from what a server reports, which may be a fraction or negative (AG-3). */
 const tokensOf = (said: number): number => Math.min(Math.max(0, Math.ceil(said) || 0), MAX_TOKENS);
 
 /**
@@ -121,7 +122,7 @@ async function* partsOf(
   try {
     for (;;) {
       const stopTimer = clock.after(stallMs, () =>
-        stall.abort(new ModelError('it said nothing for too long', { passing: true })),
+        stall.abort(new ModelError('it said nothing for too long', { retryable: true })),
       );
       let next: IteratorResult<ModelPart>;
       try {
@@ -139,14 +140,83 @@ async function* partsOf(
       yield next.value;
     }
   } finally {
-    // Left early: the model is told, and nobody waits for it.
+    // Left early: tell the model, and do not wait for it.
     if (!ended) void Promise.resolve(parts.return?.()).catch(() => {});
   }
 }
 
-/** A failure that the model itself could not name is mostly a connection that broke: worth another try. */
+/** An unknown failure is usually a broken connection, so it is worth a retry. */
 function asModelError(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
   const problem = error instanceof Error ? error.message : String(error);
-  return new ModelError(problem || 'the connection broke', { passing: true, cause: error });
+  return new ModelError(problem || 'the connection broke', { retryable: true, cause: error });
+}
+
+/** How often the text of a streaming message is stored (EV-4). */
+const STORE_EVERY_MS = 500;
+
+/**
+ * The assistant message of one step while the model writes it. Clients get each piece at once; the text is stored twice a
+ * second. A retry starts over with the same message, at offset 0.
+ */
+export class Draft {
+  readonly messageId: string;
+  readonly #run: HeldRun;
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  #text = '';
+  #storedAt: number | undefined;
+
+  constructor(run: HeldRun, messageId: string, { bus, clock }: { bus: Bus; clock: Clock }) {
+    this.#run = run;
+    this.messageId = messageId;
+    this.#bus = bus;
+    this.#clock = clock;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** A piece of text from the model. */
+  async add(piece: string): Promise<void> {
+    if (piece === '') return;
+    const offset = this.#text.length;
+    this.#text += piece;
+    const now = this.#clock.monotonic();
+    const isFirst = offset === 0;
+    // Store the message before its first delta, so that clients know which message a delta belongs to.
+    if (this.#storedAt === undefined) await this.#store(isFirst ? '' : this.#text, now);
+    for (const event of deltaEvents(this.#run, this.messageId, offset, piece)) {
+      this.#bus.publish({
+        kind: 'transient',
+        userId: this.#run.userId,
+        projectId: this.#run.projectId,
+        event,
+      });
+    }
+    if (now - (this.#storedAt ?? now) >= STORE_EVERY_MS) await this.#store(this.#text, now);
+  }
+
+  /** The model is asked again: drops what it had written. */
+  startOver(): void {
+    this.#text = '';
+  }
+
+  async #store(content: string, at: number): Promise<void> {
+    this.#storedAt = at;
+    const { messageId } = this;
+    await this.#run.write(function* ({ tx, add }) {
+      // The message exists if this step was being written before a crash.
+      if (yield* tx.update('messages', messageId, { content })) return;
+      yield* add({
+        id: messageId,
+        role: 'assistant',
+        content,
+        tool_calls: null,
+        tool_id: null,
+        complete: false,
+      });
+    });
+  }
 }

@@ -1,28 +1,30 @@
-import { describeError } from '@countersign/protocol';
+import { type AvailableTool, describeError } from '@countersign/protocol';
 import type { JsonObject } from '../rows.ts';
-import type { OfferedTool } from './offered-tools.ts';
 
 /**
- * A language model as the agent sees it, whoever provides it (AG-1). It holds nothing between two calls: the whole
- * conversation is in each request.
+ * A language model as the agent sees it, whoever provides it (AG-1). It keeps no state between calls: each request has the
+ * whole conversation.
  */
 export interface Model {
   /** As the run records it, such as `anthropic:claude-…` or `manual`. */
   readonly name: string;
   /**
-   * One answer, piece by piece. Whatever goes wrong is thrown out of the iterator, as a `ModelError` where the model
-   * knows more about it. Aborting ends it; what it throws then is ignored.
+   * One answer, piece by piece. The iterator throws on failure, a `ModelError` where the model knows more about it.
+   * Aborting ends it; what it throws then is ignored.
    */
   call(request: ModelRequest): AsyncIterable<ModelPart>;
 }
 
 /** Where the agent gets a model by name. */
 export interface Models {
-  /** What a message that names no model is answered by. */
+  /** The model for messages that name none. */
   readonly defaultName: string;
   /** Throws a `Refusal` that says what to set when there is no such model, or no key for it. */
   find(name: string): Model;
 }
+
+/** A tool as the model sees it. */
+export type OfferedTool = Pick<AvailableTool, 'name' | 'description' | 'input_schema'>;
 
 export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
@@ -40,7 +42,7 @@ export type ModelMessage =
       readonly toolName: string;
       readonly content: string;
     }
-  /** Something the system has to say, such as a result that came late. Not the person's words. */
+  /** A note from the system, such as a late result. Not the person's words. */
   | { readonly role: 'note'; readonly text: string };
 
 export interface ModelToolCall {
@@ -61,10 +63,10 @@ export type ModelPart =
     }
   | { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number }
   | { readonly type: 'finish'; readonly reason: string }
-  /** Nothing for us, only a sign of life: the model is thinking. */
+  /** No content, only a sign that the model is still working. */
   | { readonly type: 'alive' };
 
-/** What a model sent as parameters when it is no JSON object. */
+/** Parameters from a model that are not a JSON object. */
 export class UnparsableParams {
   readonly text: string;
 
@@ -77,20 +79,20 @@ export class UnparsableParams {
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   /** Whether asking again may help: an overloaded server, a cut connection. */
-  readonly passing: boolean;
-  /** What the provider asked us to wait. */
+  readonly retryable: boolean;
+  /** How long the provider asked us to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
     problem: string,
     options: {
-      readonly passing: boolean;
+      readonly retryable: boolean;
       readonly retryAfterMs?: number | undefined;
       readonly cause?: unknown;
     },
   ) {
     super(describeError('MODEL_FAILED', { problem }).message, { cause: options.cause });
-    this.passing = options.passing;
+    this.retryable = options.retryable;
     this.retryAfterMs = options.retryAfterMs;
   }
 }

@@ -1,13 +1,11 @@
 import { isFinal } from '@countersign/protocol';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import { announceCall } from '../record/make-event.ts';
+import { announceCall } from '../record/announcements.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunRow } from '../rows.ts';
-import type { Store, Transaction, Unit } from '../store.ts';
+import type { Transaction, Unit } from '../store.ts';
+import type { AgentDeps } from './agent-loop.ts';
 import { heldUnit } from './held-run.ts';
-import { stateEvent } from './message-events.ts';
-import { assistantMessageId, endNoteId } from './message-ids.ts';
-import { toolCallsOf } from './stored-tool-call.ts';
+import { assistantMessageId, endNoteId, stateEvent, toolCallsOf } from './messages.ts';
 import { agentOf } from './tool-step.ts';
 
 const LEFTOVERS_AT_ONCE = 1_000;
@@ -18,8 +16,8 @@ export type RunEnding =
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } };
 
 /**
- * Inside a unit: ends a run that is running. What the model had written stays as it is (`draft` is newer than what was
- * stored), the person is told why, and the agent is idle.
+ * Inside a unit: ends a run that is running. Keeps what the model had written (`draft` is newer than the stored text),
+ * tells the person why, and announces that the agent is idle.
  */
 export function* endRun(
   tx: Transaction,
@@ -63,7 +61,7 @@ export function* endRun(
 export async function cancelOpenCalls(
   run: RunRow,
   reason: string,
-  { store, dispatcher }: { store: Store; dispatcher: Dispatcher },
+  { store, engine }: Pick<AgentDeps, 'store' | 'engine'>,
 ): Promise<void> {
   if (run.step === 0) return;
   const step = run.step - 1;
@@ -76,21 +74,18 @@ export async function cancelOpenCalls(
     }
     return ids;
   });
-  for (const id of open) await cancelUnlessEnded(run, id, reason, dispatcher);
+  for (const id of open) await cancelUnlessEnded(run, id, reason, engine);
 }
 
-/** Cancels what a process had left open when it died between a run's end and its calls'. */
+/** Cancels calls that are still open because a process died after it had ended their run. */
 export async function cancelLeftoverCalls({
   store,
-  dispatcher,
-}: {
-  store: Store;
-  dispatcher: Dispatcher;
-}): Promise<void> {
+  engine,
+}: Pick<AgentDeps, 'store' | 'engine'>): Promise<void> {
   for (const { id, run_id } of await store.read((tx) => tx.leftoverExecutions(LEFTOVERS_AT_ONCE))) {
     const run = run_id === null ? undefined : await store.read((tx) => tx.get('runs', run_id));
     if (!run || run.status === 'running') continue;
-    await cancelUnlessEnded(run, id, run.error ?? new Refusal('RUN_STOPPED').message, dispatcher);
+    await cancelUnlessEnded(run, id, run.error ?? new Refusal('RUN_STOPPED').message, engine);
   }
 }
 
@@ -98,7 +93,7 @@ async function cancelUnlessEnded(
   run: RunRow,
   toolId: string,
   reason: string,
-  dispatcher: Dispatcher,
+  { dispatcher }: AgentDeps['engine'],
 ): Promise<void> {
   await dispatcher.cancel(agentOf(run.user_id, run.id), toolId, reason).catch((error: unknown) => {
     if (!(error instanceof Refusal)) throw error;

@@ -1,37 +1,24 @@
+import type { PolicyDecision } from '@countersign/policy';
 import {
   describeError,
   findTool,
+  isCustomCall,
   isCustomToolName,
   type ToolOutcome,
   toModelResult,
 } from '@countersign/protocol';
-import type { StoredPolicies } from '../approve/stored-policies.ts';
-import type { Caller } from '../caller.ts';
-import type { AtPoint } from '../fault-points.ts';
-import type { CallRequest } from '../record/call-request.ts';
-import { orderOfStep } from '../record/step-order.ts';
+import type { Caller, CallRequest } from '../record/call-request.ts';
 import type { MessageRow, ProjectRow } from '../rows.ts';
-import type { Bus, Store } from '../store.ts';
-import type { ToolExecutor } from '../tool-executor.ts';
-import type { HeldRun } from './held-run.ts';
-import { toolMessageId } from './message-ids.ts';
-import { resultText } from './model-visible-result.ts';
-import { StepState } from './step-state.ts';
-import { type StoredToolCall, toJson, toolCallsOf, unparsableParameter } from './stored-tool-call.ts';
+import type { Bus, Hint, Store } from '../store.ts';
+import type { AgentDeps } from './agent-loop.ts';
+import { resultText } from './conversation.ts';
+import { type HeldRun, RunLost } from './held-run.ts';
+import { type StoredToolCall, toJson, toolCallsOf, toolMessageId, unparsableParameter } from './messages.ts';
 
-export interface ToolStepDeps {
-  readonly store: Store;
-  readonly bus: Bus;
-  readonly executor: ToolExecutor;
-  readonly policies: StoredPolicies;
-  readonly onError: (error: unknown) => void;
-  readonly atPoint: AtPoint;
-}
-
-/** So many calls of a step are under way at once: no more approvals may be pending in a session (AG-3). */
+/** Calls of a step at once: a session may not have more pending approvals (AG-3). */
 const MAX_AT_ONCE = 10;
 
-/** The agent inside the server, as the dispatcher knows it: each run may cancel its own calls. */
+/** The caller that stands for a run: each run may cancel its own calls. */
 export const agentOf = (userId: string, runId: string): Caller => ({
   userId,
   tokenId: `run-${runId}`,
@@ -39,11 +26,11 @@ export const agentOf = (userId: string, runId: string): Caller => ({
 });
 
 /**
- * The tool calls of one assistant message: each is made once, whoever asked for it before a crash, independent ones in
- * parallel, the others in order (EX-4). Ends when each has its tool message.
+ * The tool calls of one assistant message. Each is made once, even if it was already made before a crash; independent
+ * calls run in parallel, the others in order (EX-4). Ends when each call has its tool message.
  */
 export class ToolStep {
-  readonly #deps: ToolStepDeps;
+  readonly #deps: AgentDeps;
   readonly #run: HeldRun;
   readonly #project: ProjectRow;
   readonly #message: MessageRow;
@@ -51,13 +38,7 @@ export class ToolStep {
   readonly #state: StepState;
   #unanswered = 0;
 
-  constructor(
-    deps: ToolStepDeps,
-    run: HeldRun,
-    project: ProjectRow,
-    message: MessageRow,
-    signal: AbortSignal,
-  ) {
+  constructor(deps: AgentDeps, run: HeldRun, project: ProjectRow, message: MessageRow, signal: AbortSignal) {
     this.#deps = deps;
     this.#run = run;
     this.#project = project;
@@ -77,7 +58,7 @@ export class ToolStep {
 
   /** Sets every open call going, each after those it must wait for. */
   async #begin(open: readonly StoredToolCall[]): Promise<readonly Promise<void>[]> {
-    const { policies } = this.#deps;
+    const { policies } = this.#deps.engine;
     const calls = toolCallsOf(this.#message);
     const custom = calls.find(({ tool_name }) => isCustomToolName(tool_name));
     const policy = await policies.policyFor(
@@ -106,25 +87,25 @@ export class ToolStep {
   }
 
   async #answer(call: StoredToolCall, decided: CallRequest['decided'], excerpt: string): Promise<void> {
-    const { atPoint } = this.#deps;
+    const { reached } = this.#deps;
     this.#signal.throwIfAborted();
-    await atPoint('tool.before');
+    await reached?.('tool.before');
     const outcome = isReadable(call) ? await this.#execute(call, decided, excerpt) : undefined;
-    await atPoint('tool.answered');
+    await reached?.('tool.answered');
     await this.#store(call, outcome);
-    await atPoint('tool.stored');
+    await reached?.('tool.stored');
   }
 
-  /** A run that has ended, or that another node drives by now, makes no call: that throws `RunLost`. */
+  /** Throws `RunLost` if the run has ended or another node drives it: then no call is made. */
   async #execute(
     call: StoredToolCall,
     decided: CallRequest['decided'],
     excerpt: string,
   ): Promise<ToolOutcome> {
-    const { executor, atPoint } = this.#deps;
+    const { engine, reached } = this.#deps;
     const { runId, epoch, userId, sessionId } = this.#run;
     const { step, index } = call;
-    const outcome = await executor.executeTool(
+    const outcome = await engine.executor.executeTool(
       {
         userId,
         project: this.#project,
@@ -141,7 +122,7 @@ export class ToolStep {
       {
         signal: this.#signal,
         recorded: async (toolId) => {
-          await atPoint('tool.recorded');
+          await reached?.('tool.recorded');
           this.#state.begin(toolId);
         },
       },
@@ -150,7 +131,7 @@ export class ToolStep {
     return outcome;
   }
 
-  /** The last of a step's results also says that the model thinks again. */
+  /** Stores the tool message. The last one of a step also announces that the model thinks again. */
   async #store(call: StoredToolCall, outcome: ToolOutcome | undefined): Promise<void> {
     this.#unanswered -= 1;
     const isLast = this.#unanswered === 0;
@@ -174,7 +155,7 @@ export class ToolStep {
     );
   }
 
-  /** What the person reads beside an approval: why the agent says it wants this, or what it was asked. */
+  /** The text beside an approval: the agent's reason, or else what the person had asked for. */
   async #excerpt(): Promise<string> {
     const { position, session_id, content } = this.#message;
     if (content !== '') return shorten(content);
@@ -185,7 +166,7 @@ export class ToolStep {
   }
 }
 
-/** Parameters that were no JSON go to a built-in tool, which refuses them; a tool we do not know might take them. */
+/** Unparsable parameters may go to a built-in tool, which refuses them. A tool that we do not know might accept them. */
 const isReadable = (call: StoredToolCall): boolean =>
   !Object.hasOwn(call.tool_params, unparsableParameter) || findTool(call.tool_name) !== undefined;
 
@@ -198,7 +179,7 @@ const unreadable = (call: StoredToolCall) => ({
 
 const shorten = (text: string): string => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
 
-/** Lets so many through at once; the others wait in order. */
+/** Limits how many run at once; the others wait in order. */
 class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -218,4 +199,139 @@ class Slots {
       else this.#free += 1;
     }
   }
+}
+
+/**
+ * Announces the agent's state while the calls of a step run: `awaiting_approval` while the person is asked about one of
+ * them, `tool_execution` otherwise. Read from the rows whenever one of the calls changed.
+ */
+export class StepState {
+  readonly #run: HeldRun;
+  readonly #store: Store;
+  readonly #onError: (error: unknown) => void;
+  readonly #unsubscribe: () => void;
+  readonly #open = new Set<string>();
+  #reading: Promise<void> | undefined;
+  #askedAgain = false;
+  #closed = false;
+
+  constructor(run: HeldRun, deps: { store: Store; bus: Bus; onError: (error: unknown) => void }) {
+    this.#run = run;
+    this.#store = deps.store;
+    this.#onError = deps.onError;
+    this.#unsubscribe = deps.bus.subscribe((hint) => {
+      if (this.#concerns(hint)) this.#refresh();
+    });
+  }
+
+  begin(toolId: string): void {
+    this.#open.add(toolId);
+    this.#refresh();
+  }
+
+  end(toolId: string): void {
+    this.#open.delete(toolId);
+    this.#refresh();
+  }
+
+  /** After this nothing more is announced. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#unsubscribe();
+    await this.#reading;
+  }
+
+  #concerns(hint: Hint): boolean {
+    if (hint.kind !== 'events' || hint.userId !== this.#run.userId) return false;
+    // A hint from another node carries no events: read the rows.
+    return (
+      hint.events?.some(
+        ({ event }) =>
+          (event.event === 'tool.approval_request' || event.event === 'approval.resolved') &&
+          this.#open.has(event.data.tool_id),
+      ) ?? true
+    );
+  }
+
+  #refresh(): void {
+    if (this.#closed) return;
+    this.#askedAgain = true;
+    this.#reading ??= this.#readAndAnnounce()
+      .catch((error) => {
+        if (!(error instanceof RunLost)) this.#onError(error);
+      })
+      .finally(() => {
+        this.#reading = undefined;
+      });
+  }
+
+  async #readAndAnnounce(): Promise<void> {
+    while (this.#askedAgain && !this.#closed) {
+      this.#askedAgain = false;
+      const ids = [...this.#open];
+      if (ids.length === 0) return;
+      const isAsking = await this.#store.read(function* (tx) {
+        for (const id of ids) {
+          if ((yield* tx.get('tool_executions', id))?.status === 'awaiting_approval') return true;
+        }
+        return false;
+      });
+      if (!this.#closed) await this.#run.announceState(isAsking ? 'awaiting_approval' : 'tool_execution');
+    }
+  }
+}
+
+/**
+ * Which calls of one step must wait for which earlier ones (EX-4): calls that change the same path, or a folder above
+ * it, run in order, and so do commands after writes and everything after a command that may write. Everything else runs
+ * in parallel. Returns, for each call, the indexes of the calls that must end first.
+ */
+export function orderOfStep(decisions: readonly PolicyDecision[]): readonly (readonly number[])[] {
+  const effects = decisions.map(effectOf);
+  return effects.map((effect, index) =>
+    effects.flatMap((earlier, before) => (before < index && mustWait(earlier, effect) ? [before] : [])),
+  );
+}
+
+interface Effect {
+  /** A program that may read anything that was written before it. */
+  readonly isCommand: boolean;
+  /** It may write anywhere: a command that is not harmless, a commit, a push. */
+  readonly writesAnywhere: boolean;
+  readonly writes: readonly string[];
+  readonly touches: readonly string[];
+  /** It touches no file: reading a job's output, or ending the job. */
+  readonly isApart: boolean;
+}
+
+function mustWait(earlier: Effect, later: Effect): boolean {
+  if (earlier.isApart || later.isApart) return false;
+  if (earlier.writesAnywhere) return true;
+  if (later.isCommand && earlier.writes.length > 0) return true;
+  return overlap(earlier.writes, later.touches) || overlap(later.writes, earlier.touches);
+}
+
+function overlap(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((a) => others.some((b) => a === b || isAbove(a, b) || isAbove(b, a)));
+}
+
+/** The root is the empty path. */
+const isAbove = (folder: string, path: string): boolean => folder === '' || path.startsWith(`${folder}/`);
+
+/** On many disks `A.md` is `a.md`. Waiting without need costs little. */
+const fold = (path: string): string => path.normalize('NFC').toLowerCase();
+
+function effectOf({ call, details, assessed }: PolicyDecision): Effect {
+  // A refused call does nothing.
+  if (!call || !details || !assessed)
+    return { isCommand: false, writesAnywhere: false, writes: [], touches: [], isApart: true };
+  // A custom tool may touch anything.
+  const isCommand = details.commands.length > 0 || call.tool.startsWith('git_') || isCustomCall(call);
+  return {
+    isCommand,
+    writesAnywhere: isCommand && assessed.decision !== 'LOW',
+    writes: details.operands.filter(({ use }) => use === 'write').map(({ path }) => fold(path)),
+    touches: details.operands.map(({ path }) => fold(path)),
+    isApart: 'job_id' in call.params && !isCustomCall(call),
+  };
 }

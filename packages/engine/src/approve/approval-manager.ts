@@ -1,41 +1,23 @@
 import type { ToolCallPolicy } from '@countersign/policy';
-import type { Caller } from '../caller.ts';
-import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { RequestBody, ResponseBody } from '@countersign/protocol';
+import type { EngineParts } from '../engine-parts.ts';
 import type { EventLoopTurns } from '../event-loop-turns.ts';
-import { commit, type FaultPoints } from '../fault-points.ts';
+import { commit } from '../fault-points.ts';
 import { approvalView, listedApproval } from '../record/call-events.ts';
+import type { Caller } from '../record/call-request.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
-import type { Outcomes } from '../settle/outcomes.ts';
 import { approvalsAtOnce, type Transaction, type Unit } from '../store.ts';
-import {
-  ApprovalDecisions,
-  type ApprovalDecisionsDeps,
-  type ApproveInput,
-  type NotDecided,
-  type RejectInput,
-} from './approval-decisions.ts';
-import { type PreviewInput, previewApproval, requestApproval } from './approval-requests.ts';
-import { alreadyDecided } from './approval-rows.ts';
-import type { PendingDecisions } from './pending-decisions.ts';
+import { approve, type NotDecided, reject } from './approval-decisions.ts';
+import { alreadyDecided, previewApproval, requestApproval } from './approval-requests.ts';
 
-export interface ApprovalManagerDeps extends FaultPoints, ApprovalDecisionsDeps {
-  readonly decisions: PendingDecisions;
-  readonly dispatcher: Dispatcher;
-  readonly outcomes: Outcomes;
-  readonly turns: EventLoopTurns;
-}
+/** The answer to a person's decision. */
+type Decided = Pick<ResponseBody<'approve'>, 'status' | 'grant_id' | 'rule_id'>;
 
-export interface DecisionAnswer {
-  readonly status: ApprovalRow['status'];
-  readonly grantId: string | undefined;
-  readonly ruleId: string | undefined;
-}
-
-/** How long an edit waits for its preview. Longer: the card shows it, and the person decides again. */
+/** How long an edit waits for its preview. After that the card shows the preview, and the person decides again. */
 const EDIT_PREVIEW_MS = 10_000;
 
-/** What is shown of a request whose parameters are no longer kept (DA-3). */
+/** Shown for a request whose parameters were removed (DA-3). */
 const pastItsTime = { description: null, offered_scopes: null, params: {} };
 
 /**
@@ -43,39 +25,35 @@ const pastItsTime = { description: null, offered_scopes: null, params: {} };
  * (AP-1 to AP-10). The row is the truth; `PendingDecisions` keeps who waits and which deadline is next.
  */
 export class ApprovalManager {
-  readonly #deps: ApprovalManagerDeps;
-  readonly #units: ApprovalDecisions;
+  readonly #parts: EngineParts;
+  readonly #turns: EventLoopTurns;
 
-  constructor(deps: ApprovalManagerDeps) {
-    this.#deps = deps;
-    this.#units = new ApprovalDecisions(deps);
+  constructor(parts: EngineParts, turns: EventLoopTurns) {
+    this.#parts = parts;
+    this.#turns = turns;
   }
 
-  /** Inside the unit that records the call. After its commit, `watch` lets its deadline count. */
+  /** Inside the unit that records the call. After its commit, `PendingDecisions.watch` starts its deadline. */
   requestToolApproval(
     tx: Transaction,
     execution: ExecutionRow,
     about: Parameters<typeof requestApproval>[2],
   ): Unit<ApprovalRow> {
-    return requestApproval(tx, execution, about, this.#deps.store.now());
+    return requestApproval(tx, execution, about, this.#parts.store.now());
   }
 
-  watch(approval: Pick<ApprovalRow, 'id' | 'deadline_at'>): void {
-    this.#deps.decisions.watch(approval);
-  }
-
-  /** Resolves with the decided request, whoever decided it. */
+  /** Resolves when the request is decided, by a person or by the timer. */
   waitForDecision(approvalId: string): Promise<ApprovalRow> {
-    return this.#deps.decisions.waitForDecision(approvalId);
+    return this.#parts.decisions.waitForDecision(approvalId);
   }
 
-  /** Every pending request of one person, as front ends draw it; what is large is left out, as in events, and not read. */
+  /** All pending requests of one person, as front ends draw them. Large parts are not read, as in events. */
   async getPendingApprovals(userId: string) {
-    const { store, turns } = this.#deps;
+    const { store } = this.#parts;
     const ids = (await store.read((tx) => tx.pendingApprovals(userId))).map(({ id }) => id);
     const views: ReturnType<typeof listedApproval>[] = [];
     for (let from = 0; from < ids.length; from += approvalsAtOnce) {
-      if (from > 0) await turns.next();
+      if (from > 0) await this.#turns.next();
       const some = ids.slice(from, from + approvalsAtOnce);
       for (const { approval, payload } of await store.read((tx) => tx.shownApprovals(some)))
         views.push(listedApproval(approval, payload, store.now()));
@@ -84,7 +62,7 @@ export class ApprovalManager {
   }
 
   async approvalOf(caller: Caller, approvalId: string) {
-    const { store } = this.#deps;
+    const { store } = this.#parts;
     return store.read(function* (tx) {
       const row = yield* tx.get('approvals', approvalId);
       if (!row || row.user_id !== caller.userId) throw notFound('approval');
@@ -94,16 +72,16 @@ export class ApprovalManager {
   }
 
   /** The person approves what was displayed. Everything that follows from it is in the same transaction. */
-  async approveTool(caller: Caller, approvalId: string, input: ApproveInput): Promise<DecisionAnswer> {
-    const { dispatcher, policies, decisions } = this.#deps;
+  async approveTool(caller: Caller, approvalId: string, input: RequestBody<'approve'>): Promise<Decided> {
+    const { assignments, policies, decisions } = this.#parts;
     const { policy, workspace, toolId } = await this.#policyOfApproval(caller, approvalId);
-    const outcome = await commit(this.#deps, 'approve', (tx) =>
-      this.#units.approve(tx, caller, approvalId, input, policy, workspace),
+    const outcome = await commit(this.#parts, 'approve', (tx) =>
+      approve(tx, this.#parts, caller, approvalId, input, policy, workspace),
     );
     if (outcome === 'POLICY_CHANGED') {
       policies.forget(caller.userId);
-      // An edit is judged itself; what it replaces may be denied by now (RK-5).
-      if (input.tool_params === undefined) await dispatcher.review(toolId);
+      // An edit is judged by itself, so the parameters that it replaces need no review (RK-5).
+      if (input.tool_params === undefined) await assignments.review(toolId);
       return this.approveTool(caller, approvalId, input);
     }
     if ('refusal' in outcome) {
@@ -112,20 +90,20 @@ export class ApprovalManager {
       const digest = await this.#digestOfEdit(outcome.approval, refusal);
       return this.approveTool(caller, approvalId, { ...input, tool_params: undefined, digest });
     }
-    if (outcome.saved) policies.forget(caller.userId);
+    if (outcome.ruleId !== undefined) policies.forget(caller.userId);
     for (const { approval, execution } of [outcome, ...outcome.released]) {
       decisions.decided(approval);
-      dispatcher.signalled(execution);
+      assignments.watch(execution);
     }
-    return { status: 'approved', grantId: outcome.grant?.id, ruleId: outcome.saved };
+    return { status: 'approved', grant_id: outcome.grant?.id, rule_id: outcome.ruleId };
   }
 
   /**
-   * AP-6: the preview of an edit must say what the person approved by its parameters: the same level, no network that the
-   * parameters did not tell of, and no refusal.
+   * AP-6: the preview of an edit must not go beyond the parameters that the person approved: the same risk level, no
+   * network access that was not known, and no refusal.
    */
   async #digestOfEdit({ id, revision, risk_level, network }: ApprovalRow, tooLate: Refusal): Promise<string> {
-    const row = await this.#deps.decisions.waitForPreview(id, EDIT_PREVIEW_MS);
+    const row = await this.#parts.decisions.waitForPreview(id, EDIT_PREVIEW_MS);
     if (row && row.status !== 'pending') throw alreadyDecided(row);
     if (!row?.digest) throw tooLate;
     if (row.revision !== revision) throw new Refusal('PREVIEW_CHANGED');
@@ -135,33 +113,37 @@ export class ApprovalManager {
   }
 
   /** The person rejects; the agent gets the reason and the message, and goes on without the tool (AP-5). */
-  async rejectTool(caller: Caller, approvalId: string, input: RejectInput): Promise<DecisionAnswer> {
-    const outcome = await commit(this.#deps, 'reject', (tx) =>
-      this.#units.reject(tx, caller, approvalId, input),
+  async rejectTool(caller: Caller, approvalId: string, input: RequestBody<'reject'>): Promise<Decided> {
+    const outcome = await commit(this.#parts, 'reject', (tx) =>
+      reject(tx, this.#parts, caller, approvalId, input),
     );
     if ('refusal' in outcome) throw this.#notDecided(outcome);
-    this.#deps.decisions.decided(outcome.approval);
-    this.#deps.outcomes.settled(outcome.execution, null, outcome.approval);
-    return { status: 'rejected', grantId: undefined, ruleId: undefined };
+    this.#parts.decisions.decided(outcome.approval);
+    this.#parts.outcomes.settled(outcome.execution, { approval: outcome.approval });
+    return { status: 'rejected' };
   }
 
   /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). */
-  async submitPreview(caller: Caller, approvalId: string, input: PreviewInput): Promise<void> {
-    const { store, decisions, outcomes } = this.#deps;
+  async submitPreview(
+    caller: Caller,
+    approvalId: string,
+    input: RequestBody<'submitPreview'>,
+  ): Promise<void> {
+    const { store, decisions, outcomes } = this.#parts;
     const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
-    const changed = await commit(this.#deps, 'preview', (tx) =>
+    const changed = await commit(this.#parts, 'preview', (tx) =>
       previewApproval(tx, caller, approvalId, input, { policy, workspace, now: store.now() }),
     );
     if (!('execution' in changed)) return decisions.previewed(changed.approval);
     decisions.decided(changed.approval);
-    outcomes.settled(changed.execution, null, undefined);
+    outcomes.settled(changed.execution);
   }
 
-  /** A decision that was not made, after the commit of what changed all the same. */
+  /** After the commit of a decision that was refused: settles the request if it expired. */
   #notDecided({ refusal, approval, expired }: NotDecided): Refusal {
     if (expired) {
-      this.#deps.decisions.decided(approval);
-      this.#deps.outcomes.settled(expired, null, approval);
+      this.#parts.decisions.decided(approval);
+      this.#parts.outcomes.settled(expired, { approval });
     }
     return refusal;
   }
@@ -170,14 +152,14 @@ export class ApprovalManager {
     caller: Caller,
     approvalId: string,
   ): Promise<{ policy: ToolCallPolicy; workspace: string; toolId: string }> {
-    const { approval, workspace } = await this.#deps.store.read(function* (tx) {
+    const { approval, workspace } = await this.#parts.store.read(function* (tx) {
       const row = yield* tx.get('approvals', approvalId);
       if (!row || row.user_id !== caller.userId) throw notFound('approval');
       const project = yield* tx.get('projects', row.project_id);
       return { approval: row, workspace: project?.workspace ?? null };
     });
     return {
-      policy: await this.#deps.policies.policyFor(caller.userId, workspace, approval.tool_name),
+      policy: await this.#parts.policies.policyFor(caller.userId, workspace, approval.tool_name),
       workspace: workspace ?? '',
       toolId: approval.tool_id,
     };

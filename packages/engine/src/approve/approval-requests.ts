@@ -1,23 +1,23 @@
 import type { ToolCallPolicy } from '@countersign/policy';
 import {
+  type ApprovalScope,
   approvalTimeoutSeconds,
   describeCall,
   type ErrorCode,
   higherRisk,
   type JsonValue,
   type PolicyRule,
-  type Preview,
   type Reason,
+  type RequestBody,
   type RiskLevel,
   shownDigest,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import type { Caller } from '../caller.ts';
-import { pathRulesFor } from '../claim/path-rules.ts';
 import { notItsRunner } from '../claim/runner-bindings.ts';
-import { nodeSha256 } from '../digests.ts';
-import { runnerKey } from '../dispatch/runner-facts.ts';
-import { newId } from '../ids.ts';
+import { runnerKey } from '../dispatch/runners.ts';
+import type { SignalParts, Signals } from '../dispatch/signals.ts';
+import { newId, nodeSha256 } from '../ids.ts';
+import { announceCall, sizeOf } from '../record/announcements.ts';
 import {
   approvalRequestEvent,
   approvalResolvedEvent,
@@ -26,43 +26,21 @@ import {
   resultEvent,
   statusEvent,
 } from '../record/call-events.ts';
-import type { CallContext } from '../record/call-request.ts';
-import { endCall, failure, recordedReasons, transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
-import { newApproval } from '../record/new-rows.ts';
-import { sizeOf } from '../record/shown-size.ts';
+import type { CallContext, Caller } from '../record/call-request.ts';
+import { endCall, failure, isOf, recordedReasons, transition } from '../record/execution-record.ts';
+import { newApproval } from '../record/new-call.ts';
 import { notFound, Refusal } from '../refusal.ts';
-import type { ApprovalRow, ExecutionRow, JsonObject, ShownPayload } from '../rows.ts';
-import type { Transaction, Unit } from '../store.ts';
-import { alreadyDecided, approvalRows } from './approval-rows.ts';
+import type { ApprovalRow, ExecutionRow, Json, JsonObject, ShownPayload } from '../rows.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
+import { pathRulesFor } from './stored-policies.ts';
 
-/** How a request comes to be, is completed by its preview, is asked again and is withdrawn: units of writing. */
+/** Units of writing of a request: it is made, previewed, approved, asked again, withdrawn. */
 
-/** How often a person is asked again because what they approved had changed (AP-8). */
+/** How often a person is asked again because the files or the command changed after the approval (AP-8). */
 const MAX_STALE = 3;
 
-/** What a runner found out about a request (AP-7, VA-8). */
-export type PreviewInput =
-  | {
-      readonly runner_id: string;
-      readonly instance?: string | undefined;
-      readonly revision: number;
-      readonly preview: Preview;
-      readonly digest_base: string;
-      /** As the runner computed it; the server's own counts. */
-      readonly digest?: string | undefined;
-      readonly risk_level: RiskLevel;
-      readonly reasons: readonly Reason[];
-      readonly network: boolean;
-    }
-  | {
-      readonly runner_id: string;
-      readonly instance?: string | undefined;
-      readonly revision: number;
-      readonly reasons: readonly Reason[];
-      readonly refused: { readonly code: ErrorCode; readonly message: string };
-    };
+type PreviewBody = RequestBody<'submitPreview'>;
 
 /** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
 export function* requestApproval(
@@ -85,20 +63,20 @@ export function* requestApproval(
   return row;
 }
 
-/** What a runner found out about a request: what its call would do, or why it must not run (AP-7, VA-8). */
+/** Stores a runner's preview: what the call would do, or why it must not run (AP-7, VA-8). */
 export function* previewApproval(
   tx: Transaction,
   caller: Caller,
   approvalId: string,
-  input: PreviewInput,
+  input: PreviewBody,
   { policy, workspace, now }: { policy: ToolCallPolicy; workspace: string; now: number },
 ): Unit<{ approval: ApprovalRow; execution: ExecutionRow } | { approval: ApprovalRow }> {
   const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
   if (approval.status !== 'pending') throw alreadyDecided(approval);
-  // Whoever previews is given the call: it must be a runner of this person that serves this very workspace.
+  // The runner that previews gets the call, so it must be this person's and serve this workspace.
   const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
   if (runner?.workspace !== workspace) throw notFound('runner');
-  // It was given up and is on its way back: it sends again, or the person would wait for the preview in vain.
+  // The runner was given up and is reconnecting. It must send the preview again, or the person waits for it in vain.
   if (!runner.connected)
     throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
   if (input.instance !== undefined && input.instance !== runner.instance) throw notItsRunner(input.runner_id);
@@ -115,7 +93,7 @@ export function* previewApproval(
   const revised: Partial<ApprovalRow> = {
     preview: input.preview,
     preview_size: sizeOf(input.preview),
-    // A second preview that shows something else, or a higher risk, is a new thing to look at.
+    // A second preview that shows something else, or a higher risk, is a new revision.
     revision:
       approval.digest === null || approval.digest === digest ? approval.revision : approval.revision + 1,
     digest,
@@ -130,7 +108,7 @@ export function* previewApproval(
   yield* tx.update('approvals', approval.id, revised);
   const row = { ...approval, ...revised };
   const described = yield* withScopes(tx, execution, policy, risk);
-  // Only a diff knows whether a file is new.
+  // Only the diff shows whether a file is new.
   const { preview } = input;
   const description =
     preview.kind === 'diff'
@@ -144,7 +122,52 @@ export function* previewApproval(
   return { approval: row };
 }
 
-/** What was approved has changed, or must be asked after all: the person is asked again, at most 3 times (AP-8). */
+interface Approving {
+  readonly caller: Caller;
+  readonly device: string | null;
+  readonly workspace: string;
+  readonly now: number;
+  readonly scope: ApprovalScope;
+  readonly grantId: string | null;
+  readonly signal: SignalParts;
+  /** What the call's row says of this approval. */
+  readonly row: Partial<ExecutionRow>;
+  readonly audit: { readonly action: string; readonly data: Json };
+}
+
+/** Inside a unit: a request is approved, and a runner is told to execute its call. */
+export function* approveCall(
+  tx: Transaction,
+  signals: Signals,
+  { approval, execution }: ApprovalRows,
+  { caller, device, workspace, now, scope, grantId, signal, row, audit }: Approving,
+): Unit<ApprovalRows> {
+  const decided: Partial<ApprovalRow> = {
+    status: 'approved',
+    decided_at: now,
+    decided_device: device,
+    decided_token: caller.tokenId,
+    scope,
+  };
+  yield* tx.update('approvals', approval.id, decided);
+  const { previewed_by, risk_level, reasons, network } = approval;
+  const runnerId = yield* signals.runnerFor(tx, caller.userId, workspace, previewed_by, signal.rules);
+  const approved = yield* transition(tx, execution, 'approved', {
+    approved_at: now,
+    risk_level,
+    reasons,
+    network,
+    attempt: execution.attempt + 1,
+    runner_id: runnerId ?? null,
+    ...row,
+  });
+  const events = [approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now)];
+  announceCall(tx, approval, events, audit.action, audit.data);
+  const signalled = yield* signals.signal(tx, approved, signal);
+  return { approval: { ...approval, ...decided }, execution: signalled };
+}
+
+/** Asks the person again, at most 3 times, because something changed after the approval or a rule asks after all (AP-8). */
 export function* askAgain(
   tx: Transaction,
   execution: ExecutionRow,
@@ -180,7 +203,7 @@ export function* askAgain(
   return yield* requestApproval(tx, asked, { payload, agent, context, rules, staleCount }, now);
 }
 
-/** A call that first ran unasked has no description yet. */
+/** The payload with a description. A call that was first allowed without asking has none yet. */
 function* withDescription(
   tx: Transaction,
   { id, tool_name }: ExecutionRow,
@@ -193,7 +216,7 @@ function* withDescription(
   return { ...shown, description };
 }
 
-/** Nor has it wider approvals: it takes a policy to find them. Where the runner found a higher risk, they say so. */
+/** The payload with the offered scopes, raised to the risk that the runner found. */
 function* withScopes(
   tx: Transaction,
   { id, tool_name }: ExecutionRow,
@@ -227,7 +250,7 @@ export function* withdrawApproval(
   return { ...approval, ...withdrawn };
 }
 
-/** The runner or the person's newer policy refuses the call: it ends with their reason, and a card that waits says it. */
+/** Ends a call that the runner or the person's newer policy refuses. A pending card shows the reason. */
 export function* failCall(
   tx: Transaction,
   execution: ExecutionRow,
@@ -241,7 +264,7 @@ export function* failCall(
   return { approval, execution: ended };
 }
 
-/** EX-6: a call is bound to the runner that previewed it. Another one of the workspace may, once that is gone. */
+/** EX-6: only the runner that previewed first may preview again, or another of the workspace once that one is gone. */
 function* requirePreviewer(
   tx: Transaction,
   { user_id, previewed_by }: ApprovalRow,
@@ -254,11 +277,11 @@ function* requirePreviewer(
     throw new Refusal('CLAIM_REFUSED', { problem: 'another runner previews it' });
 }
 
-/** The digest of what the card shows from now on (AP-8): the server's own, which must be the runner's. */
+/** The digest of what the card shows now (AP-8). Computed here; the runner's must be the same. */
 function digestShown(
   { tool_name }: ApprovalRow,
   params: JsonObject,
-  { preview, digest_base, digest: sent }: Extract<PreviewInput, { readonly preview: unknown }>,
+  { preview, digest_base, digest: sent }: Extract<PreviewBody, { readonly preview: unknown }>,
   risk_level: RiskLevel,
 ): string {
   const tool_params = params as Record<string, JsonValue>;
@@ -267,7 +290,7 @@ function digestShown(
   return digest;
 }
 
-/** Also those that are too large to be shown. */
+/** The parameters, even if they are too large to be shown. */
 function* paramsOf(tx: Transaction, toolId: string, shown: ShownPayload): Unit<JsonObject> {
   return shown.params ?? (yield* tx.get('payloads', toolId))?.params ?? {};
 }
@@ -276,3 +299,26 @@ function mergeReasons(a: readonly Reason[], b: readonly Reason[]): Reason[] {
   const seen = new Set(a.map(({ rule, operand }) => `${rule}\u0000${operand ?? ''}`));
   return [...a, ...b.filter(({ rule, operand }) => !seen.has(`${rule}\u0000${operand ?? ''}`))];
 }
+
+/** A request with the call it is about. */
+export interface ApprovalRows {
+  readonly approval: ApprovalRow;
+  readonly execution: ExecutionRow;
+}
+
+/** Throws NOT_FOUND for another person's request, as for one that does not exist. */
+export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): Unit<ApprovalRows> {
+  // Lock order: execution, then approval (docs/architecture.md). An approval never changes its execution.
+  const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
+  const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
+  const approval = yield* tx.get('approvals', approvalId);
+  if (!approval || !execution || !isOf(caller, approval)) throw notFound('approval');
+  return { approval, execution };
+}
+
+export const alreadyDecided = (approval: ApprovalRow): Refusal =>
+  new Refusal(
+    'ALREADY_DECIDED',
+    { decision: approval.status },
+    { status: approval.status, device: approval.decided_device },
+  );

@@ -29,14 +29,14 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
   };
 }
 
-/** The id of a rule that is only offered: what is granted gets its own. */
+/** The id of an offered rule; a granted rule gets an id of its own. */
 const offeredRule = 'to-be-granted';
 
-/** Wider approvals that fit a call; none for one that was not understood. */
+/** Wider approvals that fit a call; empty if the call was not understood. */
 export const scopesOffered = ({ call, details }: PolicyDecision): readonly OfferedScope[] =>
   call && details ? offeredScopes(call, details) : [];
 
-/** The classes that make sense for one call, narrow before wide. Never above the risk of the call itself. */
+/** The scopes to offer for one call, narrow before wide, never above the risk of the call. */
 function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly OfferedScope[] {
   const { verdict } = assessment;
   if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
@@ -68,8 +68,8 @@ function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly Off
 }
 
 /**
- * The offers of a card with this risk. A class is granted up to the risk of the call (`newGrant`), which the runner may
- * have raised since: the offer must not promise less than it gives.
+ * The offers of a card with this risk. `newGrant` grants up to the risk of the call, which the runner may have raised:
+ * the offer must show that.
  */
 export function scopesUpTo(offers: readonly OfferedScope[], risk: RiskLevel): readonly OfferedScope[] {
   const isRight = ({ scope, max_risk }: OfferedScope): boolean => scope === 'session' || max_risk === risk;
@@ -80,7 +80,7 @@ export function scopesUpTo(offers: readonly OfferedScope[], risk: RiskLevel): re
       );
 }
 
-/** An offer covers the very call that it stands on (AP-4); one that does not would ask again at once. */
+/** Whether an offer covers the call that it is made for (AP-4); otherwise the next such call would ask again. */
 function covers(
   { rule, pattern, max_risk }: Pick<OfferedScope, 'rule' | 'pattern' | 'max_risk'>,
   call: ToolCall,
@@ -97,19 +97,19 @@ interface CallClass {
   readonly label: string;
 }
 
-/** Pushing is not among them: it is HIGH, and asks by itself. */
+/** Without pushing, which is HIGH and always asks. */
 const gitCommands: CallClass = {
   tool: gitCommandsPattern,
   pattern: 'git *',
   label: 'Harmless git commands, commits and new branches',
 };
 
-/** A label covers what it says (AP-4): every tool that changes files; a path stands for itself, whatever characters it has. */
+/** The classes of a call. Each label names exactly what it covers (AP-4); paths are escaped, so that they match literally. */
 function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): CallClass[] {
   if (tool === 'execute_command') {
     const { command, args } = params;
     const words = [command, ...args];
-    // No class of commands holds it: what can be granted is this one line, unless a word of it has blanks.
+    // Not a harmless command: only this exact line can be granted, and only if no word of it has blanks.
     if (!isHarmlessCommand(words)) {
       const line = words.map(escapeGlob).join(' ');
       return words.every((word) => /^\S+$/.test(word))

@@ -1,25 +1,25 @@
-import { commit, type Edges } from '../fault-points.ts';
-import { approvalResolvedEvent } from '../record/call-events.ts';
+import type { Edges } from '../engine-parts.ts';
+import { commit } from '../fault-points.ts';
+import { announceCall } from '../record/announcements.ts';
+import { approvalResolvedEvent, approvalUpdatedEvent } from '../record/call-events.ts';
 import { endCall } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
-import { Waiters } from '../settle/waiters.ts';
-import type { Transaction, Unit } from '../store.ts';
-import type { ApprovalRows } from './approval-rows.ts';
-import { Deadlines } from './deadlines.ts';
-import { resumeDeadlines } from './resumed-deadlines.ts';
+import type { Reading, Store, Transaction, Unit } from '../store.ts';
+import { Deadlines, Waiters } from '../waiting.ts';
+import type { ApprovalRows } from './approval-requests.ts';
+import { pathRulesFor } from './stored-policies.ts';
 
 /**
- * The decisions that are still to come: until when each may be made, and who waits for it. The row is the truth; this is
- * what a process keeps in memory about it (AP-3, AP-10).
+ * Deadlines of pending requests, and the callers that wait for their decisions. The row is the truth; this is what a
+ * process keeps in memory (AP-3, AP-10).
  */
 export class PendingDecisions {
   readonly #deps: Edges & { readonly outcomes: Outcomes };
   readonly #deadlines: Deadlines;
   readonly #waiting = new Waiters<ApprovalRow>();
-  /** Edits that are approved when their preview is there; undefined: this process ends. */
+  /** Edits that wait for their preview; resolved with undefined when this process ends. */
   readonly #previewed = new Waiters<ApprovalRow | undefined>();
   readonly #unsubscribe: () => void;
 
@@ -34,12 +34,12 @@ export class PendingDecisions {
     this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // the sweep tries again
   }
 
-  /** After the commit of a request, or of a change to its deadline: the deadline counts, in monotonic time. */
+  /** After the commit of a request or of a new deadline: starts the timer, in monotonic time. */
   watch({ id, deadline_at }: Pick<ApprovalRow, 'id' | 'deadline_at'>): void {
     this.#deadlines.set(id, deadline_at - this.#deps.store.now());
   }
 
-  /** After the commit that decided, expired or withdrew a request: answers who waits here, and hints to others. */
+  /** After the commit that decided, expired or withdrew a request: resolves waiters here and sends a hint to others. */
   decided(approval: ApprovalRow): void {
     this.#settle(approval);
     this.#deps.bus.publish({ kind: 'decided', approvalId: approval.id });
@@ -52,14 +52,14 @@ export class PendingDecisions {
     this.#deps.bus.publish({ kind: 'previewed', approvalId: approval.id });
   }
 
-  /** Resolves with the decided request, whoever decided it. */
+  /** Resolves when the request is decided, by a person or by the timer. */
   async waitForDecision(approvalId: string): Promise<ApprovalRow> {
     const decision = this.#waiting.wait(approvalId);
     await this.#look(approvalId);
     return decision;
   }
 
-  /** Resolves with the request once it has a preview or is decided; undefined: not within this time. */
+  /** Resolves when the request has a preview or is decided; with undefined if that takes too long. */
   async waitForPreview(approvalId: string, withinMs: number): Promise<ApprovalRow | undefined> {
     let stopTimer = () => {};
     const late = new Promise<undefined>((resolve) => {
@@ -70,17 +70,17 @@ export class PendingDecisions {
     return Promise.race([previewed, late]).finally(stopTimer);
   }
 
-  /** At start: every pending request counts again from its stored deadline (AP-3, AP-10). */
+  /** At start: restarts the timer of every pending request from its stored deadline (AP-3, AP-10). */
   resume(cameAt: number): Promise<number> {
     return resumeDeadlines(this.#deps, cameAt, (id, leftMs) => this.#deadlines.set(id, leftMs));
   }
 
-  /** The slow tick: picks up what other nodes decided, so that a lost hint costs a moment only. */
+  /** The slow tick: reads what other nodes decided, in case a hint was lost. */
   async tick(): Promise<void> {
     for (const id of this.#waiting.keys()) await this.#look(id);
   }
 
-  /** Expires what is overdue, whichever node was to do it: each once, as the row says. */
+  /** Expires overdue requests of all nodes. The row makes sure that each expires once. */
   async sweepOverdue(until: number, limit: number): Promise<void> {
     const { store } = this.#deps;
     const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
@@ -113,18 +113,18 @@ export class PendingDecisions {
     if (typeof ended === 'number') this.#deadlines.set(approvalId, ended);
     else if (ended) {
       this.decided(ended.approval);
-      outcomes.settled(ended.execution, null, ended.approval);
+      outcomes.settled(ended.execution, { approval: ended.approval });
     }
   }
 }
 
-/** The transaction compares the deadline: a decision that committed first stands. Answers ms when it is early. */
+/** Expires a request if its deadline has passed and nobody decided. Returns the milliseconds that are left if it is early. */
 function* expireIfDue(
   tx: Transaction,
   approvalId: string,
   now: number,
 ): Unit<ApprovalRows | number | undefined> {
-  // Locked in the order that every decision locks in: the execution, then its approval.
+  // Lock order of every decision: the execution, then its approval.
   const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
   const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
   const seen = yield* tx.get('approvals', approvalId);
@@ -146,4 +146,85 @@ export function* expireNow(
   announceCall(tx, approval, events, 'approval.expired', { tool_id: execution.id });
   const ended = yield* endCall(tx, execution, 'timeout', new Refusal('APPROVAL_TIMEOUT'), now);
   return { approval: { ...approval, ...expired }, execution: ended };
+}
+
+/** After a restart, a request that ran out meanwhile gets this long (AP-3). */
+const GRACE_MS = 30_000;
+/** Requests that are read at once, and requests of one person in one commit. */
+const LOOKED_AT = 500;
+const COMMITTED = 100;
+
+/**
+ * At start: restarts the timer of every pending request. A request that ran out while no server was running gets a short
+ * grace; after a clock was set back, none gets more than its full time (AP-3). A moved deadline is announced. Calls
+ * `watch` with each request and its remaining time.
+ */
+async function resumeDeadlines(
+  { store }: { readonly store: Store },
+  /** When this server started: a request that runs out later gets no grace. */
+  cameAt: number,
+  watch: (approvalId: string, leftMs: number) => void,
+): Promise<number> {
+  const pending = await store.read((tx) => tx.soonestDeadlines(1_000_000));
+  for (let from = 0; from < pending.length; from += LOOKED_AT) {
+    const ids = pending.slice(from, from + LOOKED_AT).map(({ id }) => id);
+    const moved: Moved[] = [];
+    for (const row of await store.read((tx) => rowsOf(tx, ids))) {
+      const now = store.now();
+      const stored = row.deadline_at - now;
+      const leftMs = row.deadline_at <= cameAt ? GRACE_MS : Math.min(stored, row.timeout_seconds * 1000);
+      if (leftMs === stored) watch(row.id, leftMs);
+      else moved.push({ row, deadline: now + leftMs });
+    }
+    const units: Promise<void>[] = [];
+    for (const ofPerson of Map.groupBy(moved, ({ row }) => row.user_id).values())
+      for (let first = 0; first < ofPerson.length; first += COMMITTED)
+        units.push(move(ofPerson.slice(first, first + COMMITTED)));
+    await Promise.all(units);
+  }
+  return pending.length;
+
+  async function move(moved: readonly Moved[]): Promise<void> {
+    const now = store.now();
+    const standing = await store.write(function* (tx): Unit<readonly Moved[]> {
+      const still: Moved[] = [];
+      for (const { row: seen, deadline } of moved) {
+        const row = yield* tx.get('approvals', seen.id);
+        // Another node may have decided or moved it meanwhile.
+        if (row?.status !== 'pending' || row.deadline_at !== seen.deadline_at) continue;
+        still.push({ row: yield* announceMoved(tx, row, deadline, now), deadline });
+      }
+      return still;
+    });
+    for (const { row, deadline } of standing) watch(row.id, deadline - store.now());
+  }
+}
+
+interface Moved {
+  readonly row: ApprovalRow;
+  readonly deadline: number;
+}
+
+function* rowsOf(tx: Reading, ids: readonly string[]): Unit<readonly ApprovalRow[]> {
+  const rows: ApprovalRow[] = [];
+  for (const id of ids) {
+    const row = yield* tx.get('approvals', id);
+    if (row) rows.push(row);
+  }
+  return rows;
+}
+
+function* announceMoved(
+  tx: Transaction,
+  approval: ApprovalRow,
+  deadline: number,
+  now: number,
+): Unit<ApprovalRow> {
+  const row = { ...approval, deadline_at: deadline };
+  yield* tx.update('approvals', row.id, { deadline_at: deadline });
+  const payload = yield* tx.shownPayload(row.tool_id);
+  const rules = yield* pathRulesFor(tx, row);
+  const events = [approvalUpdatedEvent(row, payload, rules, now)];
+  announceCall(tx, row, events, 'approval.resumed', { left_ms: deadline - now });
+  return row;
 }

@@ -45,7 +45,7 @@ describe('[RK-5] a deny that came after an approval refuses at the claim', () =>
 
   it('of a grant', async () => {
     const first = await fixture.submit('execute_command', npmTest);
-    const { grantId } = await fixture.approve(first.approval_id, { scope: 'session' });
+    const { grant_id: grantId } = await fixture.approve(first.approval_id, { scope: 'session' });
     const { id, grant_id } = await fixture.submit('execute_command', npmTest);
     expect(grant_id).toBe(grantId);
     await setRules({ ...denial, tool: 'execute_command', command: 'npm test' });
@@ -152,11 +152,11 @@ it('[RK-5] [VA-8] rules on paths that came since go to the runner, which looks a
 it('[RK-5] [VA-8] an approval that has read an older policy tells the runner the rules on paths of the newest', async () => {
   const { id, approval_id } = await fixture.submit('write_file', write);
   await fixture.preview(approval_id);
-  const { policies, dispatcher } = fixture.engine;
+  const { policies, assignments } = fixture.engine;
   const older = await policies.policyFor('ada', '/workspace', 'write_file');
   const rule: PolicyRule = { id: 'private', effect: 'deny', tool: 'write_file', path: 'private/**' };
   await setRules(rule);
-  await dispatcher.review(id); // the same approval, sent from another device
+  await assignments.review(id); // the same approval, sent from another device
   vi.spyOn(policies, 'policyFor').mockReturnValueOnce(older);
   await fixture.approve(approval_id, { digest: digest('a') });
   expect(await runner.last('tool.execution_signal')).toMatchObject({ tool_id: id, path_rules: [rule] });
@@ -193,7 +193,7 @@ describe('[RK-5] [VA-8] a runner that does not know path_rules', () => {
     expect((await old.last('tool.progress')).message).toContain('does not know the rules on paths');
     for (let seconds = 0; seconds < 61; seconds += 10) {
       fixture.engine.runners.alive('ada', 'runner-1');
-      await fixture.engine.presence.storeSigns();
+      await fixture.engine.presence.storeLastSeen();
       await fixture.clock.advance(10_000);
     }
     expect(await fixture.execution(touched.id)).toMatchObject({

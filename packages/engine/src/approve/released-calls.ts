@@ -1,13 +1,10 @@
 import { grantCovers, isRefused, parseGlob, type ToolCallPolicy } from '@countersign/policy';
 import { type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
-import type { Caller } from '../caller.ts';
 import type { Signals } from '../dispatch/signals.ts';
-import { approvalResolvedEvent } from '../record/call-events.ts';
-import { transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
+import type { Caller } from '../record/call-request.ts';
 import type { ApprovalRow, GrantRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
-import { type ApprovalRows, approvalRows } from './approval-rows.ts';
+import { type ApprovalRows, approvalRows, approveCall } from './approval-requests.ts';
 
 /** What the person has just granted, beyond the call that they approved. */
 export interface Granted {
@@ -25,7 +22,7 @@ export interface Granted {
 
 /**
  * Inside the unit that made a grant: releases the requests of the project that already wait and that it covers (AP-4).
- * They run as if the grant had been there first: by its word, with a digest that the runner computes.
+ * They run as if the grant had been made before them: allowed by it, with a digest that the runner computes.
  */
 export function* releaseCovered(
   tx: Transaction,
@@ -37,7 +34,7 @@ export function* releaseCovered(
   const released: ApprovalRows[] = [];
   for (const { id, session_id, tool_name } of yield* tx.pendingInProject(caller.userId, grant.project_id)) {
     if (grant.session_id !== null && grant.session_id !== session_id) continue;
-    // The parameters may be a whole file: only those that can be covered are read.
+    // The parameters may be a whole file: read them only if the grant's tool matches.
     if (!tools.ok || !tools.glob.matches(tool_name)) continue;
     const rows = yield* releaseIfCovered(tx, signals, id, granted);
     if (rows) released.push(rows);
@@ -58,38 +55,35 @@ function* releaseIfCovered(
   if (params === undefined || !covers(granted, approval, policy.decide(approval.tool_name, params)))
     return undefined;
 
-  const decided: Partial<ApprovalRow> = {
-    status: 'approved',
-    decided_at: now,
-    decided_device: device,
-    decided_token: caller.tokenId,
-    scope: grant.scope,
-  };
-  yield* tx.update('approvals', approval.id, decided);
-  const rules = policy.rulesOnPaths(approval.tool_name);
-  const runnerId = yield* signals.runnerFor(tx, caller.userId, workspace, approval.previewed_by, rules);
-  const approved = yield* transition(tx, execution, 'approved', {
-    approved_by: 'config',
-    approved_at: now,
-    grant_id: rule ? null : grant.id,
-    allowed_by: rule ?? null,
-    risk_level: approval.risk_level,
-    reasons: approval.reasons,
-    network: approval.network,
-    attempt: execution.attempt + 1,
-    runner_id: runnerId ?? null,
-    policy_version: granted.policyVersion,
-  });
   const grantId = rule ? null : grant.id;
-  const events = [approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now)];
-  const data = { tool_id: execution.id, grant: grantId, rule: rule?.id ?? null };
-  announceCall(tx, approval, events, 'approval.released', data);
-  const parts = { params, grant: rule ? undefined : grant, rules };
-  const signalled = yield* signals.signal(tx, approved, parts);
-  return { approval: { ...approval, ...decided }, execution: signalled };
+  const rules = policy.rulesOnPaths(approval.tool_name);
+  return yield* approveCall(
+    tx,
+    signals,
+    { approval, execution },
+    {
+      caller,
+      device,
+      workspace,
+      now,
+      scope: grant.scope,
+      grantId,
+      signal: { params, grant: rule ? undefined : grant, rules },
+      row: {
+        approved_by: 'config',
+        grant_id: grantId,
+        allowed_by: rule ?? null,
+        policy_version: granted.policyVersion,
+      },
+      audit: {
+        action: 'approval.released',
+        data: { tool_id: execution.id, grant: grantId, rule: rule?.id ?? null },
+      },
+    },
+  );
 }
 
-/** By the same word that would let it run unasked if it came now. The runner may know a higher risk than the text has. */
+/** Whether the grant or rule would allow the call if it were made now. Uses the risk that the runner found. */
 function covers(
   { grant, rule, workspace, now }: Granted,
   { session_id, risk_level }: ApprovalRow,

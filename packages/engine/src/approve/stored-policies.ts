@@ -2,6 +2,7 @@ import {
   customToolsOf,
   readDamagedPolicy,
   readPolicyFile,
+  rulesOnPaths,
   type SecretMasker,
   ToolCallPolicy,
 } from '@countersign/policy';
@@ -13,30 +14,32 @@ import {
   lowerLimits,
   type PolicyFile,
   type PolicyRule,
+  type RunnerCapability,
+  runnerCapabilities,
   waitsForCommand,
 } from '@countersign/protocol';
-import { toldByRunner } from '../dispatch/runner-facts.ts';
+import { latestRunnerReport } from '../dispatch/runners.ts';
 import { Refusal } from '../refusal.ts';
-import type { Json, JsonObject } from '../rows.ts';
+import type { ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
 
-/** More than are in use at once; what is forgotten is read again at the next call. */
+/** Size of the cache: more than are in use at once. */
 const MOST_WORKSPACES = 100;
 const MOST_PEOPLE = 10_000;
 
-/** A workspace that no runner has named yet is judged by text as this. */
+/** Stands for a workspace that no runner has named yet. */
 const UNKNOWN_WORKSPACE = '/workspace';
 
-/** What is so in one workspace. */
+/** The tools and limits of one workspace. */
 export interface RunnerFacts {
   readonly tools: readonly CustomTool[];
-  /** In force: the stricter of the operator's and the runner's. */
+  /** The stricter of the operator's and the runner's. */
   readonly limits: Limits;
 }
 
 /**
- * The policy of each person in each workspace, made once and kept until the person changes it. A workspace's own
- * file is on the person's machine: the runner joins it to its verdict (VA-8).
+ * The policy of each person in each workspace, cached until the person changes it. The workspace's own policy file is on
+ * the person's machine, where the runner applies it (VA-8).
  */
 export class StoredPolicies {
   readonly #store: Store;
@@ -45,7 +48,7 @@ export class StoredPolicies {
     string,
     { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }
   >();
-  /** What each policy was made from: the version of the person's own, and what the runner had told. */
+  /** What each policy was made from: the version of the person's policy, and the runner's report. */
   readonly #madeFrom = new WeakMap<ToolCallPolicy, { readonly version: number; readonly told: string }>();
 
   /** The operator's (TL-3). */
@@ -58,8 +61,8 @@ export class StoredPolicies {
   }
 
   /**
-   * Synchronously when it is known already, which spares the hot path a turn. For a custom tool it is read anew; where
-   * other nodes may have changed it, what is remembered counts only while it is the newest version.
+   * Returns a cached policy synchronously, which saves the hot path a turn of the event loop. For a custom tool it is read
+   * again; where other nodes may have changed it, the cached one counts only while it is the newest version.
    */
   policyFor(
     userId: string,
@@ -68,7 +71,7 @@ export class StoredPolicies {
   ): ToolCallPolicy | Promise<ToolCallPolicy> {
     const known = this.#cached.get(userId);
     const policy = known?.byRoot.get(workspace ?? UNKNOWN_WORKSPACE);
-    // Other nodes may have heard of a runner's tools and limits what this one has not.
+    // Other nodes may know newer tools and limits of the runner.
     const isFreshNeeded = isCustomToolName(tool) || (this.#store.isShared && waitsForCommand(tool));
     if (!known || !policy || isFreshNeeded) return this.freshPolicyFor(userId, workspace);
     return this.#store.isShared ? this.#ifNewest(userId, workspace, known.version, policy) : policy;
@@ -84,17 +87,17 @@ export class StoredPolicies {
     return newest === version ? policy : this.freshPolicyFor(userId, workspace);
   }
 
-  /** With the custom tools as the workspace's runner told them last, to whichever node. */
+  /** Read from the database, with the custom tools that the workspace's runner reported last, to any node. */
   freshPolicyFor(userId: string, workspace: string | null): Promise<ToolCallPolicy> {
     return this.#load(userId, workspace ?? UNKNOWN_WORKSPACE);
   }
 
-  /** Which version of the stored policy this one was made from: in a unit, whether that is still the one that counts. */
+  /** The version of the stored policy that this one was made from. Compare it with `policyVersion` in a unit. */
   versionOf(policy: ToolCallPolicy): number {
     return this.#madeFrom.get(policy)?.version ?? 0;
   }
 
-  /** This node changed it: read again at the next call. */
+  /** Drops a person's cached policies after this node changed one. */
   forget(userId: string): void {
     this.#cached.delete(userId);
   }
@@ -104,10 +107,10 @@ export class StoredPolicies {
     return row?.policy ?? noRules;
   }
 
-  /** What the workspace's runner told: the person's own tools (RN-8), and bounds that may be lower than ours (TL-3). */
+  /** The person's own tools in a workspace (RN-8), and the limits in force there (TL-3). */
   async runnerFacts(userId: string, workspace: string | null): Promise<RunnerFacts> {
     if (workspace === null) return { tools: [], limits: this.limits };
-    const told = await this.#store.read((tx) => toldByRunner(tx, userId, workspace));
+    const told = await this.#store.read((tx) => latestRunnerReport(tx, userId, workspace));
     return { tools: told.tools, limits: lowerLimits(this.limits, told.limits) };
   }
 
@@ -125,7 +128,7 @@ export class StoredPolicies {
     return file;
   }
 
-  /** Inside a unit: one more rule of the person's own (AP-4, "always"). The file stays valid, or nothing changes. */
+  /** Inside a unit: adds a rule to the person's own policy (AP-4, "always"). Throws if the policy would become invalid. */
   *addRule(tx: Transaction, userId: string, rule: PolicyRule): Unit<void> {
     const row = yield* tx.get('policies', userId);
     const before: PolicyFile = row?.policy ?? noRules;
@@ -139,14 +142,14 @@ export class StoredPolicies {
     return this.#masker.maskValue(params) as Json;
   }
 
-  /** Inside a unit: the policy with what this unit has saved. */
+  /** Inside a unit: the policy, including what this unit has saved. */
   *policyInside(tx: Reading, userId: string, workspace: string | null): Unit<ToolCallPolicy> {
     const root = workspace || UNKNOWN_WORKSPACE;
     const row = yield* tx.get('policies', userId);
-    const told = yield* toldByRunner(tx, userId, root);
+    const told = yield* latestRunnerReport(tx, userId, root);
     const file = row?.policy ?? noRules;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
-    // A stored policy was valid when it was saved. Should it not be now, what it forbids is forbidden all the same.
+    // A stored policy was valid when it was saved. If it no longer is, its denials still apply.
     const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
     const policy = new ToolCallPolicy({
       root,
@@ -162,10 +165,10 @@ export class StoredPolicies {
     const policy = await this.#store.read((tx) => this.policyInside(tx, userId, root));
     const version = this.versionOf(policy);
     const known = this.#cached.get(userId);
-    // Policies of other workspaces that were made from an older version go with it.
+    // Drop the policies of other workspaces if they were made from an older version.
     const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();
     const before = byRoot.get(root);
-    // The same object while nothing has changed: a decision that it made still counts.
+    // Return the same object while nothing has changed, so that its earlier decisions still count.
     if (before && this.#madeFrom.get(before)?.told === this.#madeFrom.get(policy)?.told) return before;
     if (byRoot.size >= MOST_WORKSPACES) byRoot.clear();
     byRoot.set(root, policy);
@@ -187,3 +190,16 @@ function* putPolicy(tx: Transaction, userId: string, policy: PolicyFile, now: nu
   if (before) yield* tx.update('policies', userId, { policy, version: before.version + 1, updated_at: now });
   else yield* tx.insert('policies', { id: userId, user_id: userId, policy, version: 1, updated_at: now });
 }
+
+/** The rules of the person's own policy that a runner applies to the real disk (RK-5, VA-8), as they are stored now. */
+export function* pathRulesFor(
+  tx: Reading,
+  { user_id, tool_name }: Pick<ExecutionRow, 'user_id' | 'tool_name'>,
+): Unit<readonly PolicyRule[]> {
+  const row = yield* tx.get('policies', user_id);
+  return rulesOnPaths(row?.policy.rules ?? [], tool_name);
+}
+
+/** The capability that a runner needs for a call that these rules touch. */
+export const capabilityFor = (rules: readonly PolicyRule[]): RunnerCapability | undefined =>
+  rules.length > 0 ? runnerCapabilities.pathRules : undefined;

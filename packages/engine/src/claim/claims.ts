@@ -1,44 +1,36 @@
 import { IMPLICIT_ALLOW_RULE } from '@countersign/policy';
-import { type PolicyRule, timing } from '@countersign/protocol';
+import { type PolicyRule, type RequestBody, timing } from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
 import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
-import type { Caller } from '../caller.ts';
-import { toldByRunner } from '../dispatch/runner-facts.ts';
-import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
+import { latestRunnerReport, type RunnerRegistry } from '../dispatch/runners.ts';
+import { announceCall } from '../record/announcements.ts';
 import { statusEvent } from '../record/call-events.ts';
+import type { Caller } from '../record/call-request.ts';
 import { asApproved, endCall, ownExecution, transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
-import { requireGivenTo } from './given-calls.ts';
+import { requireGivenTo } from './runner-bindings.ts';
 
-/** What a runner sends to begin with a call. */
-export interface ClaimInput {
-  readonly digest: string | null;
-  readonly runner_id?: string | undefined;
-  readonly attempt?: number | undefined;
-  /** Which program of that runner it is: tells two that were given one id apart. */
-  readonly instance?: string | undefined;
-}
+type ClaimBody = RequestBody<'startExecution'>;
 
 export type Claimed =
-  /** Nothing was written: the call is to be judged again first (RK-5). */
+  /** Nothing was written: judge the call again first (RK-5). */
   | 'POLICY_CHANGED'
   | { readonly execution: ExecutionRow }
-  /** A refusal that is committed: the person is asked again, or the call has ended. */
+  /** A refusal whose unit is committed: the person is asked again, or the call has ended. */
   | {
       readonly refusal: Refusal;
       readonly asked: ApprovalRow | undefined;
       readonly ended: ExecutionRow | undefined;
     };
 
-/** EX-6: one compare-and-set approved → executing, with everything that could have changed since. */
+/** EX-6: one compare-and-set from approved to executing, after checking everything that may have changed since. */
 export function* claimCall(
   tx: Transaction,
   caller: Caller,
   toolId: string,
-  input: ClaimInput,
+  input: ClaimBody,
   { runners, now }: { readonly runners: RunnerRegistry; readonly now: number },
 ): Unit<Claimed> {
   const execution = asApproved(yield* ownExecution(tx, caller, toolId));
@@ -72,14 +64,14 @@ export function* claimCall(
   return { execution: claimed };
 }
 
-/** A runner that still asks whether it may begin has begun nothing, and would never report what it is not given. */
+/** Ends a cancelled call. Its runner still asks for permission, so it has not begun and will not report. */
 function* endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
   const error = { code: 'EXECUTION_CANCELLED', message: 'It was cancelled before it began.' } as const;
   const ended = yield* endCall(tx, execution, 'cancelled', error, now, 'call.cancelled');
   return { refusal: refused('it was cancelled'), asked: undefined, ended };
 }
 
-/** What has changed since the call was approved, so that it may not begin: then the person is asked again. */
+/** What changed since the call was approved, so that the person must be asked again. */
 export function* findStaleness(
   tx: Transaction,
   execution: ExecutionRow,
@@ -102,14 +94,14 @@ export function* findStaleness(
   return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
 }
 
-/** Whether the rule still allows what it allowed. Its name alone says nothing: the person may have made it a denial. */
+/** Whether the rule is still the same. Its id is not enough: the person may have turned it into a denial. */
 function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule): Unit<boolean> {
   const { user_id, project_id, tool_name } = execution;
   const row = yield* tx.get('policies', user_id);
   if (row?.policy.rules.some((current) => allowsTheSame(current, rule))) return true;
   if (rule.id !== IMPLICIT_ALLOW_RULE) return false;
   const project = yield* tx.get('projects', project_id);
-  const { tools } = yield* toldByRunner(tx, user_id, project?.workspace ?? '');
+  const { tools } = yield* latestRunnerReport(tx, user_id, project?.workspace ?? '');
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
 
@@ -118,14 +110,14 @@ const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
     (part) => current[part] === before[part],
   );
 
-/** The claim of this runner and attempt has been made: its answer was lost on the way, or somebody else repeats it. */
-const isRepeated = (execution: ExecutionRow, input: ClaimInput, attempt: number): boolean =>
+/** Whether this attempt was claimed already: the response was lost, or another program repeats the claim. */
+const isRepeated = (execution: ExecutionRow, input: ClaimBody, attempt: number): boolean =>
   execution.status === 'executing' &&
   execution.attempt === attempt &&
   execution.runner_id === (input.runner_id ?? null);
 
-/** Only the program that made a claim may repeat it, and only for what it claimed: anything else would run twice. */
-function requireTheSame(execution: ExecutionRow, input: ClaimInput): void {
+/** Only the program that made a claim may repeat it, with the same digest. Otherwise the call could run twice. */
+function requireTheSame(execution: ExecutionRow, input: ClaimBody): void {
   if (execution.claimed_by !== (input.instance ?? null))
     throw refused('another program with the id of this runner has it');
   if (execution.digest !== input.digest) throw refused('it was claimed with another digest');

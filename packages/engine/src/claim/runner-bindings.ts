@@ -1,24 +1,25 @@
-import type { Caller } from '../caller.ts';
-import { runnerKey } from '../dispatch/runner-facts.ts';
+import { isFinal } from '@countersign/protocol';
+import { type RunnerRegistry, runnerKey } from '../dispatch/runners.ts';
+import type { Caller } from '../record/call-request.ts';
 import { Refusal } from '../refusal.ts';
-import type { RunnerBindingRow } from '../rows.ts';
-import { DuplicateRow, type Store, type Transaction, type Unit } from '../store.ts';
+import type { ExecutionRow, RunnerBindingRow } from '../rows.ts';
+import { DuplicateRow, type Reading, type Store, type Transaction, type Unit } from '../store.ts';
 
-/** The runner that a request speaks for: its id, and which program of it. */
+/** The runner that a request speaks for: its id, and the program that runs it. */
 export interface NamedRunner {
   readonly runner_id?: string | undefined;
   readonly instance?: string | undefined;
 }
 
-/** A token, as far as binding it goes. `expiresAt` is in milliseconds since 1970; undefined: it does not expire. */
+/** `expiresAt` is in milliseconds since 1970; undefined: the token does not expire. */
 export type BoundCaller = Caller & { readonly expiresAt?: number | undefined };
 
-/** Bindings never change, so they are remembered; more than this many are read again. */
+/** Size of the cache. Bindings never change. */
 const MAX_KNOWN = 10_000;
 
 /**
- * AP-9: a token of scope runner belongs to one runner and one program of it, from its first use on. What it may say
- * comes from this binding, never from a request's body alone. A person's token speaks for the runner that it names.
+ * AP-9: a token of scope runner belongs to one runner and one program of it, from its first use on. This binding decides
+ * what the token may report, never the request's body alone. A person's token speaks for the runner that it names.
  */
 export class RunnerBindings {
   readonly #store: Store;
@@ -29,8 +30,8 @@ export class RunnerBindings {
   }
 
   /**
-   * The runner that a report is from. A runner's token that names none and is bound to none is a plain client's. The
-   * first report that names a runner binds the token, unless that runner is another program's that is connected.
+   * The runner that a report is from. A runner's token without a binding that names no runner belongs to a plain client.
+   * The first report that names a runner binds the token, unless another program is connected as that runner.
    */
   async speaker(caller: BoundCaller, named: NamedRunner): Promise<NamedRunner> {
     const { runner_id, instance } = named;
@@ -41,7 +42,7 @@ export class RunnerBindings {
     return this.#bind(caller, { runner_id, instance }, 'report');
   }
 
-  /** The runner that a stream is opened for, which is free: the token is bound to it, or must be already. */
+  /** The runner that a stream is opened for. Binds the token to it, or checks the binding. */
   async opensAs(
     caller: BoundCaller,
     named: { readonly runner_id: string; readonly instance?: string | undefined },
@@ -51,7 +52,7 @@ export class RunnerBindings {
     return bound ? requireSame(bound, named) : this.#bind(caller, named, 'stream');
   }
 
-  /** Refuses a token that is bound to another runner; binds nothing. */
+  /** Refuses a token that is bound to another runner, without binding it. Returns the program. */
   async requireMayBe(
     caller: BoundCaller,
     named: { readonly runner_id: string; readonly instance?: string | undefined },
@@ -68,7 +69,7 @@ export class RunnerBindings {
     );
   }
 
-  /** One compare-and-set: whichever node is first, all of them see the same binding. */
+  /** One compare-and-set, so that all nodes see the same binding. */
   async #bind(
     caller: BoundCaller,
     { runner_id, instance = ownInstance(caller) }: { runner_id: string; instance?: string | undefined },
@@ -126,10 +127,78 @@ function requireSame(
   return { runner_id, instance: bound.instance };
 }
 
-/** Another person's token may have the same id. */
+/** With the person, because tokens of two people may have the same id. */
 const keyOf = ({ tokenId, userId }: Caller): string => `${tokenId}@${userId}`;
 
-/** Of a runner that does not say which program it is: as many as there are tokens. No client can send a space. */
+/** Names the program of a runner that does not say which it is: its token stands for it. No client can send a space. */
 const ownInstance = ({ tokenId }: Caller): string => `token ${tokenId}`;
 
 export const notItsRunner = (runner: string): Refusal => new Refusal('RUNNER_TOKEN_BOUND', { runner });
+
+/**
+ * Refuses a report unless it comes from the program that the call was given to (AP-9). After a claim, that is the program
+ * that claimed it, even if it was given up since (EX-7); before, the program that is connected as the call's runner. A
+ * client that names no runner may report only calls that plain clients were told to execute (EV-3). If no program is
+ * named, the runner's id must match.
+ */
+export function* requireGivenTo(
+  tx: Reading,
+  execution: ExecutionRow,
+  { runner_id, instance }: NamedRunner,
+  runners: Pick<RunnerRegistry, 'find'>,
+): Unit<void> {
+  if (execution.runner_id === null) {
+    if (runner_id === undefined) yield* requireToldToPlainClients(tx, execution);
+    else yield* requireTakenFrom(tx, execution, { runner_id, instance });
+    return;
+  }
+  if (runner_id !== execution.runner_id) throw another('it was given to another runner');
+  if (instance === undefined) return;
+  const isClaimed = execution.status !== 'approved' && execution.claimed_by !== null;
+  const given = isClaimed
+    ? execution.claimed_by
+    : (runners.find(execution.user_id, runner_id)?.instance ??
+      (yield* runnerOf(tx, execution.user_id, runner_id))?.instance);
+  if (given !== instance) throw another('another program with the id of this runner has it');
+}
+
+/**
+ * For a client without a runner's id. The signal that tells it of a call makes the call `executing`, and is sent only in
+ * a workspace that no runner ever served. So it may not report a call that waits for a runner, nor late in another
+ * workspace.
+ */
+function* requireToldToPlainClients(tx: Reading, execution: ExecutionRow): Unit<void> {
+  const { status } = execution;
+  if (status === 'approved' || (isFinal(status) && (yield* hadRunner(tx, execution))))
+    throw another('it was given to nobody');
+}
+
+/** The call was taken from a runner that was given up, and no other has it: only that runner's program may report it. */
+function* requireTakenFrom(
+  tx: Reading,
+  { user_id, project_id, status, claimed_by }: ExecutionRow,
+  { runner_id, instance }: NamedRunner & { runner_id: string },
+): Unit<void> {
+  const runner = yield* runnerOf(tx, user_id, runner_id);
+  const project = yield* tx.get('projects', project_id);
+  const isServed = runner !== undefined && runner.workspace === project?.workspace;
+  if (!isServed || status === 'executing' || (instance !== undefined && claimed_by !== instance))
+    throw another('it was not given to this runner');
+}
+
+/** Whether a runner ever served the call's workspace. */
+export function* hadRunner(
+  tx: Reading,
+  { user_id, project_id }: Pick<ExecutionRow, 'user_id' | 'project_id'>,
+): Unit<boolean> {
+  const project = yield* tx.get('projects', project_id);
+  const runners = yield* tx.runnersOf(user_id);
+  return runners.some(({ workspace }) => workspace === project?.workspace);
+}
+
+/** Reads the runner without a lock, so that reports of one runner do not wait for each other. */
+function* runnerOf(tx: Reading, userId: string, runnerId: string) {
+  return (yield* tx.runnersOf(userId)).find(({ runner_id }) => runner_id === runnerId);
+}
+
+const another = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });

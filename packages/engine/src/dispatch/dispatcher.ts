@@ -1,96 +1,58 @@
-import { isFinal } from '@countersign/protocol';
+import { isFinal, type RequestBody } from '@countersign/protocol';
 import { askAgain, withdrawApproval } from '../approve/approval-requests.ts';
-import { Deadlines } from '../approve/deadlines.ts';
-import type { PendingDecisions } from '../approve/pending-decisions.ts';
-import { isJudgedByOlderPolicy, PolicyReview } from '../approve/policy-review.ts';
-import type { StoredPolicies } from '../approve/stored-policies.ts';
-import type { Caller } from '../caller.ts';
-import { type ClaimInput, claimCall, findStaleness } from '../claim/claims.ts';
-import { requireGivenTo } from '../claim/given-calls.ts';
-import type { NamedRunner } from '../claim/runner-bindings.ts';
-import { commit, type Edges } from '../fault-points.ts';
-import type { RunnerPresence } from '../nodes/runner-presence.ts';
+import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
+import { claimCall, findStaleness } from '../claim/claims.ts';
+import { type NamedRunner, requireGivenTo } from '../claim/runner-bindings.ts';
+import type { EngineParts } from '../engine-parts.ts';
+import { commit } from '../fault-points.ts';
+import { announceCall } from '../record/announcements.ts';
 import { cancelEvent, progressEvent } from '../record/call-events.ts';
+import type { Caller } from '../record/call-request.ts';
 import { endCall, ownExecution } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
-import type { Outcomes } from '../settle/outcomes.ts';
-import { type ResultInput, settleCall } from '../settle/settlements.ts';
+import { type ResultBody, settleCall } from '../settle/settlements.ts';
 import type { Transaction, Unit } from '../store.ts';
-import type { RunnerRegistry } from './runner-registry.ts';
-import { RunnerTurnover } from './runner-turnover.ts';
-import { RunnerlessCalls } from './runnerless-calls.ts';
-import { dueAt, type Signals } from './signals.ts';
-
-export interface DispatcherDeps extends Edges {
-  readonly runners: RunnerRegistry;
-  readonly presence: RunnerPresence;
-  readonly policies: StoredPolicies;
-  readonly decisions: PendingDecisions;
-  readonly signals: Signals;
-  readonly outcomes: Outcomes;
-}
-
-/** What could not be written when its time came is tried again after this long. */
-const TRY_AGAIN_MS = 5_000;
+import { Deadlines } from '../waiting.ts';
+import { TRY_AGAIN_MS } from './call-assignments.ts';
+import { dueAt } from './signals.ts';
 
 /** Takes what runners and callers say of approved calls: claim, progress, result, cancel, heartbeat (EX-4 to EX-10). */
 export class Dispatcher {
-  readonly #deps: DispatcherDeps;
-  readonly #runnerless: RunnerlessCalls;
-  /** What happens when runners come and go. */
-  readonly turnover: RunnerTurnover;
-  readonly #review: PolicyReview;
+  readonly #parts: EngineParts;
   readonly #retries: Deadlines;
 
-  constructor(deps: DispatcherDeps) {
-    this.#deps = deps;
-    this.#runnerless = new RunnerlessCalls({
-      ...deps,
-      place: (execution) => this.turnover.place(execution),
-    });
-    this.#review = new PolicyReview({ ...deps, runnerless: this.#runnerless });
-    this.turnover = new RunnerTurnover({ ...deps, runnerless: this.#runnerless, review: this.#review });
-    this.#retries = new Deadlines(deps.clock, (id) => {
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.#retries = new Deadlines(parts.clock, (id) => {
       this.#signalAgain(id).catch((error: unknown) => {
-        deps.onError(error);
+        parts.onError(error);
         this.#retries.set(id, TRY_AGAIN_MS);
       });
     });
   }
 
-  /** After the commit of a unit that signalled a call. */
-  signalled(execution: ExecutionRow): void {
-    this.#runnerless.watch(execution);
-  }
-
-  /** Does what lets a call go on. Where the person's policy is newer than the call, the call is judged again first. */
+  /** Repeats a step until the person's policy no longer changes under it; in between, the call is judged again. */
   async #reviewed<T>(toolId: string, goOn: () => Promise<T | 'POLICY_CHANGED'>): Promise<T> {
     for (;;) {
       const done = await goOn();
       if (done !== 'POLICY_CHANGED') return done;
-      await this.review(toolId);
+      await this.#parts.assignments.review(toolId);
     }
   }
 
-  /** RK-5: a call whose policy has changed since it was judged is judged again; it may have ended afterwards. */
-  review(toolId: string): Promise<void> {
-    return this.#review.review(toolId);
-  }
-
   /** EX-6: the runner may begin, or it is told why not. */
-  async claim(caller: Caller, toolId: string, input: ClaimInput): Promise<ExecutionRow> {
-    const { store, runners, decisions } = this.#deps;
+  async claim(caller: Caller, toolId: string, input: RequestBody<'startExecution'>): Promise<ExecutionRow> {
+    const { store, runners, decisions } = this.#parts;
     const claimed = await this.#reviewed(toolId, () =>
-      commit(this.#deps, 'claim', (tx) =>
+      commit(this.#parts, 'claim', (tx) =>
         claimCall(tx, caller, toolId, input, { runners, now: store.now() }),
       ),
     );
     this.#heard(caller, input);
     if ('refusal' in claimed) {
       if (claimed.asked) decisions.watch(claimed.asked);
-      if (claimed.ended) this.#deps.outcomes.settled(claimed.ended, null, undefined);
+      if (claimed.ended) this.#parts.outcomes.settled(claimed.ended);
       throw claimed.refusal;
     }
     return claimed.execution;
@@ -100,17 +62,16 @@ export class Dispatcher {
   async submitResult(
     caller: Caller,
     toolId: string,
-    input: ResultInput,
+    input: ResultBody,
   ): Promise<{ execution: ExecutionRow; message: string }> {
-    const { store, runners, decisions, outcomes } = this.#deps;
-    const done = await commit(this.#deps, 'result', (tx) =>
+    const { store, runners, decisions, outcomes } = this.#parts;
+    const done = await commit(this.#parts, 'result', (tx) =>
       settleCall(tx, caller, toolId, input, { runners, now: store.now() }),
     );
     this.#heard(caller, input);
     if (done.asked) decisions.watch(done.asked);
     if (done.retryAfterMs !== undefined) this.#retries.set(toolId, done.retryAfterMs);
-    if (done.news)
-      outcomes.settled(done.execution, input.result ?? null, undefined, done.news.executedParams);
+    if (done.news) outcomes.settled(done.execution, { result: input.result ?? null, ...done.news });
     return { execution: done.execution, message: done.message };
   }
 
@@ -119,7 +80,7 @@ export class Dispatcher {
     toolId: string,
     input: Parameters<typeof progressEvent>[1] & NamedRunner,
   ): Promise<void> {
-    const { store, runners, bus } = this.#deps;
+    const { store, runners, bus } = this.#parts;
     const execution = await store.read(function* (tx) {
       const row = yield* ownExecution(tx, caller, toolId);
       yield* requireGivenTo(tx, row, input, runners);
@@ -128,25 +89,25 @@ export class Dispatcher {
     this.#heard(caller, input);
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
     const event = progressEvent(execution, input, store.now());
-    bus.publish({ kind: 'passing', userId: caller.userId, projectId: execution.project_id, event });
+    bus.publish({ kind: 'transient', userId: caller.userId, projectId: execution.project_id, event });
   }
 
-  /** What a runner may say is a sign of life of it; what it is refused is not. */
+  /** An accepted report counts as a sign of life. */
   #heard({ userId }: Caller, { runner_id }: NamedRunner): void {
-    if (runner_id !== undefined) this.#deps.runners.alive(userId, runner_id);
+    if (runner_id !== undefined) this.#parts.runners.alive(userId, runner_id);
   }
 
-  /** EX-8: at once where nothing runs; while executing it is a request, and the runner's report decides. */
+  /** EX-8: cancels at once if nothing runs. While executing it is a request, and the runner's report decides. */
   async cancel(caller: Caller, toolId: string, reason: string): Promise<ExecutionRow> {
-    const { decisions, outcomes } = this.#deps;
-    const { execution, withdrawn } = await commit(this.#deps, 'cancel', (tx) =>
+    const { decisions, outcomes, assignments } = this.#parts;
+    const { execution, withdrawn } = await commit(this.#parts, 'cancel', (tx) =>
       this.#cancel(tx, caller, toolId, reason),
     );
     if (withdrawn) decisions.decided(withdrawn);
     if (isFinal(execution.status)) {
-      this.#runnerless.forget(toolId);
+      assignments.forget(toolId);
       this.#retries.clear(toolId);
-      outcomes.settled(execution, null, undefined);
+      outcomes.settled(execution);
     }
     return execution;
   }
@@ -157,7 +118,7 @@ export class Dispatcher {
     toolId: string,
     reason: string,
   ): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
-    const now = this.#deps.store.now();
+    const now = this.#parts.store.now();
     const execution = yield* ownExecution(tx, caller, toolId);
     if (caller.scope === 'agent' && execution.requested_by !== caller.tokenId) throw notFound('tool call');
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
@@ -176,13 +137,13 @@ export class Dispatcher {
     return { execution: ended, withdrawn };
   }
 
-  /** EX-7: for each call the runner names, what it should do with it. */
+  /** EX-7: tells the runner what to do with each call that it names. */
   async heartbeat(
     caller: Caller,
     runnerId: string,
     calls: readonly string[],
   ): Promise<Record<string, 'go_on' | 'cancel' | 'acknowledged'>> {
-    const { store, runners } = this.#deps;
+    const { store, runners } = this.#parts;
     runners.alive(caller.userId, runnerId);
     return store.read(function* (tx) {
       const answers: Record<string, 'go_on' | 'cancel' | 'acknowledged'> = {};
@@ -197,42 +158,42 @@ export class Dispatcher {
     });
   }
 
-  /** The longest overdue calls of everybody, whichever node was to look at them (EX-5, EX-10). */
+  /** Handles overdue calls of all people and nodes, the longest overdue first (EX-5, EX-10). */
   async sweepDue(until: number, limit: number): Promise<void> {
-    const { store, onError } = this.#deps;
+    const { store, onError, assignments } = this.#parts;
     for (const { id } of await store.read((tx) => tx.dueExecutions(until, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
-      const isNobodys = execution?.runner_id === null;
-      await (isNobodys ? this.#runnerless.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
+      const hasNoRunner = execution?.runner_id === null;
+      await (hasNoRunner ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
     }
   }
 
   /**
-   * Calls of everybody that wait for a runner, where one is there after all: it seemed to be gone when they were made,
-   * since its signs of life could not be stored or the database's clock jumped, and its stream never ended (EX-10).
+   * Gives waiting calls of all people to runners that are connected after all. A runner may have seemed gone when the call
+   * was made, because its signs of life could not be stored or the database's clock jumped (EX-10).
    */
   async placeWaiting(limit: number): Promise<void> {
-    const { store, onError } = this.#deps;
+    const { store, onError, assignments } = this.#parts;
     for (const { id } of await store.read((tx) => tx.dueExecutions(Number.MAX_SAFE_INTEGER, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
       if (execution?.runner_id !== null || execution.status !== 'approved') continue;
-      await this.turnover.place(execution).catch(onError); // the others go on
+      await assignments.place(execution).catch(onError); // the others go on
     }
   }
 
-  /** A call that nobody has: who listens here and may execute takes it, if it is still nobody's (EV-3). */
+  /** Offers a call that no runner has to plain listeners of this node that may execute (EV-3). */
   async offer(toolId: string): Promise<void> {
     const { execution, asked } = await this.#reviewed(toolId, () =>
-      commit(this.#deps, 'give', (tx) => this.#offer(tx, toolId)),
+      commit(this.#parts, 'give', (tx) => this.#offer(tx, toolId)),
     );
-    if (asked) this.#deps.decisions.watch(asked);
-    if (execution?.status === 'executing') this.signalled(execution);
-    else if (execution?.status === 'failed') this.#deps.outcomes.settled(execution, null, undefined);
+    if (asked) this.#parts.decisions.watch(asked);
+    if (execution?.status === 'executing') this.#parts.assignments.watch(execution);
+    else if (execution?.status === 'failed') this.#parts.outcomes.settled(execution);
   }
 
-  /** The same for every call that waits, in case nobody was told. */
+  /** The same for every waiting call, in case a hint was lost. */
   async offerAll(userId: string, projectId: string | undefined): Promise<void> {
-    for (const { id, status, project_id } of await this.#deps.store.read((tx) =>
+    for (const { id, status, project_id } of await this.#parts.store.read((tx) =>
       tx.unassignedExecutions(userId),
     ))
       if (status === 'approved' && (projectId === undefined || projectId === project_id))
@@ -246,37 +207,36 @@ export class Dispatcher {
     const execution = yield* tx.get('tool_executions', toolId);
     if (execution?.status !== 'approved' || execution.runner_id !== null || execution.cancel_requested)
       return {};
-    // Such a client makes no claim: what a claim would find is looked for here (EX-6).
+    // A plain listener makes no claim, so the checks of a claim happen here (EX-6).
     if (yield* isJudgedByOlderPolicy(tx, execution)) return 'POLICY_CHANGED';
-    const now = this.#deps.store.now();
+    const now = this.#parts.store.now();
     const isClaimed = execution.approved_by !== 'auto';
     const stale = isClaimed && (yield* findStaleness(tx, execution, execution.digest, now));
     if (stale) {
       const asked = yield* askAgain(tx, execution, stale.problem, now);
       return { asked, execution: yield* tx.get('tool_executions', toolId) };
     }
-    const offered = yield* this.#deps.signals.signalStored(tx, execution);
-    // Nobody took it after all: its time goes on as it did.
+    const offered = yield* this.#parts.signals.signalStored(tx, execution);
+    // No listener took it: keep its deadline.
     const isTaken = offered.status === 'executing';
     return { execution: isTaken ? offered : yield* dueAt(tx, offered, execution.due_at) };
   }
 
   close(): void {
-    this.#runnerless.close();
     this.#retries.close();
   }
 
   async #signalAgain(toolId: string): Promise<void> {
-    await this.review(toolId);
-    const changed = await commit(this.#deps, 'retry', (tx) => this.#resignal(tx, toolId));
-    if (changed) this.signalled(changed);
+    await this.#parts.assignments.review(toolId);
+    const changed = await commit(this.#parts, 'retry', (tx) => this.#resignal(tx, toolId));
+    if (changed) this.#parts.assignments.watch(changed);
   }
 
-  /** Once for each attempt, whichever node does it: then it is not due any more. */
+  /** Signals a retry once for each attempt, on whichever node: afterwards the call is not due any more. */
   *#resignal(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.due_at === null) return undefined;
-    if (execution.status === 'approved') return yield* this.#deps.signals.signalStored(tx, execution);
+    if (execution.status === 'approved') return yield* this.#parts.signals.signalStored(tx, execution);
     yield* dueAt(tx, execution, null);
     return undefined;
   }

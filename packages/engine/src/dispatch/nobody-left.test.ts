@@ -1,8 +1,8 @@
 import { EngineFixture, settle } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ExecutionRow } from '../rows.ts';
-import type { ResultInput } from '../settle/settlements.ts';
-import { runnerKey } from './runner-facts.ts';
+import type { ResultBody } from '../settle/settlements.ts';
+import { runnerKey } from './runners.ts';
 
 let fixture: EngineFixture;
 beforeEach(async () => {
@@ -28,7 +28,7 @@ async function started(): Promise<string> {
   return tool_id;
 }
 
-const report = (toolId: string, input: ResultInput) =>
+const report = (toolId: string, input: ResultBody) =>
   fixture.engine.dispatcher.submitResult(fixture.runnerCaller, toolId, { runner_id: 'runner-1', ...input });
 
 describe('after a restart of the server', () => {

@@ -1,25 +1,20 @@
-import type { PolicyRule } from '@countersign/protocol';
-import type { StoredPolicies } from '../approve/stored-policies.ts';
-import { hadRunner } from '../claim/given-calls.ts';
-import { capabilityFor, pathRulesFor } from '../claim/path-rules.ts';
-import type { RunnerPresence } from '../nodes/runner-presence.ts';
+import { type Limits, type PolicyRule, timing, waitsForCommand } from '@countersign/protocol';
+import { capabilityFor, pathRulesFor } from '../approve/stored-policies.ts';
+import { hadRunner } from '../claim/runner-bindings.ts';
+import type { EngineParts } from '../engine-parts.ts';
+import { announceCall, type ServerEvent } from '../record/announcements.ts';
 import { signalEvent, statusEvent } from '../record/call-events.ts';
 import { transition } from '../record/execution-record.ts';
-import { announceCall, type ServerEvent } from '../record/make-event.ts';
 import type { ExecutionRow, GrantRow, JsonObject } from '../rows.ts';
-import type { Reading, Store, Transaction, Unit } from '../store.ts';
-import { timeoutMs } from './runnerless-calls.ts';
+import type { Reading, Transaction, Unit } from '../store.ts';
 
-export interface SignalsDeps {
-  readonly store: Store;
-  readonly presence: RunnerPresence;
-  readonly policies: StoredPolicies;
-  /** Whether a plain listener (no runner) of this project has a stream open and may execute (EV-3). */
+interface SignalsDeps extends Pick<EngineParts, 'store' | 'presence' | 'policies'> {
+  /** Whether a plain listener (not a runner) of this project has a stream open and may execute (EV-3). */
   readonly hasPlainListener: (userId: string, projectId: string) => boolean;
 }
 
-/** What a signal brings besides its call: parameters, the grant it runs by, and the rules on paths that touch it. */
-interface SignalParts {
+/** What a signal carries besides its call: parameters, the grant that allows it, and path rules for the runner. */
+export interface SignalParts {
   readonly params: JsonObject | null;
   readonly grant: GrantRow | undefined;
   readonly rules: readonly PolicyRule[];
@@ -33,7 +28,7 @@ export class Signals {
     this.#deps = deps;
   }
 
-  /** The id of the runner that a call of this workspace goes to, which these rules on paths touch. */
+  /** The id of the runner that gets a call of this workspace. `rules` are the path rules that touch the call. */
   runnerFor(
     tx: Reading,
     userId: string,
@@ -45,9 +40,9 @@ export class Signals {
   }
 
   /**
-   * Tells the chosen runner. Where there never was one, whoever listens and may execute is told, and the signal is the
-   * claim; without anybody, the call waits (EV-3, EX-10). A harmless call is executing from its signal on. `rules` are
-   * those of the person's policy that the runner applies to the real disk.
+   * Signals the chosen runner. If no runner ever served the workspace, a plain listener that may execute is signalled, and
+   * the signal is the claim; without one, the call waits (EV-3, EX-10). A harmless call is executing from its signal on.
+   * The runner applies `rules` to the real disk.
    */
   *signal(
     tx: Transaction,
@@ -58,15 +53,15 @@ export class Signals {
     const now = store.now();
     let row = execution;
     const { user_id, runner_id } = row;
-    const isBlind =
+    const lacksPathRules =
       runner_id !== null && rules.length > 0 && !(yield* presence.knowsPathRules(tx, user_id, runner_id));
-    if (isBlind) {
+    if (lacksPathRules) {
       yield* tx.update('tool_executions', row.id, { runner_id: null });
       row = { ...row, runner_id: null };
     }
     if (row.runner_id === null) {
-      // A front end executes nothing: where runners are in use, it must not take the call while theirs reconnects. Nor
-      // does a plain client look where links lead, which rules on paths need.
+      // Where runners are in use, a plain client must not take the call while the runner reconnects. Nor can it apply path
+      // rules, because it does not follow links.
       const isForPlainClients =
         rules.length === 0 && hasPlainListener(user_id, row.project_id) && !(yield* hadRunner(tx, row));
       if (!isForPlainClients) {
@@ -86,10 +81,20 @@ export class Signals {
     return row;
   }
 
-  /** The same for a call whose parameters and grant are not at hand. `rules`: as they are stored now, unless given. */
+  /** The same for a call whose parameters and grant must be read first. `rules`: those stored now, unless given. */
   *signalStored(tx: Transaction, execution: ExecutionRow, rules?: readonly PolicyRule[]): Unit<ExecutionRow> {
     return yield* this.signal(tx, execution, yield* storedParts(tx, execution, rules));
   }
+}
+
+/**
+ * How long a call may be without a runner. A plain listener that was told of it sends no heartbeat: a command, and
+ * whatever is not harmless, has the time of the longest command as well (EX-10, TL-3).
+ */
+export function timeoutMs({ status, risk_level, tool_name }: ExecutionRow, limits: Limits): number {
+  const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || waitsForCommand(tool_name));
+  const seconds = timing.runnerWaitSeconds + (mayTakeLong ? limits.commandTimeoutMaxSeconds : 0);
+  return seconds * 1000;
 }
 
 /** When somebody has to look at this call again. */
@@ -108,13 +113,13 @@ function* storedParts(
   return { params, grant, rules: rules ?? (yield* pathRulesFor(tx, execution)) };
 }
 
-/** A call that a runner has to be told of, as it stood at some moment. */
+/** A call that a runner must be signalled again. */
 export type UnsettledCall = Pick<ExecutionRow, 'id' | 'attempt'>;
 
 /** Calls whose signals are made in one reading. */
 export const signalsAtOnce = 50;
 
-/** The calls that a runner has and did not report, and the newest event of that moment: later signals are told by events. */
+/** The calls that a runner has not reported, and the newest event at that moment: later signals come as events. */
 export function* unsettledCalls(
   tx: Reading,
   userId: string,
@@ -126,8 +131,8 @@ export function* unsettledCalls(
 }
 
 /**
- * The signals of these calls, from their state and not from old events (EX-7). A call that has ended meanwhile, or was
- * signalled again, is left out: events tell that.
+ * The signals of these calls, made from their state and not from old events (EX-7). A call that has ended meanwhile or was
+ * signalled again is left out: events say so.
  */
 export function* unsettledSignals(
   tx: Reading,

@@ -1,24 +1,24 @@
 import { CountersignError } from '@countersign/protocol';
-import { LONGEST_LEASE_MS } from '../agent/run-leases.ts';
-import type { Edges } from '../fault-points.ts';
+import { LONGEST_LEASE_MS } from '../agent/held-run.ts';
+import type { Edges } from '../engine-parts.ts';
 import type { NodeRow } from '../rows.ts';
 
-/** How often a node says that it is there. */
+/** How often a node updates its row. */
 const BEAT_MS = 2_000;
-/** A node that was not heard for this long counts as dead: three beats. */
+/** After three missed beats a node counts as dead. */
 export const NODE_LEASE_MS = 6_000;
 
 export interface NodeMembershipDeps extends Edges {
   /** Names this process among those that share the database. */
   readonly node: string;
   readonly name: string;
-  /** What its secret gives for a known text. */
+  /** A keyed hash that proves which secret the node signs with. */
   readonly keyCheck: string;
 }
 
 /**
- * Which server processes share the database (docs/decisions/0014). Where only one can have it open, nothing is written
- * and it is alone.
+ * The server processes that share the database (docs/decisions/0014). If only one process can open the database, nothing
+ * is written.
  */
 export class NodeMembership {
   readonly #deps: NodeMembershipDeps;
@@ -31,19 +31,19 @@ export class NodeMembership {
     this.#deps = deps;
   }
 
-  /** Joins. One that signs tokens with another secret than those who are there is refused. */
+  /** Joins. Throws if a running node signs tokens with another secret. */
   async join(): Promise<void> {
     const { store, node, name, keyCheck } = this.#deps;
     const now = store.now();
     this.#startedAt = now;
     if (!store.isShared) return;
-    // First said, then looked: of two that start at once, at least one sees the other.
+    // Write first, then read: of two nodes that start at once, at least one sees the other.
     const row = { id: node, name, key_check: keyCheck, started_at: now, ready: false, seen_at: now };
     await store.write(function* (tx) {
       yield* tx.insert('nodes', row);
-      // Whose clock was set back since: who is dead must not seem to live until it has caught up. Who lives says so again.
-      yield* tx.hearNodes(now);
-      yield* tx.shortenLeases(now + LONGEST_LEASE_MS);
+      // If the clock was set back, dead nodes must not seem alive until it has caught up. Live nodes update their rows again.
+      yield* tx.capNodesSeenAt(now);
+      yield* tx.capRunLeases(now + LONGEST_LEASE_MS);
     });
     if ((await this.#others()).some(({ key_check }) => key_check !== keyCheck)) {
       await this.leave();
@@ -56,15 +56,15 @@ export class NodeMembership {
     this.#scheduleBeat();
   }
 
-  /** When we came. */
+  /** When this node started, by the database's clock. */
   get startedAt(): number {
     return this.#startedAt;
   }
 
   /**
-   * Whether nobody was there when we came: then all that was waited for is ours to wait for. Undefined: it is too early
-   * to say. Those who seem to be there may be dead, and those who came just before us are not ready themselves; once one
-   * that is ready has been heard since, it was there.
+   * Whether no other node was running when we started: then all deadlines are ours to watch. Undefined: too early to say,
+   * because nodes that seem alive may be dead, and nodes that started just before us are not ready either. A ready node
+   * that was heard after our start was running.
    */
   async wasAlone(): Promise<boolean | undefined> {
     if (!this.#deps.store.isShared) return true;
@@ -76,13 +76,13 @@ export class NodeMembership {
     return before.length === 0 ? true : undefined;
   }
 
-  /** From now on, who comes later need not wait for anybody else. */
+  /** Marks this node as ready: nodes that start later need not wait. */
   async ready(): Promise<void> {
     const { store, node } = this.#deps;
     if (store.isShared && !this.#closed) await store.write((tx) => tx.update('nodes', node, { ready: true }));
   }
 
-  /** Says that this node is gone, so that nobody waits for it. Leaving twice is harmless. */
+  /** Marks this node as gone, so that others do not wait for it. Leaving twice is harmless. */
   async leave(): Promise<void> {
     const { store, node } = this.#deps;
     if (this.#closed) return;
@@ -92,13 +92,13 @@ export class NodeMembership {
     await store.write((tx) => tx.update('nodes', node, { seen_at: 0 }));
   }
 
-  /** As a process that dies does: nothing is said. */
+  /** Stops without a word, like a process that dies. */
   stop(): void {
     this.#closed = true;
     this.#stopBeating?.();
   }
 
-  /** Those that were heard lately. */
+  /** The other nodes that are alive. */
   async #others(): Promise<readonly NodeRow[]> {
     const { store, node } = this.#deps;
     const live = await store.read((tx) => tx.liveNodes(store.now() - NODE_LEASE_MS));

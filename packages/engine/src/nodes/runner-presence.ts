@@ -1,14 +1,19 @@
 import { type RunnerCapability, runnerCapabilities, timing } from '@countersign/protocol';
-import { runnerKey, runnerNews } from '../dispatch/runner-facts.ts';
-import type { ConnectedRunner, RunnerRegistry } from '../dispatch/runner-registry.ts';
-import { commit, type Edges } from '../fault-points.ts';
+import {
+  type ConnectedRunner,
+  type RunnerRegistry,
+  runnerChangedEvents,
+  runnerKey,
+} from '../dispatch/runners.ts';
+import type { Edges } from '../engine-parts.ts';
+import { commit } from '../fault-points.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerRow } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
 import { NODE_LEASE_MS } from './node-membership.ts';
 
 const LEASE_MS = timing.runnerLeaseSeconds * 1000;
-/** One that lives gives a sign within this time, whatever the database's clock does meanwhile. */
+/** A live runner is heard within this time, whatever the database's clock does. */
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000 + 1_000;
 const LOOKED_AT = 500;
 
@@ -19,12 +24,12 @@ export interface RunnerPresenceDeps extends Edges {
 }
 
 /**
- * Runners as the database knows them: whichever node has a runner's stream or hears it, every node gives it calls
- * (docs/decisions/0014). Written when a stream opens and closes and every few seconds, never for a call.
+ * Runners as the database knows them, so that every node can give calls to a runner of any node (docs/decisions/0014).
+ * Written when a stream opens or closes and every few seconds, never for a call.
  */
 export class RunnerPresence {
   readonly #deps: RunnerPresenceDeps;
-  /** Runners that were not heard for a while, and since when their rows have not changed, by our own clock. */
+  /** Runners that were not heard for a while, and when we first saw their row like this, by our own clock. */
   #quiet = new Map<string, { readonly seenAt: number; readonly since: number }>();
 
   constructor(deps: RunnerPresenceDeps) {
@@ -32,8 +37,8 @@ export class RunnerPresence {
   }
 
   /**
-   * Inside a unit: which runner a call of a workspace goes to. One that this node knows costs nothing; of others the
-   * database knows. `able`: one that announced this capability.
+   * Inside a unit: which runner a call of a workspace goes to. Reads the database only if this node does not know one.
+   * `able`: it must have this capability.
    */
   *pick(
     tx: Reading,
@@ -55,7 +60,7 @@ export class RunnerPresence {
     return known ?? present[0];
   }
 
-  /** Inside a unit: whether a runner that previews is connected for this workspace, to whichever node (AP-7). */
+  /** Inside a unit: whether a runner that previews is connected for this workspace, to any node (AP-7). */
   *previews(tx: Reading, userId: string, workspace: string): Unit<boolean> {
     const { preview } = runnerCapabilities;
     if (this.#deps.runners.pick(userId, workspace, null, preview)) return true;
@@ -63,7 +68,7 @@ export class RunnerPresence {
     return present.some(({ capabilities }) => capabilities.includes(preview));
   }
 
-  /** Inside a unit: whether a runner applies the person's rules on paths to its disk (RK-5, VA-8). */
+  /** Inside a unit: whether a runner applies the person's path rules to its disk (RK-5, VA-8). */
   *knowsPathRules(tx: Reading, userId: string, runnerId: string): Unit<boolean> {
     const known =
       this.#deps.runners.find(userId, runnerId) ??
@@ -71,7 +76,7 @@ export class RunnerPresence {
     return known?.capabilities.includes(runnerCapabilities.pathRules) ?? false;
   }
 
-  /** Inside a unit: whether every runner that is there for this workspace is too old for rules on paths. */
+  /** Inside a unit: whether all connected runners of this workspace are too old for path rules. */
   *isOutdated(tx: Reading, userId: string, workspace: string): Unit<boolean> {
     const present = yield* this.#presentIn(tx, userId, workspace);
     return (
@@ -85,14 +90,14 @@ export class RunnerPresence {
     return rows.filter((row) => row.workspace === workspace && this.isPresent(row));
   }
 
-  /** Whether a runner is connected: this node holds its lease, or its row says that another node heard it in time. */
+  /** Whether a runner is connected: this node holds its lease, or another node heard it in time. */
   isPresent({ user_id, runner_id, connected, last_seen_at }: RunnerRow): boolean {
     const { runners, store } = this.#deps;
     if (runners.find(user_id, runner_id)) return true;
     return connected && last_seen_at > store.now() - LEASE_MS;
   }
 
-  /** Refuses a program that was given the id of another one whose stream is open on another node (0006). */
+  /** Refuses a program if another one with the same runner id has a stream on another node (0006). */
   async requireFree(runner: ConnectedRunner): Promise<void> {
     const { store } = this.#deps;
     if (store.isShared) await store.read((tx) => this.#refuseIfTaken(tx, runner));
@@ -103,12 +108,12 @@ export class RunnerPresence {
     if (!store.isShared) return;
     const row = yield* tx.get('runners', runnerKey(userId, id));
     if (!row?.stream || row.node === node || row.instance === (instance ?? null)) return;
-    // A node that died took its streams with it.
+    // The streams of a dead node are gone.
     const live = yield* tx.liveNodes(store.now() - NODE_LEASE_MS);
     if (live.some((other) => other.id === row.node)) throw new Refusal('RUNNER_CONNECTED', { runner: id });
   }
 
-  /** It has opened a stream here. */
+  /** A runner opened a stream here. */
   async connected(runner: ConnectedRunner, stream: string): Promise<void> {
     const presence = this;
     const { node } = this.#deps;
@@ -119,7 +124,7 @@ export class RunnerPresence {
     this.#tellOthers(runner);
   }
 
-  /** Its stream is over. It may come back within its lease, here or elsewhere. */
+  /** A runner's stream ended. It may reconnect within its lease, here or elsewhere. */
   async streamEnded({ userId, id }: ConnectedRunner, stream: string): Promise<void> {
     await this.#deps.store.write(function* (tx) {
       const row = yield* tx.get('runners', runnerKey(userId, id));
@@ -128,8 +133,8 @@ export class RunnerPresence {
   }
 
   /**
-   * Its lease seems to be over: it is given up, once, unless somebody heard it meanwhile. Answers how many milliseconds
-   * it has left then.
+   * A runner's lease seems to be over: gives it up, once, unless another node heard it meanwhile. Then returns how many
+   * milliseconds it has left.
    */
   async giveUp(runner: ConnectedRunner): Promise<number | undefined> {
     const presence = this;
@@ -146,15 +151,14 @@ export class RunnerPresence {
   }
 
   /**
-   * Runners of everybody whose lease is over, looked for every few seconds. The database's clock may jump, so it is not
-   * believed alone: a row must also have stood unchanged for longer than a heartbeat, by our own monotonic clock
-   * (docs/decisions/0014).
+   * Runners of all people whose lease is over. The database's clock may jump, so a row must also have been unchanged for
+   * longer than a heartbeat by our own monotonic clock (docs/decisions/0014).
    */
   async findSilent(): Promise<readonly RunnerRow[]> {
     const { store, clock } = this.#deps;
     const now = store.now();
     const monotonic = clock.monotonic();
-    // Watched long before their time, so that it need not be waited for then.
+    // Start watching early, so that the lease can end in time.
     const rows = await store.read((tx) => tx.silentRunners(now - LEASE_MS / 2, LOOKED_AT));
     const quiet = new Map<string, { readonly seenAt: number; readonly since: number }>();
     for (const { id, last_seen_at: seenAt } of rows) {
@@ -168,8 +172,8 @@ export class RunnerPresence {
     );
   }
 
-  /** Stores the signs of life that this node heard, so that others know of them. */
-  async storeSigns(): Promise<void> {
+  /** Stores when this node last heard its runners, for the other nodes. */
+  async storeLastSeen(): Promise<void> {
     const { store, runners } = this.#deps;
     const signs = runners.takeUnstored();
     if (signs.length === 0) return;
@@ -183,7 +187,7 @@ export class RunnerPresence {
     });
   }
 
-  /** What the database knows of these runners. */
+  /** The rows of these runners. */
   async rowsOf(
     runners: readonly { readonly userId: string; readonly runnerId: string }[],
   ): Promise<readonly RunnerRow[]> {
@@ -198,7 +202,7 @@ export class RunnerPresence {
     });
   }
 
-  /** The runner's row, and the news of it in each project that it serves. */
+  /** Writes the runner's row and announces the change in each project that it serves. */
   *#remember(
     tx: Transaction,
     { userId, id: runner_id, workspace, capabilities }: ConnectedRunner,
@@ -228,7 +232,7 @@ export class RunnerPresence {
         limits: {},
       });
     tx.announce(userId, {
-      events: yield* runnerNews(tx, { ...row, user_id: userId, runner_id }, now),
+      events: yield* runnerChangedEvents(tx, { ...row, user_id: userId, runner_id }, now),
       audit: [{ action: `runner.${state}`, subject: runner_id, data: { workspace } }],
     });
   }

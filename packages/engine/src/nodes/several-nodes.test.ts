@@ -1,6 +1,6 @@
 import { codeOf, digest, EngineFixture, type Listener, runRow, settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runnerKey } from '../dispatch/runner-facts.ts';
+import { runnerKey } from '../dispatch/runners.ts';
 import type { Engine } from '../engine.ts';
 
 /** Two nodes on one store: `fixture.engine` and `other`. Time is in the test's hands. */
@@ -41,6 +41,7 @@ describe('a runner that is connected to another node', () => {
     expect(await fixture.execution(tool_id)).toMatchObject({ status: 'executing', runner_id: 'runner-1' });
     await other.dispatcher.submitResult(fixture.runnerCaller, tool_id, {
       status: 'completed',
+      result: null,
       runner_id: 'runner-1',
     });
     expect(await outcome).toMatchObject({ status: 'completed', tool_id });

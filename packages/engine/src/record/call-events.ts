@@ -8,13 +8,12 @@ import {
   type ToolErrorValue,
 } from '@countersign/protocol';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, ShownPayload } from '../rows.ts';
+import { type EventData, fits, isoTime, makeEvent, type ServerEvent } from './announcements.ts';
 import type { CallContext } from './call-request.ts';
-import { type EventData, isoTime, makeEvent, type ServerEvent } from './make-event.ts';
-import { fits } from './shown-size.ts';
 
 /**
- * Events about one call, made from its rows. Each stays under 64 KB: larger parts are fetched by id (EV-2). Parameters
- * that are known to be larger need not even be read: then they are null here.
+ * Events about one call, made from its rows. Each stays under 64 KB: clients fetch larger parts by id (EV-2). Parameters
+ * that are known to be larger are not read; they are null here.
  */
 
 type Omittable = 'tool_params' | 'preview' | 'result';
@@ -52,7 +51,7 @@ export const callEvent = (
     }),
   );
 
-/** Where a known call stands now: what it was called with has been told. */
+/** The state of a call whose parameters clients know already. */
 export const statusEvent = (row: ExecutionRow, now: number): ServerEvent =>
   callEvent(row, null, { message_id: null, run_id: row.run_id, step: row.step, excerpt: '' }, now);
 
@@ -83,7 +82,7 @@ export const signalEvent = (
     }),
   );
 
-/** What a grant covers, as the runner checks it too (AP-4). */
+/** What a grant covers, in the form that the runner checks as well (AP-4). */
 export const predicateOf = (grant: GrantRow) => ({
   tool: grant.tool,
   pattern: grant.pattern,
@@ -93,7 +92,7 @@ export const predicateOf = (grant: GrantRow) => ({
   expires_at: grant.expires_at === null ? null : isoTime(grant.expires_at),
 });
 
-/** An approval as front ends draw it; `now` is the store's time. What was not read is left out, and said so. */
+/** An approval as front ends draw it; `now` is the store's time. `omitted` names what was not read. */
 export function approvalView(row: ApprovalRow, payload: ShownPayload, now: number) {
   const { tool_params, omitted: notRead = [] } = shownParams(payload.params);
   const omitted: Omittable[] = [...notRead];
@@ -127,7 +126,7 @@ export function approvalView(row: ApprovalRow, payload: ShownPayload, now: numbe
   };
 }
 
-/** `rules` are for the runner that previews it, as a signal brings them (VA-8). */
+/** `rules` are the path rules that the previewing runner applies (VA-8). */
 export function approvalRequestEvent(
   row: ApprovalRow,
   payload: ShownPayload,
@@ -229,7 +228,7 @@ export const progressEvent = (
     timestamp: isoTime(now),
   });
 
-/** A control character takes six bytes of JSON: a chunk of them is cut, and the result has the whole output. */
+/** Cuts a chunk that is too large as JSON (a control character takes six bytes); the result has the whole output. */
 const shortChunk = (chunk: string): string =>
   Buffer.byteLength(JSON.stringify(chunk)) <= maxEventBytes - 4096 ? chunk : chunk.slice(0, 10_000);
 
@@ -246,7 +245,7 @@ export const fileChangedEvents = (row: ExecutionRow, result: Json, now: number):
 
 type Operation = 'created' | 'modified' | 'deleted';
 
-/** What a result says it changed; anything of another shape is ignored. */
+/** The files that a result says it changed; entries of another shape are ignored. */
 export function changedFilesOf(result: Json): { path: string; operation: Operation }[] {
   const listed =
     result !== null && typeof result === 'object' && !Array.isArray(result)
@@ -261,7 +260,7 @@ export function changedFilesOf(result: Json): { path: string; operation: Operati
   });
 }
 
-/** The error of a call that did not complete, as everybody is told it. */
+/** The error of a call that ended without completing. */
 export function errorOf(
   row: Pick<ExecutionRow, 'status' | 'error' | 'error_type' | 'error_recoverable'>,
 ): ToolErrorValue | null {
@@ -270,7 +269,7 @@ export function errorOf(
   return { code, message: row.error ?? message, recoverable: row.error_recoverable ?? recoverable };
 }
 
-/** An approval as one of a list: what is as large as a file is fetched with the approval itself (EV-2). */
+/** An approval as one of a list: clients fetch large parts with the approval itself (EV-2). */
 export const listedApproval = (...about: Parameters<typeof approvalView>): ReturnType<typeof approvalView> =>
   fit(approvalView(...about));
 
@@ -283,7 +282,7 @@ interface LargeParts {
   readonly reasons?: ApprovalRow['reasons'];
 }
 
-/** Leaves out the largest parts until the event fits, and says which. */
+/** Leaves out large parts until the event fits, and names them in `omitted`. */
 function fit<T extends LargeParts>(data: T): T {
   let shown = data;
   for (const part of ['result', 'preview', 'tool_params'] as const) {
@@ -293,7 +292,7 @@ function fit<T extends LargeParts>(data: T): T {
     shown = { ...shown, [part]: part === 'tool_params' ? {} : null, omitted: [...omitted, part] };
   }
   if (fits(shown) || !shown.reasons) return shown;
-  // A shell line may give a reason for each of its hundred commands; the first ones say what it is about.
+  // A shell line may have a reason for each of its hundred commands: keep the first ones.
   const rest = shown.reasons.length - 20;
   if (rest <= 0) return shown;
   const more = { rule: 'MORE', why: `and ${rest} more reasons; fetch the approval to see them` };

@@ -6,21 +6,27 @@ import {
   isLegalTransition,
   type Reason,
 } from '@countersign/protocol';
-import { type Caller, isOf } from '../caller.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ExecutionRow, Json } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
+import { announceCall } from './announcements.ts';
 import { resultEvent } from './call-events.ts';
-import { announceCall } from './make-event.ts';
+import type { Caller } from './call-request.ts';
 
-/** A call of this person. Another's is not found, as one that does not exist. */
+/** Whether a row is this caller's, and of the project that the request names. */
+export const isOf = (
+  { userId, projectId }: Caller,
+  row: { readonly user_id: string; readonly project_id: string },
+): boolean => row.user_id === userId && (projectId === undefined || row.project_id === projectId);
+
+/** A call of this person. Another person's call is not found, like one that does not exist. */
 export function* ownExecution(tx: Reading, caller: Caller, toolId: string): Unit<ExecutionRow> {
   const execution = yield* tx.get('tool_executions', toolId);
   if (!execution || !isOf(caller, execution)) throw notFound('tool call');
   return execution;
 }
 
-/** The row after these changes of state, each along the one table of transitions (EX-2); anything else is refused. */
+/** The row after these changes of state. Refuses a change that the table of transitions does not have (EX-2). */
 export function moved(row: ExecutionRow, ...states: readonly ExecutionStatus[]): ExecutionRow {
   let { status } = row;
   for (const to of states) {
@@ -44,19 +50,19 @@ export function* transition(
 }
 
 /**
- * A harmless call needs no claim (PF-1): it is executing from its signal on, and its runner may not have begun. What can
- * be done with an approved call can be done with it.
+ * Whether no runner may have begun the call yet. A harmless call needs no claim (PF-1): it is executing from its signal
+ * on, and can still be treated like an approved one.
  */
 export const mayNotHaveBegun = ({ status, risk_level, runner_id, claimed_by }: ExecutionRow): boolean =>
   status === 'approved' ||
   (status === 'executing' && risk_level === 'LOW' && runner_id !== null && claimed_by === null);
 
-/** Such a call as it was before its signal; any other one as it is. */
+/** A call that may not have begun, as it was before its signal; any other call as it is. */
 export const asApproved = (row: ExecutionRow): ExecutionRow =>
   row.status === 'executing' && mayNotHaveBegun(row) ? moved(row, 'approved') : row;
 
-/** The call is this runner's now, or nobody's, and has not been started. `from`: the program that may still report it. */
-export function* passOn(
+/** Gives an unstarted call to a runner, or to none. `from` is the program that may still report it. */
+export function* reassign(
   tx: Transaction,
   execution: ExecutionRow,
   attempt: number,
@@ -69,11 +75,11 @@ export function* passOn(
   return { ...execution, ...patch };
 }
 
-/** A message may quote what was called with; a secret at its cut end would not be known for one. */
+/** A message may quote parameters. It is masked before it is cut: half a secret would not be recognised. */
 const MAX_ERROR = 1000;
 const recordedText = (text: string): string => maskSecretShapes(text.slice(0, 2 * MAX_ERROR));
 
-/** Reasons as records keep them: an operand may hold a secret (DA-3). The parameters on the card are whole. */
+/** Reasons as records keep them, masked: an operand may hold a secret (DA-3). */
 export const recordedReasons = (reasons: readonly Reason[]): Reason[] =>
   boundedReasons(reasons).map((reason) =>
     reason.operand === undefined
@@ -81,14 +87,14 @@ export const recordedReasons = (reasons: readonly Reason[]): Reason[] =>
       : { ...reason, why: recordedText(reason.why), operand: recordedText(reason.operand) },
   );
 
-/** What a call that ends with an error is recorded with. */
+/** The columns of a call that ends with an error. */
 export const failure = (code: ErrorCode, message: string, at: number): Partial<ExecutionRow> => ({
   error: recordedText(message).slice(0, MAX_ERROR),
   error_type: code,
   completed_at: at,
 });
 
-/** Ends a call without a result, for a reason that everybody is told. `action` is its line in the audit log. */
+/** Ends a call without a result and announces why. `action` is its line in the audit log. */
 export function* endCall(
   tx: Transaction,
   execution: ExecutionRow,

@@ -2,9 +2,18 @@ import { isFinal, type ToolOutcome } from '@countersign/protocol';
 import { errorOf } from '../record/call-events.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Bus, Reading, Store, Unit } from '../store.ts';
-import { Waiters } from './waiters.ts';
+import { Waiters } from '../waiting.ts';
 
-/** Who waits for a call to end, and the answer they get (EX-3). */
+/** What an outcome takes besides the call's own row. */
+interface OutcomeParts {
+  readonly result?: Json;
+  /** The decided request, for what the person said. */
+  readonly approval?: ApprovalRow | undefined;
+  /** The parameters that ran, where a person edited them. */
+  readonly executedParams?: JsonObject | null;
+}
+
+/** Callers that wait for a call to end, and the outcome that they get (EX-3). */
 export class Outcomes {
   readonly #store: Store;
   readonly #bus: Bus;
@@ -19,7 +28,7 @@ export class Outcomes {
     });
   }
 
-  /** Resolves when the call ends from here on, here or on another node. */
+  /** Resolves when the call ends after this, here or on another node. */
   wait(toolId: string): Promise<ToolOutcome> {
     return this.#waiting.wait(toolId);
   }
@@ -29,28 +38,26 @@ export class Outcomes {
     this.#waiting.forget(toolId);
   }
 
-  /** The same for a call that may have ended before we began to wait. */
+  /** The same for a call that may have ended already. */
   async of(toolId: string): Promise<ToolOutcome> {
     const outcome = this.#waiting.wait(toolId);
     await this.#look(toolId);
     return outcome;
   }
 
-  /** After the commit that ended a call: answers who waits here, and hints to others. */
+  /** After the commit that ended a call: resolves waiters here and sends a hint to others. */
   settled(
     execution: ExecutionRow,
-    result: Json,
-    approval: ApprovalRow | undefined,
-    executedParams: JsonObject | null = null,
+    { result = null, approval, executedParams = null }: OutcomeParts = {},
   ): void {
     if (this.#waiting.has(execution.id)) {
-      const outcome = outcomeOf(execution, result, approval, executedParams);
+      const outcome = outcomeOf(execution, { result, approval, executedParams });
       if (outcome) this.#waiting.settle(execution.id, outcome);
     }
     this.#bus.publish({ kind: 'settled', toolId: execution.id });
   }
 
-  /** The slow tick: a lost hint costs a moment, never an answer. */
+  /** The slow tick: reads the rows of all waiters, in case a hint was lost. */
   async tick(): Promise<void> {
     for (const toolId of this.#waiting.keys()) await this.#look(toolId);
   }
@@ -69,19 +76,17 @@ export class Outcomes {
   }
 }
 
-/** The answer to the agent, from the rows; undefined while the call has not ended. */
+/** The outcome for the agent, from the rows; undefined while the call has not ended. */
 export function* storedOutcome(tx: Reading, execution: ExecutionRow): Unit<ToolOutcome | undefined> {
   const result = (yield* tx.get('results', execution.id))?.result ?? null;
   const approval =
     execution.approval_id === null ? undefined : yield* tx.get('approvals', execution.approval_id);
-  return outcomeOf(execution, result, approval, yield* tx.editedParams(execution.id));
+  return outcomeOf(execution, { result, approval, executedParams: yield* tx.editedParams(execution.id) });
 }
 
 function outcomeOf(
   execution: ExecutionRow,
-  result: Json,
-  approval: ApprovalRow | undefined,
-  executedParams: JsonObject | null,
+  { result, approval, executedParams }: Required<OutcomeParts>,
 ): ToolOutcome | undefined {
   const answer = {
     tool_id: execution.id,

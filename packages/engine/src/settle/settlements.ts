@@ -4,58 +4,48 @@ import {
   errorCodes,
   findTool,
   isFinal,
+  type ParsedBody,
   waitsForCommand,
 } from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
-import type { Caller } from '../caller.ts';
-import { requireGivenTo } from '../claim/given-calls.ts';
-import { digestOf } from '../digests.ts';
-import type { RunnerRegistry } from '../dispatch/runner-registry.ts';
+import { requireGivenTo } from '../claim/runner-bindings.ts';
+import type { RunnerRegistry } from '../dispatch/runners.ts';
+import { digestOf } from '../ids.ts';
+import { announceCall } from '../record/announcements.ts';
 import { ackEvent, changedFilesOf, fileChangedEvents, resultEvent } from '../record/call-events.ts';
+import type { Caller } from '../record/call-request.ts';
 import { asApproved, failure, ownExecution, transition } from '../record/execution-record.ts';
-import { announceCall } from '../record/make-event.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 
 /** What a runner reports of a call (RE-3). */
-export interface ResultInput {
-  readonly status: 'completed' | 'failed' | 'cancelled';
-  readonly result?: Json | undefined;
-  readonly error?:
-    | string
-    | { readonly code: string; readonly message: string; readonly recoverable?: boolean | undefined }
-    | undefined;
-  readonly execution_time_ms?: number | undefined;
-  readonly attempt?: number | undefined;
-  readonly runner_id?: string | undefined;
-  readonly instance?: string | undefined;
-}
+export type ResultBody = ParsedBody<'submitResult'>;
 
-/** What came of a report, for what follows its commit. */
+/** What a report changed, for the steps after its commit. */
 export interface Settled {
   readonly execution: ExecutionRow;
   readonly message: string;
-  /** The call ended with this result: who waits is answered, and told what ran instead where a person edited it. */
+  /** Set if the call ended: waiters get the outcome, with the parameters that ran if a person edited them. */
   readonly news?: { readonly executedParams: JsonObject | null };
   readonly asked?: ApprovalRow;
   readonly retryAfterMs?: number;
 }
 
-/** After this many milliseconds, the first, second and third retry (EX-5). */
+/** Delays before the first, second and third retry (EX-5). */
 const RETRY_AFTER_MS = [500, 1000, 2000] as const;
 
-/** Takes a runner's report of a call: the unit of writing that ends it, repeats it or asks again (EX-5, EX-7). */
+/** Inside a unit: a runner's report ends a call, retries it, or asks the person again (EX-5, EX-7). */
 export function* settleCall(
   tx: Transaction,
   caller: Caller,
   toolId: string,
-  input: ResultInput,
+  input: ResultBody,
   { runners, now }: { readonly runners: RunnerRegistry; readonly now: number },
 ): Unit<Settled> {
   const stored = yield* ownExecution(tx, caller, toolId);
   const execution = asApproved(stored);
-  const resultDigest = digestOf([input.status, input.result ?? null, input.error ?? null]);
+  const resultDigest = digestOf([input.status, input.result ?? null, reportedError(input) ?? null]);
   if (isFinal(execution.status)) {
     if (execution.result_digest === resultDigest)
       return { execution, message: 'Tool result was known already' };
@@ -71,12 +61,12 @@ export function* settleCall(
   ) {
     throw new Refusal('RESULT_CONFLICT');
   }
-  // Its acknowledgement was lost on the way: what followed from this failure has begun already.
+  // The runner repeats this report because the acknowledgement was lost: it was already acted on.
   if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
     return { execution: stored, message: 'Tool result was known already' };
   yield* requireGivenTo(tx, execution, input, runners);
   const started = startedBy(execution, input);
-  // Nothing started, and nobody wants it any more: whether it is stale is beside the point (EX-8).
+  // Nothing started and the call is to be cancelled: do not ask again (EX-8).
   if (isStale(input) && execution.cancel_requested)
     return yield* end(tx, started, { ...input, status: 'cancelled', error: undefined }, resultDigest, now);
   if (isStale(input)) return yield* askAboutStale(tx, execution, input, now);
@@ -88,7 +78,7 @@ export function* settleCall(
 function* retry(
   tx: Transaction,
   started: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   retryAfterMs: number,
   now: number,
 ): Unit<Settled> {
@@ -105,7 +95,7 @@ function* retry(
 function* end(
   tx: Transaction,
   started: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   resultDigest: string,
   now: number,
 ): Unit<Settled> {
@@ -114,7 +104,7 @@ function* end(
   const ended = yield* transition(tx, started, input.status, {
     ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
     ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
-    // Measured here, where the client did not say it: from its claim, or from the signal that was its claim.
+    // If the client did not report it, measure from the claim, or from the signal that was the claim.
     execution_time_ms:
       input.execution_time_ms ??
       (started.started_at === null ? null : Math.max(0, Math.round(now - started.started_at))),
@@ -138,11 +128,11 @@ function* end(
   };
 }
 
-/** A result that came after the call had ended: the status stays, what it changed is known and can be undone. */
+/** A result that came after the call had ended: the status stays, but the changed files are known and can be undone. */
 function* settleLate(
   tx: Transaction,
   execution: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   resultDigest: string,
   now: number,
 ): Unit<Settled> {
@@ -166,11 +156,11 @@ function* settleLate(
   return { execution, message: 'Tool result stored; the call had ended before' };
 }
 
-/** The runner found that what was approved is not what is there: nothing started, the person is asked again. */
+/** The runner found that files or command are not those that were approved. Nothing started: ask the person again. */
 function* askAboutStale(
   tx: Transaction,
   execution: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
   now: number,
 ): Unit<Settled> {
   const asked = yield* askAgain(tx, execution, errorFrom(input)?.message ?? '', now);
@@ -183,8 +173,8 @@ function* askAboutStale(
 }
 
 /**
- * What a row keeps of a result, for lists and for events that are too small for the result. Only file tools keep undo
- * copies (RN-3): a command or a commit that changed files cannot be undone.
+ * What the call's row keeps of a result. Only file tools keep undo copies (RN-3): a command or a commit that changed files
+ * cannot be undone.
  */
 function resultFacts(toolName: string, result: Json): Pick<ExecutionRow, 'undoable' | 'exit_code'> {
   return {
@@ -193,7 +183,7 @@ function resultFacts(toolName: string, result: Json): Pick<ExecutionRow, 'undoab
   };
 }
 
-/** How a command ended. What `shell_output` says of a background job is not about the call itself. */
+/** The exit code of a command. `shell_output` reports that of a background job, which is not the call's own. */
 function exitCodeOf(toolName: string, result: Json): number | null {
   if (!waitsForCommand(toolName) || result === null || typeof result !== 'object') return null;
   const { exit_code } = result as { readonly exit_code?: unknown };
@@ -202,55 +192,58 @@ function exitCodeOf(toolName: string, result: Json): number | null {
     : null;
 }
 
-/** A harmless call needs no claim: its result is the first we hear of its start (PF-1). So is that of one that failed before it. */
-function startedBy(execution: ExecutionRow, input: ResultInput): ExecutionRow {
+/** The call as started. A harmless call needs no claim, so its result may come first (PF-1); so may a failure before a claim. */
+function startedBy(execution: ExecutionRow, input: ResultBody): ExecutionRow {
   if (execution.status === 'executing') return execution;
   const { id, status, risk_level } = execution;
   const nothingRan = input.status !== 'completed';
   if (status !== 'approved' || (risk_level !== 'LOW' && !nothingRan))
     throw new Refusal('ILLEGAL_TRANSITION', { from: status, to: input.status, tool_id: id });
-  // Both steps are in this one transaction; only the last is written.
+  // Both changes of state are in this transaction; only the last is written.
   return { ...execution, status: 'executing' };
 }
 
-/** When to try again what may pass by itself, where repeating is harmless: read-only, or nothing started (EX-5). */
+/** The delay before a retry, if the failure is temporary and repeating is harmless: read-only, or not started (EX-5). */
 function retryDelay(
   { risk_level, status, attempt, cancel_requested }: ExecutionRow,
-  input: ResultInput,
+  input: ResultBody,
 ): number | undefined {
   const isHarmless = risk_level === 'LOW' || status === 'approved';
   if (input.status !== 'failed' || !isHarmless || cancel_requested || !mayPass(input)) return undefined;
   return RETRY_AFTER_MS[attempt - 1];
 }
 
-/** Of our own codes it is known; of others the runner says so. What it calls hopeless is not repeated. */
-function mayPass({ error }: ResultInput): boolean {
+/** Whether the failure is temporary: our own codes say so, for other codes the runner does. */
+function mayPass(input: ResultBody): boolean {
+  const error = reportedError(input);
   if (typeof error !== 'object') return false;
   return isOurs(error.code)
     ? errorCodes[error.code].remedy === 'repeat' && error.recoverable !== false
     : error.recoverable === true;
 }
 
-/** Whether a report of a call that ended without one can be true: it was given to somebody, who may have begun. */
+/** Whether a call that ended without a report may have run: it was given to a client that may have begun. */
 function mayHaveRun({ attempt, status, risk_level, error_type }: ExecutionRow): boolean {
   if (attempt === 0 || status === 'rejected' || status === 'timeout') return false;
   return risk_level === 'LOW' || error_type === 'RUNNER_LOST';
 }
 
-/** Reported, and the call is tried or asked about again since. */
-const isOfEarlierAttempt = ({ status, attempt }: ExecutionRow, input: ResultInput): boolean =>
+/** Whether the report is about an earlier attempt: the call was retried or asked about again since. */
+const isOfEarlierAttempt = ({ status, attempt }: ExecutionRow, input: ResultBody): boolean =>
   input.attempt !== undefined &&
   ((status === 'approved' && input.attempt < attempt) ||
     (status === 'awaiting_approval' && input.attempt <= attempt));
 
-const isStale = (input: ResultInput): boolean =>
+const isStale = (input: ResultBody): boolean =>
   input.status === 'failed' && typeof input.error === 'object' && input.error.code === 'APPROVAL_STALE';
+
+const reportedError = (input: ResultBody) => (input.status === 'completed' ? undefined : input.error);
 
 const isOurs = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code);
 
-/** A runner's error with one of our codes; another code is kept as EXECUTION_FAILED, its words stay. */
+/** A runner's error with one of our codes; another code becomes EXECUTION_FAILED with the same message. */
 function errorFrom(
-  input: ResultInput,
+  input: ResultBody,
 ): { code: ErrorCode; message: string; recoverable?: boolean } | undefined {
   if (input.status === 'completed') return undefined;
   const { error } = input;

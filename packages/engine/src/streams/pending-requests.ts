@@ -1,47 +1,47 @@
 import { rulesOnPaths } from '@countersign/policy';
 import type { PolicyRule } from '@countersign/protocol';
 import type { EventLoopTurns } from '../event-loop-turns.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/announcements.ts';
 import { approvalRequestEvent } from '../record/call-events.ts';
-import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
 import type { ApprovalRow, ShownPayload, StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Reading, type Store, type Unit } from '../store.ts';
 
-/** A pending request as it is shown to every stream of its person: encoded once, but for the time it has left. */
+/** A pending request, encoded once for all streams of its person, except for the time it has left. */
 export interface PendingRequest {
   readonly approvalId: string;
   readonly projectId: string;
   readonly deadlineAt: number;
-  /** The data of its event up to the time that is left, which `endOfRequest` adds. Undefined: not kept, read again. */
+  /** The JSON of its event up to the remaining time, which `endOfRequest` adds. Undefined: not cached, read it again. */
   readonly json: Buffer | undefined;
 }
 
 /** A pending request with its bytes. */
 export type EncodedRequest = PendingRequest & { readonly json: Buffer };
 
-/** What is pending for a person, at one event: what comes after it is told by the events that follow (EV-2). */
+/** What is pending for a person as of one event; later changes come as events (EV-2). */
 export interface PendingSnapshot {
   readonly at: number;
   /** The oldest first. */
   readonly requests: readonly PendingRequest[];
 }
 
-/** Events that are looked through in one reading. */
+/** Events in one read. */
 const EVENTS_AT_ONCE = 100;
-/** A snapshot that is further behind is made anew: listing what is pending costs less than so many events. */
+/** If a snapshot is this many events behind, making a new one is cheaper. */
 const FAR_BEHIND = 1_000;
-/** Bytes of requests that are kept, of everybody together. What does not fit is read when it is sent. */
+/** Size of the cache, for all people together. Requests that do not fit are read when they are sent. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
- * One snapshot of what is pending for each person who listens here, shared by their streams and kept current by their
- * events. It is read in pieces: between two of them everybody else is served. The person's counter in the database says
- * which event it stands at, so that no other node's change is missed.
+ * One snapshot of the pending requests of each person who listens here, shared by their streams and kept current by their
+ * events. It is read in pieces, so that others are served in between. The person's counter in the database says which
+ * event the snapshot is as of, so that no change of another node is missed.
  */
 export class PendingRequests {
   readonly #store: Store;
   readonly #turns: EventLoopTurns;
   readonly #keptBytes: number;
-  readonly #people = new Map<string, PersonsRequests>();
+  readonly #people = new Map<string, PersonSnapshot>();
 
   constructor(store: Store, turns: EventLoopTurns, { keptBytes = KEPT_BYTES } = {}) {
     this.#store = store;
@@ -49,9 +49,9 @@ export class PendingRequests {
     this.#keptBytes = keptBytes;
   }
 
-  /** Those who ask while it is being read get the same one. */
+  /** Callers that ask while it is being read share the result. */
   current(userId: string): Promise<PendingSnapshot> {
-    const person = this.#people.get(userId) ?? new PersonsRequests(userId);
+    const person = this.#people.get(userId) ?? new PersonSnapshot(userId);
     this.#people.set(userId, person);
     person.reading ??= this.#bringUpToDate(person).finally(() => {
       person.reading = undefined;
@@ -59,19 +59,19 @@ export class PendingRequests {
     return person.reading;
   }
 
-  /** New events of a person, if they continue what is known. Otherwise they are read when somebody asks. */
+  /** Applies new events if they follow the known ones. Otherwise they are read at the next `current`. */
   note(userId: string, events: readonly StoredEvent[]): void {
     const person = this.#people.get(userId);
     if (person === undefined || person.reading !== undefined) return;
     if (events[0]?.id === person.at + 1) person.note(events);
   }
 
-  /** Nobody listens for this person any more. */
+  /** Drops the snapshot of a person who has no stream any more. */
   forget(userId: string): void {
     this.#people.delete(userId);
   }
 
-  /** The bytes of requests, also of those that were not kept. One that was decided meanwhile is left out. */
+  /** The requests with their bytes, read again if not cached. A request that was decided meanwhile is left out. */
   async encoded(userId: string, requests: readonly PendingRequest[]): Promise<readonly EncodedRequest[]> {
     const missing = requests.filter(({ json }) => json === undefined).map(({ approvalId }) => approvalId);
     if (missing.length === 0) return requests as readonly EncodedRequest[];
@@ -82,7 +82,7 @@ export class PendingRequests {
     );
   }
 
-  async #bringUpToDate(person: PersonsRequests): Promise<PendingSnapshot> {
+  async #bringUpToDate(person: PersonSnapshot): Promise<PendingSnapshot> {
     for (;;) {
       const look = await this.#store.read((tx) => lookAt(tx, person, this.#store.now()));
       const kept = [...this.#people.values()].reduce((sum, { bytes }) => sum + bytes, 0);
@@ -93,22 +93,22 @@ export class PendingRequests {
   }
 }
 
-/** What one reading found, all of one moment. */
+/** What one read found, all as of one moment. */
 interface Look {
   /** The newest event that is accounted for. */
   readonly at: number;
   readonly isNewest: boolean;
   readonly policyVersion: number;
-  /** What is pending, where it was not known or too long ago. */
+  /** The ids of all pending requests, if the snapshot is made anew. */
   readonly listed?: readonly string[];
   readonly events?: readonly StoredEvent[];
-  /** Which requests were read, and those of them that are pending. */
+  /** The requests that were read, and those of them that are pending. */
   readonly ids?: readonly string[];
   readonly requests?: readonly EncodedRequest[];
 }
 
-/** One piece. It changes nothing here: the store may run it again. */
-function* lookAt(tx: Reading, person: PersonsRequests, now: number): Unit<Look> {
+/** Reads one piece. It must not change `person`, because the store may run it again. */
+function* lookAt(tx: Reading, person: PersonSnapshot, now: number): Unit<Look> {
   const { userId, at: from } = person;
   const { oldest, newest } = yield* tx.eventBounds(userId);
   const policyVersion = yield* tx.policyVersion(userId);
@@ -125,8 +125,8 @@ function* lookAt(tx: Reading, person: PersonsRequests, now: number): Unit<Look> 
   return { at, isNewest: at === newest, policyVersion, events, ids, requests };
 }
 
-/** What is known of one person's requests. */
-class PersonsRequests {
+/** The snapshot of one person. */
+class PersonSnapshot {
   readonly userId: string;
   /** The newest event that is accounted for. */
   at = 0;
@@ -134,11 +134,11 @@ class PersonsRequests {
   /** To be read, or to be read again. */
   readonly stale = new Set<string>();
   bytes = 0;
-  /** Under way; meanwhile nothing else changes what is known. */
+  /** The read that is under way; until it ends, nothing else changes the snapshot. */
   reading: Promise<PendingSnapshot> | undefined;
   /** The oldest first; undefined for one that was not read yet. */
   readonly #requests = new Map<string, PendingRequest | undefined>();
-  /** The rules on paths go along with a request, and come from the policy. */
+  /** Requests carry path rules, which come from the policy. */
   #policyVersion = 0;
   #snapshot: PendingSnapshot | undefined;
 
@@ -190,7 +190,7 @@ class PersonsRequests {
     this.isListed = true;
   }
 
-  /** Undefined: it is not pending. */
+  /** Undefined: the request is not pending. */
   #put(id: string, request: PendingRequest | undefined): void {
     this.bytes += (request?.json?.length ?? 0) - (this.#requests.get(id)?.json?.length ?? 0);
     this.stale.delete(id);
@@ -199,7 +199,7 @@ class PersonsRequests {
   }
 }
 
-/** Which requests came or changed, and which were decided: that is final. */
+/** The requests that are new or changed, and those that were decided. */
 function changesIn(events: readonly StoredEvent[]): { changed: Set<string>; resolved: Set<string> } {
   const changed = new Set<string>();
   const resolved = new Set<string>();
@@ -212,7 +212,7 @@ function changesIn(events: readonly StoredEvent[]): { changed: Set<string>; reso
   return { changed, resolved };
 }
 
-/** Those of them that are pending, as they are now. */
+/** Those of these requests that are pending, as they are now. */
 function* readRequests(
   tx: Reading,
   userId: string,
@@ -248,10 +248,10 @@ function encodeRequest(
   };
 }
 
-/** What follows the bytes of a request that is sent now. */
+/** The rest of a request's JSON, for sending it now. */
 export const endOfRequest = ({ deadlineAt }: PendingRequest, now: number): string =>
   `${Math.max(0, Math.round(deadlineAt - now))},"timestamp":"${isoTime(now)}"}`;
 
-/** The event of a request that is sent now, for those who take no bytes. */
+/** The same as an event, for sinks that take no bytes. */
 export const eventOfRequest = (request: EncodedRequest, now: number): ServerEvent =>
   makeEvent('tool.approval_request', JSON.parse(`${request.json}${endOfRequest(request, now)}`));

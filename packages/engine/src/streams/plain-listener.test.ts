@@ -52,7 +52,7 @@ describe('[EV-3] while no runner is there', () => {
   it('[AP-4] the signal is the claim, and counts as a use of the grant', async () => {
     await fixture.listen();
     const { approval_id } = await fixture.submit('write_file', { path: 'src/a.md', content: 'x' });
-    const { grantId } = await fixture.approve(approval_id, { scope: 'class', pattern: 'src/**' });
+    const { grant_id: grantId } = await fixture.approve(approval_id, { scope: 'class', pattern: 'src/**' });
     const uses = async () => (await fixture.store.read((tx) => tx.get('grants', String(grantId))))?.uses;
     expect(await uses()).toBe(0);
     const { status } = await fixture.submit('write_file', { path: 'src/b.md', content: 'x' });

@@ -1,6 +1,6 @@
 import { signalsAtOnce, unsettledCalls, unsettledSignals } from '../dispatch/signals.ts';
 import { EventLoopTurns } from '../event-loop-turns.ts';
-import { isoTime, makeEvent, type ServerEvent } from '../record/make-event.ts';
+import { isoTime, makeEvent, type ServerEvent } from '../record/announcements.ts';
 import type { StoredEvent } from '../rows.ts';
 import { approvalsAtOnce, type Bus, type Hint, type Reading, type Store, type Unit } from '../store.ts';
 import {
@@ -12,11 +12,11 @@ import {
 
 /** Where a stream's events go: an SSE response, or an array in a test. */
 export interface StreamSink {
-  /** False when the client is too slow: it is cut off, and resumes by id (EV-4). */
+  /** Returns false if the client is too slow: it is cut off, and resumes by id (EV-4). */
   send(event: ServerEvent, id: number | undefined): boolean;
-  /** Pending requests, as bytes that other streams send as well. Without it they are sent as events. */
+  /** Sends pending requests as bytes that streams share. Without it they are sent as events. */
   sendPending?(requests: readonly EncodedRequest[], now: number): boolean;
-  /** Undefined when there is room; otherwise resolves once there is, with false when there will be none. */
+  /** Undefined if there is room; otherwise a promise: true once there is room, false if the client is gone. */
   room?(): Promise<boolean> | undefined;
   end(): void;
 }
@@ -27,31 +27,31 @@ export interface StreamOptions {
   readonly projectId: string | undefined;
   /** A client that executes (EV-3). */
   readonly runnerId: string | undefined;
-  /** What that runner serves: it hears of the requests that it can preview. */
+  /** The workspace that the runner serves: it gets the requests that it can preview. */
   readonly workspace?: string | undefined;
-  /** Which program of that runner it is, where it says so. */
+  /** Which program of that runner it is, if it says so. */
   readonly instance?: string | undefined;
-  /** Which of a runner's streams it is: its row names the newest, on whichever node. */
+  /** The id of this stream; the runner's row names the newest one, on whichever node. */
   readonly streamId?: string | undefined;
-  /** Whether this client's token may execute: only such a plain listener is told to, while no runner is there. */
+  /** Whether this client's token may execute; only then a plain listener is signalled. */
   readonly mayExecute: boolean;
-  /** Where a client that was here before left off. */
+  /** The last event that the client has. */
   readonly lastEventId: number | undefined;
 }
 
-/** Events kept in memory for one slow replay before it reads from the store again. */
+/** Events that a replay reads at once. */
 const PAGE = 500;
-/** Of a page, before it is looked whether the client reads: even the largest events fit (EV-2, EV-4). */
+/** Events sent before checking that the client reads; even the largest ones fit the buffer (EV-2, EV-4). */
 const AT_ONCE = 10;
-/** Bytes of pending requests that are sent in one go: some tenths of a millisecond. */
+/** Bytes of pending requests that are sent at once, within a fraction of a millisecond. */
 const PIECE_BYTES = 64 * 1024;
-/** People whose newest event is looked up in one reading. */
+/** People whose newest event is read at once. */
 const PEOPLE_AT_ONCE = 100;
 
 /**
- * Sends each client the events of its person, in order, each once, from where it left off (EV-1 to EV-4). The
- * store is the truth: a hint only says that there is something to read; its events are used when they continue
- * what was sent, which they nearly always do.
+ * Sends each client the events of its person, in order, each once, from where it left off (EV-1 to EV-4). The store is
+ * the truth: a hint only says that there is something to read. Its events are used if they follow what was sent, which is
+ * nearly always so.
  */
 export class StreamManager {
   readonly #store: Store;
@@ -70,9 +70,8 @@ export class StreamManager {
   }
 
   /**
-   * Opens a stream. A client that comes without an id gets what is pending first (EV-2), and a runner its unsettled calls
-   * (EX-7). An older stream of the same runner ends: each call is told to one. The answer closes it; closing twice is
-   * harmless.
+   * Opens a stream. A client without a last event id gets what is pending first (EV-2), and a runner its unsettled calls
+   * (EX-7). An older stream of the same runner ends. Returns a function that closes the stream; closing twice is harmless.
    */
   async open(options: StreamOptions, sink: StreamSink): Promise<() => void> {
     try {
@@ -88,7 +87,7 @@ export class StreamManager {
     const { oldest, newest } = await this.#store.read((tx) => tx.eventBounds(userId));
     const resumes = lastEventId !== undefined && lastEventId <= newest && lastEventId >= oldest - 1;
     const snapshot = resumes ? undefined : await this.#pending.current(userId);
-    // What is committed after the snapshot has a newer id and follows, so that nothing is missed or comes twice.
+    // Events after the snapshot have newer ids and follow, so nothing is missed or comes twice.
     const stream = new OpenStream(options, sink, snapshot?.at ?? lastEventId ?? newest, newest);
     this.#add(stream);
     if (snapshot && lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
@@ -101,7 +100,7 @@ export class StreamManager {
     return stream;
   }
 
-  /** Before what is pending: the calls wait for nobody but this runner. */
+  /** Sent before the pending requests, because these calls wait only for this runner. */
   async #sendUnsettled(stream: OpenStream): Promise<boolean> {
     const { userId, runnerId } = stream.options;
     if (runnerId === undefined) return true;
@@ -136,7 +135,7 @@ export class StreamManager {
     return true;
   }
 
-  /** Whether somebody listens who is no runner, and who may execute a call of this project (EV-3). */
+  /** Whether a plain listener (not a runner) may execute a call of this project (EV-3). */
   hasPlainListener(userId: string, projectId: string): boolean {
     for (const { options } of this.#byUser.get(userId) ?? []) {
       const hears = options.projectId === undefined || options.projectId === projectId;
@@ -145,7 +144,7 @@ export class StreamManager {
     return false;
   }
 
-  /** Whose calls somebody here could execute who is no runner, and of which project: undefined is all of them. */
+  /** The plain listeners here that may execute, by person and project; undefined is all projects. */
   plainListeners(): (readonly [userId: string, projectId: string | undefined])[] {
     return [...this.#byUser].flatMap(([userId, streams]) =>
       [...streams]
@@ -181,7 +180,7 @@ export class StreamManager {
     return count;
   }
 
-  /** The slow tick: whoever missed a hint catches up. Of the others only the newest number is read, once a person. */
+  /** The slow tick: streams that missed a hint catch up. Reads only the newest event id of each person. */
   async tick(): Promise<void> {
     const userIds = [...this.#byUser.keys()];
     for (let from = 0; from < userIds.length; from += PEOPLE_AT_ONCE) {
@@ -199,14 +198,14 @@ export class StreamManager {
     }
   }
 
-  /** Ends what a runner has open: if it is there after all, it comes back and is told of its calls anew (EX-7). */
+  /** Ends a runner's streams. If the runner is still alive, it reconnects and gets its calls again (EX-7). */
   endRunner(userId: string, runnerId: string, { except }: { except?: string | null } = {}): void {
     for (const stream of this.#byUser.get(userId) ?? [])
       if (stream.options.runnerId === runnerId && (!except || stream.options.streamId !== except))
         this.#remove(stream);
   }
 
-  /** Ends every stream; clients reconnect elsewhere or later, from where they are. */
+  /** Ends every stream; clients reconnect elsewhere or later, and resume. */
   close(): void {
     this.#unsubscribe();
     for (const streams of this.#byUser.values()) for (const stream of streams) stream.end();
@@ -214,7 +213,7 @@ export class StreamManager {
   }
 
   #hinted(hint: Hint): void {
-    if (hint.kind === 'passing') {
+    if (hint.kind === 'transient') {
       for (const stream of this.#byUser.get(hint.userId) ?? []) {
         if (stream.ready && stream.concerns(hint.projectId, hint.event))
           this.#check(stream, stream.pass(hint.event));
@@ -230,7 +229,7 @@ export class StreamManager {
     }
   }
 
-  /** The first page after an event, read once for all streams of a person that one hint sends there. */
+  /** Reads the page after an event once for all streams of a person that one hint wakes. */
   #pagesOf(userId: string): (after: number) => Promise<Page> {
     const pages = new Map<number, Promise<Page>>();
     return (after) => {
@@ -256,14 +255,14 @@ export class StreamManager {
       do {
         stream.askedAgain = false;
         for (;;) {
-          // Old signals are looked at for each stream: whether they are over hangs on when it was opened.
+          // Whether an old signal still counts depends on when the stream was opened, so such pages are not shared.
           const isShared = first !== undefined && !stream.isOld(stream.sentUpTo + 1);
           const page = isShared ? first?.(stream.sentUpTo) : undefined;
           first = undefined;
           const { events, settled } = await (page ?? this.#store.read((tx) => unsent(tx, stream)));
           this.#pending.note(stream.options.userId, events);
           if (!this.#check(stream, await stream.sendAsRead(events, settled))) return;
-          if (events.length < PAGE) break; // what was committed since has a hint of its own
+          if (events.length < PAGE) break; // later commits have hints of their own
         }
       } while (stream.askedAgain);
     } finally {
@@ -296,7 +295,7 @@ export class StreamManager {
   }
 }
 
-/** Requests that are sent in one go: some bytes, and no more than are read at once where they were not kept. */
+/** Splits requests into pieces: by bytes, and by the number that can be read at once. */
 function piecesOf(requests: readonly PendingRequest[]): readonly (readonly PendingRequest[])[] {
   const pieces: PendingRequest[][] = [];
   let last: PendingRequest[] = [];
@@ -319,7 +318,7 @@ interface Page {
   readonly settled: ReadonlySet<number>;
 }
 
-/** The next page of a stream, and which of its signals are over: a plain client must not execute those (EV-3). */
+/** The next page of a stream, and the old signals in it that a plain client must not execute any more (EV-3). */
 function* unsent(tx: Reading, stream: OpenStream): Unit<Page> {
   const events = yield* tx.events(stream.options.userId, stream.sentUpTo, PAGE);
   const settled = new Set<number>();
@@ -336,7 +335,7 @@ function* unsent(tx: Reading, stream: OpenStream): Unit<Page> {
 class OpenStream {
   readonly options: StreamOptions;
   readonly #sink: StreamSink;
-  /** What was stored when the stream was opened: a runner's signals up to here are part of the snapshot. */
+  /** The newest event when the stream was opened: a runner got the signals up to here from the state. */
   openedAt: number;
   sentUpTo: number;
   ready = false;
@@ -370,7 +369,7 @@ class OpenStream {
     return true;
   }
 
-  /** The same for many events, as quickly as the client reads: who was away long is not cut off for that. */
+  /** The same at the speed of the client, so that a client that was away for long is not cut off. */
   async sendAsRead(events: readonly StoredEvent[], settled: ReadonlySet<number>): Promise<boolean> {
     for (let from = 0; from < events.length; from += AT_ONCE) {
       if (!this.sendAll(events.slice(from, from + AT_ONCE), settled) || !(await this.hasRoom())) return false;
@@ -391,7 +390,7 @@ class OpenStream {
     return requests.every((request) => this.pass(eventOfRequest(request, now)));
   }
 
-  /** False when there will be none. */
+  /** Waits for room in the client's buffer; false if the client is gone. */
   async hasRoom(): Promise<boolean> {
     const room = this.#sink.room?.();
     return room === undefined || (await room);
@@ -406,7 +405,7 @@ class OpenStream {
     this.pass(makeEvent('stream.reset', { reason, timestamp: isoTime(Date.now()) }));
   }
 
-  /** Signals go to the chosen runner only; to others who may execute only while no runner was there (EV-3). */
+  /** A signal goes only to its runner or, without one, to plain listeners that may execute (EV-3). */
   concerns(projectId: string | null, event: ServerEvent): boolean {
     const { projectId: wanted, runnerId, mayExecute } = this.options;
     if (wanted !== undefined && projectId !== null && projectId !== wanted) return false;

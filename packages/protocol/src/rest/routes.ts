@@ -390,6 +390,13 @@ export type RequestBody<Name extends RouteName> = (typeof routes)[Name] extends 
   ? z.input<Body>
   : never;
 
+/** The same body as the server's code gets it: parsed, with defaults. */
+export type ParsedBody<Name extends RouteName> = (typeof routes)[Name] extends {
+  readonly body: infer Body extends z.ZodType;
+}
+  ? z.output<Body>
+  : never;
+
 /** The body that a route answers with. */
 export type ResponseBody<Name extends RouteName> = (typeof routes)[Name] extends {
   readonly response: infer Body extends z.ZodType;

@@ -8,13 +8,12 @@ import {
   type Store,
 } from '@countersign/engine';
 import { toldLimits } from '@countersign/protocol';
+import { refuseWhenOverloaded } from '../admission.ts';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
-import { refuseWhenOverloaded } from '../overload.ts';
 import { ownProject, ownRun, ownSession, reaches } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { isoTime, projectView, runView, sessionView } from '../views.ts';
-import { workspaceRoot } from '../workspace-root.ts';
+import { isoTime, projectView, runView, sessionView, workspaceRoot } from '../views.ts';
 
 /** Sessions where a person wrote come first. Sessions that agents or session-less calls opened are left out until then. */
 const LISTED_SESSIONS = 1_000;
@@ -145,7 +144,7 @@ export async function keepSession(store: Store, row: SessionRow): Promise<Sessio
   return row;
 }
 
-/** Where the person spoke last, or a session that nobody has used: one that an agent calls tools in is the agent's. */
+/** The session with the latest message, or an unused one; a session that an agent uses is not the person's. */
 async function latestSession(store: Store, project: ProjectRow): Promise<SessionRow> {
   const { user_id: userId, id: projectId } = project;
   const latest = await store.read(function* (tx) {

@@ -13,24 +13,15 @@ export function decisionHandlers(parts: ServerParts) {
   const { approvals } = parts.engine;
 
   const approve = async (caller: AuthenticatedCaller, approvalId: string, body: ApproveBody) => {
-    const { decision: _said, ...input } = body;
-    const { status, grantId, ruleId } = await approvals.approveTool(caller, approvalId, {
-      ...input,
-      device: body.device ?? caller.tokenName,
-    });
-    return {
-      success: true as const,
-      approval_id: approvalId,
-      status,
-      ...(grantId !== undefined && { grant_id: grantId }),
-      ...(ruleId !== undefined && { rule_id: ruleId }),
-    };
+    const device = body.device ?? caller.tokenName;
+    const decided = await approvals.approveTool(caller, approvalId, { ...body, device });
+    return { success: true as const, approval_id: approvalId, ...decided };
   };
 
   const reject = async (caller: AuthenticatedCaller, approvalId: string, body: RejectBody) => {
-    const { reason, message, device = caller.tokenName } = body;
-    const { status } = await approvals.rejectTool(caller, approvalId, { reason, message, device });
-    return { success: true as const, approval_id: approvalId, status };
+    const device = body.device ?? caller.tokenName;
+    const decided = await approvals.rejectTool(caller, approvalId, { ...body, device });
+    return { success: true as const, approval_id: approvalId, ...decided };
   };
 
   return {
@@ -54,7 +45,7 @@ export function decisionHandlers(parts: ServerParts) {
 
     async getApproval({ caller, params }) {
       const approval = (await approvals.approvalOf(caller, params.approval_id)) as Approval;
-      // A runner looks at what it is to preview, or has previewed; the rest is between the person and the agent.
+      // A runner may see requests that it is to preview or has previewed, but no others.
       if (caller.scope === 'runner' && approval.status !== 'pending' && approval.runner_id === null) {
         throw notFound('approval');
       }

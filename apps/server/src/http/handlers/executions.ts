@@ -9,10 +9,9 @@ import {
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { within } from '../../within.ts';
+import { refuseWhenOverloaded } from '../admission.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
-import { latestWork } from '../latest-work.ts';
-import { refuseWhenOverloaded } from '../overload.ts';
-import { onlyProject, ownCall, ownProject, ownSession } from '../own-rows.ts';
+import { latestWork, onlyProject, ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -55,7 +54,7 @@ export function executionHandlers(parts: ServerParts) {
       const error = errorOf(execution);
       if (error) throw new RefusedCall(execution.id, error);
       const taken = { success: true as const, tool_id: execution.id, session_id: session.id };
-      // A person does not decide within the short wait.
+      // Do not wait for a person: they need longer.
       const outcome = approval
         ? undefined
         : await within(config.executeWaitMs, engine.outcomes.of(execution.id));
@@ -167,7 +166,7 @@ export function executionHandlers(parts: ServerParts) {
     },
   } satisfies Partial<Handlers>;
 
-  /** The session that was named; else a new one, in the project that the token is bound to or the only one (RE-2). */
+  /** The named session, or a new one in the default project (RE-2). */
   async function placeOf(
     caller: AuthenticatedCaller,
     sessionId: string | undefined,
@@ -187,12 +186,12 @@ export function executionHandlers(parts: ServerParts) {
 const resultOf = (outcome: ToolOutcome): JsonValue | null =>
   ('result' in outcome ? outcome.result : null) as JsonValue | null;
 
-/** Leaves out what was not given: an absent filter and one that is undefined differ to the types. */
+/** Without undefined values, which the types do not accept for an absent filter. */
 function defined<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** Seconds of a stretch that a person can name; about 48 of them make up the time that is drawn. */
+/** Seconds of a chart's time bucket: a round number, about 48 buckets in all. */
 function stretchFor(ms: number): number {
   const wanted = ms / 1000 / 48;
   return [60, 300, 900, 3600, 6 * 3600, 24 * 3600].find((seconds) => seconds >= wanted) ?? 7 * 24 * 3600;

@@ -1,10 +1,10 @@
 import { type ExecutionRow, notFound, Refusal } from '@countersign/engine';
-import { problemOfAgentName } from '../../auth/agent-name.ts';
+import { makeVisible } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
-import { setStreamCookie } from '../../auth/stream-cookie.ts';
 import { isLoopback } from '../../config.ts';
 import { backtest } from '../backtest.ts';
 import { ownProject } from '../own-rows.ts';
+import { setStreamCookie } from '../request-guard.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { grantView, isoTime, tokenView } from '../views.ts';
@@ -68,13 +68,13 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
 
     async revokeToken({ caller, params }) {
       await tokens.revoke(caller.userId, params.token_id);
-      bus.publish({ kind: 'revoked', tokenId: params.token_id }); // here it is heard before this returns
+      bus.publish({ kind: 'revoked', tokenId: params.token_id }); // listeners in this process are called before this returns
       await withdrawCalls(caller, params.token_id);
       return { success: true };
     },
 
     async signIn({ body, request, reply }) {
-      // Where others reach it no link is made, and several servers could not tell that one was used.
+      // Public servers make no sign-in links: several servers could not know that a code was used.
       const userId = isLoopback(config.host) ? signInCodes.redeem(body.code) : undefined;
       if (userId === undefined) {
         throw new Refusal('UNAUTHENTICATED', {
@@ -96,7 +96,7 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
     },
   } satisfies Partial<Handlers>;
 
-  /** What an agent that was sent away still asks, nobody waits for: the person is not asked any more. */
+  /** Cancels the pending calls of a revoked agent, so that the person is not asked about them any more. */
   async function withdrawCalls(caller: AuthenticatedCaller, tokenId: string): Promise<void> {
     const calls = await store.read(function* (tx) {
       if ((yield* tx.get('tokens', tokenId))?.scope !== 'agent') return [];
@@ -113,4 +113,21 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
       });
     }
   }
+}
+
+/** Names of others on cards, and of the person. */
+const taken = new Set(['agent', 'you', 'countersign', 'агент', 'вы']);
+
+/**
+ * Why an agent cannot have this name; undefined: it can. Cards begin with it ("Claude Code wants to change a.ts"), and it
+ * may come from a cloned repository's configuration, so it must not look like another name or like part of the sentence.
+ */
+export function problemOfAgentName(name: string): string | undefined {
+  const plain = name.trim().toLowerCase();
+  if (plain === '') return 'name: it is empty';
+  if (/[\n\t]/.test(name) || makeVisible(name) !== name)
+    return 'name: it has characters that hide something or imitate others';
+  if (taken.has(plain)) return `name: "${name.trim()}" is somebody else; call it by its program`;
+  if (/\bwants\s+to\b|хоч[еу]т\s/.test(plain)) return 'name: it reads as a sentence; call it by its program';
+  return undefined;
 }

@@ -2,9 +2,9 @@ import {
   auditHeadText,
   notFound,
   notItsRunner,
-  rememberTold,
   runnerKey,
   type Store,
+  storeRunnerReport,
 } from '@countersign/engine';
 import { toldLimits } from '@countersign/protocol';
 import { inProject, ownCall, ownProject, speakerOf } from '../own-rows.ts';
@@ -58,7 +58,7 @@ export function runnerHandlers(parts: ServerParts) {
       };
       const isNews = await store.write(function* (tx) {
         yield* tx.update('runners', key, { last_seen_at: now });
-        return yield* rememberTold(tx, caller.userId, params.runner_id, told, now);
+        return yield* storeRunnerReport(tx, caller.userId, params.runner_id, told, now);
       });
       if (isNews) policies.forget(caller.userId);
       const limits = toldLimits(policies.limits);

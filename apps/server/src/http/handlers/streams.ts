@@ -1,13 +1,13 @@
 import { Refusal, type Store } from '@countersign/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
+import { requireRoomForStream } from '../admission.ts';
 import { EventStream } from '../event-stream.ts';
-import { requireRoomForStream } from '../open-streams.ts';
 import { ownProject } from '../own-rows.ts';
 import { securityHeaders } from '../request-guard.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { workspaceRoot } from '../workspace-root.ts';
+import { workspaceRoot } from '../views.ts';
 
 interface StreamQuery {
   readonly runner?: string | undefined;
@@ -72,13 +72,13 @@ export function streamHandlers(parts: ServerParts) {
       if (isGone) close();
       else stream.comment('listening');
     } catch (error) {
-      request.log.error({ err: error }, 'a stream could not be opened');
+      request.log.error({ err: error }, 'opening a stream failed');
       stream.end();
     }
     return undefined;
   }
 
-  /** The runner that this client says it is: its own id, for a workspace. */
+  /** The runner that this client claims to be, checked against its token. */
   async function runnerOf(
     caller: AuthenticatedCaller,
     projectId: string | undefined,
@@ -94,7 +94,7 @@ export function streamHandlers(parts: ServerParts) {
     const list = capabilities.split(',').filter((word) => word !== '');
     const runner = { id, userId: caller.userId, workspace, capabilities: list };
     const claimed = { runner_id: id, instance };
-    // A token that is refused because another program is connected belongs to nobody yet.
+    // Check first: a token that is refused because another program is connected must not be bound.
     await engine.requireFree({ ...runner, instance: await bindings.requireMayBe(caller, claimed) });
     const bound = await bindings.opensAs(caller, claimed);
     // After the checks above, so that a stream that is refused changes nothing.
@@ -111,18 +111,18 @@ function setWorkspace(store: Store, projectId: string, workspace: string): Promi
   });
 }
 
-/** A cookie reads; who takes calls says so with a token that may report them. */
+/** Whether a client may execute: with a bearer token that may report results, not with a cookie. */
 const mayExecute = ({ use, scope }: AuthenticatedCaller): boolean =>
   use === 'bearer' && (scope === 'runner' || scope === 'person');
 
-/** An id that is none of ours is unknown, which the client is told by `stream.reset`. */
+/** An invalid id becomes an unknown one, so that the client gets `stream.reset`. */
 function readEventId(value: string | string[] | undefined): number | undefined {
   if (value === undefined || value === '') return undefined;
   const text = String(value);
   return /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
 }
 
-/** What the hooks have put on the reply goes along: a hijacked one sends its own head. */
+/** The headers that the hooks set: a hijacked reply sends its own head. */
 function corsOf(reply: FastifyReply): Record<string, string> {
   const origin = reply.getHeader('access-control-allow-origin');
   return {

@@ -1,0 +1,71 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { Refusal, type Store } from '@countersign/engine';
+import type { StorageHealth } from '@countersign/store';
+import type { FastifyInstance } from 'fastify';
+import { isLoopback, type ServerConfig } from '../config.ts';
+import { within } from '../within.ts';
+import { openApiDocument } from './open-api.ts';
+import { bearerToken } from './request-guard.ts';
+
+/** Load balancers ask every few seconds. */
+const READY_MS = 3_000;
+
+/** Where `/metrics` comes from. */
+export interface MetricsSource {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
+/** `/healthz`, `/readyz`, `/metrics`, `/openapi.json`: for operators and authors of clients. */
+export function registerOperatorRoutes(
+  app: FastifyInstance,
+  {
+    store,
+    storage,
+    config,
+    metrics,
+  }: {
+    store: Store;
+    storage?: Pick<StorageHealth, 'check'> | undefined;
+    config: ServerConfig;
+    metrics?: MetricsSource;
+  },
+): void {
+  const document = JSON.stringify(openApiDocument());
+  app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
+
+  app.get('/healthz', async () => ({ success: true }));
+
+  app.get('/readyz', async () => {
+    // A stalled database reports no error for a while, so do not wait for that.
+    const answer = store.read((tx) => tx.eventBounds('readyz'));
+    const problem = await within(READY_MS, answer).then(
+      (bounds) =>
+        bounds === undefined ? new Error(`The store has not answered for ${READY_MS} ms.`) : undefined,
+      (cause: unknown) => cause,
+    );
+    if (problem === undefined) {
+      const full = await storage?.check();
+      if (full) throw full;
+      return { success: true };
+    }
+    app.log.error({ err: problem }, 'store does not answer');
+    throw new Refusal('UNAVAILABLE', { problem: 'the database does not answer' });
+  });
+
+  app.get('/metrics', async (request, reply) => {
+    if (!mayReadMetrics(request.headers.authorization, config)) {
+      throw new Refusal('UNAUTHENTICATED', { problem: 'metrics need the metricsToken' });
+    }
+    if (!metrics) throw new Refusal('NOT_FOUND', { what: 'metrics' });
+    return reply.type(metrics.contentType).send(await metrics.metrics());
+  });
+}
+
+/** Metrics show how much a person works: open on loopback, elsewhere they need the token. */
+function mayReadMetrics(authorization: string | undefined, config: ServerConfig): boolean {
+  const { metricsToken, host, publicOrigins } = config;
+  if (metricsToken === undefined) return isLoopback(host) && publicOrigins.length === 0;
+  const digest = (text: string) => Buffer.from(hash('sha256', text), 'hex');
+  return timingSafeEqual(digest(bearerToken(authorization) ?? ''), digest(metricsToken));
+}

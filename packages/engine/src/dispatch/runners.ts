@@ -1,0 +1,207 @@
+import {
+  type CustomTool,
+  canonicalJson,
+  isCustomToolName,
+  type Limits,
+  type RunnerCapability,
+  timing,
+} from '@countersign/protocol';
+import { isoTime, makeEvent } from '../record/announcements.ts';
+import type { RunnerRow } from '../rows.ts';
+import type { Announcement, Reading, Transaction, Unit } from '../store.ts';
+import { type Clock, Deadlines } from '../waiting.ts';
+
+/** The id of a runner's row: with the person, because two people may choose the same runner id. */
+export const runnerKey = (userId: string, runnerId: string): string => `${runnerId}@${userId}`;
+
+/** What a runner tells of its machine. */
+export interface RunnerReport {
+  /** The tools that the person registered there (RN-8). */
+  readonly tools: readonly CustomTool[];
+  /** Its own bounds (TL-3). */
+  readonly limits: Partial<Limits>;
+}
+
+/**
+ * What the runner of a workspace told last. It is kept while the runner is away, as the catalogue is; where two programs
+ * served the workspace, the later one knows.
+ */
+export function* latestRunnerReport(tx: Reading, userId: string, workspace: string): Unit<RunnerReport> {
+  const runners = (yield* tx.runnersOf(userId)).filter((runner) => runner.workspace === workspace);
+  const [newest] = runners.toSorted(
+    (a, b) => Number(b.connected) - Number(a.connected) || b.last_seen_at - a.last_seen_at,
+  );
+  // A row may have been written by another version.
+  const tools = (newest?.custom_tools ?? []).filter(({ name }) => isCustomToolName(name));
+  return { tools, limits: newest?.limits ?? {} };
+}
+
+/**
+ * Keeps what a runner told, where it told something. Whoever lists tools hears that they are others now, or are described
+ * by other bounds. Answers whether something changed.
+ */
+export function* storeRunnerReport(
+  tx: Transaction,
+  userId: string,
+  runnerId: string,
+  told: Partial<RunnerReport>,
+  now: number,
+): Unit<boolean> {
+  const { tools, limits } = told;
+  if (!tools && !limits) return false;
+  const key = runnerKey(userId, runnerId);
+  const row = yield* tx.get('runners', key);
+  if (!row) return false;
+  const areOtherTools = tools !== undefined && canonicalJson(row.custom_tools) !== canonicalJson(tools);
+  const areOtherLimits = limits !== undefined && canonicalJson(row.limits) !== canonicalJson(limits);
+  if (!areOtherTools && !areOtherLimits) return false;
+  yield* tx.update('runners', key, {
+    ...(areOtherTools && { custom_tools: tools }),
+    ...(areOtherLimits && { limits }),
+  });
+  tx.announce(userId, {
+    events: yield* runnerChangedEvents(tx, row, now),
+    audit: [
+      ...(areOtherTools
+        ? [{ action: 'tools.registered', subject: runnerId, data: { tools: tools.map(({ name }) => name) } }]
+        : []),
+      ...(areOtherLimits ? [{ action: 'runner.limits', subject: runnerId, data: { ...limits } }] : []),
+    ],
+  });
+  return true;
+}
+
+/** Inside a unit: that a runner came, went or has other tools, as each project that it serves is told. */
+export function* runnerChangedEvents(
+  tx: Reading,
+  runner: Pick<RunnerRow, 'user_id' | 'runner_id' | 'workspace' | 'capabilities' | 'connected'>,
+  now: number,
+): Unit<NonNullable<Announcement['events']>> {
+  const { user_id, runner_id, workspace, capabilities, connected } = runner;
+  const state = connected ? 'connected' : 'disconnected';
+  const projects = (yield* tx.projectsOf(user_id)).filter((project) => project.workspace === workspace);
+  return projects.map(({ id: project_id }) => ({
+    projectId: project_id,
+    event: makeEvent('runner.changed', {
+      project_id,
+      runner_id,
+      workspace,
+      state,
+      capabilities,
+      timestamp: isoTime(now),
+    }),
+  }));
+}
+
+/** A runner, as the node that has its stream knows it. */
+export interface ConnectedRunner {
+  readonly id: string;
+  readonly userId: string;
+  readonly workspace: string;
+  readonly capabilities: readonly string[];
+  /** Which program it is, if it says so: tells two programs with one id apart. */
+  readonly instance?: string | undefined;
+}
+
+/**
+ * The runners that this node knows, and when it last heard each (EX-7, EX-10). A lease ends 30 s after the last sign of
+ * life, even if the stream still looks open. Other nodes may have heard the runner later: its row shows that (0014).
+ */
+export class RunnerRegistry {
+  readonly #runners = new Map<string, ConnectedRunner>();
+  /** Runners that an earlier process had given calls to, until they reconnect. */
+  readonly #expected = new Map<string, ConnectedRunner>();
+  readonly #leases: Deadlines;
+  readonly #clock: Clock;
+  /** When each runner was last heard, if that is not stored yet; `at` is monotonic. */
+  readonly #unstored = new Map<string, { readonly userId: string; readonly runnerId: string; at: number }>();
+
+  constructor(clock: Clock, onLost: (runner: ConnectedRunner) => void) {
+    this.#clock = clock;
+    this.#leases = new Deadlines(clock, (key) => {
+      const runner = this.#runners.get(key) ?? this.#expected.get(key);
+      this.#runners.delete(key);
+      this.#expected.delete(key);
+      if (runner) onLost(runner);
+    });
+  }
+
+  connect(runner: ConnectedRunner): void {
+    const key = keyOf(runner.userId, runner.id);
+    this.#runners.set(key, runner);
+    this.#expected.delete(key);
+    this.alive(runner.userId, runner.id);
+  }
+
+  /** Another node gave the runner up, or has it now. */
+  forget(userId: string, runnerId: string): void {
+    const key = keyOf(userId, runnerId);
+    this.#runners.delete(key);
+    this.#expected.delete(key);
+    this.#leases.clear(key);
+  }
+
+  /** The runner is lost unless it is heard within this time. It gets no calls before it reconnects. */
+  expect(runner: ConnectedRunner, withinMs: number): void {
+    const key = keyOf(runner.userId, runner.id);
+    if (this.#runners.has(key)) return;
+    this.#expected.set(key, runner);
+    this.#leases.set(key, withinMs);
+  }
+
+  /** Any request of a runner is a sign of life. */
+  alive(userId: string, runnerId: string): void {
+    const key = keyOf(userId, runnerId);
+    if (this.#runners.has(key) || this.#expected.has(key))
+      this.#leases.set(key, timing.runnerLeaseSeconds * 1000);
+    const at = this.#clock.monotonic();
+    const unstored = this.#unstored.get(key);
+    if (unstored) unstored.at = at;
+    else this.#unstored.set(key, { userId, runnerId, at });
+  }
+
+  /** Runners that were heard since the last call, with the age of that sign, in the same order on every node (locks). */
+  takeUnstored(): readonly { readonly userId: string; readonly runnerId: string; readonly ageMs: number }[] {
+    const now = this.#clock.monotonic();
+    const signs = [...this.#unstored].sort(([a], [b]) => (a < b ? -1 : 1));
+    const taken = signs.map(([, { userId, runnerId, at }]) => ({ userId, runnerId, ageMs: now - at }));
+    this.#unstored.clear();
+    return taken;
+  }
+
+  find(userId: string, runnerId: string): ConnectedRunner | undefined {
+    return this.#runners.get(keyOf(userId, runnerId));
+  }
+
+  /**
+   * A runner of the workspace that this node knows, if possible the preferred one. `able`: it must have this capability.
+   */
+  pick(
+    userId: string,
+    workspace: string,
+    preferred: string | null,
+    able?: RunnerCapability,
+  ): ConnectedRunner | undefined {
+    const fits = (runner: ConnectedRunner): boolean =>
+      runner.userId === userId &&
+      runner.workspace === workspace &&
+      (able === undefined || runner.capabilities.includes(able));
+    const wanted = preferred === null ? undefined : this.find(userId, preferred);
+    if (wanted && fits(wanted)) return wanted;
+    for (const runner of this.#runners.values()) if (fits(runner)) return runner;
+    return undefined;
+  }
+
+  all(): { readonly userId: string; readonly runnerId: string }[] {
+    return [...this.#runners.values()].map(({ userId, id }) => ({ userId, runnerId: id }));
+  }
+
+  close(): void {
+    this.#leases.close();
+    this.#runners.clear();
+    this.#expected.clear();
+    this.#unstored.clear();
+  }
+}
+
+const keyOf = (userId: string, runnerId: string): string => `${userId}\u0000${runnerId}`;
