@@ -98,14 +98,17 @@ export class BuiltInTools implements Executor {
   }
 
   /** What a call would make of one text file; undefined for calls that do something else. Throws as the preview does. */
-  async proposedText(call: BuiltInToolCall, decision: PolicyDecision): Promise<ProposedText | undefined> {
-    return propose(call, decision, this.#servicesFor(call.tool));
+  async proposedText<N extends BuiltInToolName>(
+    call: CallOf<N>,
+    decision: PolicyDecision,
+  ): Promise<ProposedText | undefined> {
+    return modules[call.tool].propose?.(call, decision, this.#servicesFor(call.tool));
   }
 
   async execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult> {
     const signal = AbortSignal.any([context.signal, this.#disposal.signal]);
     if (signal.aborted) throw new ExecutionCancelled();
-    const running = run(call, { ...context, signal }, this.#servicesFor(call.tool));
+    const running = this.#run(call, { ...context, signal });
     this.#running.add(running);
     try {
       // An optional field that is undefined is left out of the JSON.
@@ -123,8 +126,14 @@ export class BuiltInTools implements Executor {
     git?.dispose();
   }
 
-  async #look(call: BuiltInToolCall, decision: PolicyDecision) {
-    return look(call, decision, this.#servicesFor(call.tool));
+  // Only a type parameter can say that a call, its module and its services belong together.
+
+  async #look<N extends BuiltInToolName>(call: CallOf<N>, decision: PolicyDecision) {
+    return modules[call.tool].look(call, decision, this.#servicesFor(call.tool));
+  }
+
+  async #run<N extends BuiltInToolName>(call: CallOf<N>, context: CallContext) {
+    return modules[call.tool].execute(call, context, this.#servicesFor(call.tool));
   }
 
   #servicesFor<N extends BuiltInToolName>(tool: N): ServicesOf<N> {
@@ -135,30 +144,13 @@ export class BuiltInTools implements Executor {
   }
 }
 
-// The types of a call, its module and its services belong together, which only a type parameter can say.
-
-const look = <N extends BuiltInToolName>(
-  call: CallOf<N>,
-  decision: PolicyDecision,
-  services: ServicesOf<N>,
-) => modules[call.tool].look(call, decision, services);
-
-const run = <N extends BuiltInToolName>(call: CallOf<N>, context: CallContext, services: ServicesOf<N>) =>
-  modules[call.tool].execute(call, context, services);
-
-const propose = <N extends BuiltInToolName>(
-  call: CallOf<N>,
-  decision: PolicyDecision,
-  services: ServicesOf<N>,
-) => modules[call.tool].propose?.(call, decision, services);
-
 /** The result of a call that a crash interrupted after all of its changes were made; undefined for other tools. */
 export function recoveredResult(tool: string, changes: readonly MadeChange[]): ToolResult | undefined {
   const found = catalogue.find(({ name }) => name === tool);
   return found && (modules[found.name].recover?.(changes) as ToolResult | undefined);
 }
 
-/** What this runner says it can do when it opens its stream: the tools that it has, by category, and what it sees to. */
+/** Capabilities that this runner names when it opens its stream: the categories of its tools, and what it does besides. */
 export const announcedCapabilities: readonly string[] = [
   ...new Set(catalogue.map(({ category }) => category)),
   ...Object.values(runnerCapabilities),

@@ -28,7 +28,7 @@ import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from '
 import type { CallPreviews } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
-/** How a call ended, for whoever called the handler; the server gets a ResultReport. */
+/** How a call ended, for the handler's caller; the server gets a ResultReport. */
 export interface ToolExecutionResult {
   readonly tool_id: string;
   readonly tool_type: string;
@@ -107,7 +107,7 @@ export class CallExecution {
       report = await (needsSlot(tool_name) ? queue.run(tool_id, signal, execute) : execute());
     } catch (error) {
       report = failedReport(error, attempt, this.#watch.elapsed());
-      // A call that never began and that nobody cancelled but our own end: the server gives it to somebody else.
+      // A call that only our own end cancelled before it began is not reported: the server gives it to another runner.
       const isCancelled = isCancellation(error);
       isReported = !(error instanceof ClaimRefused) && !(isEnding() && isCancelled);
       if (!isCancelled) this.#logError(error);

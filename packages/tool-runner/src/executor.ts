@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './file-change.ts';
 
-/** What a tool call is executed with. */
+/** The context that a tool call is executed in. */
 export interface CallContext {
   readonly toolId: string;
   readonly attempt: number;
@@ -35,7 +35,7 @@ export interface Progress {
   readonly output?: { readonly stream: 'stdout' | 'stderr'; readonly chunk: string };
 }
 
-/** What a tool came back with; its shape is the catalogue's (TL-2). A failure has `error` and `code`. */
+/** The result of a tool, in the shape of the catalogue (TL-2). A failure has `error` and `code`. */
 export type ToolResult = { readonly success: boolean; readonly [key: string]: JsonValue };
 
 /**

@@ -30,7 +30,7 @@ export function reportOf(result: ToolResult, attempt: number, execution_time_ms:
   };
 }
 
-/** What went wrong, as the server is told: a cancelled call is cancelled, everything else failed. */
+/** The report of a failure: a cancelled call is cancelled, every other one failed. */
 export function failedReport(error: unknown, attempt: number, execution_time_ms?: number): ResultReport {
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
@@ -55,7 +55,7 @@ export function errorValueOf(error: unknown): ToolErrorValue {
   });
 }
 
-/** What a program can use of an error beyond its code and message; undefined where there is nothing. */
+/** Details of an error for programs, beyond its code and message; undefined where there are none. */
 function detailsOf(error: unknown): JsonValue | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof RefusedHere) return { reasons: error.reasons.map(({ rule, why }) => ({ rule, why })) };

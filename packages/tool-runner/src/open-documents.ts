@@ -11,7 +11,7 @@ export interface OpenDocument {
   text(): string;
 }
 
-/** What an editor has open. In its runner unsaved buffers win over the disk (RN-9). */
+/** The documents that an editor has open. In its runner unsaved buffers win over the disk (RN-9). */
 export interface OpenDocuments {
   list(): readonly OpenDocument[];
   /**

@@ -112,9 +112,9 @@ export interface WorkspaceParts {
   readonly settings: SettingsInForce;
   /** The server's bounds: the stricter of both are in force from now on (TL-3). */
   joinLimits(told: Partial<Limits>): void;
-  /** What commands of a runner that was killed had planted (VA-3). */
+  /** Files that commands of a killed runner had planted (VA-3). */
   readonly planted: Planted;
-  /** Stops what was opened here; what the configuration gave is closed by whoever gave it, except executors. */
+  /** Stops the parts that were opened here, and all executors. The caller closes what else its configuration gave. */
   dispose(): Promise<void>;
 }
 
@@ -144,7 +144,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       now: () => clock.now(),
     });
   const abandoned = clearAbandonedIsolation(workspace);
-  // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
+  // Without isolation, calls that would run unasked are asked about, and then run (RN-5).
   const starter = createProcessStarter(workspace, {
     allowUnisolated: true,
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),

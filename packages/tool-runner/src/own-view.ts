@@ -89,7 +89,7 @@ function secretsFor(tool: string, { readableSecrets }: OwnViewDeps): Reason[] {
   return [{ rule: 'SENS-8', why: 'could read the sensitive files of the workspace', operand }];
 }
 
-/** What the server is told of the view (AP-7, VA-8). */
+/** The body that tells the server of the view (AP-7, VA-8). */
 export function previewOf(request: ApprovalRequest, view: OwnView): PreviewReport {
   if ('refused' in view) return view;
   const { own, preview, base: digest_base, reasons } = view;
@@ -121,7 +121,7 @@ export function cardOf(request: ApprovalRequest, found: PreviewReport): Approval
   return { ...own, risk_level, network, preview, digest, digest_base };
 }
 
-/** What the server is told where no preview can be made or taken. */
+/** The body for a preview that cannot be made or that the server did not take. */
 export function failedPreview(revision: number, error: unknown): RefusedPreview {
   const { code, message } =
     error instanceof CountersignError

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Nobody writes as many rules; and they are read for each call. */
+/** More than anybody writes by hand; the file is read for each call. */
 export const MAX_SETTINGS_BYTES = 1024 * 1024;
 
 export type PersonsFile =

@@ -9,7 +9,7 @@ type Stream = 'stdout' | 'stderr';
 
 /**
  * Sends the progress of one call, one report at a time: what comes meanwhile is joined. A percentage never goes back.
- * Losing some is no harm.
+ * Losing some does no harm.
  */
 export class ProgressSender {
   readonly #send: (report: ProgressReport) => Promise<unknown>;

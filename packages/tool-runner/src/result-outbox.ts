@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts';
 import { isRefusal, retry } from './retry.ts';
 import type { ResultAnswer, ResultReport, RunnerApi } from './runner-api.ts';
 
-/** What became of a report: the server has it, or it will never take it. */
+/** The end of a report: the server has it, or will never take it. */
 export type Delivery = ResultAnswer & { readonly refused?: string };
 
 export interface ResultOutboxDeps {

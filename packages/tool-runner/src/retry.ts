@@ -18,7 +18,7 @@ export interface RetryOptions {
   readonly hurry?: () => AbortSignal;
 }
 
-/** Sends something until it works, trying again is pointless, or nobody waits for it any more. */
+/** Sends something until it works, until the failure is final, or until its signal is aborted. */
 export async function retry<T>(send: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { clock, logger, failing, details, signal, hurry } = options;
   const { times = Number.POSITIVE_INFINITY, isFinal = isRefusal } = options;

@@ -26,7 +26,7 @@ export interface RunnerApi {
   fetchToolParams?(toolId: string): Promise<Record<string, JsonValue>>;
 }
 
-/** A body without the runner's id and instance: whoever implements the api adds those. */
+/** A body without the runner's id and instance, which the implementation of the api adds. */
 type Said<Name extends RouteName> = WithoutRunner<RequestBody<Name>>;
 type WithoutRunner<Body> = Body extends unknown ? Omit<Body, 'runner_id' | 'instance'> : never;
 
@@ -46,7 +46,7 @@ export type HeartbeatAnswer = Omit<ResponseBody<'heartbeat'>, 'success'>;
 /** How a call or an undo ended: the body that the server gets, and what only this machine keeps. */
 export type ResultReport = {
   readonly attempt: number;
-  /** Not said where nobody knows: the runner that executed it was lost. */
+  /** Left out where it is unknown: the runner that executed it was lost. */
   readonly execution_time_ms?: number;
   readonly undo_id?: string;
   /** For ToolExecutionResult and the journal; the server gets `error` alone (RE-3). */

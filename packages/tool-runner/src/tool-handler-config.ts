@@ -27,7 +27,7 @@ export interface ToolHandlerConfig extends HandlerSettings {
   readonly configFolder?: string;
   readonly executors?: readonly Executor[];
   readonly previews?: CallPreviews;
-  /** Whoever gives one closes it. */
+  /** The caller closes it. */
   readonly journal?: Journal;
   /** The operator's decision: where nothing isolates commands, LOW ones run all the same instead of asking (RN-5). */
   readonly runUnisolated?: boolean;
@@ -45,7 +45,7 @@ export interface ToolHandlerConfig extends HandlerSettings {
   readonly secrets?: readonly string[];
   /** Of the editor that this runner is part of: they answer the language tools (RN-7). */
   readonly languageFeatures?: LanguageFeatures;
-  /** Who holds the journal, for the next one who wants it (RN-10). */
+  /** This program's name, shown to another program that wants the journal (RN-10). */
   readonly program?: string;
   /** An editor's runner: another one is asked to let go of the workspace when it is idle (RN-10). */
   readonly takesOver?: boolean;

@@ -77,7 +77,7 @@ export class ToolHandler {
   readonly #undo: FileUndo;
   readonly #queue: ExecutionQueue;
   readonly #history: ExecutionHistory;
-  /** What a runner before this one left is settled: nothing starts before. */
+  /** Resolves when calls of an earlier runner are settled. Nothing starts before. */
   readonly #recovered: Promise<void>;
   readonly #ended = new AbortController();
   #disposed: Promise<void> | undefined;
@@ -157,7 +157,7 @@ export class ToolHandler {
     return this.#parts.settings;
   }
 
-  /** The person's own tools (RN-8); whoever holds the stream starts them. */
+  /** The person's own tools (RN-8). The owner of the event stream starts them. */
   get toolServers(): ToolServers {
     return this.#parts.toolServers;
   }
@@ -356,7 +356,7 @@ export class ToolHandler {
     return report;
   }
 
-  /** What is going on, for the server (EX-7). */
+  /** Calls that are queued, executing or unacknowledged, for the server (EX-7). */
   heartbeat(): Heartbeat {
     const queued = new Set(this.#queue.waiting);
     const executing = [...this.#active.keys()].filter((id) => !queued.has(id));
@@ -449,7 +449,7 @@ export class ToolHandler {
     }
   }
 
-  /** The server has gone on since: whoever repeats this signal, nothing starts by it. */
+  /** Whether the server has started a newer attempt: then a repeated signal starts nothing. */
   #hasNewerAttempt({ tool_id, attempt }: ExecutionSignal): boolean {
     if (this.#active.has(tool_id)) return true;
     try {
@@ -459,7 +459,7 @@ export class ToolHandler {
     }
   }
 
-  /** So that the ceiling knows it later: by the digest of what this machine drew, and nobody else. */
+  /** Records the decision for the ceiling, by the digest of the card that this machine drew. */
   #rememberDecision({ approval_id, tool_id }: ApprovalRequest, digest: string): void {
     try {
       this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });

@@ -31,7 +31,7 @@ const BEATS_BETWEEN_PRUNING = 360;
 const LOOK_FOR_EDITOR_MS = 1000;
 
 /**
- * The runner of one workspace: whoever holds a stream open gives it each event, and it does the rest (RN-1, RN-10).
+ * The runner of one workspace: the owner of the event stream gives it each event, and it does the rest (RN-1, RN-10).
  * It outlives every failure of the api. Throws JOURNAL_UNAVAILABLE when another runner has the workspace.
  */
 export class WorkspaceRunner {

@@ -5,7 +5,7 @@ type Stream = 'stdout' | 'stderr';
 
 /** An event holds at most this many bytes of output (EV-2). */
 const chunkBytes = 32 * 1024;
-/** What is printed within this time is told together. A command that ends sooner is told by its result alone. */
+/** Output within this time is sent together. A command that ends sooner has only its result. */
 const intervalMs = 100;
 
 /**

@@ -68,7 +68,7 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
   return describeError('COMMAND_FAILED', { program, outcome: `the signal ${status.signal}` });
 }
 
-/** What of git neither checks out files nor changes its own configuration. What a patch makes comes from no history. */
+/** Subcommands of git that neither check out files nor change git's configuration. Files of a patch are not from history. */
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
 
 /**

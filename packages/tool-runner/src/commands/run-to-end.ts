@@ -112,11 +112,11 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
   child.stderr?.destroy();
 }
 
-/** What the agent must know besides the program's own words. */
+/** Notes for the agent besides the program's own output. */
 export const notes = (starter: IsolatingStarter, child: ChildProcess): string[] =>
   plantedNotes(starter.planted(child)).map((note) => `\n[Countersign: ${note}]\n`);
 
-/** What somebody must know of what an ended program had planted (VA-3). */
+/** Notes on files that the ended program had planted (VA-3). */
 export function plantedNotes({ setAside, problem }: Planted): string[] {
   return [
     ...setAside.map(({ path }) => `"${path}" would execute later; it was set aside (VA-3)`),

@@ -197,7 +197,7 @@ class Look {
 
 const isLinux = process.platform === 'linux';
 
-/** What stands at a path; `closed` where this user may not know. A command can take the permission away. */
+/** The entry at a path; `closed` where this user may not see it. A command can take the permission away. */
 function look(path: RawPath): Stats | 'closed' | undefined {
   try {
     return lstatSync(pathBytes(path), { throwIfNoEntry: false });

@@ -12,9 +12,9 @@ export interface Replacement {
   readonly bytes: Uint8Array;
   /** Undefined: what the system gives to a new file. */
   readonly mode: number | undefined;
-  /** Undefined: whoever runs this. */
+  /** Undefined: the user that runs this. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-  /** Names the temporary file, so that after a crash it is known whose it was. */
+  /** Part of the temporary file's name, so that after a crash its call is known. */
   readonly toolId: string;
   /** Told after each piece. */
   readonly onWritten?: (length: number, size: number) => void;

@@ -6,11 +6,11 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, rea
  */
 export type RawPath = string;
 
-/** What cannot be read as UTF-8 is U+FFFD. */
+/** Bytes that are not UTF-8 become U+FFFD. */
 export const shownName = (raw: RawPath): string =>
   isAscii(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8');
 
-/** What to give to `fs`. */
+/** The path as `fs` takes it. */
 export const pathBytes = (raw: RawPath): string | Buffer => (isAscii(raw) ? raw : Buffer.from(raw, 'latin1'));
 
 export const rawPath = (path: string): RawPath =>

@@ -16,5 +16,5 @@ const login =
 export const holdsLogin = (head: Uint8Array): boolean =>
   head.length >= MOST_OF_GIT_CONFIG || login.test(Buffer.from(head).toString('latin1'));
 
-/** What a person reads of it. */
+/** The kind of file, as a person reads it. */
 export const gitLoginKind = 'git configuration with a login in it';

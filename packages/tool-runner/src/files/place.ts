@@ -11,7 +11,7 @@ export interface Place {
   /** Workspace-relative, links resolved: the file that a link leads to, not the link. */
   readonly path: string;
   readonly name: string;
-  /** Undefined where the directory is not there yet. Whoever asked for the place closes it. */
+  /** Undefined where the directory is not there yet. The caller closes it. */
   readonly directory: WorkspaceDirectory | undefined;
   /** Whether the path itself was a link. */
   readonly throughLink: boolean;
@@ -117,7 +117,7 @@ function linkTarget(directory: WorkspaceDirectory, name: string): string | undef
   try {
     return readlinkSync(directory.at(name));
   } catch (error) {
-    // EINVAL: it is no link (UNKNOWN on Windows).
+    // EINVAL: not a link (UNKNOWN on Windows).
     if (failedWith(error, 'EINVAL', 'ENOENT', 'UNKNOWN')) return undefined;
     directory.close();
     throw error;

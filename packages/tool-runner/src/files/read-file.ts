@@ -98,7 +98,7 @@ async function refuseLogin(descriptor: number, unsaved: string | undefined, path
     throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
 }
 
-/** What stands in an editor and is not saved yet (RN-9): in UTF-8, whatever the file is in. */
+/** Reads an editor's unsaved buffer (RN-9), in UTF-8 whatever encoding the file has. */
 function readBuffer(text: string, params: Params, maxBytes: number): FileRead {
   if (wantsBytes(params)) {
     const bytes = Buffer.from(text);

@@ -81,7 +81,7 @@ interface Place {
   readonly length: number;
 }
 
-/** What an entry costs besides its content, more or less. */
+/** About how many bytes an entry costs besides its content. */
 const ENTRY_BYTES = 1_000;
 
 /**

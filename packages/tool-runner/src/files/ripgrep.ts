@@ -5,7 +5,7 @@ import { CountersignError } from '@countersign/protocol';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { ownRipgrep } from './ripgrep-program.ts';
 
-/** What a search wants of ripgrep. What is not here cannot be asked for. */
+/** A search as ripgrep takes it. Other options of ripgrep cannot be set. */
 export interface RipgrepQuestion {
   /** Without one, only names are listed. */
   readonly content: string | undefined;

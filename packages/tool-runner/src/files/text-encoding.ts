@@ -8,7 +8,7 @@ export type TextEncoding = NonNullable<ToolParams<'read_file'>['encoding']>;
 /** How a text stands in its file: enough to write it back byte by byte. */
 export interface TextForm {
   readonly encoding: TextEncoding;
-  /** Whether a byte order mark stands in front. It is no part of the text. */
+  /** Whether a byte order mark stands in front. It is not part of the text. */
   readonly bom: boolean;
 }
 
@@ -59,7 +59,7 @@ export function markLength(head: Uint8Array, encoding: TextEncoding): number {
   return mark.every((byte, place) => head[place] === byte) ? mark.length : 0;
 }
 
-/** What cannot be read is U+FFFD; a lone surrogate too. */
+/** Bytes that cannot be read, and lone surrogates, become U+FFFD. */
 function decodeLeniently(bytes: Uint8Array, encoding: TextEncoding): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (encoding) {

@@ -7,7 +7,7 @@ import { fileFailure } from './file-failure.ts';
 
 /**
  * A directory of the workspace that we stand in: what happens to its names is done from here, never by walking the
- * whole path a second time (VA-1). Whoever opened it closes it.
+ * whole path a second time (VA-1). The caller closes it.
  */
 export interface WorkspaceDirectory {
   /** Workspace-relative, links resolved, as it was when it was opened; `''` is the root. */

@@ -12,13 +12,13 @@ import { operandForGit } from './git-tools.ts';
 import { activeHooks, commitHooks, hookVersions } from './hooks.ts';
 import { hooksFolder, lastValue } from './repository-settings.ts';
 
-/** What a file is in a tree or in the index. */
+/** A file's entry in a tree or in the index. */
 interface Stored {
   readonly mode: string;
   readonly id: string;
 }
 
-/** What stands in the work tree. */
+/** The file in the work tree. */
 type Working =
   | { readonly kind: 'gone' }
   | { readonly kind: 'submodule' }
@@ -42,7 +42,7 @@ export interface CommitPlan {
   readonly hooks: readonly string[];
   /** Who commits, and where the hooks are. */
   readonly settings: readonly ConfigEntry[];
-  /** What the approval's digest must cover. */
+  /** Goes into the digest of the approval. */
   readonly base: readonly string[];
 }
 

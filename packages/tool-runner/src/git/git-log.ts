@@ -39,7 +39,7 @@ export type Commit = ToolSuccess<'git_log'>['commits'][number];
 export const commitFormat = 'tformat:%H%x00%an%x00%ae%x00%aI%x00%cI%x00%s%x00%b';
 const FIELDS = 7;
 
-/** What git prints for a date that it cannot read is no date: then the other one counts, then the epoch. */
+/** Git prints other text for a date that it cannot read. Then the other date counts, then the epoch. */
 const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/.test(text);
 const noDate = '1970-01-01T00:00:00Z';
 

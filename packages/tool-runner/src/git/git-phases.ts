@@ -12,7 +12,7 @@ const phases: Readonly<Record<string, readonly [from: number, to: number]>> = {
 };
 
 const phaseLine = /^(?:remote: )?([A-Z][a-z]+(?: [a-z]+)*):\s+(\d{1,3})% \(\d+\/\d+\)/;
-/** What git says besides when it was asked for progress. */
+/** Other lines that git prints when it was asked for progress. */
 const otherLine =
   /^(?:remote: )?(?:Enumerating objects: \d|Delta compression using up to \d|Total \d+ \(delta \d)/;
 
@@ -41,7 +41,7 @@ export class GitProgressLines {
   #rest = '';
   latest: Progress | undefined;
 
-  /** What is left for people to read. */
+  /** The lines that are left for people to read. */
   push(chunk: string): string {
     const lines = (this.#rest + chunk).split(/(?<=[\r\n])/);
     this.#rest = /[\r\n]$/.test(lines.at(-1) ?? '') ? '' : (lines.pop() ?? '');

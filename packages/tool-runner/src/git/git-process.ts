@@ -91,7 +91,7 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
     say(run.progress?.end() ?? '');
     for (const note of notes(starter, child)) say(note);
     if (stopped === 'cancelled') throw new ExecutionCancelled();
-    // The time of a git call cannot be chosen by who makes it: what it had is the limit.
+    // A caller cannot choose the time of a git call, so its timeout is also the limit.
     if (stopped === 'timeout')
       throw new CountersignError('COMMAND_TIMEOUT', {
         timeout: run.timeoutSeconds,

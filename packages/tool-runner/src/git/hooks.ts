@@ -58,7 +58,7 @@ export function hookVersions(root: string, folder: string, hooks: readonly strin
   });
 }
 
-/** Also a link to nothing; not a folder, which is no hook. */
+/** A link to nothing counts too; a folder does not. */
 function isThere(root: string, path: string): boolean {
   const type = realDisk.look(join(root, path))?.type;
   return type !== undefined && type !== 'directory';

@@ -7,7 +7,7 @@ import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
 import { unquotePath } from './quoted-path.ts';
 
-/** What git would follow from `.git`; each must stay inside the workspace when its links are resolved. */
+/** Paths that git would follow from `.git`. Each must stay inside the workspace when its links are resolved. */
 const followed = [
   'HEAD',
   'commondir',

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import { DatabaseSync } from 'node:sqlite';
 import { CountersignError } from '@countersign/protocol';
 
-/** Whoever holds a journal, in words for the person who wants it too. */
+/** The holder of a journal, in words for the person whose program wants it too. */
 export interface JournalHolder {
   /** "the terminal", "VS Code". */
   readonly program: string;
@@ -10,7 +10,7 @@ export interface JournalHolder {
   readonly takesOver?: boolean;
 }
 
-/** Who wants to take over says so each time it tries; one that has given up is not waited for. */
+/** A runner that wants to take over writes so at each try; an old note means that it gave up. */
 const wishMs = 30_000;
 
 /** Another runner has the workspace (RN-10): a JOURNAL_UNAVAILABLE that says who. */
@@ -67,7 +67,7 @@ function readHolder(path: string): string {
 
 const wishPath = (path: string): string => `${path}.wanted`;
 
-/** Where it cannot be written (a full disk), nobody is asked to let go: that the journal is held is still the news. */
+/** Ignores a note that cannot be written (a full disk): the caller still learns that the journal is held. */
 function writeWish(path: string, program: string): void {
   const whole = `${wishPath(path)}-${process.pid}`;
   try {

@@ -222,7 +222,7 @@ export class Journal {
     return (row?.newest as number | null) ?? undefined;
   }
 
-  /** Started, and nothing is known of their end: left by a process that is no more. */
+  /** Attempts that a dead process started and did not end. */
   unfinished(): JournalledAttempt[] {
     return this.#rows('select * from attempts where report is null order by started_at').map(attemptFrom);
   }

@@ -22,7 +22,7 @@ const CONTEXT = 3;
 const MOST_CHARACTERS = 2 * 1024 * 1024;
 const MOST_LINES = 40_000;
 const MOST_EDITS = 2_000;
-/** Nobody is shown more of one run; the rest is only counted. */
+/** At most so many lines of one run are shown; the rest is only counted. */
 const MOST_OF_A_RUN = 512 * 1024;
 const NO_NEWLINE = '\\ No newline at end of file';
 

@@ -113,7 +113,7 @@ async function versionOfEntries(directory: WorkspaceDirectory): Promise<FileVers
   return `sha256:${hash('sha256', JSON.stringify(entries))}`;
 }
 
-/** What stands under a name: the version of a file, the target of a link, or only what kind of thing it is. */
+/** The version of a file, the target of a link, or else only the kind of the entry. */
 async function entryState(
   directory: WorkspaceDirectory,
   name: string,

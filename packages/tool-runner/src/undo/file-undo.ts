@@ -33,7 +33,7 @@ export class FileUndo {
     await this.#last;
   }
 
-  /** What a runner before this one had begun: done where the files are as they were, and else to be asked for again. */
+  /** Settles undos that an earlier runner began: completed where the files are as they were, else failed, to be asked for again. */
   async recover(): Promise<void> {
     for (const { undoId, toolIds } of this.#journal.unfinishedUndos()) {
       const open = toolIds.flatMap((id) => this.#journal.changesOf(id)).filter(({ isUndone }) => !isUndone);

@@ -61,7 +61,7 @@ async function putBack(
   return replaceFile({ directory, name, bytes, mode, owner: now?.owner, toolId, confirm });
 }
 
-/** What somebody has put into it meanwhile is not ours to remove. */
+/** Removes a directory only while it is empty: files put into it meanwhile stay. */
 function removeEmpty(directory: WorkspaceDirectory, name: string, path: string): void {
   try {
     rmdirSync(directory.at(name));

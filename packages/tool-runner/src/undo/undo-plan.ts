@@ -12,16 +12,16 @@ export interface Restoration {
   readonly path: string;
   /** As it stands there now. */
   readonly now: FileSnapshot | DirectoryNow | undefined;
-  /** What it becomes: as it was before the first of the changes. */
+  /** The file becomes as it was before this change, the first of them. */
   readonly target: RecordedChange;
   /** The changes that this takes back, the newest first. */
   readonly changes: readonly RecordedChange[];
 }
 
 export interface UndoOptions {
-  /** Also where a file was changed since; what is replaced is kept. */
+  /** Undo also where a file was changed since; a copy of that change is kept. */
   readonly force: boolean;
-  /** Why it is not forced though that was asked for: who asked is told, where it matters. */
+  /** Why force was asked for and is not allowed; told to the caller where a file was changed since. */
   readonly whyNotForced?: string;
 }
 
