@@ -3,8 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CommandValidator } from '../command/command-validator.ts';
 import { splitExample } from '../command/split-example.test-data.ts';
 import { PathValidator } from '../path-validator.ts';
+import { UNKNOWN } from './marks.ts';
 import { HIGH_OPTIONS, MEDIUM_OPTIONS, REFUSED_OPTIONS } from './options.test-data.ts';
-import { OptionState, optionTable, parseOptions } from './options.ts';
+import { OptionState, optionTable, parseOptions, readOptions } from './options.ts';
+
+describe('[VA-6] words that only the run knows', () => {
+  it('counts a dash before such a word as an operand, because it may be anything', () => {
+    const { operands, flags } = readOptions([`-${UNKNOWN}`, '-r', `-x${UNKNOWN}`]);
+    expect(operands).toEqual([`-${UNKNOWN}`]);
+    expect([...flags]).toEqual(['r', 'x', UNKNOWN]);
+  });
+});
 
 describe('[VA-5] the final state of the options', () => {
   const table = optionTable({

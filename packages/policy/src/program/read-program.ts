@@ -153,12 +153,13 @@ function needsNetwork(name: string, args: readonly string[]): boolean {
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
   const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;
+  if (!subcommands) return false;
   const first = args.find((word) => !word.startsWith('-'));
   if (name === 'yarn' && first === undefined) return true;
-  const plain = plainCommandWords([name, ...args])[1];
+  const found = name === 'git' ? [] : [name === 'npm' ? resolveCommand(first ?? '') : first];
   // npm may read a word after an unknown option in either way.
-  const found = name === 'git' ? [plain] : name === 'npm' ? [plain, resolveCommand(first ?? '')] : [first];
-  return found.some((subcommand) => subcommand !== undefined && subcommands?.test(subcommand));
+  if (name === 'git' || name === 'npm') found.push(plainCommandWords([name, ...args])[1]);
+  return found.some((subcommand) => subcommand !== undefined && subcommands.test(subcommand));
 }
 
 /** `gh completion -s bash` and the like print text of the program itself. */
