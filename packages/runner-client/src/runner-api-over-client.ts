@@ -1,6 +1,6 @@
 import { ApiError, type ApprovalDecision, type Client, decide } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import type { RunnerApi } from '@countersign/tool-runner';
+import { RefusedByServer, type RunnerApi } from '@countersign/tool-runner';
 
 export interface RunnerApiOptions {
   /** With a token that can do what a runner does, and no more. */
@@ -51,18 +51,12 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   };
 }
 
-/** The server's refusal as the runner knows refusals: by its code. */
-class RefusedByServer extends CountersignError {
-  constructor(error: ApiError) {
-    super(error.code, {}, { cause: error });
-    this.message = error.message;
-  }
-}
-
+/** Turns the client's error into the one that the runner knows. */
 async function refusing<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (failure) {
-    throw failure instanceof ApiError ? new RefusedByServer(failure) : failure;
+    if (!(failure instanceof ApiError)) throw failure;
+    throw new RefusedByServer(failure.code, failure.message, failure.status, { cause: failure });
   }
 }

@@ -41,6 +41,7 @@ export type {
 export {
   ConcurrencyLimitError,
   ExecutionCancelled,
+  RefusedByServer,
   ToolApprovalTimeout,
   ToolTypeError,
 } from './runner-errors.ts';

@@ -44,6 +44,8 @@ export interface OpenApprovalDeps {
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
   /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
+  /** Before a rejection is sent: an earlier approval of the same request, which the server may not have taken, is forgotten. */
+  readonly onRejecting: (request: ApprovalRequest) => void;
 }
 
 interface Card {
@@ -165,6 +167,10 @@ export class OpenApproval {
     const { approval_id, tool_id } = this.#asked;
     const failing = `Sending the decision failed: ${tool_id}`;
     if (decision.decision === 'approved') this.#noteApproval(decision);
+    else {
+      this.#noted.clear();
+      this.#deps.onRejecting(this.#asked);
+    }
     const send = () =>
       decision.decision === 'approved'
         ? api.approveToolExecution(approval_id, decision)

@@ -23,6 +23,18 @@ export class EndedAfterChanges extends CountersignError {
   }
 }
 
+/** The server refused a request. `code` is INTERNAL where this runner does not know the server's code. */
+export class RefusedByServer extends CountersignError {
+  /** HTTP status; 0 if there was no response. */
+  readonly status: number;
+
+  constructor(code: ErrorCode, message: string, status: number, options?: { cause?: unknown }) {
+    super(code, {}, options);
+    this.message = message;
+    this.status = status;
+  }
+}
+
 /** No executor of this runner knows the tool. */
 export class ToolTypeError extends CountersignError {
   constructor(tool: string) {

@@ -131,7 +131,8 @@ export class ToolHandler {
       defaultTimeoutMs: settings.approvalTimeoutMs,
       executes: config.executes ?? (() => true),
       look: (request) => lookAt(request, { ...common, readableSecrets }),
-      onApproving: (request, digest) => this.#rememberDecision(request, digest),
+      onApproving: (request, digest) => this.#rememberApproval(request, digest),
+      onRejecting: (request) => this.#forgetApproval(request),
     };
     this.#callDeps = {
       ...common,
@@ -246,6 +247,7 @@ export class ToolHandler {
     const details = { call: tool_id, approval: approval_id, status, device };
     this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
     this.#history.resolved(event);
+    if (status !== 'approved') this.#forgetApproval(event);
     this.#closeApproval(approval_id, status);
   }
 
@@ -458,12 +460,21 @@ export class ToolHandler {
     }
   }
 
-  /** So that the ceiling knows it later: by the digest of what this machine drew, and nobody else. */
-  #rememberDecision({ approval_id, tool_id }: ApprovalRequest, digest: string): void {
+  /** The ceiling asks for it later: by the digest of what this machine drew, and no other. */
+  #rememberApproval({ approval_id, tool_id }: ApprovalRequest, digest: string): void {
     try {
       this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });
     } catch (error) {
       this.logger.error(`Decision of this machine not recorded: ${tool_id}`, { call: tool_id, error });
+    }
+  }
+
+  /** It was rejected, expired or cancelled since. */
+  #forgetApproval({ approval_id, tool_id }: Pick<ApprovalRequest, 'approval_id' | 'tool_id'>): void {
+    try {
+      this.#journal.forgetDecision(approval_id);
+    } catch (error) {
+      this.logger.error(`Decision of this machine not forgotten: ${tool_id}`, { call: tool_id, error });
     }
   }
 
