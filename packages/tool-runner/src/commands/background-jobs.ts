@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { CountersignError } from '@countersign/protocol';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import { KeptOutput } from './kept-output.ts';
+import { KeptOutput } from './command-output.ts';
 import { ended, notes, statusOf } from './run-to-end.ts';
 
 /** How many jobs of one session may run, and how many are remembered with what they printed. */

@@ -7,8 +7,7 @@ import type { Planted } from '../isolation/executing-place-guard.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
-import { KeptOutput } from './kept-output.ts';
-import { OutputProgress } from './output-progress.ts';
+import { KeptOutput, OutputProgress } from './command-output.ts';
 
 export interface RunOptions extends Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'> {
   readonly timeoutSeconds: number;

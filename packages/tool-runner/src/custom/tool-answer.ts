@@ -1,8 +1,8 @@
 import { type JsonValue, jsonValueSchema } from '@countersign/protocol';
 import { z } from 'zod';
-import { KeptOutput } from '../commands/kept-output.ts';
+import { KeptOutput } from '../commands/command-output.ts';
 import type { ToolResult } from '../executor.ts';
-import { maskedJson } from './masked-secrets.ts';
+import { maskedJson } from './server-entry.ts';
 
 /** A reported error is at most this long on its way to the server. */
 const MAX_ERROR = 8_000;

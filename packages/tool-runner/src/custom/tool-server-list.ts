@@ -3,8 +3,14 @@ import { systemClock } from '../clock.ts';
 import { createProcessStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { Allowances } from './allowances.ts';
-import { maskerOf, secretsOf } from './masked-secrets.ts';
-import { onOneLine, runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
+import {
+  maskerOf,
+  onOneLine,
+  runsWords,
+  type ServerEntry,
+  type ServerOwner,
+  secretsOf,
+} from './server-entry.ts';
 import { namedFiles, readServers } from './server-files.ts';
 import type { ServerStatus } from './tool-server.ts';
 import { ToolServers } from './tool-servers.ts';

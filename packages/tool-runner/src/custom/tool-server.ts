@@ -1,11 +1,16 @@
 import { CountersignError, makeVisible } from '@countersign/protocol';
 import type { RunnerClock } from '../clock.ts';
-import { orCancelled } from '../lsp/or-cancelled.ts';
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
-import { maskedJson, maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
-import { runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
+import {
+  maskedJson,
+  maskerOf,
+  runsWords,
+  type ServerEntry,
+  type ServerOwner,
+  secretsOf,
+} from './server-entry.ts';
 import { ToolServerFailure } from './tool-server-failure.ts';
 
 export interface ToolServerDeps extends ConnectionDeps {

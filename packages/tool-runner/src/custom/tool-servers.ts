@@ -4,9 +4,8 @@ import type { RunnerClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { Allowances } from './allowances.ts';
 import type { ListedTool } from './listed-tools.ts';
-import { maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps } from './server-connection.ts';
-import { runsWords, type ServerEntry } from './server-entry.ts';
+import { maskerOf, runsWords, type ServerEntry, secretsOf } from './server-entry.ts';
 import { readServers } from './server-files.ts';
 import { type ServerStatus, ToolServer, type ToolServerDeps } from './tool-server.ts';
 

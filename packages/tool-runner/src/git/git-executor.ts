@@ -1,8 +1,13 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBranchName, isRemoteName } from '@countersign/policy';
-import type { BuiltInToolCall, BuiltInToolName, ToolParams, ToolSuccess } from '@countersign/protocol';
-import { CountersignError } from '@countersign/protocol';
+import {
+  type BuiltInToolCall,
+  type BuiltInToolName,
+  CountersignError,
+  type ToolParams,
+  type ToolSuccess,
+} from '@countersign/protocol';
 import { withChanges } from '../commands/workspace-changes.ts';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
@@ -11,16 +16,14 @@ import { tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CommitPlan, planCommit, readHead } from './commit-plan.ts';
 import type { ConfigEntry } from './config-text.ts';
-import { parseDiff } from './diff-output.ts';
 import { gitFailed } from './git-failure.ts';
+import { type Commit, commitFormat, parseDiff, parseLog, parseStatus } from './git-output.ts';
 import { GitProgressLines } from './git-phases.ts';
 import { type GitOptions, GitRepository } from './git-repository.ts';
-import { type Commit, commitFormat, parseLog } from './log-output.ts';
 import { operandForGit } from './operand.ts';
 import { readPush } from './push-output.ts';
 import { planPush } from './push-plan.ts';
 import { hidePasswords } from './remote-address.ts';
-import { parseStatus } from './status-output.ts';
 
 const tools = ['git_status', 'git_diff', 'git_log', 'git_commit', 'git_branch', 'git_push'] as const;
 type GitTool = (typeof tools)[number];

@@ -6,8 +6,8 @@ import { visibleName } from '../preview/visible-name.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CommitPlan, type NamedFile, planCommit } from './commit-plan.ts';
 import type { ConfigEntry } from './config-text.ts';
+import { commitFormat, parseLog } from './git-output.ts';
 import { GitRepository } from './git-repository.ts';
-import { commitFormat, parseLog } from './log-output.ts';
 import { planPush } from './push-plan.ts';
 import { hidePasswords } from './remote-address.ts';
 

@@ -5,7 +5,7 @@ import { CountersignError } from '@countersign/protocol';
 import { failedWith, fileFailure } from '../files/file-failure.ts';
 import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
-import { unquotePath } from './quoted-path.ts';
+import { unquotePath } from './git-output.ts';
 
 /** What git would follow from `.git`; each must stay inside the workspace when its links are resolved. */
 const followed = [

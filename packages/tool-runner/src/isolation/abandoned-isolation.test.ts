@@ -8,7 +8,7 @@ import { ToolHandler } from '../tool-handler.ts';
 import { clearAbandonedIsolation } from './abandoned-isolation.ts';
 import { cannotIsolate, IsolationFixture, mayWrite } from './isolation-fixture.test-data.ts';
 import { probeIsolation } from './isolation-probe.ts';
-import { descendants } from './process-tree.ts';
+import { descendants } from './started-process.ts';
 
 describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
   let fixture: IsolationFixture;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Workspace } from '../workspace.ts';
 import { ExecutingPlaceGuard, type Planted } from './executing-place-guard.ts';
-import { hasEnded, knowProcess, sendSignal } from './process-tree.ts';
+import { hasEnded, knowProcess, sendSignal } from './started-process.ts';
 import { WorkspaceScan } from './workspace-scan.ts';
 
 /** Of the folders in the state folder that git is shown instead of a repository's own configuration. */

@@ -3,10 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { bubblewrapArguments } from './bubblewrap.ts';
+import { bubblewrapArguments, prepareFiles, systemArguments } from './bubblewrap.ts';
 import { cannotIsolate, lookOnly } from './isolation-fixture.test-data.ts';
 import { findTool } from './isolation-probe.ts';
-import { prepareFiles, systemArguments } from './visible-system.ts';
 
 it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens, are empty inside", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-bubblewrap-')));

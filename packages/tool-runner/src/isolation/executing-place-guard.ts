@@ -1,12 +1,19 @@
-import { existsSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { FileChange } from '../file-change.ts';
+import { inFolder, realInside } from './disk-names.ts';
 import type { Confinement } from './isolated-process.ts';
-import { findPlanted, identify } from './planted-places.ts';
-import { type ProtectionRecord, ProtectionRecords } from './protection-records.ts';
-import { realInside } from './real-inside.ts';
-import { type SetAside, setAside } from './set-aside.ts';
-import { makeStandIn, planStandIn, removeStandIn, type StandIn } from './stand-in.ts';
+import { findPlanted, identify, type SetAside, setAside } from './planted-places.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
 /** What a command had planted. */
@@ -241,3 +248,119 @@ function isWritableGit(writableGit: ProtectOptions['writableGit']): (place: Foun
 
 const writesSettings = (writableGit: ProtectOptions['writableGit']): boolean =>
   writableGit === 'everything' || writableGit === 'patches';
+
+/** What is known of the workspace from before a command, and must outlive a runner that is killed meanwhile. */
+export interface ProtectionRecord {
+  readonly standIns: readonly StandIn[];
+  /** Whether what is new is set aside. */
+  readonly looksForPlanted: boolean;
+  /** Each place by what it is, and for a link what it leads to. */
+  readonly places: readonly (readonly [self: string, target: string])[];
+  /** Names that were held: whoever put something there was not the command. */
+  readonly names: readonly string[];
+  /** Git folders that the command may write but for what git obeys; that is among `places`. */
+  readonly gitFolders: readonly string[];
+  /** What tools of ours have written since, by path: the version of each. */
+  readonly expected: readonly (readonly [path: string, version: string])[];
+}
+
+/** The records of one workspace: a file for each command that runs. */
+export class ProtectionRecords {
+  readonly #folder: string;
+  #count = 0;
+  #isMade = false;
+
+  constructor(stateFolder: string) {
+    this.#folder = join(stateFolder, 'isolation', 'protections');
+  }
+
+  /** A name for a new one. */
+  newName(): string {
+    return `${process.pid}-${this.#count++}.json`;
+  }
+
+  write(name: string, record: ProtectionRecord): void {
+    if (!this.#isMade) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    this.#isMade = true;
+    writeFileSync(join(this.#folder, `${name}.new`), JSON.stringify(record));
+    renameSync(join(this.#folder, `${name}.new`), join(this.#folder, name));
+  }
+
+  remove(name: string): void {
+    unlinkSync(join(this.#folder, name));
+  }
+
+  /** Those that are there, and which process made each. */
+  left(): { readonly name: string; readonly pid: number; readonly record: ProtectionRecord }[] {
+    return this.#names().flatMap((name) => {
+      try {
+        const record = JSON.parse(readFileSync(join(this.#folder, name), 'utf8')) as ProtectionRecord;
+        return [{ name, pid: Number.parseInt(name, 10), record }];
+      } catch {
+        return []; // removed meanwhile
+      }
+    });
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.#folder).filter((name) => name.endsWith('.json'));
+    } catch {
+      return []; // there never was one
+    }
+  }
+}
+
+/**
+ * An empty folder that holds a name while a command runs: what is not there cannot be mounted read-only. `made` are the
+ * folders that had to be made for it, outermost first, relative to `base`; nothing else is ever removed.
+ */
+export interface StandIn {
+  readonly base: string;
+  readonly path: string;
+  readonly made: readonly string[];
+}
+
+/** What would have to be made; undefined where that cannot be: something else stands there, or a link on the way. */
+function planStandIn(base: string, path: string): StandIn | undefined {
+  const names = path.split('/');
+  const all = names.map((_, at) => names.slice(0, at + 1).join('/'));
+  const there = all.findIndex((some) => kindOf(base, some) !== 'folder');
+  if (there < 0) return { base, path, made: [] };
+  return kindOf(base, all[there] as string) === 'nothing'
+    ? { base, path, made: all.slice(there) }
+    : undefined;
+}
+
+/** False when somebody was quicker, or there is no right to make it. */
+function makeStandIn({ base, path, made }: StandIn): boolean {
+  try {
+    for (const folder of made) inFolder(base, dirname(folder), (at) => mkdirSync(at(basename(folder))));
+    return kindOf(base, path) === 'folder';
+  } catch {
+    return false;
+  }
+}
+
+/** Removes what was made, unless the person has put something into it. */
+function removeStandIn({ base, made }: StandIn): void {
+  for (const folder of made.toReversed()) {
+    try {
+      inFolder(base, dirname(folder), (at) => rmdirSync(at(basename(folder))));
+    } catch {
+      return;
+    }
+  }
+}
+
+function kindOf(base: string, path: string): 'folder' | 'nothing' | 'other' {
+  try {
+    const stats = inFolder(base, dirname(path), (at) =>
+      lstatSync(at(basename(path)), { throwIfNoEntry: false }),
+    );
+    if (stats === undefined) return 'nothing';
+    return stats.isDirectory() ? 'folder' : 'other';
+  } catch {
+    return 'other';
+  }
+}

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { defaultLimits, type Limits } from '@countersign/protocol';
-import { KeptOutput } from '../commands/kept-output.ts';
+import { KeptOutput } from '../commands/command-output.ts';
 import { ended } from '../commands/run-to-end.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Confinement, ProcessRequest } from './isolated-process.ts';

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { seccompFilter } from './seccomp-filter.ts';
 
 /** Never looked up in the environment's PATH, which a workspace may have a say in. */
 const toolFolders = ['/usr/local/bin', '/usr/bin', '/bin', '/run/current-system/sw/bin'];
@@ -27,7 +28,7 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
 }
 
 /** What bubblewrap complains of when it starts a program with these arguments; undefined when it works. `input` is its descriptor 0. */
-export function tryBubblewrap(
+function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],
   program: readonly string[] = ['/bin/true'],
@@ -51,4 +52,172 @@ export function tryBubblewrap(
   });
   if (status === 0) return undefined;
   return `bubblewrap does not work here (${error?.message ?? (stderr.trim() || `it ended with ${status}`)})`;
+}
+
+/** One thing that isolation is made of, and how to get it where it is missing. */
+export interface IsolationCheck {
+  readonly name:
+    | 'bubblewrap'
+    | 'user namespace'
+    | 'processes'
+    | 'network'
+    | 'masks'
+    | 'limits'
+    | 'system calls';
+  readonly works: boolean;
+  /** For the person: what it gives them, or what is wrong. */
+  readonly says: string;
+  readonly remedy?: string;
+}
+
+/** What this machine can do for RN-5, as `countersign doctor` shows it. */
+export interface IsolationReport {
+  /**
+   * `none`: nothing is claimed, and LOW commands ask. `partial`: all but the filter of system calls, which this kind of
+   * machine has no table for.
+   */
+  readonly level: 'full' | 'partial' | 'none';
+  readonly checks: readonly IsolationCheck[];
+  /** What a person should know all the same. */
+  readonly notes: readonly string[];
+}
+
+export interface InspectOptions {
+  /** Where a program of the system is. */
+  readonly find?: (name: string) => string | undefined;
+  readonly platform?: string;
+  readonly arch?: string;
+  /** The text of /etc/os-release. */
+  readonly system?: string;
+}
+
+/** Tries each part for itself, so that what is missing can be named. Takes about a tenth of a second. */
+export async function inspectIsolation(options: InspectOptions = {}): Promise<IsolationReport> {
+  const { platform = process.platform, arch = process.arch } = options;
+  if (platform !== 'linux')
+    return {
+      level: 'none',
+      checks: [
+        missing(
+          'bubblewrap',
+          `isolation needs Linux, and this is ${platform}`,
+          'Run the runner in a Linux virtual machine or container.',
+        ),
+      ],
+      notes: withoutIsolation,
+    };
+  const system = options.system ?? readSystem();
+  const find = options.find ?? findTool;
+  const bubblewrap = find('bwrap');
+  const limits = checkLimits(system, find('prlimit'));
+  if (bubblewrap === undefined)
+    return {
+      level: 'none',
+      checks: [missing('bubblewrap', 'bubblewrap is not installed', install(system, 'bubblewrap')), limits],
+      notes: withoutIsolation,
+    };
+
+  const attempt = (
+    name: IsolationCheck['name'],
+    says: string,
+    args: string[],
+    program?: string[],
+    input?: Uint8Array,
+  ): IsolationCheck => {
+    const problem = tryBubblewrap(bubblewrap, args, program, input);
+    return problem === undefined
+      ? { name, works: true, says }
+      : missing(name, problem, namespaceRemedy(system));
+  };
+  const filter = seccompFilter({ unixSockets: true }, arch);
+  const checks: IsolationCheck[] = [
+    { name: 'bubblewrap', works: true, says: bubblewrap },
+    attempt('user namespace', "commands have no rights beyond the person's own", []),
+    attempt(
+      'processes',
+      'commands see no other process',
+      ['--proc', '/proc', '--dev', '/dev'],
+      ['/bin/sh', '-c', 'test $$ -lt 10'],
+    ),
+    attempt('network', 'commands have no network unless it was granted', ['--unshare-net']),
+    attempt(
+      'masks',
+      'sensitive files are hidden from commands that run unasked',
+      ['--ro-bind', '/dev/null', '/etc/passwd'],
+      ['/bin/sh', '-c', 'test ! -s /etc/passwd'],
+    ),
+    limits,
+    filter === undefined
+      ? missing(
+          'system calls',
+          `there is no table of system calls for ${arch}: they are not filtered`,
+          'Nothing; namespaces hold without it.',
+        )
+      : attempt('system calls', 'dangerous system calls are refused', ['--seccomp', '0'], undefined, filter),
+  ];
+  const essential = checks.filter(({ name }) => name !== 'system calls');
+  const level = !essential.every(({ works }) => works)
+    ? 'none'
+    : checks.every(({ works }) => works)
+      ? 'full'
+      : 'partial';
+  return { level, checks, notes: level === 'none' ? withoutIsolation : isolatedNotes() };
+}
+
+const withoutIsolation = [
+  'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
+];
+
+function isolatedNotes(): string[] {
+  return [
+    'Commands with network reach it through a proxy of the runner, never this machine itself. Programs that know no proxy, such as ssh, have no network.',
+    ...(process.getuid?.() === 0
+      ? ['This runner is root: the kernel does not limit how many processes root starts.']
+      : []),
+  ];
+}
+
+function checkLimits(system: string, prlimit: string | undefined): IsolationCheck {
+  return prlimit === undefined
+    ? missing('limits', 'prlimit is not installed', install(system, 'util-linux'))
+    : {
+        name: 'limits',
+        works: true,
+        says: 'memory, processor time, files and processes of commands are limited',
+      };
+}
+
+const missing = (name: IsolationCheck['name'], says: string, remedy: string): IsolationCheck => ({
+  name,
+  works: false,
+  says,
+  remedy,
+});
+
+function readSystem(): string {
+  try {
+    return readFileSync('/etc/os-release', 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const installers: readonly [like: RegExp, command: string][] = [
+  [/\b(debian|ubuntu)\b/, 'sudo apt install'],
+  [/\b(fedora|rhel|centos)\b/, 'sudo dnf install'],
+  [/\b(suse|opensuse)\b/, 'sudo zypper install'],
+  [/\barch\b/, 'sudo pacman -S'],
+  [/\balpine\b/, 'sudo apk add'],
+];
+
+function install(system: string, name: string): string {
+  const kind = (system.match(/^ID(_LIKE)?=.*$/gm) ?? []).join(' ').toLowerCase();
+  const command = installers.find(([like]) => like.test(kind))?.[1];
+  return command ? `${command} ${name}` : `Install the package ${name} of your system.`;
+}
+
+function namespaceRemedy(system: string): string {
+  if (/^ID=ubuntu$/m.test(system))
+    return 'Ubuntu keeps programs from making user namespaces: give bwrap an AppArmor profile with "userns,", or run sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0';
+  return 'Allow user namespaces (sudo sysctl user.max_user_namespaces=10000, and kernel.unprivileged_userns_clone=1 where that exists); in a container, start it with a seccomp profile that allows them.';
 }

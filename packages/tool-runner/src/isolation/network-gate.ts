@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { BlockList, connect, isIP, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type Duplex, pipeline } from 'node:stream';
-import { isOwnMachine, plainAddress } from './own-machine.ts';
 
 export interface NetworkGateOptions {
   /** Ports of this machine that commands may reach all the same, such as that of the person's own registry. */
@@ -169,4 +169,125 @@ function refuse(socket: Duplex, status: number, problem: string): void {
 function respond(answer: ServerResponse, status: number, problem: string): void {
   if (answer.headersSent) answer.destroy();
   else answer.writeHead(status, { 'content-type': 'text/plain' }).end(text(problem));
+}
+
+const always = new BlockList();
+always.addSubnet('0.0.0.0', 8, 'ipv4');
+always.addSubnet('127.0.0.0', 8, 'ipv4');
+// Link-local: a cloud gives its machines' credentials to whoever asks there.
+always.addSubnet('169.254.0.0', 16, 'ipv4');
+always.addSubnet('fe80::', 10, 'ipv6');
+always.addAddress('::', 'ipv6');
+always.addAddress('::1', 'ipv6');
+
+/**
+ * Whether an address leads to this machine itself, where our server and much else listens that trusts whoever gets as
+ * far: loopback, link-local, and the addresses that its interfaces have now. What is no address counts as one of them.
+ */
+export function isOwnMachine(address: string): boolean {
+  const plain = plainAddress(address);
+  if (isIP(plain) === 0) return true;
+  const family = isIPv6(plain) ? 'ipv6' : 'ipv4';
+  if (always.check(plain, family)) return true;
+  const own = new BlockList();
+  for (const found of Object.values(networkInterfaces()).flat()) {
+    if (found)
+      own.addAddress(found.address.split('%', 1)[0] ?? '', found.family === 'IPv6' ? 'ipv6' : 'ipv4');
+  }
+  return own.check(plain, family);
+}
+
+/** An address in its one spelling: `::ffff:127.0.0.1`, also in hexadecimal, is 127.0.0.1. */
+function plainAddress(text: string): string {
+  const address = text.split('%', 1)[0] ?? '';
+  if (!isIPv6(address)) return address;
+  const spelled = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(spelled);
+  if (!mapped) return spelled;
+  const [high, low] = [Number.parseInt(mapped[1] ?? '', 16), Number.parseInt(mapped[2] ?? '', 16)];
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/** Where the bridge listens, inside the command's own network. */
+const port = 39_127;
+/** Where the gate's socket file and the bridge's code are mounted. */
+export const gatePlace = '/run/countersign/network';
+export const bridgePlace = '/run/countersign/bridge.cjs';
+
+/** What tells programs to use the gate. Node's own fetch wants to be told separately. */
+export const bridgeEnvironment: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [
+      name,
+      `http://127.0.0.1:${port}`,
+    ]),
+  ),
+  no_proxy: 'localhost,127.0.0.1,::1',
+  NO_PROXY: 'localhost,127.0.0.1,::1',
+  NODE_USE_ENV_PROXY: '1',
+  // A company's own certificates stand in the system's store; the person's variables for them are not passed on.
+  NODE_USE_SYSTEM_CA: '1',
+};
+
+/**
+ * Runs inside isolation, around a command with network: passes connections of its network on to the gate's socket
+ * file, and ends with the command. It is written down as text and mounted there, so it uses nothing of this module.
+ */
+/* v8 ignore start -- runs in isolation, where nobody counts lines; network-gate.test.ts runs it */
+function bridge(
+  { net, childProcess, os }: BridgeModules,
+  listenAt: number,
+  gate: string,
+  [ports = '', program = '', ...args]: readonly string[],
+): void {
+  const join = (inside: import('node:net').Socket, outside: import('node:net').Socket): void => {
+    inside.pipe(outside).pipe(inside);
+    inside.on('error', () => outside.destroy());
+    outside.on('error', () => inside.destroy());
+  };
+  const listen = (at: number, greeting: string): Promise<void> =>
+    new Promise((resolve) => {
+      const server = net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (inside) => {
+        const outside = net.connect({ path: gate, allowHalfOpen: true });
+        if (greeting === '') join(inside, outside);
+        else {
+          outside.write(greeting);
+          // The gate's answer is one short packet before anything else; it says 200 or closes.
+          outside.once('data', () => join(inside, outside));
+          outside.once('error', () => inside.destroy());
+        }
+      });
+      server.on('error', () => resolve());
+      server.listen(at, '127.0.0.1', resolve);
+    });
+  // Every process of the command gets these signals itself; we end when it has.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  const doors = ports.split(',').filter(Boolean).map(Number);
+  void Promise.all([
+    listen(listenAt, ''),
+    ...doors.map((door) => listen(door, `CONNECT 127.0.0.1:${door} HTTP/1.1\r\n\r\n`)),
+  ]).then(() => {
+    const child = childProcess.spawn(program, args, { stdio: 'inherit' });
+    child.on('exit', (code, signal) =>
+      process.exit(code ?? 128 + (signal ? os.constants.signals[signal] : 0)),
+    );
+    child.on('error', (error) => {
+      console.error(error.message);
+      process.exit(127);
+    });
+  });
+}
+
+/* v8 ignore stop */
+interface BridgeModules {
+  readonly net: typeof import('node:net');
+  readonly childProcess: typeof import('node:child_process');
+  readonly os: typeof import('node:os');
+}
+
+/** The bridge as a CommonJS file; its arguments are ports of this machine that may be reached, the program to run and that program's. */
+export function bridgeSource(): string {
+  const modules =
+    "{ net: require('node:net'), childProcess: require('node:child_process'), os: require('node:os') }";
+  return `(${bridge.toString()})(${modules}, ${port}, '${gatePlace}', process.argv.slice(2));\n`;
 }

@@ -4,29 +4,30 @@ import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { FileChange } from '../file-change.ts';
 import type { Workspace } from '../workspace.ts';
-import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
-import { commandEnvironment } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
-import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
-import { readPersonName } from './git-identity.ts';
-import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
-import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
-import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { listeningSockets } from './listening-sockets.ts';
-import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
-import { NetworkGate } from './network-gate.ts';
-import { knowProcess } from './process-tree.ts';
-import { limitArguments, ownLimits } from './resource-limits.ts';
-import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
-import { StartedProcess } from './started-process.ts';
 import {
+  bubblewrapArguments,
+  closingArguments,
+  inheritedDescriptors,
+  isPartOfSystem,
+  limitArguments,
+  ownLimits,
   type PreparedFiles,
   prepareFiles,
   privateHome,
   privateTemporary,
+  seccompDescriptor,
+  statusDescriptor,
   systemArguments,
-} from './visible-system.ts';
-import { type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
+} from './bubblewrap.ts';
+import { commandEnvironment, readPersonName } from './command-environment.ts';
+import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
+import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
+import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
+import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
+import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
+import { knowProcess, StartedProcess } from './started-process.ts';
+import { listeningSockets, type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
   /** The operator's decision: where isolation does not work, programs start without it. */

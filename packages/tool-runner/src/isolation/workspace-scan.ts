@@ -1,14 +1,22 @@
-import { accessSync, constants, type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import {
+  accessSync,
+  constants,
+  type Dirent,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { join, normalize } from 'node:path';
 import { executingPlaces, sensitivePlaces } from '@countersign/policy';
 import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from '../files/git-login.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
-import { linkedFromHome } from './home-links.ts';
-import { nameFromDisk, onDisk } from './name-on-disk.ts';
+import { nameFromDisk, onDisk, realInside } from './disk-names.ts';
 
 export interface FoundPlace {
-  /** Workspace-relative; a name that is not UTF-8 as in name-on-disk.ts. */
+  /** Workspace-relative; a name that is not UTF-8 as in disk-names.ts. */
   readonly path: string;
   readonly type: 'file' | 'directory' | 'link';
 }
@@ -328,4 +336,59 @@ function kindOfName(name: string): Kind {
   const kind = kindOf(name);
   kinds.set(name, kind);
   return kind;
+}
+
+/**
+ * What the person's home takes from this workspace (VA-3). Whoever keeps their dotfiles in a repository has links to it
+ * in the home: `~/.zshrc` leads to `zsh/zshrc`, whose name says nothing, and which the next shell executes.
+ */
+function linkedFromHome(home: string, root: string): FoundPlace[] {
+  const links = [
+    ...linksIn(home).filter((name) => name.startsWith('.')),
+    ...linksIn(join(home, '.config')).map((name) => join('.config', name)),
+  ];
+  return links
+    .flatMap((link) => realInside(root, join(home, link)))
+    .map((real) => ({
+      path: real.slice(root.length + 1),
+      type: statSync(onDisk(real)).isDirectory() ? 'directory' : 'file',
+    }));
+}
+
+function linksIn(folder: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // there is none, or it is not ours to see
+  }
+  return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
+}
+
+/**
+ * Socket files of this machine below a folder, relative to it, as the kernel knows them: also those in installed
+ * packages, which nobody searches. Not those that were made by a relative path or in another container.
+ */
+export function listeningSockets(root: string): string[] {
+  let table: string;
+  try {
+    table = readFileSync('/proc/net/unix', 'utf8');
+  } catch {
+    return [];
+  }
+  if (!table.includes(` ${root}/`)) return [];
+  // Number, references, protocol, flags, type, state, inode, and the path that it was given.
+  const paths = table.split('\n').flatMap((line) => /^(?:\S+\s+){7}(\/.*)$/.exec(line)?.[1] ?? []);
+  return [...new Set(paths.map((path) => normalize(path)))]
+    .filter((path) => path.startsWith(`${root}/`) && isSocket(path))
+    .map((path) => path.slice(root.length + 1));
+}
+
+/** It may have been removed, or moved, since it was made. */
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket();
+  } catch {
+    return false;
+  }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Position } from 'vscode-languageserver-types';
+import { orCancelled } from '../runner-errors.ts';
 import { TextLines } from './character-position.ts';
-import { orCancelled } from './or-cancelled.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
 /** An editor's own language features, asked and answering in the shapes of the language server protocol (RN-7). */

@@ -1,7 +1,6 @@
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import { LanguageServer, type LanguageServerOptions } from './language-server.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
-import { orCancelled } from './or-cancelled.ts';
+import { LanguageServerFailure } from './server-connection.ts';
 import type { ServerDefinition } from './server-definition.ts';
 
 export type PoolOptions = Omit<LanguageServerOptions, 'definition'>;

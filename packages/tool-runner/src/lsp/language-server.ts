@@ -4,19 +4,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
 import type { RunnerClock } from '../clock.ts';
 import type { ProcessStarter } from '../isolation/isolated-process.ts';
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChangedFiles, type ChangeKind } from './changed-files.ts';
 import type { PositionEncoding } from './character-position.ts';
-import { clientCapabilities } from './client-capabilities.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
 import { type OpenedDocument, OpenedDocuments } from './opened-documents.ts';
-import { orCancelled } from './or-cancelled.ts';
-import type { Patience } from './patience.ts';
 import { ProjectLoading } from './project-loading.ts';
 import { PublishedDiagnostics } from './published-diagnostics.ts';
-import { ServerConnection } from './server-connection.ts';
-import type { ServerDefinition } from './server-definition.ts';
+import { LanguageServerFailure, ServerConnection } from './server-connection.ts';
+import type { Patience, ServerDefinition } from './server-definition.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
 /** A large project takes this much; a hostile one gets no more. */
@@ -316,3 +312,27 @@ function plainUri(uri: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** What we understand, in the protocol's own words: hierarchical symbols, links, diagnostics by either way. */
+const clientCapabilities = {
+  // A server that offers whole characters saves the conversion; all of them can count UTF-16 units.
+  general: { positionEncodings: ['utf-32', 'utf-16'] },
+  window: { workDoneProgress: true },
+  workspace: {
+    configuration: true,
+    workspaceFolders: true,
+    // We tell what changed; otherwise servers watch the disk themselves.
+    didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
+    didChangeConfiguration: { dynamicRegistration: true },
+    diagnostics: { refreshSupport: true },
+  },
+  textDocument: {
+    synchronization: {},
+    hover: { contentFormat: ['markdown', 'plaintext'] },
+    definition: { linkSupport: true },
+    references: {},
+    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+    publishDiagnostics: { versionSupport: true },
+    diagnostic: { dynamicRegistration: true },
+  },
+} as const;

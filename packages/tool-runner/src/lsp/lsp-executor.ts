@@ -12,11 +12,8 @@ import type { Workspace } from '../workspace.ts';
 import type { CharacterRange, PositionEncoding, TextLines } from './character-position.ts';
 import { EditorLanguage, type LanguageFeatures } from './editor-language.ts';
 import type { Answer } from './language-server.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
 import { LanguageServerPool } from './language-server-pool.ts';
-import { LocatedFiles } from './located-files.ts';
 import type { OpenedDocument } from './opened-documents.ts';
-import { defaultPatience, type Patience } from './patience.ts';
 import {
   MalformedAnswer,
   readDiagnostics,
@@ -25,8 +22,9 @@ import {
   readSymbols,
   type ServerLocation,
 } from './server-answers.ts';
-import { type ConfiguredServer, findServer } from './server-definition.ts';
-import { WorkspaceTexts } from './workspace-texts.ts';
+import { LanguageServerFailure } from './server-connection.ts';
+import { type ConfiguredServer, defaultPatience, findServer, type Patience } from './server-definition.ts';
+import { LocatedFiles, WorkspaceTexts } from './workspace-texts.ts';
 
 export interface LspExecutorOptions {
   readonly workspace: Workspace;

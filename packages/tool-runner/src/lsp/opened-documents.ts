@@ -1,8 +1,8 @@
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CountersignError } from '@countersign/protocol';
+import { type FileStamp, stampOf } from './changed-files.ts';
 import { TextLines } from './character-position.ts';
-import { type FileStamp, stampOf } from './file-stamp.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 

@@ -1,6 +1,5 @@
 import { pause, type RunnerClock } from '../clock.ts';
-import type { Patience } from './patience.ts';
-import type { LoadingSign } from './server-definition.ts';
+import type { LoadingSign, Patience } from './server-definition.ts';
 
 const MAX_TASKS = 1_000;
 

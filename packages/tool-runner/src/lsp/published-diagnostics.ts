@@ -1,5 +1,5 @@
 import { pause, type RunnerClock } from '../clock.ts';
-import type { Patience } from './patience.ts';
+import type { Patience } from './server-definition.ts';
 
 interface Publication {
   readonly version: number | undefined;

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { CountersignError } from '@countersign/protocol';
 import {
   CancellationTokenSource,
   createMessageConnection,
@@ -11,8 +12,7 @@ import type { RunnerClock } from '../clock.ts';
 import type { ProcessStarter } from '../isolation/isolated-process.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { BoundedMessageReader } from './bounded-message-reader.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
-import type { Patience } from './patience.ts';
+import type { Patience } from './server-definition.ts';
 
 const EXIT_FOLLOWS_MS = 100;
 const LAST_WORDS_BYTES = 2_048;
@@ -183,3 +183,13 @@ export class ServerConnection {
 }
 
 const silentLogger = { error() {}, warn() {}, info() {}, log() {} };
+
+/** A language server broke its promise. The same question may be put to a new one if this one `died`. */
+export class LanguageServerFailure extends CountersignError {
+  readonly died: boolean;
+
+  constructor(language: string, problem: string, { died, cause }: { died: boolean; cause?: unknown }) {
+    super('LANGUAGE_SERVER_FAILED', { language, problem }, { cause });
+    this.died = died;
+  }
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeptOutput } from './kept-output.ts';
+import { KeptOutput } from './command-output.ts';
 
 function keep(limit: number, chunks: readonly (string | Buffer)[]): KeptOutput {
   const kept = new KeptOutput(limit);

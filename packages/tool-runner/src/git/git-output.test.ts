@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pathText, unquotePath } from './quoted-path.ts';
+import { pathText, unquotePath } from './git-output.ts';
 
 it.each([
   ['plain name', 'plain name'],
