@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
-import { createProcessStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
+import { IsolatingStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { LspExecutor } from '../packages/tool-runner/src/lsp/lsp-executor.ts';
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
@@ -123,7 +123,7 @@ class Project {
     };
     return new LspExecutor({
       workspace,
-      starter: createProcessStarter(workspace, { allowUnisolated: true }),
+      starter: new IsolatingStarter(workspace, { allowUnisolated: true }),
     });
   }
 }

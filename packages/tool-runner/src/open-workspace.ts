@@ -21,7 +21,7 @@ import { RepositoryPreviewer } from './git/git-preview.ts';
 import { requireHandlerSettings, type SettingsInForce, settingsInForce } from './handler-settings.ts';
 import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
-import { createProcessStarter } from './isolation/process-starter.ts';
+import { IsolatingStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
@@ -146,7 +146,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     });
   const abandoned = clearAbandonedIsolation(workspace);
   // Where there is no isolation, nothing is claimed: what would run unasked is asked about, and then runs (RN-5).
-  const starter = createProcessStarter(workspace, {
+  const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
   });

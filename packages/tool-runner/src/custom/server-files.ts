@@ -4,7 +4,6 @@ import {
   existsSync,
   fstatSync,
   lstatSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   type Stats,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { versionOf } from '../files/file-version.ts';
+import { namesIn } from '../isolation/disk-names.ts';
 import { isInside } from '../isolation/fixed-path.ts';
 import { openInside } from '../open-inside.ts';
 import { MAX_SETTINGS_BYTES, readPersonsFile } from '../persons-file.ts';
@@ -146,10 +146,10 @@ function foldersAbove(path: string): string[] {
 /** Packages that are links (`npm link`, a workspace), with the folders that they find their own packages in. */
 function linkedPackages(folder: string): string[] {
   const modules = join(folder, 'node_modules');
-  const scopes = entriesOf(modules).filter((name) => name.startsWith('@'));
+  const scopes = namesIn(modules).filter((name) => name.startsWith('@'));
   const names = [
-    ...entriesOf(modules),
-    ...scopes.flatMap((scope) => entriesOf(join(modules, scope)).map((name) => `${scope}/${name}`)),
+    ...namesIn(modules),
+    ...scopes.flatMap((scope) => namesIn(join(modules, scope)).map((name) => `${scope}/${name}`)),
   ];
   const linked = names
     .map((name) => join(modules, name))
@@ -160,14 +160,6 @@ function linkedPackages(folder: string): string[] {
     target,
     ...foldersAbove(target).flatMap((above) => realPath(join(above, 'node_modules'))),
   ]);
-}
-
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function realPath(path: string): string[] {

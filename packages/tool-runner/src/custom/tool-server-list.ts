@@ -1,6 +1,6 @@
 import { CountersignError } from '@countersign/protocol';
 import { systemClock } from '../clock.ts';
-import { createProcessStarter } from '../isolation/process-starter.ts';
+import { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { Allowances } from './allowances.ts';
 import {
@@ -51,7 +51,7 @@ export class ToolServerList {
 
   /** Starts each server that may start, asks it for its tools, and ends it again. */
   async list(): Promise<readonly ServerStatus[]> {
-    const starter = createProcessStarter(this.#workspace, { allowUnisolated: true, killDelayMs: 1_000 });
+    const starter = new IsolatingStarter(this.#workspace, { allowUnisolated: true, killDelayMs: 1_000 });
     const servers = new ToolServers({
       workspace: this.#workspace,
       configFolder: this.#configFolder,
@@ -108,7 +108,7 @@ export class ToolServerList {
         : [],
       headers: isStdio ? [] : Object.keys(reach.headers),
       network,
-      isIsolated: isStdio && createProcessStarter(this.#workspace).isIsolated,
+      isIsolated: isStdio && new IsolatingStarter(this.#workspace).isIsolated,
       workspace: isStdio ? workspace : 'none',
       files: namedFiles(entry, this.#workspace.root).map(({ path }) => onOneLine(path)),
       isAllowed: this.#allowances.allowedDigest(entry) !== undefined,

@@ -21,7 +21,7 @@ import {
   type ToolSuccess,
 } from '@countersign/protocol';
 import type { Progress } from '../executor.ts';
-import { createProcessStarter } from '../isolation/process-starter.ts';
+import { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { GitExecutor } from './git-executor.ts';
 import { RepositoryPreviewer } from './git-preview.ts';
@@ -56,7 +56,7 @@ export class GitFixture {
       home: this.home,
       addedEnvironment: [],
     };
-    this.#starter = createProcessStarter(
+    this.#starter = new IsolatingStarter(
       this.workspace,
       isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
     );

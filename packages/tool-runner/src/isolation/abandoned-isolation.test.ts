@@ -28,8 +28,8 @@ describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
       stdin: 'ignore',
     };
     const script = `
-      import { createProcessStarter } from ${starter};
-      const starter = createProcessStarter(${JSON.stringify(fixture.workspace)});
+      import { IsolatingStarter } from ${starter};
+      const starter = new IsolatingStarter(${JSON.stringify(fixture.workspace)});
       const child = starter.start(${JSON.stringify(request)});
       child.stdout.once('data', () => console.log('up'));`;
     const runner = spawn(process.execPath, ['--input-type=module', '-e', script], {

@@ -18,13 +18,13 @@ import type { Confinement } from './isolated-process.ts';
 import { bridgePlace, bridgeSource, gatePlace } from './network-gate.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
-/** Descriptors of bubblewrap beside the standard three. */
+/** Descriptors that bubblewrap gets besides the standard three. */
 export const statusDescriptor = 3;
 export const seccompDescriptor = 4;
 
 /** Each mount costs a tenth of a millisecond, more with many; bubblewrap itself takes 9,000 arguments. */
 const mostMounts = 1_000;
-/** A workspace that is one of these, or holds one, cannot be shown without showing what must stay hidden. */
+/** A workspace that is or contains one of these cannot be shown without showing what must stay hidden. */
 const reserved = ['/usr', '/etc', '/proc', '/dev', '/sys', '/run', '/tmp', '/var/run', '/boot'];
 export const isPartOfSystem = (root: string): boolean => reserved.some((path) => isInside(root, path));
 
@@ -32,7 +32,7 @@ export interface IsolationPlan {
   readonly root: string;
   readonly confinement: Confinement;
   readonly files: PreparedFiles;
-  /** What of the system is shown: `systemArguments`. */
+  /** The visible part of the system: `systemArguments`. */
   readonly system: readonly string[];
   readonly node: OwnNode | undefined;
   readonly hasSeccomp: boolean;
@@ -46,17 +46,17 @@ export interface IsolationPlan {
   readonly cwd: string;
 }
 
-/** All arguments of bubblewrap up to the program (RN-5). What is not named here does not exist for the command. */
+/** All arguments of bubblewrap up to the program (RN-5). A path that is not named here does not exist for the command. */
 export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const { confinement, files, node, root } = plan;
   const shown = [...(node ? [node.shown] : []), ...(confinement.readable ?? [])];
   const keepsCache = confinement.network && confinement.workspace === 'write';
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    // Also with network: its only way out is the gate.
+    // With network granted too: the only way out is the gate.
     '--unshare-net',
     ...['--hostname', 'countersign', '--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
-    // Bash, where it had to close descriptors before, leaves its own count.
+    // Set by the bash that closes inherited descriptors.
     ...['--unsetenv', 'SHLVL'],
     ...['--json-status-fd', String(statusDescriptor)],
     ...(plan.hasSeccomp ? ['--seccomp', String(seccompDescriptor)] : []),
@@ -72,7 +72,7 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
   ];
 }
 
-/** npm's settings for everybody stand in its installation, and with them the person's tokens for registries (VA-2). */
+/** npm's global settings are in its installation, and may contain the person's tokens for registries (VA-2). */
 function globalLogins(node: OwnNode | undefined): string[] {
   const prefixes = new Set(['/usr', '/usr/local', ...(node ? [node.shown] : [])]);
   return [...prefixes].map((prefix) => join(prefix, 'etc/npmrc')).filter(isFile);
@@ -131,7 +131,7 @@ function workspaceArguments({ root, confinement, files, places, readOnly, pinned
   ];
 }
 
-/** What a link leads to is what must be hidden; where that is outside, it is not visible anyway. */
+/** For a link, the file that it leads to must be hidden; a file outside the workspace is not visible anyway. */
 function maskedPlace(root: string, { path, type }: FoundPlace): { path: string; isFolder: boolean }[] {
   if (type !== 'link') return [{ path: join(root, path), isFolder: type === 'directory' }];
   return realInside(root, join(root, path)).map((real) => ({
@@ -140,19 +140,19 @@ function maskedPlace(root: string, { path, type }: FoundPlace): { path: string; 
   }));
 }
 
-/** Inside isolation: the private home, temporary folder and cache. They exist as long as the command. */
+/** The private home and temporary folder inside isolation; they exist as long as the command. */
 export const privateHome = '/tmp/home';
 export const privateTemporary = '/tmp';
 const privateNpmCache = `${privateHome}/.npm`;
 
-/** Programs and libraries. On most systems all but the first are links into it. */
+/** Programs and libraries. On most systems, all but `/usr` are links into it. */
 const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-/** Configuration that programs cannot do without and that says nothing about the person. */
+/** Configuration that programs need and that says nothing about the person. */
 const configuration = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime'];
 /** Only with network: certificates. Names are resolved by the gate, outside. */
 const networkConfiguration = ['/etc/ssl', '/etc/pki', '/etc/ca-certificates'];
 
-/** The files of ours that isolation mounts, in a folder that no command sees. */
+/** Our own files that isolation mounts, in a folder that no command sees. */
 export interface PreparedFiles {
   readonly etc: string;
   readonly emptyFile: string;
@@ -162,8 +162,8 @@ export interface PreparedFiles {
 }
 
 /**
- * Writes a small /etc: a user and a group, where names come from, and the person's name for git, at the level of the
- * system, so that a repository's own settings win. The rest are places to mount on.
+ * Writes a small /etc: a user and a group, how names are resolved, and the person's name for git in the system's
+ * configuration, so that a repository's own settings win. The rest are empty files and folders to mount over.
  */
 export function prepareFiles(folder: string, person: PersonName): PreparedFiles {
   const etc = join(folder, 'etc');
@@ -213,7 +213,7 @@ export function systemArguments(files: PreparedFiles, { network }: { readonly ne
   return [
     ...shown,
     ...['--ro-bind', files.etc, '/etc', ...mounted],
-    // Read-only: for root, /proc/sys would be that of the machine.
+    // Read-only: root could otherwise change the machine's settings in /proc/sys.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', privateTemporary],
     ...['--perms', '0700', '--dir', privateHome],
@@ -221,7 +221,7 @@ export function systemArguments(files: PreparedFiles, { network }: { readonly ne
   ];
 }
 
-/** The private temporary folder is memory of the machine. */
+/** Limit of the private temporary folder, which uses the machine's memory. */
 const temporaryBytes = 2 * 1024 ** 3;
 
 function showFolder(path: string): string[] {
@@ -231,13 +231,13 @@ function showFolder(path: string): string[] {
 }
 
 const GiB = 1024 ** 3;
-/** Where a request says nothing. Address space is not limited: V8 reserves far more of it than it uses. */
+/** Defaults. Address space is not limited: V8 reserves far more of it than it uses. */
 const defaults = { memoryBytes: 4 * GiB, cpuSeconds: 3_600, files: 4_096 };
 const fileBytes = 8 * GiB;
 /** Processes and threads. The kernel does not count them for root. */
 const processes = 2_048;
 
-/** Arguments of prlimit. A limit that the runner itself is under is never exceeded: it could not be set. */
+/** Arguments of prlimit. They never exceed the runner's own limits, which prlimit could not raise. */
 export function limitArguments(wanted: Confinement['limits'], own: ReadonlyMap<string, number>): string[] {
   const limit = (name: string, title: string, value: number): string =>
     `--${name}=${Math.min(value, own.get(title) ?? Number.POSITIVE_INFINITY)}`;
@@ -251,7 +251,7 @@ export function limitArguments(wanted: Confinement['limits'], own: ReadonlyMap<s
   ];
 }
 
-/** Hard limits of this process by their title in /proc; those without a bound are left out. */
+/** Hard limits of this process by their title in /proc, without unlimited ones. */
 export function ownLimits(): ReadonlyMap<string, number> {
   const lines = readFileSync('/proc/self/limits', 'utf8').split('\n');
   const found = lines.map((line) => /^(Max [a-z ]+?)\s{2,}\S+\s+(\d+)/.exec(line));
@@ -263,8 +263,8 @@ export function ownLimits(): ReadonlyMap<string, number> {
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Descriptors that whoever started us left open and that a program we start would inherit. Node opens its own so that
- * they close; those come from outside, at the start, so that looking once is enough.
+ * Descriptors that our parent process left open and that a program we start would inherit. Node's own close on exec, so
+ * these exist from the start, and looking once is enough.
  */
 export function inheritedDescriptors(): readonly number[] {
   return readdirSync('/proc/self/fd')
@@ -277,11 +277,11 @@ function closesOnExec(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1];
     return (Number.parseInt(flags ?? '0', 8) & CLOSE_ON_EXEC) !== 0;
   } catch {
-    return true; // it was the descriptor of our own listing
+    return true; // it was the descriptor of our own readdir
   }
 }
 
-/** The command line that closes them first. Bash is started only where there is something to close. */
+/** A command line that closes them first. Bash is started only if there is something to close. */
 export function closingArguments(descriptors: readonly number[], line: readonly string[]): readonly string[] {
   if (descriptors.length === 0) return line;
   const closing = descriptors.map((descriptor) => `${descriptor}>&-`).join(' ');

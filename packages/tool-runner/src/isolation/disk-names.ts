@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { closeSync, constants, openSync, realpathSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, realpathSync } from 'node:fs';
 import { isInside } from './fixed-path.ts';
 
 /**
- * Names on a Linux disk are bytes, and not always UTF-8. Here such a name is text in which each byte that is none
- * stands as half a surrogate pair, U+DC80 to U+DCFF: nothing is lost, no two names become one, and `isWellFormed()`
- * tells which text is such a name. Only what `onDisk` answers may be given to `fs` for it.
+ * Names on a Linux disk are bytes, and not always UTF-8. In such a name, each byte that is not UTF-8 becomes half a
+ * surrogate pair, U+DC80 to U+DCFF: nothing is lost, different names stay different, and `isWellFormed()` tells which text
+ * is such a name. `fs` must be given `onDisk(name)`, never the text itself.
  */
 export function nameFromDisk(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
@@ -21,7 +21,7 @@ export function nameFromDisk(bytes: Buffer): string {
   return name;
 }
 
-/** A path with such names in it, as `fs` takes it. */
+/** A path that may contain such names, as `fs` takes it. */
 export function onDisk(path: string): string | Buffer {
   if (path.isWellFormed()) return path;
   return Buffer.concat(
@@ -33,10 +33,10 @@ export function onDisk(path: string): string | Buffer {
 }
 
 const stray = 0xdc00;
-/** Of one character in UTF-8. */
+/** Lengths that one character can have in UTF-8. */
 const lengths = [1, 2, 3, 4];
 
-/** Where a path leads to when links are resolved; nothing where that is not below the folder, or not there. */
+/** Where a path leads when links are resolved; empty if that is not below the folder, or does not exist. */
 export function realInside(folder: string, path: string): string[] {
   try {
     const real = nameFromDisk(realpathSync.native(onDisk(path), 'buffer'));
@@ -48,10 +48,19 @@ export function realInside(folder: string, path: string): string[] {
 
 const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
+/** Names in a folder; empty if it does not exist or may not be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 /**
- * Does something in the folder `path` below `base`, walked from descriptor to descriptor without following a link:
- * what a command swaps in meanwhile is an error, never another place (VA-1). `at` says what to give to `fs` for a name
- * in it. Throws what `fs` throws; a link on the way is ENOTDIR.
+ * Calls `use` for the folder `path` below `base`, which is opened from descriptor to descriptor without following links: if
+ * a command swaps a link in, that is an error, never another place (VA-1). `at(name)` is the path for `fs` of a name in the
+ * folder. Throws what `fs` throws; a link on the way is ENOTDIR.
  */
 export function inFolder<T>(
   base: string,

@@ -2,7 +2,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -11,15 +10,15 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { FileChange } from '../file-change.ts';
-import { inFolder, realInside } from './disk-names.ts';
+import { inFolder, namesIn, realInside } from './disk-names.ts';
 import type { Confinement } from './isolated-process.ts';
 import { findPlanted, identify, type SetAside, setAside } from './planted-places.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
-/** What a command had planted. */
+/** What a command planted where it would execute later (VA-3). */
 export interface Planted {
   readonly setAside: readonly SetAside[];
-  /** Why there may be more, still in the workspace. */
+  /** Why more of it may still be in the workspace. */
   readonly problem?: string;
 }
 
@@ -27,7 +26,7 @@ export interface Planted {
 export interface Protection {
   /** Places to mount read-only. */
   readonly readOnly: readonly string[];
-  /** Folders that stay writable but must not be moved away, so that no other can take their name. */
+  /** Folders that stay writable but cannot be moved away, so that no other folder can take their name. */
   readonly pinned: readonly string[];
   /** To be called once, when no process of the command is left. */
   release(): Planted;
@@ -40,21 +39,21 @@ export interface ProtectOptions {
 }
 
 /**
- * Folders that execute later and that are held by an empty stand-in where a workspace has none: what is not there
- * cannot be mounted read-only. Few, because the person sees them while a command runs.
+ * Folders that execute later. If the workspace does not have one, an empty stand-in holds its name, because a path that does
+ * not exist cannot be mounted read-only. Only a few, because the person sees them while a command runs.
  */
 const heldFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
 
-/** In a git folder that a command may write: what says what git runs. Its own data never needs to change these. */
+/** Parts of a git folder that decide what git runs. A command that may write the folder never needs to change them. */
 const obeyedByGit = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
-/** Steps that git would go on with. It changes and removes them itself; a new one was planted. */
+/** Steps that git would continue with. It changes and removes them itself; a new one was planted. */
 const stepsOfGit = ['rebase-merge', 'rebase-apply', 'sequencer'];
 
 /**
- * Keeps commands from planting what executes later (VA-3). Places that exist become read-only. The best-known ones
- * that do not exist are held by empty folders meanwhile. All others, anywhere in the workspace, are looked for when
- * the command has ended, and what is new, or leads elsewhere than before, is moved out of the workspace, where the
- * person finds it. What was there before is written down, so that the next runner does this where one was killed.
+ * Keeps commands from planting what executes later (VA-3). Existing places become read-only. Empty folders hold the names of
+ * the best-known places that do not exist. All other places are searched for when the command has ended: a new one, or a
+ * link that leads elsewhere than before, is moved out of the workspace and kept for the person. What was there before is
+ * written to disk, so that the next runner can do this if this one is killed.
  */
 export class ExecutingPlaceGuard {
   readonly #root: string;
@@ -85,16 +84,16 @@ export class ExecutingPlaceGuard {
         ...executing.map(({ path }) => identify(join(this.#root, path))),
         ...gitFolders.flatMap(suspectsIn).map(identify),
       ],
-      names: namesIn(this.#root, planned),
+      names: namesBelow(this.#root, planned),
       gitFolders,
       expected: [],
     };
     const name = this.#records.newName();
-    // Before anything is made, so that whoever comes after a crash knows of it.
+    // Before anything is made, so that the next runner knows of it after a crash.
     this.#records.write(name, record);
     const held = planned.filter((standIn) => this.#hold(standIn));
     this.#open.set(name, record);
-    if (held.length < planned.length) this.#change(name, { names: namesIn(this.#root, held) });
+    if (held.length < planned.length) this.#change(name, { names: namesBelow(this.#root, held) });
     const obeyed = (folder: string, parts: readonly string[]): string[] =>
       parts.flatMap((part) => realInside(folder, join(folder, part)));
     const kept = executing.filter((place) => !mayWrite(place)).flatMap(real);
@@ -120,7 +119,7 @@ export class ExecutingPlaceGuard {
     };
   }
 
-  /** What tools of ours are about to write joins what is known: a command that runs meanwhile did not plant it. */
+  /** Our own tools are about to write these: a command that runs at the same time did not plant them. */
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     const added = changes.flatMap(({ path, after }) => (after === null ? [] : [[path, after] as const]));
     if (added.length === 0) return;
@@ -128,8 +127,8 @@ export class ExecutingPlaceGuard {
   }
 
   /**
-   * Does what a runner that was killed could not do any more: lets go of its stand-ins and sets aside what its commands
-   * had planted. Only when nothing of these commands is left.
+   * Cleans up after a runner that was killed: removes its stand-ins and sets aside what its commands planted. Call it only
+   * when no process of these commands is left.
    */
   settleAbandoned(isAbandoned: (pid: number) => boolean): Planted {
     const left = this.#records.left().filter(({ pid }) => isAbandoned(pid));
@@ -197,7 +196,7 @@ export class ExecutingPlaceGuard {
 
   #setAsidePlanted(records: readonly ProtectionRecord[]): Planted {
     const looking = records.filter(({ looksForPlanted }) => looksForPlanted);
-    // What git checks out comes from history, which a person reviews; half a work tree would help nobody.
+    // What git checks out comes from history, which a person reviews; a partial work tree would be of no use.
     const after: SpecialPlaces =
       looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [], linkedOutside: [] };
     const places = after.executing.filter(({ path }) => !this.#held.has(join(this.#root, path)));
@@ -213,7 +212,7 @@ export class ExecutingPlaceGuard {
         const keptIn = setAside(base, below, this.#kept);
         if (keptIn !== undefined) moved.push({ path: path.toWellFormed(), keptIn });
       } catch (error) {
-        // The others are moved all the same.
+        // Go on with the others.
         problems.push(`"${path.toWellFormed()}" is still there (${(error as Error).message})`);
       }
     }
@@ -232,7 +231,7 @@ export class ExecutingPlaceGuard {
 
 const pathOf = ({ base, path }: StandIn): string => join(base, path);
 
-const namesIn = (root: string, standIns: readonly StandIn[]): string[] =>
+const namesBelow = (root: string, standIns: readonly StandIn[]): string[] =>
   standIns.filter(({ base }) => base === root).map(({ path }) => path);
 
 const suspectsIn = (gitFolder: string): string[] =>
@@ -249,22 +248,22 @@ function isWritableGit(writableGit: ProtectOptions['writableGit']): (place: Foun
 const writesSettings = (writableGit: ProtectOptions['writableGit']): boolean =>
   writableGit === 'everything' || writableGit === 'patches';
 
-/** What is known of the workspace from before a command, and must outlive a runner that is killed meanwhile. */
+/** The state of the workspace before a command, kept on disk in case the runner is killed. */
 export interface ProtectionRecord {
   readonly standIns: readonly StandIn[];
-  /** Whether what is new is set aside. */
+  /** Whether new places are set aside. */
   readonly looksForPlanted: boolean;
-  /** Each place by what it is, and for a link what it leads to. */
+  /** The identity of each place (planted-places.ts). */
   readonly places: readonly (readonly [self: string, target: string])[];
-  /** Names that were held: whoever put something there was not the command. */
+  /** Names that stand-ins held: the command cannot have put anything there. */
   readonly names: readonly string[];
-  /** Git folders that the command may write but for what git obeys; that is among `places`. */
+  /** Git folders that the command may write, except for what git obeys, which is among `places`. */
   readonly gitFolders: readonly string[];
-  /** What tools of ours have written since, by path: the version of each. */
+  /** Versions of files that our own tools have written since, by path. */
   readonly expected: readonly (readonly [path: string, version: string])[];
 }
 
-/** The records of one workspace: a file for each command that runs. */
+/** The records of one workspace: one file for each running command. */
 export class ProtectionRecords {
   readonly #folder: string;
   #count = 0;
@@ -274,7 +273,6 @@ export class ProtectionRecords {
     this.#folder = join(stateFolder, 'isolation', 'protections');
   }
 
-  /** A name for a new one. */
   newName(): string {
     return `${process.pid}-${this.#count++}.json`;
   }
@@ -290,30 +288,23 @@ export class ProtectionRecords {
     unlinkSync(join(this.#folder, name));
   }
 
-  /** Those that are there, and which process made each. */
+  /** All records, with the pid of the runner that made each. */
   left(): { readonly name: string; readonly pid: number; readonly record: ProtectionRecord }[] {
-    return this.#names().flatMap((name) => {
+    const names = namesIn(this.#folder).filter((name) => name.endsWith('.json'));
+    return names.flatMap((name) => {
       try {
         const record = JSON.parse(readFileSync(join(this.#folder, name), 'utf8')) as ProtectionRecord;
         return [{ name, pid: Number.parseInt(name, 10), record }];
       } catch {
-        return []; // removed meanwhile
+        return []; // removed since it was listed
       }
     });
-  }
-
-  #names(): string[] {
-    try {
-      return readdirSync(this.#folder).filter((name) => name.endsWith('.json'));
-    } catch {
-      return []; // there never was one
-    }
   }
 }
 
 /**
- * An empty folder that holds a name while a command runs: what is not there cannot be mounted read-only. `made` are the
- * folders that had to be made for it, outermost first, relative to `base`; nothing else is ever removed.
+ * An empty folder that holds a name while a command runs. `made` are the folders that had to be made for it, outermost first,
+ * relative to `base`; nothing else is ever removed.
  */
 export interface StandIn {
   readonly base: string;
@@ -321,7 +312,7 @@ export interface StandIn {
   readonly made: readonly string[];
 }
 
-/** What would have to be made; undefined where that cannot be: something else stands there, or a link on the way. */
+/** Plans what must be made; undefined if it cannot be: something else is there, or a link is on the way. */
 function planStandIn(base: string, path: string): StandIn | undefined {
   const names = path.split('/');
   const all = names.map((_, at) => names.slice(0, at + 1).join('/'));
@@ -332,7 +323,7 @@ function planStandIn(base: string, path: string): StandIn | undefined {
     : undefined;
 }
 
-/** False when somebody was quicker, or there is no right to make it. */
+/** False if another program was faster, or we may not make it. */
 function makeStandIn({ base, path, made }: StandIn): boolean {
   try {
     for (const folder of made) inFolder(base, dirname(folder), (at) => mkdirSync(at(basename(folder))));

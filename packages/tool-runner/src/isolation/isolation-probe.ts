@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seccompFilter } from './seccomp-filter.ts';
 
-/** Never looked up in the environment's PATH, which a workspace may have a say in. */
+/** The environment's PATH is not used: a workspace may influence it. */
 const toolFolders = ['/usr/local/bin', '/usr/bin', '/bin', '/run/current-system/sw/bin'];
 
 export interface IsolationTools {
@@ -17,7 +17,7 @@ export function findTool(name: string): string | undefined {
   return toolFolders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** Whether this machine isolates: found out by doing it once, which takes some 10 ms. */
+/** Tries once whether isolation works on this machine, which takes some 10 ms. */
 export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string = process.platform): Probe {
   if (platform !== 'linux') return { problem: `isolation needs Linux, and this is ${platform}` };
   const prlimit = findTool('prlimit');
@@ -27,7 +27,7 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
 }
 
-/** What bubblewrap complains of when it starts a program with these arguments; undefined when it works. `input` is its descriptor 0. */
+/** Bubblewrap's complaint when it starts a program with these arguments; undefined if it works. `input` is its standard input. */
 function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],
@@ -54,7 +54,7 @@ function tryBubblewrap(
   return `bubblewrap does not work here (${error?.message ?? (stderr.trim() || `it ended with ${status}`)})`;
 }
 
-/** One thing that isolation is made of, and how to get it where it is missing. */
+/** One part of isolation, and how to get it if it is missing. */
 export interface IsolationCheck {
   readonly name:
     | 'bubblewrap'
@@ -65,25 +65,25 @@ export interface IsolationCheck {
     | 'limits'
     | 'system calls';
   readonly works: boolean;
-  /** For the person: what it gives them, or what is wrong. */
+  /** For the person: what it does for them, or what is wrong. */
   readonly says: string;
   readonly remedy?: string;
 }
 
-/** What this machine can do for RN-5, as `countersign doctor` shows it. */
+/** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
 export interface IsolationReport {
   /**
-   * `none`: nothing is claimed, and LOW commands ask. `partial`: all but the filter of system calls, which this kind of
-   * machine has no table for.
+   * `none`: commands are not isolated, and LOW ones ask. `partial`: all but the filter of system calls, because we have no
+   * table for this kind of machine.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];
-  /** What a person should know all the same. */
+  /** What the person should know besides. */
   readonly notes: readonly string[];
 }
 
 export interface InspectOptions {
-  /** Where a program of the system is. */
+  /** Finds a program of the system. */
   readonly find?: (name: string) => string | undefined;
   readonly platform?: string;
   readonly arch?: string;
@@ -91,7 +91,7 @@ export interface InspectOptions {
   readonly system?: string;
 }
 
-/** Tries each part for itself, so that what is missing can be named. Takes about a tenth of a second. */
+/** Tries each part separately, to name what is missing. Takes about a tenth of a second. */
 export async function inspectIsolation(options: InspectOptions = {}): Promise<IsolationReport> {
   const { platform = process.platform, arch = process.arch } = options;
   if (platform !== 'linux')

@@ -17,8 +17,8 @@ it('[RN-5] programs are started here and nowhere else in the runner', () => {
     // Asks git for the person's name, outside of any repository.
     'isolation/command-environment.ts',
     'isolation/isolation-probe.ts',
-    'isolation/process-starter.ts',
     // mv, to another disk: it takes names that are not UTF-8.
     'isolation/planted-places.ts',
+    'isolation/process-starter.ts',
   ]);
 });

@@ -22,7 +22,7 @@ import type { ProtectionRecord } from './executing-place-guard.ts';
 import { isInside } from './fixed-path.ts';
 import type { FoundPlace } from './workspace-scan.ts';
 
-/** What a place is: the same wherever it is moved to, another when it is replaced. `target`: what a link leads to. */
+/** Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link. */
 export type Identity = readonly [self: string, target: string];
 
 export function identify(path: string): Identity {
@@ -45,16 +45,15 @@ function targetOf(path: string): string {
 }
 
 /**
- * A number alone does not tell: a file system may give that of a removed file to the next one at once. When it was made
- * tells, and nobody can set that; where a file system does not keep it, what has another name is another thing.
+ * The inode alone is not enough: a file system may reuse it at once. The time of birth, which no program can set, makes it
+ * unique. On a file system without it, the path is used instead.
  */
 const selfOf = ({ dev, ino, birthtimeNs }: BigIntStats, path: string): string =>
   `${dev}:${ino}:${birthtimeNs > 0n ? birthtimeNs : path}`;
 
 /**
- * Which of the places that are there now were planted since the record was made: those that are new, and links that
- * lead elsewhere. Not what a tool of ours has written meanwhile, as long as it is still what was approved. Paths are
- * relative to the root.
+ * The places that were planted since the record was made: new ones, and links that lead elsewhere. A file that our own tools
+ * wrote is not planted as long as it has the approved content. Paths are relative to the root.
  */
 export function findPlanted(root: string, record: ProtectionRecord, places: readonly FoundPlace[]): string[] {
   const before = new Map(record.places);
@@ -65,7 +64,7 @@ export function findPlanted(root: string, record: ProtectionRecord, places: read
     const version = expected.get(path);
     return version !== undefined && version === versionNow(root, path);
   };
-  /** A new folder that a tool of ours has made or written into is taken apart: the rest of it was planted. */
+  /** In a new folder that our own tools wrote to, only the other entries were planted. */
   const suspects = (path: string, type: FoundPlace['type']): string[] => {
     if (type === 'file') return isExpected(path) ? [] : [path];
     const isShared = type === 'directory' && [...expected.keys()].some((known) => isInside(path, known));
@@ -83,7 +82,7 @@ export function findPlanted(root: string, record: ProtectionRecord, places: read
   });
 }
 
-/** Undefined for what is no file, or gone. */
+/** Undefined if it is not a file, or gone. */
 function versionNow(root: string, path: string): string | undefined {
   try {
     return inFolder(root, dirname(path), (at) => {
@@ -112,9 +111,9 @@ function entriesOf(root: string, path: string): FoundPlace[] {
   }));
 }
 
-/** A place that was made while a command ran, and where its content is kept now. */
+/** A planted place, and where its content is kept now. */
 export interface SetAside {
-  /** Relative to the workspace, or absolute where it stood in another repository. */
+  /** Relative to the workspace; absolute if it was in another repository. */
   readonly path: string;
   readonly keptIn: string;
 }
@@ -123,13 +122,13 @@ type At = (name: string) => string | Buffer;
 
 let moves = 0;
 
-/** Copying to another disk keeps the whole runner waiting. */
+/** Copying to another disk blocks the whole runner. */
 const LONGEST_COPY_MS = 10_000;
 
 /**
- * Moves a place below `base` to a new folder in `kept`. A command may have taken the rights away that this needs: they
- * are given back. Where it cannot be moved out at all (another disk that is full, say), it gets a name beside its own
- * that nothing obeys. Undefined when somebody removed it meanwhile; throws when it is still there under its name.
+ * Moves a place below `base` to a new folder in `kept`. If the command took away permissions that this needs, they are
+ * restored. If it cannot be moved out at all (the other disk is full, say), it is renamed in place to a name that nothing
+ * obeys. Undefined if it is gone already; throws if it is still there under its name.
  */
 export function setAside(base: string, path: string, kept: string): string | undefined {
   const id = `${Date.now()}-${process.pid}-${moves++}`;
@@ -157,7 +156,7 @@ export function setAside(base: string, path: string, kept: string): string | und
 
 const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Taking a name out of a folder needs the right to write there, and a folder that moves must itself be writable. */
+/** Retries with write permission for the folder, and for the place itself if it is a folder: moving it needs both. */
 function insist(at: At, name: string, work: () => void): void {
   try {
     work();
@@ -187,7 +186,7 @@ function move(at: At, name: string, to: string): void {
     renameSync(at(name), onDisk(to));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    // To another disk: copied by a program, which takes names that are not UTF-8 inside, but is told none.
+    // To another disk: mv copies names that are not UTF-8, but its arguments must be UTF-8.
     const plain = name.toWellFormed();
     if (plain !== name) renameSync(at(name), at(plain));
     const from = at(plain).toString().replace('/proc/self/', `/proc/${process.pid}/`);
