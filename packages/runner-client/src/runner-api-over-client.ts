@@ -3,20 +3,20 @@ import { CountersignError } from '@countersign/protocol';
 import { RefusedByServer, type RunnerApi } from '@countersign/tool-runner';
 
 export interface RunnerApiOptions {
-  /** With a token that can do what a runner does, and no more. */
+  /** With a token that can only do what a runner does. */
   readonly runner: Client;
   /** The person's, for decisions made at this machine. */
   readonly person: Client;
   readonly projectId: string;
   readonly runnerId: string;
-  /** Which program of that runner it is. */
+  /** Identifies this program among those that have been this runner. */
   readonly instance: string;
 }
 
-/** The runner itself tries again. */
+/** No retries here: the runner retries itself. */
 const once = { retry: { times: 0 } };
 
-/** What the runner says to the server, over the typed client. Refusals keep the server's code and words. */
+/** The runner's API over the typed client. Refusals keep the server's code, status and message. */
 export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
   const call = (tool_id: string) => ({ project_id, tool_id });
@@ -44,7 +44,7 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
       const params = { tool_id: toolId };
       const found = runner.getExecution({ params }, once);
       const { execution, omitted } = await refusing(found);
-      // What is left of them is their record, with its secrets and contents masked: that is nothing to run.
+      // The parameters were purged; only their masked record is left, which must not be executed.
       if (omitted?.includes('tool_params')) throw new CountersignError('NOT_FOUND', { what: 'tool call' });
       return execution.tool_params;
     },

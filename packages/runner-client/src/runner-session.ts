@@ -26,9 +26,9 @@ import { ScopedToken } from './scoped-token.ts';
 
 /** Where the runner's cards appear. */
 export interface CardPlace {
-  /** As the runner drew it: not as the server says (RN-2). The same approval again is a newer version. */
+  /** The card as the runner drew it, not as the server sent it (RN-2). Called again with a newer version of it. */
   show(request: ApprovalRequest): void;
-  /** Nobody decided it here, and it is not asked any more. */
+  /** It is not asked any more, and was not decided here. */
   withdraw(approvalId: string): void;
 }
 
@@ -45,29 +45,31 @@ export interface RunnerSessionOptions {
   /** The person's access to the server. */
   readonly access: { readonly client: Client };
   readonly projectId: string;
-  /** What this program is called where it runs and decides. */
+  /** The name of this program, as people see it. */
   readonly device: string;
   /** How calls are executed here. */
   readonly runner: Omit<WorkspaceRunnerOptions, OwnOptions>;
-  /** Undefined: nobody is asked here. */
+  /** Undefined: no cards are shown here. */
   readonly cards: CardPlace | undefined;
-  /** How often it is tried again to become the runner where another program is. */
+  /** If another program is the runner: how often to try to become it. */
   readonly lookAgainMs: number;
   /** Each event of the stream, before the runner gets it. */
   readonly onEvent: (event: CountersignEvent) => void;
   readonly onStream: (state: StreamState) => void;
   /** This session has become the runner; its stream is opened afterwards. */
   readonly onStarted: (runner: WorkspaceRunner) => void;
-  /** An editor has got the workspace, because nothing went on here. Without it the workspace is kept (RN-10). */
+  /**
+   * The workspace was given to an editor, because this runner was idle. If undefined, it is never given away (RN-10).
+   */
   readonly onHandedOver?: (editor: string) => void;
-  /** Becoming the runner later failed, or letting go. It is tried again. */
+  /** Becoming the runner later, or handing over, failed. It is tried again. */
   readonly onTrouble: (error: unknown) => void;
 }
 
 /**
- * A program's place on the server for one workspace: its runner where no other program is, and otherwise a front end
- * that becomes the runner as soon as it can (RN-10). What is decided on its cards goes through the runner, which
- * remembers that it was decided on this machine (RN-2).
+ * Connects a program to the server for one workspace: as its runner, or, if another program is the runner, as a front
+ * end that becomes the runner as soon as it can (RN-10). Decisions on its cards go through the runner, which remembers
+ * that they were made on this machine (RN-2).
  */
 export class RunnerSession {
   readonly runnerId: string;
@@ -103,17 +105,17 @@ export class RunnerSession {
     return this.#runner;
   }
 
-  /** The program that has the workspace instead, as far as it was tried. */
+  /** The program that was the runner when this session last tried to become it. */
   get holder(): string | undefined {
     return this.#holder;
   }
 
-  /** Becomes the runner, at once or when the program that is ends. Throws where it never can. */
+  /** Becomes the runner, now or when the other runner ends. Throws if it never can. */
   start(): void {
     if (!this.#startRunner()) this.#lookAgainLater();
   }
 
-  /** Opens the stream as what this session is now, in place of the one before. */
+  /** Opens the stream, as runner or front end, and closes the one before. */
   listen(): void {
     const { access, projectId, runner, onEvent, onStream } = this.#options;
     const before = this.#stream;
@@ -130,7 +132,7 @@ export class RunnerSession {
           }
         : { client: access.client }),
       projectId,
-      // What an older stream still says is not heard.
+      // Ignore events of an older stream.
       onEvent: (event) => {
         if (stream !== this.#stream) return;
         try {
@@ -155,7 +157,7 @@ export class RunnerSession {
     return sent ?? decide(this.#options.access.client, decision);
   }
 
-  /** What executes is stopped and reported; cards go away and nothing is decided (AP-3). */
+  /** Stops and reports running calls; withdraws cards without a decision (AP-3). */
   async dispose(): Promise<void> {
     this.#isEnded = true;
     clearTimeout(this.#lookingAgain);
@@ -165,7 +167,7 @@ export class RunnerSession {
     await this.#token.revoke();
   }
 
-  /** False where another program is the runner. */
+  /** False if another program is the runner. */
   #startRunner(): boolean {
     const { access, projectId, device, runner, cards, onStarted, onHandedOver } = this.#options;
     try {
@@ -215,11 +217,11 @@ export class RunnerSession {
     }, this.#options.lookAgainMs);
   }
 
-  /** False while somebody else has the workspace, or it cannot be had (a full disk). */
+  /** False while another program is the runner, or starting fails (a full disk). */
   #startsAgain(): boolean {
     const { runner, onTrouble } = this.#options;
     try {
-      // The editor that we made room for comes first.
+      // An editor that waits for the workspace comes first.
       const isWanted = !runner.takesOver && whoWantsWorkspace(runner.workspace.stateFolder) !== undefined;
       return !isWanted && this.#startRunner();
     } catch (error) {
@@ -229,11 +231,11 @@ export class RunnerSession {
   }
 }
 
-/** Cards that stay and decide through their session: a dialog's own answer never comes. */
+/** Dialogs for cards that decide through their session: the dialog's own promise never resolves. */
 export const cardDialogs = (cards: CardPlace): ApprovalDialogProvider => ({
   showApprovalDialog(request, signal) {
     cards.show(request);
-    // A card that was answered says itself what came of it.
+    // An answered card shows the outcome itself.
     const onGone = () => signal.reason !== 'answered' && cards.withdraw(request.approval_id);
     signal.addEventListener('abort', onGone, { once: true });
     return new Promise(() => {});
@@ -241,7 +243,7 @@ export const cardDialogs = (cards: CardPlace): ApprovalDialogProvider => ({
   updateApprovalDialog: (request) => cards.show(request),
 });
 
-/** The decision as the runner sends it; undefined where the runner does not follow the approval. */
+/** Sends the decision through the runner; undefined if the runner does not know the approval. */
 export function decideThrough(
   { handler }: WorkspaceRunner,
   { params, ...made }: ApprovalDecision,
@@ -252,13 +254,13 @@ export function decideThrough(
       ? { ...made.body, decision: 'approved' }
       : { ...made.body, decision: 'rejected' },
   );
-  // The card knows refusals as the client tells them.
+  // Cards expect the client's own error.
   return sent?.catch((error: unknown) => {
     throw error instanceof CountersignError && error.cause instanceof ApiError ? error.cause : error;
   });
 }
 
-/** With its port, also where the address leaves it out. */
+/** `host:port`, with the default port if the address has none. */
 function hostOf(address: string): string {
   const { hostname, port, protocol } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`;

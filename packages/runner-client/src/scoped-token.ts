@@ -1,21 +1,22 @@
 import { ApiError, type CallInput, type Client, createClient } from '@countersign/client';
 
-/** It ends by itself should nobody be left to revoke it. */
+/** It expires by itself in case the program cannot revoke it. */
 const goodForSeconds = 24 * 3600;
 
 type Wanted = Pick<CallInput<'createToken'>['body'], 'name' | 'scope' | 'project_id'>;
 
 /**
- * A client with a token that can only do what a runner or an agent does (AP-9), made from the person's and kept in
- * memory; made anew when it has ended, and revoked when the program ends. Whoever revokes an agent's means the agent: it
- * is made anew only when its time was over. A token that may not make others is used as it is.
+ * A client with a token that can only do what a runner or an agent does (AP-9). The token is made from the person's,
+ * kept in memory, renewed when it has expired, and revoked when the program ends. If somebody revokes an agent's token,
+ * they mean the agent: it is renewed only if it had expired. If the person's token may not make others, it is used
+ * itself.
  */
 export class ScopedToken {
   readonly client: Client;
   readonly #access: { readonly client: Client };
   readonly #wanted: Wanted;
   #token: Promise<string> | undefined;
-  /** When the newest one ends by itself, in milliseconds. */
+  /** When the newest one expires, in milliseconds since 1970. */
   #endsAt = 0;
   readonly #made: string[] = [];
 
@@ -26,7 +27,7 @@ export class ScopedToken {
     this.client = createClient({ baseUrl, fetch, device, token: (refused) => this.#current(refused) });
   }
 
-  /** Ends what was made here. A server that does not answer is not waited for: the token ends by itself. */
+  /** Revokes the tokens made here. Waits at most 2 s for the server: the tokens expire by themselves. */
   async revoke(): Promise<void> {
     const revocations = this.#made.map((token_id) =>
       this.#access.client.revokeToken({ params: { token_id } }, { timeoutMs: 2_000 }).catch(() => {}),
@@ -51,7 +52,7 @@ export class ScopedToken {
     try {
       const { token, details } = await client.createToken({ body });
       this.#made.push(details.token_id);
-      // A minute less: the server's clock need not be ours.
+      // A minute earlier: the server's clock may differ from ours.
       this.#endsAt = Date.parse(details.expires_at ?? '') - 60_000;
       return token;
     } catch (error) {

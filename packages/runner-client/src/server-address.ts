@@ -1,11 +1,12 @@
 export const defaultServer = 'http://127.0.0.1:4180';
 
-/** Why an address is not used: it is none, it has a secret in it, or it would carry the token in the clear. */
+/** Why an address is refused: malformed, contains a secret, or would send the token unencrypted. */
 export type AddressProblem = 'malformed' | 'secret' | 'plain';
 
 /**
- * An address as tokens are kept for it: origin and path, no slash at the end. A secret in it is refused, because
- * command lines and addresses are seen by others (RE-5); so is a connection that would carry the token in the clear.
+ * Normalises an address, by which tokens are stored: origin and path, without a slash at the end. An address with a
+ * secret is refused, because others can see command lines and addresses (RE-5); so is one that would send the token
+ * unencrypted.
  */
 export function readServerAddress(
   text: string,

@@ -6,14 +6,14 @@ export function tokenIdOf(token: string): string | undefined {
   return typeof jti === 'string' ? jti : undefined;
 }
 
-/** Until when it counts, as ISO 8601; undefined when it does not say. */
+/** When it expires, as ISO 8601; undefined if it does not say. */
 export function tokenEndOf(token: string): string | undefined {
   const { exp } = claimsOf(token);
   const end = typeof exp === 'number' ? new Date(exp * 1000) : undefined;
   return end && !Number.isNaN(end.getTime()) ? end.toISOString() : undefined;
 }
 
-/** What it says of itself, unchecked: checking is the server's. */
+/** Its claims, not verified: the server does that. */
 function claimsOf(token: string): JWTPayload {
   try {
     return decodeJwt(token);

@@ -44,7 +44,10 @@ export interface OpenApprovalDeps {
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
   /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
-  /** Before a rejection is sent: an earlier approval of the same request, which the server may not have taken, is forgotten. */
+  /**
+   * Before a rejection is sent: an earlier approval of the same request, which the server may not have taken, is
+   * forgotten.
+   */
   readonly onRejecting: (request: ApprovalRequest) => void;
 }
 
@@ -148,7 +151,9 @@ export class OpenApproval {
     return card.decided;
   }
 
-  /** Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again. */
+  /**
+   * Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again.
+   */
   decide(decision: DialogDecision): Promise<DecisionAnswer> {
     const card = this.#card;
     const sent = this.#send(decision, card);
@@ -202,8 +207,8 @@ export class OpenApproval {
   }
 
   /**
-   * Decided as `status` says, or followed no longer: the card goes, and nothing is sent any more. Only a decision of ours
-   * that may be the one that stands, its response lost, is asked about again.
+   * Decided as `status` says, or followed no longer: the card goes, and nothing is sent any more. Only a decision of
+   * ours that may be the one that stands, its response lost, is asked about again.
    */
   close(status?: EventPayload<'approval.resolved'>['status']): void {
     if (status === undefined || this.#card?.sending?.decision !== status) this.#ended.abort();

@@ -71,7 +71,7 @@ export class ToolApprovalTimeout extends CountersignError {
   }
 }
 
-/** Whoever cancels stops waiting at once; what was waited for goes on for others. */
+/** Throws ExecutionCancelled as soon as the signal aborts; the promise itself goes on for other callers. */
 export async function orCancelled<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: cancelled, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(new ExecutionCancelled());

@@ -1,12 +1,12 @@
 import type { CallContext } from '../executor.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 
-/** What of git neither checks out files nor changes its own configuration. What a patch makes comes from no history. */
+/** Git commands that neither check out files from history nor change git's configuration. */
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
 
 /**
- * What a command may do (RN-5). LOW runs unasked, so it only looks, and never at secrets; what a person approved works
- * in the workspace, with the network that its card showed.
+ * What a command may do (RN-5). A LOW command runs unasked, so it may only read, and no secrets; an approved one may
+ * write the workspace, and has network if its card said so.
  */
 export function commandConfinement(
   { riskLevel, network }: Pick<CallContext, 'riskLevel' | 'network'>,
@@ -14,7 +14,7 @@ export function commandConfinement(
   args: readonly string[],
 ): Confinement {
   const subcommand = args[0] ?? '';
-  // `git am` goes on with steps of its own after a conflict: only its files are looked at.
+  // `git am` continues with steps of its own after a conflict, so it may write them.
   const gitWrites = dataOnly.has(subcommand) ? 'data' : subcommand === 'am' ? 'patches' : 'everything';
   return riskLevel === 'LOW'
     ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }

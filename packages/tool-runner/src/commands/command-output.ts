@@ -1,8 +1,8 @@
 import type { Progress } from '../executor.ts';
 
 /**
- * What is kept of one stream (TL-3): all of it up to the limit, else its head and its tail, half each. However much a
- * program prints, no more memory than that is used.
+ * Keeps the output of one stream (TL-3): all of it up to the limit, else its head and its tail, half each. It uses no
+ * more memory than that, however much a program prints.
  */
 export class KeptOutput {
   readonly #half: number;
@@ -33,7 +33,7 @@ export class KeptOutput {
     this.#dropOld();
   }
 
-  /** Whole chunks go as soon as the tail is full without them; small ones are joined so that they do not add up. */
+  /** Drops whole chunks that the tail does not need any more; joins many small chunks into one. */
   #dropOld(): void {
     const wanted = this.#limit - this.#half;
     let oldest = this.#tail[0];
@@ -65,12 +65,12 @@ type Stream = 'stdout' | 'stderr';
 
 /** An event holds at most this many bytes of output (EV-2). */
 const chunkBytes = 32 * 1024;
-/** What is printed within this time is told together. A command that ends sooner is told by its result alone. */
+/** Output of one interval is reported together. A command that ends sooner is reported by its result alone. */
 const intervalMs = 100;
 
 /**
- * Tells what a command prints while it runs: at most one chunk of each stream in an interval, no character split. When
- * more is printed than that, the older part is left out and the chunk says so; the result has its own bounds.
+ * Reports what a command prints while it runs: at most one chunk of each stream in an interval, without splitting a
+ * character. If more is printed, the older part is left out and the chunk says so; the result has its own limits.
  */
 export class OutputProgress {
   readonly #report: (progress: Progress) => void;
@@ -97,7 +97,7 @@ export class OutputProgress {
     }, intervalMs);
   }
 
-  /** The rest, if anybody has seen the beginning. */
+  /** Reports the rest, if something was reported before. */
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -121,7 +121,7 @@ export class OutputProgress {
 /** Room for the line that says how much was left out. */
 const noteBytes = 64;
 
-/** How many bytes are whole UTF-8 characters: without one at the very end of which only the beginning has come yet. */
+/** How many bytes are whole UTF-8 characters: excludes a character at the end that is not complete yet. */
 function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] as number;
@@ -132,7 +132,7 @@ function wholeCharacters(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** The first byte at `start` or a little after that begins a character. */
+/** The first position from `start` on that begins a character. */
 function characterStart(bytes: Uint8Array, start: number): number {
   let cut = start;
   while (cut < bytes.length && cut - start < 3 && isContinuation(bytes[cut])) cut += 1;

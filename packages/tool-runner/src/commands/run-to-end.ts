@@ -57,10 +57,13 @@ export async function runToEnd(
     progress.push('stderr', chunk);
   });
 
-  const wait = () => ended(starter, child, request.program);
-  const isTimeOver = await stopInTime(starter, child, { timeoutSeconds, signal, onProcess }, wait).finally(
-    () => progress.end(),
-  );
+  const untilEnd = () => ended(starter, child, request.program);
+  const isTimeOver = await stopInTime(
+    starter,
+    child,
+    { timeoutSeconds, signal, onProcess },
+    untilEnd,
+  ).finally(() => progress.end());
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });
 
@@ -75,8 +78,8 @@ export async function runToEnd(
 }
 
 /**
- * Stops a program when its time is over or the signal aborts, while `untilEnd` waits for its end. Returns whether its time
- * was over. Throws ExecutionCancelled, and what `untilEnd` throws.
+ * Stops a program when its time is over or the signal aborts, while `untilEnd` waits for its end. Returns whether its
+ * time was over. Throws ExecutionCancelled, and what `untilEnd` throws.
  */
 export async function stopInTime(
   starter: IsolatingStarter,
@@ -104,9 +107,9 @@ export async function stopInTime(
 }
 
 /**
- * Stops a program unless it has ended by itself; calls `onStop` first. After the runner was suspended or busy, Node reports
- * time-outs and cancels before an exit that happened earlier. So this waits for one more turn of the event loop before it
- * assumes that the program still runs. (The first immediate may still belong to the current turn.)
+ * Stops a program unless it has ended by itself; calls `onStop` first. After the runner was suspended or busy, Node
+ * reports time-outs and cancels before an exit that happened earlier. So this waits for one more turn of the event loop
+ * before it assumes that the program still runs. (The first immediate may still belong to the current turn.)
  */
 function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
   const look = (): void => {

@@ -17,12 +17,12 @@ import { neededFolders } from './server-files.ts';
 import { ToolServerFailure } from './tool-server-failure.ts';
 
 const CONNECT_MS = 30_000;
-/** A server of 2025 that does not know the first question of 2026 says so, or says nothing. */
+/** A server of the 2025 protocol may not answer the first request of the 2026 protocol. */
 const PROBE_MS = 5_000;
 const LIST_MS = 30_000;
 const PING_MS = 5_000;
 const MAX_PAGES = 20;
-/** Of all pages together: far more than 128 tools that are used can have. */
+/** Limit for all pages together: far more than the 128 tools that are used need. */
 const MAX_LIST_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LISTED = 10_000;
 
@@ -37,15 +37,15 @@ export interface ConnectionDeps {
 
 export interface ConnectionListener {
   onToolsChanged(): void;
-  /** It is over, and nobody here ended it. */
+  /** The connection was lost; we did not end it. */
   onLost(problem: string): void;
 }
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 /**
- * One server that is up: over the pipes of an isolated process, or over HTTP. Whoever has no tool servers need not
- * load this file: the SDK takes a while.
+ * A connection to a running server: over the pipes of an isolated process, or over HTTP. Load this file only when there
+ * are tool servers: the SDK takes a while.
  */
 export class ServerConnection {
   readonly #client: Client;
@@ -57,7 +57,7 @@ export class ServerConnection {
     this.#transport = transport;
   }
 
-  /** Throws a ToolServerFailure. `mayWrite`: the workspace is writable for it, as for a command that was approved. */
+  /** Throws a ToolServerFailure. `mayWrite`: it may write the workspace, as an approved command may. */
   static async open(
     entry: ServerEntry,
     mayWrite: boolean,
@@ -68,7 +68,7 @@ export class ServerConnection {
     try {
       return await connect(entry, mayWrite, deps, listener, signal, 'auto');
     } catch (error) {
-      // Some servers of 2025 end over the first question of 2026.
+      // Some servers of the 2025 protocol exit on the first request of the 2026 protocol.
       if (entry.reach.kind === 'http' || signal.aborted) throw error;
       return await connect(entry, mayWrite, deps, listener, signal, 'legacy');
     }
@@ -86,12 +86,12 @@ export class ServerConnection {
     return this.#transport instanceof ChildTransport ? this.#transport.lastWords : '';
   }
 
-  /** What it left where it would execute later (VA-3); known once `close` has resolved. */
+  /** What it planted (VA-3), in sentences; known once `close` has resolved. */
   get planted(): readonly string[] {
     return this.#transport instanceof ChildTransport ? this.#transport.planted : [];
   }
 
-  /** As the server says it: nothing of it is believed yet. */
+  /** As the server sends it, unchecked. */
   async listTools(signal: AbortSignal): Promise<readonly unknown[]> {
     const tools: unknown[] = [];
     let cursor: string | undefined;
@@ -109,7 +109,7 @@ export class ServerConnection {
     return tools;
   }
 
-  /** The answer as it is. An error that the server answers with is a ToolServerFailure like any other. */
+  /** The result, unchecked. Throws a ToolServerFailure, also if the server returns an error. */
   async call(
     name: string,
     params: Readonly<Record<string, unknown>>,
@@ -137,11 +137,11 @@ export class ServerConnection {
       await this.#client.ping({ timeout: PING_MS });
       return true;
     } catch (error) {
-      return error instanceof ProtocolError; // it does not know the question, and says so
+      return error instanceof ProtocolError; // it answered that it does not know `ping`
     }
   }
 
-  /** Resolves when nothing of it is left. Harmless twice. */
+  /** Resolves when no process of it is left. Harmless twice. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#client.close().catch(() => {});
@@ -189,13 +189,13 @@ async function connect(
     {
       versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
       inputRequired: { autoFulfill: false },
-      // Whoever changes without end would be waited for without end: the listener decides when to look.
+      // No automatic refresh: a server that reports changes all the time would keep it busy.
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
       },
     },
   );
-  client.onerror = () => {}; // what matters fails a question, or ends the connection
+  client.onerror = () => {}; // errors that matter also fail a request or end the connection
   try {
     await client.connect(transport, { timeout: CONNECT_MS, signal });
     return ServerConnection.of(client, transport, listener);
@@ -226,7 +226,7 @@ function childTransport(
     confinement: {
       workspace: entry.workspace === 'write' && !mayWrite ? 'read' : entry.workspace,
       network: entry.network,
-      // Nobody knows what it reads, so no card could say that it reads secrets.
+      // No card can say which secrets it would read.
       maskSensitive: true,
       readable,
       limits,
@@ -243,12 +243,12 @@ function problemOf(error: unknown, question: string): string {
   return text.slice(0, 1_000);
 }
 
-/** Of one answer, which may be a stream that stays open. */
+/** Limit for one response, which may be a stream that stays open. */
 const RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /**
- * MCP over HTTP to the address that the person configured, and to no other: redirects that leave it fail, and its
- * headers go nowhere else. An answer without end is cut off.
+ * MCP over HTTP, only to the origin that the person configured: redirects to another origin fail, so headers go nowhere
+ * else. A response that is too long is cut off.
  */
 function httpTransport(
   url: string,
@@ -280,7 +280,7 @@ function bounded(response: Response): Response {
   });
   const { status, statusText, headers } = response;
   const copy = new Response(response.body.pipeThrough(counted), { status, statusText, headers });
-  // The transport looks at where an answer came from.
+  // The transport checks where a response came from.
   Object.defineProperty(copy, 'url', { value: response.url });
   Object.defineProperty(copy, 'redirected', { value: response.redirected });
   return copy;

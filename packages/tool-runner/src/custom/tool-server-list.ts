@@ -25,15 +25,15 @@ export interface ServerQuestion {
   /** Names of headers; their values are secrets. */
   readonly headers: readonly string[];
   readonly network: boolean;
-  /** False: nothing isolates programs on this machine, and it could do all that the person can. */
+  /** False: programs are not isolated on this machine, and the server can do all that the person can. */
   readonly isIsolated: boolean;
   readonly workspace: 'write' | 'read' | 'none';
-  /** Program texts of the workspace that it runs. */
+  /** Scripts of the workspace that it runs. */
   readonly files: readonly string[];
   readonly isAllowed: boolean;
-  /** An earlier version was. */
+  /** True if an earlier version was allowed. */
   readonly wasAllowed: boolean;
-  /** Of exactly this. */
+  /** Digest of exactly what is shown. */
   readonly digest: string;
 }
 
@@ -73,12 +73,12 @@ export class ToolServerList {
     return this.#questionOf(this.#entry(name));
   }
 
-  /** `digest` is that of the question that was shown: what has changed since is not allowed. */
+  /** `digest` is that of the question that was shown. Throws if the server has changed since. */
   allow(name: string, digest: string): void {
     this.#allowances.allow(this.#entry(name), digest, new Date());
   }
 
-  /** Takes an allowance back. Answers whether there was one. */
+  /** Takes an allowance back. Returns whether there was one. */
   forbid(name: string): boolean {
     return this.#allowances.forbid(name);
   }
@@ -93,7 +93,7 @@ export class ToolServerList {
   #questionOf(entry: ServerEntry): ServerQuestion {
     const { name, owner, reach, network, workspace } = entry;
     const isStdio = reach.kind === 'stdio';
-    // What is in the workspace is no secret of the person's, and nothing of it may be hidden from them.
+    // A workspace's entry contains no secrets of the person, and nothing of it may be hidden from them.
     const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
     return {
       name,

@@ -113,7 +113,8 @@ export class GitExecutor implements Executor {
       if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
     }
     const options = { entries: this.#limits.entries, cut: answer.cut };
-    // What is staged comes from the repository. Of the work tree, nobody was asked about a file that may be one outside.
+    // What is staged comes from the repository. Of the work tree, nobody was asked about a file that may be one
+    // outside.
     const isUnasked = !staged && riskLevel === 'LOW';
     return parseDiff(
       answer.stdout,

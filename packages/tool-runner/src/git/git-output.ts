@@ -17,16 +17,16 @@ const states: Readonly<Record<string, State>> = {
   U: 'conflicted',
 };
 
-/** The state that git writes as one letter; null for a dot. */
+/** The state for git's letter; null for a dot. */
 const stateOf = (letter: string | undefined): State | null => states[letter ?? ''] ?? null;
 
 /**
- * Reads `git status --porcelain=v2 -z --branch`, where `cut` says that its end is missing. Sensitive files are left
- * out; a file that was renamed from one is told as added.
+ * Reads `git status --porcelain=v2 -z --branch`; `cut` says that its end is missing. Sensitive files are left out; a
+ * file that was renamed from one is reported as added.
  */
 export function parseStatus(output: Buffer, options: { entries: number; cut: boolean }): Status {
   const records = output.toString('latin1').split('\0');
-  // After the last NUL there is nothing, or a record that was cut in the middle.
+  // After the last NUL comes nothing, or a record that was cut.
   records.pop();
   const head: Record<string, string> = {};
   const files: StatusFile[] = [];
@@ -61,7 +61,7 @@ export function parseStatus(output: Buffer, options: { entries: number; cut: boo
   };
 }
 
-/** How many fields, split by blanks, stand before the path. */
+/** How many fields, separated by blanks, come before the path. */
 const fieldsBefore: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10, '?': 1 };
 
 function parseFile(record: string, source: string | undefined): StatusFile | undefined {
@@ -88,16 +88,16 @@ type DiffFile = Diff['files'][number];
 type Hunk = DiffFile['hunks'][number];
 
 /**
- * Reads `git diff --raw --patch` (without -z: then every path is one quoted word, and a line is a line). The raw part
- * says which files changed and how; the patches follow in its order. `cut` says that the end is missing. Files whose
- * old or new name is sensitive are left out with all their lines; of those that `hides` names, the lines are.
+ * Reads `git diff --raw --patch` (without -z: so every path is one quoted word on one line). The raw part says which
+ * files changed and how; the patches follow in the same order. `cut` says that the end is missing. A file whose old or
+ * new name is sensitive is left out; a file that `hides` names is listed without its lines.
  */
 export function parseDiff(
   output: Buffer,
   options: { entries: number; cut: boolean; hides?: (path: Buffer) => boolean },
 ): Diff {
   const lines = output.toString('latin1').split('\n');
-  // After the last line feed there is nothing, or a line that was cut in the middle.
+  // After the last line feed comes nothing, or a line that was cut.
   lines.pop();
   const patchStart = lines.findIndex((line) => !line.startsWith(':'));
   const rawEnd = patchStart < 0 ? lines.length : patchStart;
@@ -108,7 +108,7 @@ export function parseDiff(
   let truncated = options.cut;
   for (const change of changes) {
     const own: Patch[] = [];
-    // A file that became a link is shown as deleted and created: two patches with the same heading.
+    // A file that became a link is deleted and created: two patches with the same heading.
     while (patches[next]?.heading === change.heading) own.push(patches[next++] as Patch);
     if (!mayBeListed(change.path) || (change.from && !mayBeListed(change.from))) continue;
     if (files.length >= options.entries) {
@@ -190,11 +190,11 @@ const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('u
 
 export type Commit = ToolSuccess<'git_log'>['commits'][number];
 
-/** For `git log -z`: the fields of a commit, each ended by NUL; none of them can hold one. */
+/** For `git log -z`: the fields of a commit, each ended by NUL, which none of them can contain. */
 export const commitFormat = 'tformat:%H%x00%an%x00%ae%x00%aI%x00%cI%x00%s%x00%b';
 const FIELDS = 7;
 
-/** What git prints for a date that it cannot read is no date: then the other one counts, then the epoch. */
+/** Git prints something else for a date that it cannot read: then the other date is used, then the epoch. */
 const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/.test(text);
 const noDate = '1970-01-01T00:00:00Z';
 
@@ -212,8 +212,8 @@ export function parseLog(output: Buffer): Commit[] {
 }
 
 /**
- * Whether a path that git named may be told: sensitive files are left out of every read (VA-2). A path that does not
- * stand below the root comes from an index or a tree that somebody forged: nothing of it is told.
+ * Whether a path that git named may be shown: sensitive files are left out of every read (VA-2). Throws
+ * REPOSITORY_UNSAFE for a path that is not below the root: the index or tree is forged.
  */
 function mayBeListed(path: Buffer): boolean {
   const text = path.toString('utf8');
@@ -234,7 +234,7 @@ const escapes: Readonly<Record<string, string>> = {
   r: '\r',
 };
 
-/** The bytes of a path as git prints it: in quotes with C escapes where it holds anything special. */
+/** The bytes of a path that git printed: in quotes with C escapes if it has special characters. */
 export function unquotePath(text: string): Buffer {
   if (!text.startsWith('"') || !text.endsWith('"') || text.length < 2) return Buffer.from(text, 'latin1');
   const plain = text
@@ -246,8 +246,8 @@ export function unquotePath(text: string): Buffer {
 }
 
 /**
- * A path as text. JSON has no way to say bytes that are no UTF-8: such a path is given as git itself prints it,
- * in quotes with octal escapes, so that two files never look the same.
+ * A path as text. JSON cannot contain bytes that are not UTF-8: such a path is given as git prints it, in quotes with
+ * octal escapes, so that two files never look the same.
  */
 export function pathText(path: Buffer): string {
   if (isUtf8(path)) return path.toString('utf8');

@@ -46,8 +46,8 @@ export class RepositoryPreviewer implements GitPreviewer {
 
   /**
    * The commits are those that this repository has not seen in the branch that moves (of a new one: anywhere on the
-   * remote), and at least the one that it will be at: nothing is fetched for a preview. The hooks in the list run when it
-   * is approved; those of a remote that is a folder on this machine are listed too.
+   * remote), and at least the one that it will be at: nothing is fetched for a preview. The hooks in the list run when
+   * it is approved; those of a remote that is a folder on this machine are listed too.
    */
   async pushPreview(params: ToolParams<'git_push'>, signal?: AbortSignal): Promise<GitPreview> {
     const plan = await planPush(this.#repository, params, signal);

@@ -34,9 +34,9 @@ export interface GitAnswer {
 const MAX_STDERR = 64 * 1024;
 
 /**
- * Runs git once and collects its output. Any exit code is a normal result; throws COMMAND_TIMEOUT, ExecutionCancelled and
- * what the starter throws. When the promise settles, no process of git is left, and what its hooks planted has been set
- * aside, which standard error says.
+ * Runs git once and collects its output. Any exit code is a normal result; throws COMMAND_TIMEOUT, ExecutionCancelled
+ * and what the starter throws. When the promise settles, no process of git is left, and what its hooks planted has been
+ * set aside, which standard error says.
  */
 export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<GitAnswer> {
   if (run.signal?.aborted) throw new ExecutionCancelled();

@@ -20,9 +20,10 @@ export interface ClearedIsolation {
 }
 
 /**
- * Cleans up after a killed runner of this workspace: ends its isolated processes, removes its stand-ins, and sets aside what
- * its commands planted. Bubblewrap dies with its parent, except in its first milliseconds: then it runs on, or waits for
- * ever. Call it only while holding the journal's lock: then every process from this state folder is abandoned.
+ * Cleans up after a killed runner of this workspace: ends its isolated processes, removes its stand-ins, and sets aside
+ * what its commands planted. Bubblewrap dies with its parent, except in its first milliseconds: then it runs on, or
+ * waits for ever. Call it only while holding the journal's lock: then every process from this state folder is
+ * abandoned.
  */
 export function clearAbandonedIsolation({ root, stateFolder, home }: Workspace): ClearedIsolation {
   const folder = join(stateFolder, 'isolation');

@@ -4,8 +4,8 @@ import { isInside } from './fixed-path.ts';
 
 /**
  * Names on a Linux disk are bytes, and not always UTF-8. In such a name, each byte that is not UTF-8 becomes half a
- * surrogate pair, U+DC80 to U+DCFF: nothing is lost, different names stay different, and `isWellFormed()` tells which text
- * is such a name. `fs` must be given `onDisk(name)`, never the text itself.
+ * surrogate pair, U+DC80 to U+DCFF: nothing is lost, different names stay different, and `isWellFormed()` tells which
+ * text is such a name. `fs` must be given `onDisk(name)`, never the text itself.
  */
 export function nameFromDisk(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
@@ -58,9 +58,9 @@ export function namesIn(folder: string): string[] {
 }
 
 /**
- * Calls `use` for the folder `path` below `base`, which is opened from descriptor to descriptor without following links: if
- * a command swaps a link in, that is an error, never another place (VA-1). `at(name)` is the path for `fs` of a name in the
- * folder. Throws what `fs` throws; a link on the way is ENOTDIR.
+ * Calls `use` for the folder `path` below `base`, which is opened from descriptor to descriptor without following
+ * links: if a command swaps a link in, that is an error, never another place (VA-1). `at(name)` is the path for `fs` of
+ * a name in the folder. Throws what `fs` throws; a link on the way is ENOTDIR.
  */
 export function inFolder<T>(
   base: string,

@@ -39,8 +39,8 @@ export interface ProtectOptions {
 }
 
 /**
- * Folders that execute later. If the workspace does not have one, an empty stand-in holds its name, because a path that does
- * not exist cannot be mounted read-only. Only a few, because the person sees them while a command runs.
+ * Folders that execute later. If the workspace does not have one, an empty stand-in holds its name, because a path that
+ * does not exist cannot be mounted read-only. Only a few, because the person sees them while a command runs.
  */
 const heldFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
 
@@ -50,10 +50,10 @@ const obeyedByGit = ['config', 'config.worktree', 'commondir', 'hooks', 'modules
 const stepsOfGit = ['rebase-merge', 'rebase-apply', 'sequencer'];
 
 /**
- * Keeps commands from planting what executes later (VA-3). Existing places become read-only. Empty folders hold the names of
- * the best-known places that do not exist. All other places are searched for when the command has ended: a new one, or a
- * link that leads elsewhere than before, is moved out of the workspace and kept for the person. What was there before is
- * written to disk, so that the next runner can do this if this one is killed.
+ * Keeps commands from planting what executes later (VA-3). Existing places become read-only. Empty folders hold the
+ * names of the best-known places that do not exist. All other places are searched for when the command has ended: a new
+ * one, or a link that leads elsewhere than before, is moved out of the workspace and kept for the person. What was
+ * there before is written to disk, so that the next runner can do this if this one is killed.
  */
 export class ExecutingPlaceGuard {
   readonly #root: string;
@@ -127,8 +127,8 @@ export class ExecutingPlaceGuard {
   }
 
   /**
-   * Cleans up after a runner that was killed: removes its stand-ins and sets aside what its commands planted. Call it only
-   * when no process of these commands is left.
+   * Cleans up after a runner that was killed: removes its stand-ins and sets aside what its commands planted. Call it
+   * only when no process of these commands is left.
    */
   settleAbandoned(isAbandoned: (pid: number) => boolean): Planted {
     const left = this.#records.left().filter(({ pid }) => isAbandoned(pid));
@@ -303,8 +303,8 @@ export class ProtectionRecords {
 }
 
 /**
- * An empty folder that holds a name while a command runs. `made` are the folders that had to be made for it, outermost first,
- * relative to `base`; nothing else is ever removed.
+ * An empty folder that holds a name while a command runs. `made` are the folders that had to be made for it, outermost
+ * first, relative to `base`; nothing else is ever removed.
  */
 export interface StandIn {
   readonly base: string;

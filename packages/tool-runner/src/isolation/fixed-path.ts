@@ -11,13 +11,15 @@ export const isInside = (folder: string, path: string): boolean =>
 export interface OwnNode {
   /** The folder of its programs. */
   readonly programs: string;
-  /** What must be visible: the installation, or only the executable, since its folder may be anything, even the home. */
+  /**
+   * What must be visible: the installation, or only the executable, since its folder may be anything, even the home.
+   */
   readonly shown: string;
 }
 
 /**
- * Where the running Node is installed. Undefined for an editor's own binary, which is not called node, and for a Node inside
- * the workspace, which a command could have put there (VA-4).
+ * Where the running Node is installed. Undefined for an editor's own binary, which is not called node, and for a Node
+ * inside the workspace, which a command could have put there (VA-4).
  */
 export function findOwnNode(root: string, home: string, executable = process.execPath): OwnNode | undefined {
   if (basename(executable) !== 'node' || !existsSync(executable)) return undefined;

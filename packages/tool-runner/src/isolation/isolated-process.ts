@@ -6,8 +6,8 @@ export interface Confinement {
   readonly workspace: 'none' | 'read' | 'write';
   readonly network: boolean;
   /**
-   * Git itself may write `.git` (VA-3). `data`: the workspace's own, except its configuration and hooks; what is planted
-   * elsewhere is set aside. `everything`: any `.git`, except hooks; what git checks out stays. `patches`: like
+   * Git itself may write `.git` (VA-3). `data`: the workspace's own, except its configuration and hooks; what is
+   * planted elsewhere is set aside. `everything`: any `.git`, except hooks; what git checks out stays. `patches`: like
    * `everything`, but what is planted is set aside, because a patch may come from anybody.
    */
   readonly writableGit?: 'data' | 'patches' | 'everything' | undefined;

@@ -27,7 +27,10 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
 }
 
-/** Bubblewrap's complaint when it starts a program with these arguments; undefined if it works. `input` is its standard input. */
+/**
+ * Bubblewrap's complaint when it starts a program with these arguments; undefined if it works. `input` is its standard
+ * input.
+ */
 function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],
@@ -73,8 +76,8 @@ export interface IsolationCheck {
 /** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
 export interface IsolationReport {
   /**
-   * `none`: commands are not isolated, and LOW ones ask. `partial`: all but the filter of system calls, because we have no
-   * table for this kind of machine.
+   * `none`: commands are not isolated, and LOW ones ask. `partial`: all but the filter of system calls, because we have
+   * no table for this kind of machine.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];

@@ -17,10 +17,10 @@ export interface NetworkGateOptions {
 const mostConnections = 256;
 
 /**
- * The only way out of isolation for a command that was granted network (AP-9). The command has an empty network of its own;
- * this is an HTTP proxy at the other end of a socket file that is mounted into isolation. Names are resolved here, once, and
- * addresses of this machine are refused: a command reaches neither our server nor anything else on it. Both ends are
- * untrusted: whatever they send must not stop the runner.
+ * The only way out of isolation for a command that was granted network (AP-9). The command has an empty network of its
+ * own; this is an HTTP proxy at the other end of a socket file that is mounted into isolation. Names are resolved here,
+ * once, and addresses of this machine are refused: a command reaches neither our server nor anything else on it. Both
+ * ends are untrusted: whatever they send must not stop the runner.
  */
 export class NetworkGate {
   /** The socket file. */
@@ -181,8 +181,9 @@ always.addAddress('::', 'ipv6');
 always.addAddress('::1', 'ipv6');
 
 /**
- * Whether an address leads to this machine, where our server and other services listen that trust local clients: loopback,
- * link-local, and the current addresses of its interfaces. Text that is not an address counts as this machine.
+ * Whether an address leads to this machine, where our server and other services listen that trust local clients:
+ * loopback, link-local, and the current addresses of its interfaces. Text that is not an address counts as this
+ * machine.
  */
 export function isOwnMachine(address: string): boolean {
   const plain = plainAddress(address);
@@ -230,8 +231,9 @@ export const bridgeEnvironment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs inside isolation and starts the command: passes connections of the command's network on to the gate's socket file,
- * and ends with the command. It is written to a file as text and mounted, so it cannot use anything of this module.
+ * Runs inside isolation and starts the command: passes connections of the command's network on to the gate's socket
+ * file, and ends with the command. It is written to a file as text and mounted, so it cannot use anything of this
+ * module.
  */
 /* v8 ignore start -- runs in isolation, where coverage is not measured; network-gate.test.ts runs it */
 function bridge(
@@ -285,7 +287,10 @@ interface BridgeModules {
   readonly os: typeof import('node:os');
 }
 
-/** The bridge as a CommonJS file. Its arguments: reachable ports of this machine, the program to run, the program's arguments. */
+/**
+ * The bridge as a CommonJS file. Its arguments: reachable ports of this machine, the program to run, the program's
+ * arguments.
+ */
 export function bridgeSource(): string {
   const modules =
     "{ net: require('node:net'), childProcess: require('node:child_process'), os: require('node:os') }";

@@ -22,7 +22,9 @@ import type { ProtectionRecord } from './executing-place-guard.ts';
 import { isInside } from './fixed-path.ts';
 import type { FoundPlace } from './workspace-scan.ts';
 
-/** Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link. */
+/**
+ * Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link.
+ */
 export type Identity = readonly [self: string, target: string];
 
 export function identify(path: string): Identity {
@@ -45,15 +47,15 @@ function targetOf(path: string): string {
 }
 
 /**
- * The inode alone is not enough: a file system may reuse it at once. The time of birth, which no program can set, makes it
- * unique. On a file system without it, the path is used instead.
+ * The inode alone is not enough: a file system may reuse it at once. The time of birth, which no program can set, makes
+ * it unique. On a file system without it, the path is used instead.
  */
 const selfOf = ({ dev, ino, birthtimeNs }: BigIntStats, path: string): string =>
   `${dev}:${ino}:${birthtimeNs > 0n ? birthtimeNs : path}`;
 
 /**
- * The places that were planted since the record was made: new ones, and links that lead elsewhere. A file that our own tools
- * wrote is not planted as long as it has the approved content. Paths are relative to the root.
+ * The places that were planted since the record was made: new ones, and links that lead elsewhere. A file that our own
+ * tools wrote is not planted as long as it has the approved content. Paths are relative to the root.
  */
 export function findPlanted(root: string, record: ProtectionRecord, places: readonly FoundPlace[]): string[] {
   const before = new Map(record.places);
@@ -127,8 +129,8 @@ const LONGEST_COPY_MS = 10_000;
 
 /**
  * Moves a place below `base` to a new folder in `kept`. If the command took away permissions that this needs, they are
- * restored. If it cannot be moved out at all (the other disk is full, say), it is renamed in place to a name that nothing
- * obeys. Undefined if it is gone already; throws if it is still there under its name.
+ * restored. If it cannot be moved out at all (the other disk is full, say), it is renamed in place to a name that
+ * nothing obeys. Undefined if it is gone already; throws if it is still there under its name.
  */
 export function setAside(base: string, path: string, kept: string): string | undefined {
   const id = `${Date.now()}-${process.pid}-${moves++}`;

@@ -5,8 +5,9 @@ type SystemCall = readonly [name: string, x64: number | null, arm64: number | nu
 
 /**
  * Calls that no command needs and that have let programs escape from namespaces before: kernel keys, BPF, performance
- * events, page faults handled by programs, other processes' memory, mounts, new namespaces, clocks, modules. They fail with
- * EPERM. io_uring, clone3 and openat2 fail with ENOSYS, so that libraries fall back to calls that this filter can inspect.
+ * events, page faults handled by programs, other processes' memory, mounts, new namespaces, clocks, modules. They fail
+ * with EPERM. io_uring, clone3 and openat2 fail with ENOSYS, so that libraries fall back to calls that this filter can
+ * inspect.
  */
 export const refusedCalls: readonly SystemCall[] = [
   ['ptrace', 101, 117],
@@ -65,8 +66,8 @@ export const absentCalls: readonly SystemCall[] = [
 ];
 
 /**
- * Calls that set a file's mode, and which argument the mode is. They may not set the set-user-id and set-group-id bits. Those
- * with `flags` use the mode only when they create a file.
+ * Calls that set a file's mode, and which argument the mode is. They may not set the set-user-id and set-group-id bits.
+ * Those with `flags` use the mode only when they create a file.
  */
 export const modeCalls: readonly {
   readonly call: SystemCall;

@@ -60,7 +60,8 @@ export class StartedProcess {
 
   /**
    * In isolation, bubblewrap itself must not get the signal: when it ends, everything is killed. The namespace's first
-   * process ignores it. While bubblewrap is still setting up there is no program yet, so this tries again a moment later.
+   * process ignores it. While bubblewrap is still setting up there is no program yet, so this tries again a moment
+   * later.
    */
   async #terminate(): Promise<void> {
     const { pid } = this.#child;
@@ -158,8 +159,8 @@ export function hasEnded({ pid, startedAt }: KnownProcess): boolean {
 }
 
 /**
- * All processes below `pid`, parents first. A process in isolation never leaves this tree, however often it forks: if its
- * parent ends, it becomes a child of the namespace's first process.
+ * All processes below `pid`, parents first. A process in isolation never leaves this tree, however often it forks: if
+ * its parent ends, it becomes a child of the namespace's first process.
  */
 export function descendants(pid: number): number[] {
   const children = new Map<number, number[]>();

@@ -26,8 +26,8 @@ export interface SpecialPlaces {
   /** VA-2, and git configurations that contain a login. */
   readonly sensitive: readonly FoundPlace[];
   /**
-   * VA-3; rc files with a login, which a package manager obeys; each link inside such a place; what git obeys in a folder
-   * that it would take for a repository; and files that links in the person's home lead to.
+   * VA-3; rc files with a login, which a package manager obeys; each link inside such a place; what git obeys in a
+   * folder that it would take for a repository; and files that links in the person's home lead to.
    */
   readonly executing: readonly FoundPlace[];
   /** Sockets, pipes and devices: ways to processes outside. */
@@ -173,8 +173,8 @@ export class WorkspaceScan {
 
 /**
  * If all names of a file are in the workspace, its content is the workspace's own. A new or removed name changes the
- * file's link count but not the other folders that name it, so cached listings may have an older count. The highest count
- * is used, and files that look suspicious are counted again.
+ * file's link count but not the other folders that name it, so cached listings may have an older count. The highest
+ * count is used, and files that look suspicious are counted again.
  */
 function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPlace[] {
   const files = new Map<string, { inside: number; names: number }>();
@@ -338,8 +338,8 @@ function kindOfName(name: string): Kind {
 }
 
 /**
- * Files of this workspace that the person's home uses (VA-3). If they keep their dotfiles in a repository, `~/.zshrc` is a
- * link to `zsh/zshrc`, which the next shell executes though its name does not show that.
+ * Files of this workspace that the person's home uses (VA-3). If they keep their dotfiles in a repository, `~/.zshrc`
+ * is a link to `zsh/zshrc`, which the next shell executes though its name does not show that.
  */
 function linkedFromHome(home: string, root: string): FoundPlace[] {
   const links = [
@@ -365,8 +365,8 @@ function linksIn(folder: string): string[] {
 }
 
 /**
- * Socket files below a folder, relative to it, from the kernel's table: it includes those in installed packages, which are
- * not searched. It lacks sockets that were made by a relative path or in another container.
+ * Socket files below a folder, relative to it, from the kernel's table: it includes those in installed packages, which
+ * are not searched. It lacks sockets that were made by a relative path or in another container.
  */
 export function listeningSockets(root: string): string[] {
   let table: string;

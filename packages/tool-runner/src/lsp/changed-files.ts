@@ -3,29 +3,29 @@ import { extname, join } from 'node:path';
 
 export type ChangeKind = 'created' | 'changed' | 'deleted';
 
-/** What project files are written in, of any language. */
+/** Extensions of project files, in any language. */
 const projectFiles: readonly string[] = ['.json', '.toml', '.cfg', '.ini', '.yaml', '.yml', '.xml', '.mod'];
-/** What package managers write when they have finished: the installed packages are others now. */
+/** Files that package managers write when they have finished: then the installed packages have changed. */
 const installMarks: readonly string[] = [
   'node_modules/.package-lock.json',
   'node_modules/.yarn-integrity',
   'node_modules/.modules.yaml',
 ];
-/** A larger workspace is not scanned further; the opened files are always compared. */
+/** No more files than this are scanned; opened files are always compared. */
 const MAX_FILES = 100_000;
-/** Others get their turn after as many files. */
+/** After this many files the event loop gets a turn. */
 const FILES_A_TURN = 1_000;
 
 /**
- * Finds out which files changed since it was asked last, so that a server, which cannot watch the disk from inside
- * its isolation, never answers from an old version. It looks at source and project files by their extension, and
- * not into installed packages and hidden folders, which servers only read.
+ * Finds the files that changed since the last call. A server cannot watch the disk from inside its isolation, and must
+ * not answer from an old version. It looks at source and project files by their extension, but not into installed
+ * packages and hidden folders, which servers only read.
  */
 export class ChangedFiles {
   readonly #root: string;
   readonly #extensions: ReadonlySet<string>;
   #known = new Map<string, FileStamp>();
-  /** Told by our own tools, also where no scan looks. */
+  /** Files that our own tools changed, also in places that are not scanned. */
   readonly #told = new Set<string>();
   #installed: string;
 
@@ -35,19 +35,19 @@ export class ChangedFiles {
     this.#installed = this.#readInstallMarks();
   }
 
-  /** Takes what stands there now as known. */
+  /** Starts with the files that are there now. */
   static async begin(root: string, extensions: readonly string[]): Promise<ChangedFiles> {
     const files = new ChangedFiles(root, extensions);
     files.#known = await files.#look();
     return files;
   }
 
-  /** Packages were installed or removed since the beginning. */
+  /** Packages were installed or removed since `begin`. */
   get hasOtherPackages(): boolean {
     return this.#readInstallMarks() !== this.#installed;
   }
 
-  /** Workspace-relative paths that are reported next time, whatever a scan sees. */
+  /** Workspace-relative paths that the next `find` reports, whatever the scan sees. */
   tell(paths: readonly string[]): void {
     for (const path of paths) if (this.#told.size < MAX_FILES) this.#told.add(path);
   }
@@ -102,7 +102,7 @@ export class ChangedFiles {
   }
 }
 
-/** A folder that went away meanwhile, or that may not be read, has nothing to tell. */
+/** Empty if the folder is gone or may not be read. */
 function readFolder(path: string): Dirent[] {
   try {
     return readdirSync(path, { withFileTypes: true });
@@ -111,21 +111,20 @@ function readFolder(path: string): Dirent[] {
   }
 }
 
-/** Two changes this close together may leave the same times behind. */
+/** Two changes this close together may have the same times. */
 const CLOCK_GRAIN_MS = 100;
 
 /** Tells one version of a file from another without reading it. */
 export type FileStamp = string;
 
-/** Undefined where no regular file is. */
+/** Undefined if there is no regular file. */
 export function stampOf(path: string): FileStamp | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? stampFrom(stats) : undefined;
 }
 
 /**
- * A file that was changed just now gets a stamp that equals no other, not even its own next one: it is looked at
- * again rather than believed.
+ * A file that was changed just now gets a unique stamp, so that it counts as changed and is read again.
  */
 function stampFrom({ dev, ino, size, mtimeMs, ctimeMs }: Stats): FileStamp {
   const isFresh = Date.now() - ctimeMs < CLOCK_GRAIN_MS;

@@ -23,21 +23,21 @@ import {
   type ServerLocation,
 } from './server-answers.ts';
 import { LanguageServerFailure } from './server-connection.ts';
-import { type ConfiguredServer, defaultPatience, findServer, type Patience } from './server-definition.ts';
+import { type ConfiguredServer, defaultWaits, findServer, type WaitTimes } from './server-definition.ts';
 import { LocatedFiles, WorkspaceTexts } from './workspace-texts.ts';
 
 export interface LspExecutorOptions {
   readonly workspace: Workspace;
   readonly starter: ProcessStarter;
-  /** The person's own; they win over ours for the same extension. */
+  /** The person's own servers; they replace ours for the same extension. */
   readonly servers?: readonly ConfiguredServer[];
   readonly clock?: RunnerClock;
-  readonly patience?: Partial<Patience>;
-  /** Of the editor that this runner is part of: they answer in place of language servers. */
+  readonly waits?: Partial<WaitTimes>;
+  /** Features of the editor that this runner is part of, used instead of language servers. */
   readonly features?: LanguageFeatures;
 }
 
-/** Who is asked: a language server, or an editor. */
+/** A language server or an editor. */
 export interface LanguageAnswers {
   readonly encoding: PositionEncoding;
   ask(
@@ -57,14 +57,14 @@ type LspCall = Extract<BuiltInToolCall, { tool: (typeof tools)[number] }>;
 type Lines = Pick<OpenedDocument, 'lines'>;
 type PositionCall = Extract<LspCall, { params: ToolParams<'hover'> }>;
 
-/** Enough to recognise a line; that of a minified file has no end. */
+/** Enough to recognise a line; a minified file may have one very long line. */
 const LINE_CHARACTERS = 500;
 const NAME_CHARACTERS = 500;
 const MESSAGE_CHARACTERS = 4_000;
 const HOVER_CHARACTERS = 32_000;
 const severities = ['error', 'warning', 'information', 'hint'] as const;
 
-/** The language tools (RN-7): real language servers answer, and only about files that tools may see. */
+/** The language tools (RN-7): they ask real language servers, and show only files that tools may see. */
 export class LspExecutor implements Executor {
   readonly tools = tools;
   readonly #options: LspExecutorOptions;
@@ -74,7 +74,7 @@ export class LspExecutor implements Executor {
   readonly #editor: EditorLanguage | undefined;
 
   constructor(options: LspExecutorOptions) {
-    const { workspace, starter, clock = systemClock, patience, features } = options;
+    const { workspace, starter, clock = systemClock, waits, features } = options;
     this.#options = options;
     this.#texts = new WorkspaceTexts(workspace);
     this.#files = new LocatedFiles(this.#texts);
@@ -84,7 +84,7 @@ export class LspExecutor implements Executor {
       texts: this.#texts,
       starter,
       clock,
-      patience: { ...defaultPatience, ...patience },
+      waits: { ...defaultWaits, ...waits },
     });
   }
 
@@ -100,13 +100,13 @@ export class LspExecutor implements Executor {
       const answer = (server: LanguageAnswers) => this.#answer(call, path, server, signal);
       return (await this.#pool.use(definition, signal, answer)) as ToolResult;
     } catch (cause) {
-      // RangeError: nested so deeply that comparing or reading it has no stack left.
+      // RangeError: the answer was nested so deeply that comparing or reading it overflowed the stack.
       if (!(cause instanceof MalformedAnswer || cause instanceof RangeError)) throw cause;
       throw new LanguageServerFailure(definition.language, cause.message, { died: false, cause });
     }
   }
 
-  /** Tells the servers what our own tools have changed. Workspace-relative. */
+  /** Reports files that our own tools changed to the servers. Workspace-relative. */
   filesChanged(paths: readonly string[]): void {
     this.#pool.filesChanged(paths);
   }
@@ -207,7 +207,7 @@ export class LspExecutor implements Executor {
     return this.#showLocations(readLocations(value), server.encoding);
   }
 
-  /** Only places inside the workspace are shown (VA-1); how many others there are, is said. */
+  /** Shows only places inside the workspace (VA-1), and counts the others. */
   #showLocations(found: readonly ServerLocation[], encoding: PositionEncoding): ToolSuccess<'definition'> {
     const find = this.#files.lookUp();
     const limit = this.#options.workspace.limits.entries;
@@ -249,7 +249,7 @@ function positionIn(
   throw new CountersignError('INVALID_PARAMS', { tool, problem });
 }
 
-/** A range and its first line. Undefined for a place that the text does not have. */
+/** A range and its first line. Undefined if the text does not have such a place. */
 function placeIn(
   lines: TextLines,
   range: Range,
@@ -259,7 +259,7 @@ function placeIn(
   return characters && { ...characters, text: cut(lines.line(characters.line) ?? '', LINE_CHARACTERS) };
 }
 
-/** Never half an emoji. */
+/** Shortens a text without splitting an emoji. */
 function cut(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }

@@ -6,7 +6,7 @@ import { TextLines } from './character-position.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
-/** A server keeps every opened document; what was not asked about for long is closed. */
+/** A server keeps every opened document in memory, so the least recently used ones are closed. */
 const MAX_OPENED = 64;
 
 export interface OpenedDocument {
@@ -28,14 +28,14 @@ export interface OpenedDocumentsOptions {
 }
 
 /**
- * The documents that are open in one server, each with the content of the disk. Before a question, `synchronise`
- * tells the server what has changed in them, and `open` makes sure of the file that the question is about.
+ * The documents that are open in one server, each with the content of the disk. Before a request, `synchronise` tells
+ * the server what has changed in them, and `open` opens the file that the request is about.
  */
 export class OpenedDocuments {
   readonly #options: OpenedDocumentsOptions;
   /** Least recently used first. */
   readonly #documents = new Map<string, OpenedDocument>();
-  /** Versions go on counting when a document is opened again: an old answer is never taken for a new one. */
+  /** One counter for all documents: a document that is opened again never gets an old version number. */
   #versions = 0;
 
   constructor(options: OpenedDocumentsOptions) {
@@ -46,7 +46,7 @@ export class OpenedDocuments {
     return [...this.#documents.values()].some((document) => document.uri === uri);
   }
 
-  /** Answers whether anything was not as the server knew it. */
+  /** Returns whether any document differed from what the server knew. */
   synchronise(): boolean {
     let hasChanged = false;
     for (const document of [...this.#documents.values()]) {
@@ -57,7 +57,7 @@ export class OpenedDocuments {
     return hasChanged;
   }
 
-  /** Reads the file and opens it, or tells what changed in it. Throws when it cannot be read. */
+  /** Reads the file and opens it, or sends its new content. Throws if it cannot be read. */
   open(path: string): OpenedDocument {
     const known = this.#documents.get(path);
     const document = known ? this.#refresh(known) : this.#openNew(path);
@@ -72,7 +72,7 @@ export class OpenedDocuments {
 
   #openNew(path: string): OpenedDocument {
     const { root, texts, server, notify } = this.#options;
-    const stamp = this.#stamp(path); // before the content: what changes in between is noticed next time
+    const stamp = this.#stamp(path); // before reading: a change in between is noticed next time
     const text = texts.read(path);
     const uri = pathToFileURL(join(root, path)).href;
     const version = this.#nextVersion();
@@ -81,7 +81,7 @@ export class OpenedDocuments {
     return { path, uri, version, text, lines: new TextLines(text), stamp };
   }
 
-  /** The very same document when its content is. */
+  /** Returns the same object if the content is the same. */
   #refresh(document: OpenedDocument): OpenedDocument {
     const stamp = this.#stamp(document.path);
     const text = this.#options.texts.read(document.path);
@@ -101,7 +101,7 @@ export class OpenedDocuments {
     return changed;
   }
 
-  /** What cannot be read any more is closed: from then on the server sees the disk's own state. */
+  /** Closes a document that cannot be read any more: then the server uses the disk's state. */
   #tryRefresh(document: OpenedDocument): OpenedDocument | undefined {
     try {
       return this.#refresh(document);

@@ -10,7 +10,7 @@ import type { Workspace } from '../workspace.ts';
 import { type FileStamp, stampOf } from './changed-files.ts';
 import { TextLines } from './character-position.ts';
 
-/** No source that a person wrote is larger, and each opened one is kept. */
+/** No source that a person wrote is larger, and each opened one is kept in memory. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The texts of one workspace that language tools may show: inside it (VA-1), not sensitive (VA-2), no binaries. */
@@ -27,7 +27,7 @@ export class WorkspaceTexts {
     });
   }
 
-  /** The file that a call names, below the root and with its links resolved. Throws when it may not be used. */
+  /** The path that a call names, workspace-relative and with links resolved. Throws if it may not be used. */
   resolve(path: string): string {
     const check = this.#validator.check(path);
     if (check.ok) return check.relative;
@@ -36,7 +36,7 @@ export class WorkspaceTexts {
     throw refusal;
   }
 
-  /** The same for a path that a server named: the answer is data. */
+  /** The same for a path that a server named; a refusal is returned, not thrown. */
   locate(absolutePath: string): string | 'outside' | 'refused' {
     const check = this.#validator.check(absolutePath);
     if (check.ok) return check.relative;
@@ -76,7 +76,7 @@ function readFailure(path: string, cause: NodeJS.ErrnoException): CountersignErr
   }
 }
 
-/** Characters of the files that are read for one answer, and of those that are kept for the next one. */
+/** Characters of the files that are read for one answer, and that are kept for the next one. */
 const ANSWER_CHARACTERS = 64 * 1024 * 1024;
 const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
@@ -87,7 +87,7 @@ export interface LocatedFile {
   readonly lines: TextLines;
 }
 
-/** Why there is none: outside the workspace; sensitive, missing or no text; more than one answer may take. */
+/** Why a file is not shown: outside the workspace; sensitive, missing or not text; too much for one answer. */
 export type NoFile = 'outside' | 'refused' | 'too much';
 
 interface KeptFile extends LocatedFile {
@@ -96,8 +96,8 @@ interface KeptFile extends LocatedFile {
 }
 
 /**
- * The files in which servers find things. Each is checked (VA-1, VA-2) and read when it is shown for the first time,
- * and kept as long as its stamp shows that it is the very same file with the same content.
+ * The files that servers' answers point to. Each is checked (VA-1, VA-2) and read when it is first needed, and cached
+ * as long as its stamp shows that it has not changed.
  */
 export class LocatedFiles {
   readonly #texts: WorkspaceTexts;
@@ -109,7 +109,7 @@ export class LocatedFiles {
     this.#texts = texts;
   }
 
-  /** Looks files up for one answer, each once. */
+  /** Returns a function that looks up the files of one answer, each once. */
   lookUp(): (uri: string) => LocatedFile | NoFile {
     const known = new Map<string, LocatedFile | NoFile>();
     let characters = 0;
@@ -124,7 +124,7 @@ export class LocatedFiles {
   }
 
   #find(uri: string): KeptFile | 'outside' | 'refused' {
-    if (!uri.startsWith('file:///')) return 'outside'; // made up by the server, as for a library without source
+    if (!uri.startsWith('file:///')) return 'outside'; // a virtual document, as for a library without source
     try {
       const absolute = fileURLToPath(uri);
       const stamp = stampOf(absolute);
