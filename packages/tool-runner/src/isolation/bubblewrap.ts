@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
+import { realDisk } from '../real-disk.ts';
 import { type PersonName, userName } from './command-environment.ts';
 import { onDisk, realInside } from './disk-names.ts';
 import { isInside, type OwnNode } from './fixed-path.ts';
@@ -77,15 +78,8 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
 /** npm's global settings are in its installation, and may contain the person's tokens for registries (VA-2). */
 function globalLogins(node: OwnNode | undefined): string[] {
   const prefixes = new Set(['/usr', '/usr/local', ...(node ? [node.shown] : [])]);
-  return [...prefixes].map((prefix) => join(prefix, 'etc/npmrc')).filter(isFile);
-}
-
-function isFile(path: string): boolean {
-  try {
-    return lstatSync(path).isFile();
-  } catch {
-    return false;
-  }
+  const paths = [...prefixes].map((prefix) => join(prefix, 'etc/npmrc'));
+  return paths.filter((path) => realDisk.look(path)?.type === 'file');
 }
 
 function workspaceArguments({ root, confinement, files, places, readOnly, pinned }: IsolationPlan): string[] {

@@ -57,7 +57,9 @@ const stepsOfGit = ['rebase-merge', 'rebase-apply', 'sequencer'];
  */
 export class ExecutingPlaceGuard {
   readonly #root: string;
-  readonly #records: ProtectionRecords;
+  /** A file for each running command. */
+  readonly #records: string;
+  #count = 0;
   readonly #kept: string;
   readonly #look: () => SpecialPlaces;
   /** Stand-ins by their absolute path, and how many commands need each. */
@@ -66,7 +68,7 @@ export class ExecutingPlaceGuard {
 
   constructor(options: { root: string; stateFolder: string; look: () => SpecialPlaces }) {
     this.#root = options.root;
-    this.#records = new ProtectionRecords(options.stateFolder);
+    this.#records = join(options.stateFolder, 'isolation', 'protections');
     this.#kept = join(options.stateFolder, 'set-aside');
     this.#look = options.look;
   }
@@ -88,9 +90,9 @@ export class ExecutingPlaceGuard {
       gitFolders,
       expected: [],
     };
-    const name = this.#records.newName();
+    const name = `${process.pid}-${this.#count++}.json`;
     // Before anything is made, so that the next runner knows of it after a crash.
-    this.#records.write(name, record);
+    this.#write(name, record);
     const held = planned.filter((standIn) => this.#hold(standIn));
     this.#open.set(name, record);
     if (held.length < planned.length) this.#change(name, { names: namesBelow(this.#root, held) });
@@ -131,18 +133,38 @@ export class ExecutingPlaceGuard {
    * only when no process of these commands is left.
    */
   settleAbandoned(isAbandoned: (pid: number) => boolean): Planted {
-    const left = this.#records.left().filter(({ pid }) => isAbandoned(pid));
+    const left = this.#readRecords().filter(({ pid }) => isAbandoned(pid));
     if (left.length === 0) return { setAside: [] };
     for (const { record } of left) for (const standIn of record.standIns) removeStandIn(standIn);
     const planted = this.#setAsidePlanted(left.map(({ record }) => record));
-    for (const { name } of left) this.#records.remove(name);
+    for (const { name } of left) unlinkSync(join(this.#records, name));
     return planted;
   }
 
   #change(name: string, change: Partial<ProtectionRecord>): void {
     const record = { ...(this.#open.get(name) as ProtectionRecord), ...change };
     this.#open.set(name, record);
-    this.#records.write(name, record);
+    this.#write(name, record);
+  }
+
+  #write(name: string, record: ProtectionRecord): void {
+    mkdirSync(this.#records, { recursive: true, mode: 0o700 });
+    const path = join(this.#records, name);
+    writeFileSync(`${path}.new`, JSON.stringify(record));
+    renameSync(`${path}.new`, path);
+  }
+
+  /** All records, with the pid of the runner that made each. */
+  #readRecords(): { readonly name: string; readonly pid: number; readonly record: ProtectionRecord }[] {
+    const names = namesIn(this.#records).filter((name) => name.endsWith('.json'));
+    return names.flatMap((name) => {
+      try {
+        const record = JSON.parse(readFileSync(join(this.#records, name), 'utf8')) as ProtectionRecord;
+        return [{ name, pid: Number.parseInt(name, 10), record }];
+      } catch {
+        return []; // removed since it was listed
+      }
+    });
   }
 
   #planStandIns(
@@ -190,7 +212,7 @@ export class ExecutingPlaceGuard {
       removeStandIn(known.standIn);
     }
     const planted = this.#setAsidePlanted([record]);
-    this.#records.remove(name);
+    unlinkSync(join(this.#records, name));
     return planted;
   }
 
@@ -261,45 +283,6 @@ export interface ProtectionRecord {
   readonly gitFolders: readonly string[];
   /** Versions of files that our own tools have written since, by path. */
   readonly expected: readonly (readonly [path: string, version: string])[];
-}
-
-/** The records of one workspace: one file for each running command. */
-export class ProtectionRecords {
-  readonly #folder: string;
-  #count = 0;
-  #isMade = false;
-
-  constructor(stateFolder: string) {
-    this.#folder = join(stateFolder, 'isolation', 'protections');
-  }
-
-  newName(): string {
-    return `${process.pid}-${this.#count++}.json`;
-  }
-
-  write(name: string, record: ProtectionRecord): void {
-    if (!this.#isMade) mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    this.#isMade = true;
-    writeFileSync(join(this.#folder, `${name}.new`), JSON.stringify(record));
-    renameSync(join(this.#folder, `${name}.new`), join(this.#folder, name));
-  }
-
-  remove(name: string): void {
-    unlinkSync(join(this.#folder, name));
-  }
-
-  /** All records, with the pid of the runner that made each. */
-  left(): { readonly name: string; readonly pid: number; readonly record: ProtectionRecord }[] {
-    const names = namesIn(this.#folder).filter((name) => name.endsWith('.json'));
-    return names.flatMap((name) => {
-      try {
-        const record = JSON.parse(readFileSync(join(this.#folder, name), 'utf8')) as ProtectionRecord;
-        return [{ name, pid: Number.parseInt(name, 10), record }];
-      } catch {
-        return []; // removed since it was listed
-      }
-    });
-  }
 }
 
 /**

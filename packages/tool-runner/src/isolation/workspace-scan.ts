@@ -62,20 +62,25 @@ interface HardLinked {
   readonly names: number;
 }
 
-interface Listing {
+/** What one directory contains. */
+interface Found {
+  readonly below: string[];
+  readonly sensitive: FoundPlace[];
+  readonly executing: FoundPlace[];
+  readonly doors: string[];
+  readonly hardLinked: HardLinked[];
+  /** Git configurations: sensitive if they contain a login. */
+  readonly gitConfigs: FoundPlace[];
+  /** Links whose name may begin the path of a place, if they lead to a folder: `.cargo` in `.cargo/config.toml`. */
+  readonly aliases: string[];
+}
+
+interface Listing extends Found {
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly inode: number;
+  /** False: it had changed just before it was read, so it is read again. */
   readonly isSettled: boolean;
-  readonly below: readonly string[];
-  readonly sensitive: readonly FoundPlace[];
-  readonly executing: readonly FoundPlace[];
-  readonly doors: readonly string[];
-  readonly hardLinked: readonly HardLinked[];
-  /** Configurations of git: secret where a login stands in them. */
-  readonly gitConfigs: readonly FoundPlace[];
-  /** Links whose name may begin the path of a place, if they lead to a folder: `.cargo` in `.cargo/config.toml`. */
-  readonly aliases: readonly string[];
 }
 
 /**
@@ -236,40 +241,33 @@ function linksOf(folder: string | Buffer, name: string | Buffer): Pick<Entry, 'l
   return stats && stats.nlink > 1 ? { links: { file: `${stats.dev}:${stats.ino}`, names: stats.nlink } } : {};
 }
 
-type Sorted = Pick<
-  Listing,
-  'below' | 'sensitive' | 'executing' | 'doors' | 'hardLinked' | 'gitConfigs' | 'aliases'
->;
-
-function sortEntries(folder: string, entries: readonly Entry[]): Sorted {
-  const inPackages = folder.split('/').some((name) => packageFolders.has(name));
-  return inPackages ? sortPackages(folder, entries) : sortPlaces(folder, entries);
-}
-
-function sortPackages(folder: string, entries: readonly Entry[]): Sorted {
-  const isOutermost = packageFolders.has(folder.slice(folder.lastIndexOf('/') + 1));
-  const goesOn = ({ name, type }: Entry): boolean =>
-    type === 'directory' && (!isOutermost || (name.startsWith('.') && !hiddenPackages.has(name)));
-  const pathOf = ({ name }: Entry): string => `${folder}/${name}`;
-  return {
-    below: entries.filter(goesOn).map(pathOf),
-    doors: entries.filter(({ type }) => type === undefined).map(pathOf),
+function sortEntries(folder: string, entries: readonly Entry[]): Found {
+  const found: Found = {
+    below: [],
     sensitive: [],
     executing: [],
+    doors: [],
     hardLinked: [],
     gitConfigs: [],
     aliases: [],
   };
+  const inPackages = folder.split('/').some((name) => packageFolders.has(name));
+  if (inPackages) sortPackages(folder, entries, found);
+  else sortPlaces(folder, entries, found);
+  return found;
 }
 
-function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
-  const below: string[] = [];
-  const sensitive: FoundPlace[] = [];
-  const executing: FoundPlace[] = [];
-  const doors: string[] = [];
-  const hardLinked: HardLinked[] = [];
-  const gitConfigs: FoundPlace[] = [];
-  const aliases: string[] = [];
+function sortPackages(folder: string, entries: readonly Entry[], { below, doors }: Found): void {
+  const isOutermost = packageFolders.has(folder.slice(folder.lastIndexOf('/') + 1));
+  for (const { name, type } of entries) {
+    if (type === undefined) doors.push(`${folder}/${name}`);
+    const isSearched = !isOutermost || (name.startsWith('.') && !hiddenPackages.has(name));
+    if (type === 'directory' && isSearched) below.push(`${folder}/${name}`);
+  }
+}
+
+function sortPlaces(folder: string, entries: readonly Entry[], found: Found): void {
+  const { below, sensitive, executing, doors, hardLinked, gitConfigs, aliases } = found;
   const isGit = /(^|\/)\.git$/i.test(folder);
   // The whole of such a place is protected already: inside it, only secrets and links that lead out are looked for.
   const isInExecuting = executingPlaces.find(folder) !== undefined;
@@ -292,12 +290,9 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
     const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
     if (goesOn) below.push(path);
   }
-  return { below, sensitive, executing, doors, hardLinked, gitConfigs, aliases };
 }
 
-/**
- * Git takes any folder that has these for a repository, whatever its name, and runs what its configuration says.
- */
+/** Git takes any folder that has these for a repository, whatever its name, and runs what its configuration says. */
 function looksLikeRepository(entries: readonly Entry[]): boolean {
   const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
   return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
@@ -378,16 +373,10 @@ export function listeningSockets(root: string): string[] {
   if (!table.includes(` ${root}/`)) return [];
   // Columns: number, references, protocol, flags, type, state, inode, path.
   const paths = table.split('\n').flatMap((line) => /^(?:\S+\s+){7}(\/.*)$/.exec(line)?.[1] ?? []);
-  return [...new Set(paths.map((path) => normalize(path)))]
-    .filter((path) => path.startsWith(`${root}/`) && isSocket(path))
-    .map((path) => path.slice(root.length + 1));
-}
-
-/** False if it was removed or moved since it was made. */
-function isSocket(path: string): boolean {
-  try {
-    return lstatSync(path).isSocket();
-  } catch {
-    return false;
-  }
+  return (
+    [...new Set(paths.map((path) => normalize(path)))]
+      // It may have been removed or moved since it was made.
+      .filter((path) => path.startsWith(`${root}/`) && realDisk.look(path)?.type === 'other')
+      .map((path) => path.slice(root.length + 1))
+  );
 }

@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
 export type ChangeKind = 'created' | 'changed' | 'deleted';
@@ -58,7 +58,10 @@ export class ChangedFiles {
     const now = await this.#look();
     this.#known = now;
     const changes = new Map<string, ChangeKind>();
-    for (const path of this.#told) changes.set(path, this.#kindOfTold(path, before));
+    for (const path of this.#told) {
+      const isThere = stampOf(join(this.#root, path)) !== undefined;
+      changes.set(path, !isThere ? 'deleted' : before.has(path) ? 'changed' : 'created');
+    }
     this.#told.clear();
     for (const [path, stamp] of now) {
       if (!before.has(path)) changes.set(path, 'created');
@@ -66,11 +69,6 @@ export class ChangedFiles {
     }
     for (const path of before.keys()) if (!now.has(path)) changes.set(path, 'deleted');
     return changes;
-  }
-
-  #kindOfTold(path: string, before: ReadonlyMap<string, FileStamp>): ChangeKind {
-    if (stampOf(join(this.#root, path)) === undefined) return 'deleted';
-    return before.has(path) ? 'changed' : 'created';
   }
 
   async #look(): Promise<Map<string, FileStamp>> {
@@ -117,16 +115,14 @@ const CLOCK_GRAIN_MS = 100;
 /** Tells one version of a file from another without reading it. */
 export type FileStamp = string;
 
-/** Undefined if there is no regular file. */
+/**
+ * Undefined if there is no regular file. A file that was changed just now gets a unique stamp, so that it counts as
+ * changed and is read again.
+ */
 export function stampOf(path: string): FileStamp | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats?.isFile() ? stampFrom(stats) : undefined;
-}
-
-/**
- * A file that was changed just now gets a unique stamp, so that it counts as changed and is read again.
- */
-function stampFrom({ dev, ino, size, mtimeMs, ctimeMs }: Stats): FileStamp {
+  if (!stats?.isFile()) return undefined;
+  const { dev, ino, size, mtimeMs, ctimeMs } = stats;
   const isFresh = Date.now() - ctimeMs < CLOCK_GRAIN_MS;
   return `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}${isFresh ? `:${freshCount++}` : ''}`;
 }

@@ -29,15 +29,15 @@ import { LocatedFiles, WorkspaceTexts } from './workspace-texts.ts';
 export interface LspExecutorOptions {
   readonly workspace: Workspace;
   readonly starter: ProcessStarter;
-  /** The person's own servers; they replace ours for the same extension. */
+  /** The person's own; they win over ours for the same extension. */
   readonly servers?: readonly ConfiguredServer[];
   readonly clock?: RunnerClock;
   readonly waits?: Partial<WaitTimes>;
-  /** Features of the editor that this runner is part of, used instead of language servers. */
+  /** Of the editor that this runner is part of: they answer in place of language servers. */
   readonly features?: LanguageFeatures;
 }
 
-/** A language server or an editor. */
+/** Who is asked: a language server, or an editor. */
 export interface LanguageAnswers {
   readonly encoding: PositionEncoding;
   ask(
@@ -57,14 +57,14 @@ type LspCall = Extract<BuiltInToolCall, { tool: (typeof tools)[number] }>;
 type Lines = Pick<OpenedDocument, 'lines'>;
 type PositionCall = Extract<LspCall, { params: ToolParams<'hover'> }>;
 
-/** Enough to recognise a line; a minified file may have one very long line. */
+/** Enough to recognise a line; that of a minified file has no end. */
 const LINE_CHARACTERS = 500;
 const NAME_CHARACTERS = 500;
 const MESSAGE_CHARACTERS = 4_000;
 const HOVER_CHARACTERS = 32_000;
 const severities = ['error', 'warning', 'information', 'hint'] as const;
 
-/** The language tools (RN-7): they ask real language servers, and show only files that tools may see. */
+/** The language tools (RN-7): real language servers answer, and only about files that tools may see. */
 export class LspExecutor implements Executor {
   readonly tools = tools;
   readonly #options: LspExecutorOptions;
@@ -100,13 +100,13 @@ export class LspExecutor implements Executor {
       const answer = (server: LanguageAnswers) => this.#answer(call, path, server, signal);
       return (await this.#pool.use(definition, signal, answer)) as ToolResult;
     } catch (cause) {
-      // RangeError: the answer was nested so deeply that comparing or reading it overflowed the stack.
+      // RangeError: nested so deeply that comparing or reading it has no stack left.
       if (!(cause instanceof MalformedAnswer || cause instanceof RangeError)) throw cause;
       throw new LanguageServerFailure(definition.language, cause.message, { died: false, cause });
     }
   }
 
-  /** Reports files that our own tools changed to the servers. Workspace-relative. */
+  /** Tells the servers what our own tools have changed. Workspace-relative. */
   filesChanged(paths: readonly string[]): void {
     this.#pool.filesChanged(paths);
   }
@@ -207,7 +207,7 @@ export class LspExecutor implements Executor {
     return this.#showLocations(readLocations(value), server.encoding);
   }
 
-  /** Shows only places inside the workspace (VA-1), and counts the others. */
+  /** Only places inside the workspace are shown (VA-1); how many others there are, is said. */
   #showLocations(found: readonly ServerLocation[], encoding: PositionEncoding): ToolSuccess<'definition'> {
     const find = this.#files.lookUp();
     const limit = this.#options.workspace.limits.entries;
@@ -249,7 +249,7 @@ function positionIn(
   throw new CountersignError('INVALID_PARAMS', { tool, problem });
 }
 
-/** A range and its first line. Undefined if the text does not have such a place. */
+/** A range and its first line. Undefined for a place that the text does not have. */
 function placeIn(
   lines: TextLines,
   range: Range,
@@ -259,7 +259,7 @@ function placeIn(
   return characters && { ...characters, text: cut(lines.line(characters.line) ?? '', LINE_CHARACTERS) };
 }
 
-/** Shortens a text without splitting an emoji. */
+/** Never half an emoji. */
 function cut(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }

@@ -51,8 +51,14 @@ export class OpenedDocuments {
     let hasChanged = false;
     for (const document of [...this.#documents.values()]) {
       if (this.#stamp(document.path) === document.stamp) continue;
-      const now = this.#tryRefresh(document);
-      if (now !== document) hasChanged = true;
+      try {
+        hasChanged = this.#refresh(document) !== document || hasChanged;
+      } catch (error) {
+        if (!(error instanceof CountersignError)) throw error;
+        // It cannot be read any more: once it is closed, the server uses the disk's state.
+        this.#close(document.path);
+        hasChanged = true;
+      }
     }
     return hasChanged;
   }
@@ -75,7 +81,7 @@ export class OpenedDocuments {
     const stamp = this.#stamp(path); // before reading: a change in between is noticed next time
     const text = texts.read(path);
     const uri = pathToFileURL(join(root, path)).href;
-    const version = this.#nextVersion();
+    const version = ++this.#versions;
     const languageId = server.languageIds?.[extname(path).toLowerCase()] ?? server.language;
     notify('textDocument/didOpen', { textDocument: { uri, languageId, version, text } });
     return { path, uri, version, text, lines: new TextLines(text), stamp };
@@ -91,7 +97,7 @@ export class OpenedDocuments {
       return same;
     }
     const { uri } = document;
-    const version = this.#nextVersion();
+    const version = ++this.#versions;
     const changed = { ...document, version, text, lines: new TextLines(text), stamp };
     this.#options.notify('textDocument/didChange', {
       textDocument: { uri, version },
@@ -99,17 +105,6 @@ export class OpenedDocuments {
     });
     this.#documents.set(document.path, changed);
     return changed;
-  }
-
-  /** Closes a document that cannot be read any more: then the server uses the disk's state. */
-  #tryRefresh(document: OpenedDocument): OpenedDocument | undefined {
-    try {
-      return this.#refresh(document);
-    } catch (error) {
-      if (!(error instanceof CountersignError)) throw error;
-      this.#close(document.path);
-      return undefined;
-    }
   }
 
   #close(path: string): void {
@@ -122,10 +117,5 @@ export class OpenedDocuments {
 
   #stamp(path: string): FileStamp | undefined {
     return stampOf(join(this.#options.root, path));
-  }
-
-  #nextVersion(): number {
-    this.#versions += 1;
-    return this.#versions;
   }
 }
