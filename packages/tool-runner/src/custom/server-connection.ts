@@ -35,11 +35,29 @@ export interface ConnectionDeps {
   readonly starter: IsolatingStarter;
 }
 
+/** A tool's own report of its progress. */
+export type ProgressCallback = (progress: {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}) => void;
+
 export interface ConnectionListener {
   onToolsChanged(): void;
   /** The connection was lost; we did not end it. */
   onLost(problem: string): void;
 }
+
+export interface OpenRequest {
+  readonly entry: ServerEntry;
+  /** Whether it may write the workspace, as an approved command may. */
+  readonly mayWrite: boolean;
+  readonly deps: ConnectionDeps;
+  readonly listener: ConnectionListener;
+  readonly signal: AbortSignal;
+}
+
+type HttpReach = Extract<ServerEntry['reach'], { kind: 'http' }>;
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -50,45 +68,62 @@ const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 export class ServerConnection {
   readonly #client: Client;
   readonly #transport: Transport;
+  /** The transport, if it is a process on this machine. */
+  readonly #child: ChildTransport | undefined;
   #isClosing = false;
 
   private constructor(client: Client, transport: Transport) {
     this.#client = client;
     this.#transport = transport;
+    this.#child = transport instanceof ChildTransport ? transport : undefined;
   }
 
-  /** Throws a ToolServerFailure. `mayWrite`: it may write the workspace, as an approved command may. */
-  static async open(
-    entry: ServerEntry,
-    mayWrite: boolean,
-    deps: ConnectionDeps,
-    listener: ConnectionListener,
-    signal: AbortSignal,
-  ): Promise<ServerConnection> {
+  /** Throws a ToolServerFailure. */
+  static async open(request: OpenRequest): Promise<ServerConnection> {
     try {
-      return await connect(entry, mayWrite, deps, listener, signal, 'auto');
+      return await ServerConnection.#connect(request, 'auto');
     } catch (error) {
       // Some servers of the 2025 protocol exit on the first request of the 2026 protocol.
-      if (entry.reach.kind === 'http' || signal.aborted) throw error;
-      return await connect(entry, mayWrite, deps, listener, signal, 'legacy');
+      if (request.entry.reach.kind === 'http' || request.signal.aborted) throw error;
+      return await ServerConnection.#connect(request, 'legacy');
     }
   }
 
-  static of(client: Client, transport: Transport, listener: ConnectionListener): ServerConnection {
+  static async #connect(request: OpenRequest, mode: 'auto' | 'legacy'): Promise<ServerConnection> {
+    const { entry, listener, signal } = request;
+    const transport = entry.reach.kind === 'http' ? httpTransport(entry.reach) : childTransport(request);
+    const client = new Client(
+      { name: 'countersign', version: '1.0.0' },
+      {
+        versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
+        inputRequired: { autoFulfill: false },
+        // No automatic refresh: a server that reports changes all the time would keep it busy.
+        listChanged: {
+          tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
+        },
+      },
+    );
+    client.onerror = () => {}; // errors that matter also fail a request or end the connection
     const connection = new ServerConnection(client, transport);
+    try {
+      await client.connect(transport, { timeout: CONNECT_MS, signal });
+    } catch (error) {
+      await connection.close();
+      throw connection.#failure(error, 'the first question', signal);
+    }
     client.onclose = () => {
-      if (!connection.#isClosing) listener.onLost(connection.#problem('the connection to it ended'));
+      if (!connection.#isClosing) listener.onLost(connection.#child?.problem ?? 'the connection to it ended');
     };
     return connection;
   }
 
   get lastWords(): string {
-    return this.#transport instanceof ChildTransport ? this.#transport.lastWords : '';
+    return this.#child?.lastWords ?? '';
   }
 
   /** What it planted (VA-3), in sentences; known once `close` has resolved. */
   get planted(): readonly string[] {
-    return this.#transport instanceof ChildTransport ? this.#transport.planted : [];
+    return this.#child?.planted ?? [];
   }
 
   /** As the server sends it, unchecked. */
@@ -113,21 +148,12 @@ export class ServerConnection {
   async call(
     name: string,
     params: Readonly<Record<string, unknown>>,
-    how: {
-      readonly signal: AbortSignal;
-      readonly timeoutMs: number;
-      readonly onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
-    },
+    how: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly onProgress: ProgressCallback },
   ): Promise<unknown> {
     return this.#ask('tools/call', { name, arguments: params }, z.looseObject({}), {
       signal: how.signal,
       timeout: how.timeoutMs,
-      onprogress: ({ progress, total, message }) =>
-        how.onProgress({
-          progress,
-          ...(total !== undefined && { total }),
-          ...(message !== undefined && { message }),
-        }),
+      onprogress: how.onProgress,
     });
   }
 
@@ -157,64 +183,21 @@ export class ServerConnection {
     try {
       return (await this.#client.request({ method, params }, schema, options)) as z.output<T>;
     } catch (error) {
-      if (options.signal.aborted) throw new ExecutionCancelled();
-      throw new ToolServerFailure(this.#problem(problemOf(error, method)), {
-        lastWords: this.lastWords,
-        isAnswer: error instanceof ProtocolError,
-        cause: error,
-      });
+      throw this.#failure(error, method, options.signal, error instanceof ProtocolError);
     }
   }
 
-  #problem(otherwise: string): string {
-    return (this.#transport instanceof ChildTransport && this.#transport.problem) || otherwise;
+  #failure(error: unknown, question: string, signal: AbortSignal, isAnswer = false): Error {
+    if (signal.aborted) return new ExecutionCancelled();
+    const problem = this.#child?.problem ?? problemOf(error, question);
+    return new ToolServerFailure(problem, { lastWords: this.lastWords, isAnswer, cause: error });
   }
 }
 
-async function connect(
-  entry: ServerEntry,
-  mayWrite: boolean,
-  deps: ConnectionDeps,
-  listener: ConnectionListener,
-  signal: AbortSignal,
-  mode: 'auto' | 'legacy',
-): Promise<ServerConnection> {
-  const { reach } = entry;
-  const transport =
-    reach.kind === 'http'
-      ? httpTransport(reach.url, reach.headers)
-      : childTransport(entry, reach, mayWrite, deps);
-  const client = new Client(
-    { name: 'countersign', version: '1.0.0' },
-    {
-      versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
-      inputRequired: { autoFulfill: false },
-      // No automatic refresh: a server that reports changes all the time would keep it busy.
-      listChanged: {
-        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
-      },
-    },
-  );
-  client.onerror = () => {}; // errors that matter also fail a request or end the connection
-  try {
-    await client.connect(transport, { timeout: CONNECT_MS, signal });
-    return ServerConnection.of(client, transport, listener);
-  } catch (error) {
-    await client.close().catch(() => {});
-    await transport.close().catch(() => {});
-    if (signal.aborted) throw new ExecutionCancelled();
-    const isChild = transport instanceof ChildTransport;
-    const problem = (isChild && transport.problem) || problemOf(error, 'the first question');
-    throw new ToolServerFailure(problem, { lastWords: isChild ? transport.lastWords : '', cause: error });
-  }
-}
-
-function childTransport(
-  entry: ServerEntry,
-  { command, args, env, cwd }: Extract<ServerEntry['reach'], { kind: 'stdio' }>,
-  mayWrite: boolean,
-  { workspace, configFolder, starter }: ConnectionDeps,
-): ChildTransport {
+function childTransport({ entry, mayWrite, deps }: OpenRequest): ChildTransport {
+  if (entry.reach.kind !== 'stdio') throw new TypeError('it is not a program');
+  const { workspace, configFolder, starter } = deps;
+  const { command, args, env, cwd } = entry.reach;
   const { root, home, stateFolder } = workspace;
   const readable = neededFolders(entry, { root, home, config: configFolder, state: stateFolder });
   return new ChildTransport(starter, {
@@ -250,10 +233,7 @@ const RESPONSE_BYTES = 32 * 1024 * 1024;
  * MCP over HTTP, only to the origin that the person configured: redirects to another origin fail, so headers go nowhere
  * else. A response that is too long is cut off.
  */
-function httpTransport(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-): StreamableHTTPClientTransport {
+function httpTransport({ url, headers }: HttpReach): StreamableHTTPClientTransport {
   return new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
     redirectPolicy: 'same-origin',

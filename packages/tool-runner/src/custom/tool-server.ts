@@ -2,7 +2,12 @@ import { CountersignError, makeVisible } from '@countersign/protocol';
 import type { RunnerClock } from '../clock.ts';
 import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
-import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
+import type {
+  ConnectionDeps,
+  ConnectionListener,
+  ProgressCallback,
+  ServerConnection,
+} from './server-connection.ts';
 import {
   maskedJson,
   maskerOf,
@@ -49,7 +54,7 @@ export interface ServerCall {
   readonly signal: AbortSignal;
   /** Throws if the tool, as its server describes it now, is not the one that was approved. */
   readonly confirm: (now: ListedTool | undefined) => void;
-  readonly onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
+  readonly onProgress: ProgressCallback;
 }
 
 const IDLE_MS = 60_000;
@@ -189,10 +194,15 @@ export class ToolServer {
         onToolsChanged: () => this.#listSoon(),
         onLost: (problem) => this.#lost(problem),
       };
-      const { signal } = this.#ending;
       this.#requireAllowed();
       const { ServerConnection } = await import('./server-connection.ts');
-      const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
+      const connection = await ServerConnection.open({
+        entry: this.entry,
+        mayWrite,
+        deps: this.#deps,
+        listener,
+        signal: this.#ending.signal,
+      });
       this.#current = { connection, mayWrite };
       await this.#list(connection);
       this.#requireAllowed(); // what was started must be what was checked

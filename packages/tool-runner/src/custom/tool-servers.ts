@@ -139,7 +139,7 @@ export class ToolServers implements CustomTools {
 
   #lookNow(): void {
     void this.#look().catch((error: unknown) => {
-      this.#options.logger.error('The tool configuration could not be read', { error });
+      this.#options.logger.error('Tool configuration not readable', { error });
     });
   }
 
@@ -191,11 +191,11 @@ export class ToolServers implements CustomTools {
       const server = new ToolServer(entry, definition, {
         ...this.#options,
         onChange: () => this.#changed(),
-        onPlanted: (note) => this.#options.logger.error(`Tool server ${name}: ${note}`),
+        onPlanted: (note) => this.#options.logger.error(`Planted by tool server ${name}: ${note}`),
         isStillAllowed: () => this.#isStillAllowed(entry, definition),
       });
       this.#servers.set(name, server);
-      this.#options.logger.info(`Tool server ${name} starts`);
+      this.#options.logger.info(`Tool server starting: ${name}`);
       started.push(server.start());
     }
     if (isChanged && this.#started) this.#changed();
@@ -213,7 +213,7 @@ export class ToolServers implements CustomTools {
     if (this.#isOver) return;
     for (const { name, state, problem } of this.status) {
       const how = problem === undefined ? state : `${state}: ${problem}`;
-      if (this.#logged.get(name) !== how) this.#options.logger.info(`Tool server ${name} is ${how}`);
+      if (this.#logged.get(name) !== how) this.#options.logger.info(`Tool server state: ${name}, ${how}`);
       this.#logged.set(name, how);
     }
     for (const listener of this.#listeners) listener();
