@@ -39,3 +39,25 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
     rmSync(folder, { recursive: true });
   }
 });
+
+it('[VA-2] a place to cover whose name is not UTF-8 is not left uncovered', () => {
+  const plan = {
+    root: '/workspace',
+    confinement: lookOnly,
+    files: { etc: '', emptyFile: '', emptyFolder: '', npmCache: '', bridge: '' },
+    system: [],
+    node: undefined,
+    hasSeccomp: false,
+    gate: undefined,
+    places: {
+      sensitive: [{ path: '\udcff/.env', type: 'file' as const }],
+      executing: [],
+      doors: [],
+      linkedOutside: [],
+    },
+    readOnly: [],
+    pinned: [],
+    cwd: '',
+  };
+  expect(() => bubblewrapArguments(plan)).toThrow('its name is not UTF-8; rename it');
+});
