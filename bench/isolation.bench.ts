@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultLimits } from '@countersign/protocol';
-import { createProcessStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
+import { IsolatingStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
 
@@ -26,7 +26,7 @@ const isolationBench: Bench = {
       home: parent,
       addedEnvironment: [],
     };
-    const starter = createProcessStarter(workspace);
+    const starter = new IsolatingStarter(workspace);
     if (!starter.isIsolated) throw new Error('This machine cannot isolate: countersign doctor says why.');
     const isolated = (confinement: Parameters<typeof starter.start>[0]['confinement']) => async () => {
       const child = starter.start({

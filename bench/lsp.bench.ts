@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
 import { BuiltInTools } from '../packages/tool-runner/src/built-in-tools.ts';
-import { createProcessStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
+import { IsolatingStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { LspExecutor } from '../packages/tool-runner/src/lsp/lsp-executor.ts';
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
@@ -124,7 +124,7 @@ class Project {
     };
     return new LspExecutor({
       workspace,
-      starter: createProcessStarter(workspace, { allowUnisolated: true }),
+      starter: new IsolatingStarter(workspace, { allowUnisolated: true }),
     });
   }
 }

@@ -14,6 +14,7 @@ import {
   type ApprovalRequest,
   announcedCapabilities,
   JournalHeld,
+  RefusedByServer,
   type RunnerApi,
   runnerIdOf,
   runnerInstanceOf,
@@ -312,18 +313,12 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   };
 }
 
-/** A refusal of the server as the CountersignError that the runner expects. */
-class RefusedByServer extends CountersignError {
-  constructor(error: ApiError) {
-    super(error.code, {}, { cause: error });
-    this.message = error.message;
-  }
-}
-
+/** Turns a refusal of the server into the error that the runner expects. */
 async function refusing<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (failure) {
-    throw failure instanceof ApiError ? new RefusedByServer(failure) : failure;
+    if (!(failure instanceof ApiError)) throw failure;
+    throw new RefusedByServer(failure.code, failure.message, failure.status, { cause: failure });
   }
 }

@@ -1,13 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 
-/** JSON Schema of an object, for whoever has one already. */
+/** A JSON Schema of an object, if you have one already. */
 export interface JsonObjectSchema extends Record<string, unknown> {
   readonly type: 'object';
 }
 
 type Parameters = z.ZodObject | JsonObjectSchema;
-/** What a handler gets: typed by a zod schema; a JSON Schema is checked when the tool is called. */
+/** A handler's parameters. A zod schema types them; a JSON Schema is only checked when the tool is called. */
 export type ParametersOf<P extends Parameters> = P extends z.ZodObject
   ? z.output<P>
   : Record<string, unknown>;
@@ -15,11 +15,11 @@ export type ParametersOf<P extends Parameters> = P extends z.ZodObject
 export interface ToolContext {
   /** Aborted when the call is cancelled. */
   readonly signal: AbortSignal;
-  /** Tells whoever waits how far it is: 0 to 100. */
+  /** Reports progress, 0 to 100. */
   progress(percent: number, message?: string): void;
 }
 
-/** A text, a value that becomes JSON, or `{ content: [...] }` as MCP has it: pictures, sound, resources. */
+/** A text, a value that becomes JSON, or an MCP result `{ content: [...] }` with pictures, sound or resources. */
 export type ToolAnswer = string | number | boolean | null | object | undefined;
 
 /** One tool: what it is called, what it takes, and what it does. */
@@ -28,22 +28,22 @@ export interface ToolDefinition<P extends Parameters = Parameters> {
   /** For the model and for the person who is asked: what it does, in one or two sentences. */
   readonly description: string;
   readonly parameters: P;
-  /** True: it changes nothing. It is shown to the person, and makes nothing less risky. */
+  /** True: it changes nothing. The person sees that, but the risk stays the same. */
   readonly readOnly?: boolean;
   /** True: it may destroy something. The person is asked with a second step. */
   readonly destructive?: boolean;
-  /** A word for lists of tools: small letters, digits, `_` and `-`. `custom` unless said; never that of a built-in tool. */
+  /** A word for lists of tools: lower-case letters, digits, `_`, `-`. Default: `custom`. Not a built-in category. */
   readonly category?: string;
-  /** True: the person is asked even where their configuration says LOW. False loosens nothing. */
+  /** True: the person is asked even if their configuration says LOW. False has no effect. */
   readonly requires_approval?: boolean;
-  /** What it throws is told to the model, and the call has failed. */
+  /** If it throws, the call has failed, and the model gets the message. */
   handler(parameters: ParametersOf<P>, context: ToolContext): ToolAnswer | Promise<ToolAnswer>;
 }
 
-/** Keeps the types of a tool: its handler's parameters are those of its schema. */
+/** Defines a tool, with its handler's parameters typed by its schema. */
 export const defineTool = <P extends Parameters>(tool: ToolDefinition<P>): ToolDefinition<P> => tool;
 
-/** What a handler answered, as MCP sends it. */
+/** A handler's return value as an MCP result. */
 export function callResult(answer: ToolAnswer): CallToolResult {
   if (isCallResult(answer)) return answer;
   if (typeof answer === 'string') return { content: [{ type: 'text', text: answer }] };

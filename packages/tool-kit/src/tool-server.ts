@@ -8,12 +8,14 @@ export interface ToolServerOptions {
   readonly version?: string;
 }
 
-/** Some tools as one MCP server over standard input and output. Standard output is the protocol's: print to standard error. */
+/**
+ * Tools as one MCP server over standard input and output. Log to standard error: standard output carries the protocol.
+ */
 export interface ToolServer {
-  /** Answers the server, so that several can be registered in a row. Throws when there is a tool of that name. */
+  /** Returns the server, so that calls can be chained. Throws if there is a tool of that name already. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever a tool's parameters are, its own definition has checked them
   registerTool(tool: ToolDefinition<any>): ToolServer;
-  /** Serves until its input ends: standard input unless said. Clients of 2025 and of 2026 are served alike. */
+  /** Serves until its input ends (by default standard input). Supports clients of the 2025 and the 2026 protocol. */
   start(options?: Pick<ServeStdioOptions, 'transport'>): void;
 }
 
@@ -59,7 +61,7 @@ function register(mcp: McpServer, tool: ToolDefinition): void {
           total: 100,
           ...(message !== undefined && { message }),
         };
-        mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // nobody listens any more
+        mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {}); // the client is gone
       },
     };
     return callResult(await tool.handler(given as ParametersOf<typeof parameters>, context));

@@ -13,7 +13,7 @@ export {
   settingsInForce,
   settingValue,
 } from './handler-settings.ts';
-export { type IsolationReport, inspectIsolation } from './isolation/isolation-report.ts';
+export { type IsolationReport, inspectIsolation } from './isolation/isolation-probe.ts';
 export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
@@ -40,6 +40,7 @@ export type {
 export {
   ConcurrencyLimitError,
   ExecutionCancelled,
+  RefusedByServer,
   ToolApprovalTimeout,
   ToolTypeError,
 } from './runner-errors.ts';

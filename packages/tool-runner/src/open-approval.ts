@@ -50,6 +50,8 @@ export interface OpenApprovalDeps {
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
   /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
+  /** Before a rejection is sent: forget an earlier approval of the request, which the server may not have taken. */
+  readonly onRejecting: (request: ApprovalRequest) => void;
 }
 
 interface Card {
@@ -150,7 +152,9 @@ export class OpenApproval {
     return card.decided;
   }
 
-  /** Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again. */
+  /**
+   * Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again.
+   */
   decide(decision: DialogDecision): Promise<DecisionAnswer> {
     const card = this.#card;
     const sent = this.#send(decision, card);
@@ -169,6 +173,10 @@ export class OpenApproval {
     const { approval_id, tool_id } = this.#asked;
     const failing = `Sending the decision failed: ${tool_id}`;
     if (decision.decision === 'approved') this.#noteApproval(decision);
+    else {
+      this.#noted.clear();
+      this.#deps.onRejecting(this.#asked);
+    }
     const send = () =>
       decision.decision === 'approved'
         ? api.approveToolExecution(approval_id, decision)

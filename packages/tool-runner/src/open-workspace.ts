@@ -20,7 +20,7 @@ import { GitRepository } from './git/git-repository.ts';
 import { requireHandlerSettings, type SettingsInForce, settingsInForce } from './handler-settings.ts';
 import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
-import { createProcessStarter } from './isolation/process-starter.ts';
+import { IsolatingStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
@@ -145,7 +145,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     });
   const abandoned = clearAbandonedIsolation(workspace);
   // Without isolation, calls that would run unasked are asked about, and then run (RN-5).
-  const starter = createProcessStarter(workspace, {
+  const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
   });

@@ -4,20 +4,23 @@ import { beforeEach, expect, it } from 'vitest';
 import { RecordedApi, RecordedLogger } from './handler-fixture.test-data.ts';
 import { type Delivery, ResultOutbox } from './result-outbox.ts';
 import type { ResultReport } from './runner-api.ts';
+import { RefusedByServer } from './runner-errors.ts';
 
 let api: RecordedApi;
 let clock: ManualClock;
+let logger: RecordedLogger;
 let outbox: ResultOutbox;
 let delivered: [string, ResultReport['status'], Delivery][];
 
 beforeEach(() => {
   api = new RecordedApi();
   clock = new ManualClock();
+  logger = new RecordedLogger();
   delivered = [];
   outbox = new ResultOutbox({
     api,
     clock,
-    logger: new RecordedLogger(),
+    logger,
     onDelivered: (toolId, { status }, delivery) => delivered.push([toolId, status, delivery]),
   });
 });
@@ -93,6 +96,19 @@ it('a result that no server takes does not keep its call open: the call is told 
     },
     { status: 'cancelled', attempt: 1, execution_time_ms: 1 },
   ]);
+});
+
+it('a refusal with a code that we do not know ends the sending where its status is final', async () => {
+  const unknown = (status: number) => new RefusedByServer('INTERNAL', `status ${status}`, status);
+  api.failures.result = [unknown(409)];
+  outbox.add('a', report);
+  await clock.advance(60_000);
+  expect(delivered).toEqual([['a', 'completed', { refused: 'INTERNAL: status 409' }]]);
+  expect([api.sent.length, outbox.unacknowledged, logger.lines]).toEqual([1, [], []]);
+  api.failures.result = [0, 401, 408, 425, 429, 500, 502].map(unknown);
+  outbox.add('b', report);
+  await clock.advance(120_000);
+  expect(delivered[1]).toEqual(['b', 'completed', {}]);
 });
 
 it('when it is closed, what is on its way may arrive, and nothing is tried again', async () => {

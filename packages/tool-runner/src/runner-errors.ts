@@ -23,6 +23,18 @@ export class EndedAfterChanges extends CountersignError {
   }
 }
 
+/** The server refused a request. `code` is INTERNAL where this runner does not know the server's code. */
+export class RefusedByServer extends CountersignError {
+  /** HTTP status; 0 if there was no response. */
+  readonly status: number;
+
+  constructor(code: ErrorCode, message: string, status: number, options?: { cause?: unknown }) {
+    super(code, {}, options);
+    this.message = message;
+    this.status = status;
+  }
+}
+
 /** No executor of this runner knows the tool. */
 export class ToolTypeError extends CountersignError {
   constructor(tool: string) {
@@ -56,5 +68,19 @@ export class ConcurrencyLimitError extends CountersignError {
 export class ToolApprovalTimeout extends CountersignError {
   constructor() {
     super('APPROVAL_TIMEOUT', {});
+  }
+}
+
+/** Throws ExecutionCancelled as soon as the signal aborts; the promise itself goes on for other callers. */
+export async function orCancelled<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: cancelled, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(new ExecutionCancelled());
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  try {
+    return await Promise.race([promise, cancelled]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    cancelled.catch(() => {});
   }
 }

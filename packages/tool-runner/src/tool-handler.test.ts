@@ -20,7 +20,7 @@ import { Journal } from './journal/journal.ts';
 import type { DialogAnswer } from './open-approval.ts';
 import { shownView } from './preview/call-digest.ts';
 import type { ApprovalRequest, Claim, ExecutionSignal } from './runner-api.ts';
-import { EndedAfterChanges, ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
+import { EndedAfterChanges, ExecutionCancelled, RefusedByServer, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
 
@@ -1076,6 +1076,20 @@ describe('results', () => {
     expect(fixture.api.of('failed result').length).toBe(1);
   });
 
+  it('a result that the server refuses stays in the journal, and the next life does not send it', async () => {
+    fixture.api.failures.result = [new RefusedByServer('INTERNAL', 'no such thing any more', 410)];
+    const handler = makeHandler();
+    await handler.handleToolExecutionSignal(await approvedWrite(handler));
+    await sent('failed result');
+    await handler.dispose();
+    const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+    expect([journal.attempt('tool-1', 1)?.report?.status, journal.unacknowledged()]).toEqual([
+      'completed',
+      [],
+    ]);
+    journal.close();
+  });
+
   it('[DA-4] keeps the audit head, and says when the server goes back', async () => {
     fixture.api.resultAnswer = { audit_head: '7:abc' };
     const handler = makeHandler();
@@ -1319,6 +1333,7 @@ describe('the ceiling', () => {
     await asked;
     return fixture.dialogs.shown[before]?.request;
   };
+  const rejectHere = (handler: ToolHandler) => approveHere(handler, {}, false);
   const ranAs = async (handler: ToolHandler, signal: ExecutionSignal) => {
     const { status, error } = await handler.handleToolExecutionSignal(signal);
     return error?.code ?? status;
@@ -1411,6 +1426,42 @@ describe('the ceiling', () => {
     const handler = makeHandler(config);
     await approveHere(handler, request, answer);
     expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
+  });
+
+  it.each([
+    ['by the same card', (handler: ToolHandler) => rejectHere(handler)],
+    [
+      'by a card of the next life of the runner',
+      async (handler: ToolHandler) => {
+        await handler.dispose();
+        const next = makeHandler();
+        await rejectHere(next);
+        await next.dispose();
+      },
+    ],
+    [
+      'somewhere else',
+      async (handler: ToolHandler) =>
+        handler.handleApprovalResolved(approvalResolved({ status: 'rejected' })),
+    ],
+  ])('[RN-2] a rejection %s takes back an approval that the server did not take', async (_, reject) => {
+    ceiling();
+    const first = makeHandler();
+    fixture.api.failures.approve = [new CountersignError('FORBIDDEN')];
+    await approveHere(first);
+    expect(fixture.api.of('failed approve').length).toBe(1);
+    await reject(first);
+    await first.dispose();
+    const handler = makeHandler();
+    expect(await ranAs(handler, await approvedWrite(handler))).toBe('APPROVAL_STALE');
+  });
+
+  it('[RN-2] an approval that the server did not take counts as long as nobody rejects', async () => {
+    ceiling();
+    const handler = makeHandler();
+    fixture.api.failures.approve = [new CountersignError('FORBIDDEN')];
+    await approveHere(handler);
+    expect(await ranAs(handler, await approvedWrite(handler))).toBe('success');
   });
 
   it('[RN-2] [AP-8] an answer to a version before the newest counts for that version', async () => {

@@ -82,7 +82,9 @@ export class ToolHandler {
   readonly #ended = new AbortController();
   #disposed: Promise<void> | undefined;
 
-  /** Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace. */
+  /**
+   * Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace.
+   */
   constructor(
     api: RunnerApi,
     dialogProvider: ApprovalDialogProvider | undefined,
@@ -132,7 +134,8 @@ export class ToolHandler {
       defaultTimeoutMs: settings.approvalTimeoutMs,
       executes: config.executes ?? (() => true),
       look: (request) => lookAt(request, { ...common, readableSecrets }),
-      onApproving: (request, digest) => this.#rememberDecision(request, digest),
+      onApproving: (request, digest) => this.#rememberApproval(request, digest),
+      onRejecting: (request) => this.#forgetApproval(request),
     };
     this.#callDeps = {
       ...common,
@@ -247,6 +250,7 @@ export class ToolHandler {
     const details = { call: tool_id, approval: approval_id, status, device };
     this.logger.info(`Approval resolved: ${tool_id}, ${status}`, details);
     this.#history.resolved(event);
+    if (status !== 'approved') this.#forgetApproval(event);
     this.#closeApproval(approval_id, status);
   }
 
@@ -460,11 +464,20 @@ export class ToolHandler {
   }
 
   /** Records the decision for the ceiling, by the digest of the card that this machine drew. */
-  #rememberDecision({ approval_id, tool_id }: ApprovalRequest, digest: string): void {
+  #rememberApproval({ approval_id, tool_id }: ApprovalRequest, digest: string): void {
     try {
       this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });
     } catch (error) {
       this.logger.error(`Decision of this machine not recorded: ${tool_id}`, { call: tool_id, error });
+    }
+  }
+
+  /** It was rejected, expired or cancelled since. */
+  #forgetApproval({ approval_id, tool_id }: Pick<ApprovalRequest, 'approval_id' | 'tool_id'>): void {
+    try {
+      this.#journal.forgetDecision(approval_id);
+    } catch (error) {
+      this.logger.error(`Decision of this machine not forgotten: ${tool_id}`, { call: tool_id, error });
     }
   }
 

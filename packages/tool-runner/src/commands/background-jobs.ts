@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { CountersignError } from '@countersign/protocol';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import { KeptOutput } from './kept-output.ts';
+import { KeptOutput } from './command-output.ts';
 import { ended, notes, statusOf } from './run-to-end.ts';
 
 /** How many jobs of one session may run, and how many are remembered with what they printed. */
 export const mostRunningJobs = 8;
 const mostRememberedJobs = 32;
-/** Of all sessions together, since each keeps what it printed: some megabytes. */
+/** Limit for all sessions together, since each job keeps its output: some megabytes. */
 const mostRememberedOfAll = 64;
 
 export interface JobState {
@@ -29,7 +29,7 @@ interface Job {
   isRunning: boolean;
 }
 
-/** Shell lines that go on after the call that started them. A job belongs to its session: no other one sees it. */
+/** Shell lines that go on after the call that started them. A job is visible only to its session. */
 export class BackgroundJobs {
   readonly #starter: IsolatingStarter;
   readonly #outputBytes: number;
@@ -54,7 +54,7 @@ export class BackgroundJobs {
     const job: Job = { child, stdout, stderr, isRunning: true, isOver: this.#follow(child, () => job) };
     const id = `job_${randomUUID()}`;
     jobs.set(id, job);
-    this.#sessions.delete(session); // so that the one that was used longest ago stands first
+    this.#sessions.delete(session); // keeps the least recently used session first
     this.#sessions.set(session, jobs);
     forgetOldest(jobs, jobs.size - mostRememberedJobs);
     this.#forgetOtherSessions();
@@ -76,7 +76,7 @@ export class BackgroundJobs {
     };
   }
 
-  /** Resolves with the exit code when nothing of the job is left; an ended one is left as it is. */
+  /** Resolves with the exit code when no process of the job is left. A job that has ended stays as it is. */
   async end(session: string, id: string): Promise<number | null> {
     const job = this.#find(session, id);
     if (job.isRunning) {
@@ -126,7 +126,7 @@ function exitCodeOf(child: ChildProcess): number | null {
   return 'exitCode' in status ? status.exitCode : null;
 }
 
-/** Forgets so many, as far as they have ended; answers how many that were. */
+/** Forgets up to `count` jobs that have ended, the oldest first; returns how many. */
 function forgetOldest(jobs: Map<string, Job>, count: number): number {
   const ended = [...jobs].filter(([, { isRunning }]) => !isRunning).slice(0, Math.max(count, 0));
   for (const [id] of ended) jobs.delete(id);

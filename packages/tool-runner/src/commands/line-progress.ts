@@ -2,8 +2,8 @@ import type { Progress } from '../executor.ts';
 import { GitPhases } from '../git/git-phases.ts';
 
 /**
- * Reads from what a command prints how far it is, and tells that with the output: git's own progress lines, wherever
- * they come from, and the latest line of npm. Output is told only of a command that takes a while (OutputProgress).
+ * Adds progress to the reported output: read from git's progress lines, whatever program prints them, and the latest
+ * line of npm. Only commands that take a while report output (OutputProgress).
  */
 export function withLineProgress(
   command: string,

@@ -7,16 +7,21 @@ import type { Planted } from '../isolation/executing-place-guard.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
-import { KeptOutput } from './kept-output.ts';
-import { OutputProgress } from './output-progress.ts';
+import { KeptOutput, OutputProgress } from './command-output.ts';
 
 export interface RunOptions extends Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'> {
   readonly timeoutSeconds: number;
-  /** Of each stream. */
+  /** How much is kept of each stream. */
   readonly outputBytes: number;
 }
 
-/** How a command ended. Its own exit code, also one that means failure, is an answer. */
+interface StopOptions {
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onProcess: CallContext['onProcess'];
+}
+
+/** How a command ended. Any exit code of its own, also one that means failure, is a normal result. */
 export interface Ending {
   readonly stdout: string;
   readonly stderr: string;
@@ -25,11 +30,11 @@ export interface Ending {
   readonly status: { readonly exitCode: number } | { readonly signal: string } | 'timeout';
 }
 
-/** After the last process has ended its pipes close; only one that escaped without isolation can hold them open. */
+/** Pipes close when the last process has ended, unless one escaped, which only happens without isolation. */
 const pipesCloseMs = 1_000;
 
 /**
- * Runs one program until nothing of it is left, or until its time is over. Throws ExecutionCancelled when the signal
+ * Runs one program until no process of it is left, or until its time is over. Throws ExecutionCancelled if the signal
  * aborts while it runs, and what ProcessStarter throws.
  */
 export async function runToEnd(
@@ -52,23 +57,13 @@ export async function runToEnd(
     progress.push('stderr', chunk);
   });
 
-  let stopped: 'timeout' | 'cancelled' | undefined;
-  const stop = (why: 'timeout' | 'cancelled'): void =>
-    stopUnlessEnded(starter, child, () => {
-      stopped ??= why;
-    });
-  const timer = setTimeout(() => stop('timeout'), timeoutSeconds * 1_000);
-  onProcess?.({ process: child, timeout: timer });
-  const cancel = (): void => stop('cancelled');
-  signal.addEventListener('abort', cancel, { once: true });
-  try {
-    await ended(starter, child, request.program);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', cancel);
-    progress.end();
-  }
-  if (stopped === 'cancelled') throw new ExecutionCancelled();
+  const untilEnd = () => ended(starter, child, request.program);
+  const isTimeOver = await stopInTime(
+    starter,
+    child,
+    { timeoutSeconds, signal, onProcess },
+    untilEnd,
+  ).finally(() => progress.end());
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });
 
@@ -78,16 +73,45 @@ export async function runToEnd(
     stderr: stderr.text(),
     isCut: stdout.isCut || stderr.isCut,
     seconds: (performance.now() - startedAt) / 1_000,
-    status: stopped === 'timeout' ? 'timeout' : statusOf(child),
+    status: isTimeOver ? 'timeout' : statusOf(child),
   };
 }
 
 /**
- * Stops a program from outside, and tells so first; one that has ended by itself is left to what it has done. A runner
- * that was suspended or busy hears of time-outs and cancels before it hears of an exit that was earlier: so it listens
- * once more before it believes that the program runs. (The first immediate may still belong to what was heard before.)
+ * Stops a program when its time is over or the signal aborts, while `untilEnd` waits for its end. Returns whether its
+ * time was over. Throws ExecutionCancelled, and what `untilEnd` throws.
  */
-export function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
+export async function stopInTime(
+  starter: IsolatingStarter,
+  child: ChildProcess,
+  { timeoutSeconds, signal, onProcess }: StopOptions,
+  untilEnd: () => Promise<void>,
+): Promise<boolean> {
+  let stopped: 'timeout' | 'cancelled' | undefined;
+  const stop = (why: 'timeout' | 'cancelled'): void =>
+    stopUnlessEnded(starter, child, () => {
+      stopped ??= why;
+    });
+  const timer = setTimeout(() => stop('timeout'), timeoutSeconds * 1_000);
+  onProcess?.({ process: child, timeout: timer });
+  const cancel = (): void => stop('cancelled');
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    await untilEnd();
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', cancel);
+  }
+  if (stopped === 'cancelled') throw new ExecutionCancelled();
+  return stopped === 'timeout';
+}
+
+/**
+ * Stops a program unless it has ended by itself; calls `onStop` first. After the runner was suspended or busy, Node
+ * reports time-outs and cancels before an exit that happened earlier. So this waits for one more turn of the event loop
+ * before it assumes that the program still runs. (The first immediate may still belong to the current turn.)
+ */
+function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
   const look = (): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     onStop();
@@ -96,7 +120,7 @@ export function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, 
   setImmediate(() => setImmediate(look));
 }
 
-/** Until no process is left, and all that was printed has arrived. Nothing is left over of one that never started. */
+/** Waits until no process is left and all output has arrived. Throws SPAWN_FAILED if it never started. */
 export async function ended(starter: IsolatingStarter, child: ChildProcess, program: string): Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const cause = await new Promise<Error | undefined>((resolve) => {
@@ -105,18 +129,18 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
   });
   await starter.stop(child);
   if (cause) throw new CountersignError('SPAWN_FAILED', { program, problem: cause.message }, { cause });
-  const patience = new AbortController();
-  await Promise.race([closed, wait(pipesCloseMs, undefined, { signal: patience.signal }).catch(() => {})]);
-  patience.abort();
+  const isClosed = new AbortController();
+  await Promise.race([closed, wait(pipesCloseMs, undefined, { signal: isClosed.signal }).catch(() => {})]);
+  isClosed.abort();
   child.stdout?.destroy();
   child.stderr?.destroy();
 }
 
-/** Notes for the agent besides the program's own output. */
+/** Notes for the agent that are added to the program's own output. */
 export const notes = (starter: IsolatingStarter, child: ChildProcess): string[] =>
   plantedNotes(starter.planted(child)).map((note) => `\n[Countersign: ${note}]\n`);
 
-/** Notes on files that the ended program had planted (VA-3). */
+/** One sentence for each place that an ended program had planted (VA-3). */
 export function plantedNotes({ setAside, problem }: Planted): string[] {
   return [
     ...setAside.map(({ path }) => `"${path}" would execute later; it was set aside (VA-3)`),
@@ -128,7 +152,7 @@ export function plantedNotes({ setAside, problem }: Planted): string[] {
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-/** bubblewrap passes a signal on as 128 and its number, as shells do. */
+/** bubblewrap reports a signal as exit code 128 plus its number, as shells do. */
 export function statusOf({ exitCode, signalCode }: ChildProcess): { exitCode: number } | { signal: string } {
   if (exitCode === null) return { signal: signalCode ?? 'unknown' };
   const name = exitCode > 128 ? signalNames.get(exitCode - 128) : undefined;

@@ -9,16 +9,16 @@ import { FoundNames } from '../files/ripgrep-records.ts';
 import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** A type, not an interface: it becomes part of a result. What has nothing to say is left out. */
+/** A type, not an interface, because it becomes part of a JSON result. Empty fields are left out. */
 export type CommandChanges = {
   changed_files?: { path: string; operation: 'created' | 'modified' | 'deleted' }[];
-  /** Why `changed_files` may lack something. */
+  /** Why `changed_files` may be incomplete. */
   changed_files_incomplete?: string;
 };
 
 /**
- * Runs something that may change files, and says which it changed. What it throws is thrown again; where files had
- * changed by then, as EndedAfterChanges.
+ * Runs something that may change files, and returns which files changed. Rethrows its error, as EndedAfterChanges if
+ * files had changed by then.
  */
 export async function withChanges<T>(
   workspace: Workspace,
@@ -43,19 +43,19 @@ export interface ComparisonBounds {
   readonly files?: number;
   /** For each of the two looks. */
   readonly milliseconds?: number;
-  /** Clocks of network disks may differ from ours by as much. */
+  /** The clock of a network disk may differ from ours by this much. */
   readonly clockSlackMs?: number;
 }
 
 /**
- * Looks at the files of a workspace before a command, and returns a function that says what changed since (TL-2). Call
- * that function when nothing of the command is left.
+ * Looks at the files of a workspace before a command, and returns a function that finds what changed since (TL-2). Call
+ * that function when no process of the command is left.
  *
  * Compared are inode, size and times of the files that git does not ignore: a build may write thousands of ignored
  * files, which no editor has open. Outside a repository nothing is ignored, except installed packages as everywhere.
  * The names come from ripgrep, which reads ignore files; the directories are opened without following links (VA-1).
- * Links, `.git` and sensitive files (VA-2) are never listed. At most 20,000 files and one second for each look; what
- * was cut is said. What a person or another call changes meanwhile is listed too: nobody can tell it apart.
+ * Links, `.git` and sensitive files (VA-2) are never listed. Each look is limited to 20,000 files and one second; the
+ * result says if it was cut. Changes by a person or another call at the same time are listed too: they look the same.
  *
  * An overlay that collects what a command writes (RN-11) can take the place of this file: only its result is used.
  */
@@ -83,7 +83,7 @@ export async function watchChanges(
       if (!found) changes.push({ path, operation: 'deleted' });
       else if (identityOf(found) !== before.get(path)) changes.push({ path, operation: 'modified' });
     });
-    // Where not all names were known before, a new name means nothing.
+    // If not all names were known before, a new name proves nothing.
     if (problem === undefined) {
       const unknown: RawPath[] = [];
       problem = await second.list(undefined, (path) => {
@@ -91,7 +91,7 @@ export async function watchChanges(
         return unknown.length <= files;
       });
       await second.stat(unknown, (path, found) => {
-        // An older file was there before: what git ignores has changed, not the file.
+        // An older file was there before: git's ignore rules have changed, not the file.
         if (found && found.ctimeMs > startedAt - clockSlackMs) changes.push({ path, operation: 'created' });
       });
     }
@@ -104,7 +104,7 @@ interface Change {
   readonly operation: 'created' | 'modified' | 'deleted';
 }
 
-/** How long it works before others have their turn. */
+/** How long it works before the event loop gets a turn. */
 const turnMs = 15;
 /** Installed packages: very many files that only a package manager changes. */
 const packageFolders = ['node_modules', 'site-packages'];
@@ -125,7 +125,7 @@ class Look {
     this.#deadline = performance.now() + milliseconds;
   }
 
-  /** Hands on each name until `take` answers false. Answers why names may be missing. */
+  /** Calls `take` with each name until it returns false. Returns why names may be missing. */
   async list(signal: AbortSignal | undefined, take: (path: RawPath) => boolean): Promise<string | undefined> {
     const { root, limits, ripgrep } = this.#workspace;
     const names = new FoundNames();
@@ -154,7 +154,7 @@ class Look {
     }
   }
 
-  /** Hands on what stands at each of these paths now: undefined where there is no file. */
+  /** Calls `take` with the file at each of these paths; undefined if there is no file. */
   async stat(
     paths: readonly RawPath[],
     take: (path: RawPath, found: Stamp | undefined) => void,
@@ -197,7 +197,7 @@ class Look {
 
 const isLinux = process.platform === 'linux';
 
-/** The entry at a path; `closed` where this user may not see it. A command can take the permission away. */
+/** Stats a path; `closed` if we have no permission, which a command can take away. */
 function look(path: RawPath): Stats | 'closed' | undefined {
   try {
     return lstatSync(pathBytes(path), { throwIfNoEntry: false });

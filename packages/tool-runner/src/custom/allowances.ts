@@ -17,9 +17,10 @@ const fileSchema = z.strictObject({ version: z.literal(1), allowed: z.array(allo
 type Allowance = z.output<typeof allowanceSchema>;
 
 /**
- * Which servers the person has allowed on this machine, where their own configuration is not enough: by the digest of
- * the whole entry and of the files of the workspace that its command line names. What changes is asked about again. The
- * file stands in the person's own configuration folder, which no command in isolation sees.
+ * The servers that the person has allowed on this machine, for those that their own configuration does not allow
+ * already. An allowance names the digest of the whole entry and of the workspace's files that its command line names:
+ * if one of them changes, the person is asked again. The file is in the person's configuration folder, which no
+ * isolated command sees.
  */
 export class Allowances {
   readonly #path: string;
@@ -30,14 +31,14 @@ export class Allowances {
     this.#root = root;
   }
 
-  /** What the person agrees to when they allow it as it stands now; what its tools' approvals stand for as well. */
+  /** The digest of the server as it is now: what the person allows, and what approvals of its tools cover. */
   digestOf(entry: ServerEntry): string {
     return digestWith(entry, namedFiles(entry, this.#root));
   }
 
   /**
-   * The digest of what may run as it stands now; undefined where the person has not allowed that. Their own entry needs
-   * no further word, unless it runs a program of the workspace, which a tool may have changed.
+   * The digest of the server as it is now; undefined if the person has not allowed it. Their own entry needs no
+   * allowance, unless it runs a script of the workspace, which a tool may have changed.
    */
   allowedDigest(entry: ServerEntry): string | undefined {
     const files = namedFiles(entry, this.#root);
@@ -48,12 +49,12 @@ export class Allowances {
       : undefined;
   }
 
-  /** Whether another version of it was allowed once: then it is worth saying that it has changed. */
+  /** Whether any version of it was allowed before: then the person is told that it has changed. */
   wasAllowed({ name }: ServerEntry): boolean {
     return this.#ofWorkspace(name).length > 0;
   }
 
-  /** `digest`: of what was shown; anything else is refused, since it has changed meanwhile. */
+  /** `digest` is that of what was shown. Throws if the server has changed since. */
   allow(entry: ServerEntry, digest: string, now: Date): void {
     if (this.digestOf(entry) !== digest)
       throw new CountersignError('USAGE', {
@@ -65,7 +66,7 @@ export class Allowances {
     this.#write([...others, allowed]);
   }
 
-  /** Answers whether there was something to take back. */
+  /** Returns whether there was an allowance. */
   forbid(name: string): boolean {
     if (this.#ofWorkspace(name).length === 0) return false;
     this.#write(this.#others(name));
@@ -80,7 +81,7 @@ export class Allowances {
     return this.#read().filter(({ workspace, server }) => workspace !== this.#root || server !== name);
   }
 
-  /** A file that cannot be believed allows nothing. */
+  /** A file that others could have written, or that is damaged, allows nothing. */
   #read(): readonly Allowance[] {
     const file = readPersonsFile(this.#path, this.#root);
     if (file.state !== 'read') return [];

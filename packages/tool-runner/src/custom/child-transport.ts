@@ -1,15 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { KeptOutput } from '../commands/kept-output.ts';
+import { KeptOutput } from '../commands/command-output.ts';
 import { plantedNotes } from '../commands/run-to-end.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import { BoundedLines } from './bounded-lines.ts';
 
 const KEPT_ERROR_BYTES = 16 * 1024;
-/** Some servers greet on standard output; one that only chats does not speak the protocol. */
+/** Some servers print a greeting to standard output; one that prints more lines than this does not speak MCP. */
 const MAX_OTHER_LINES = 1_000;
-/** Of what we say to it; the parameters of a call are far smaller. */
+/** Limit for messages that it has not read; the parameters of a call are far smaller. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -34,17 +34,17 @@ export class ChildTransport implements Transport {
     this.#request = request;
   }
 
-  /** The end of what it wrote on standard error, and on standard output beside the protocol. */
+  /** The end of its standard error, and of other lines on its standard output. */
   get lastWords(): string {
     return this.#standardError.text();
   }
 
-  /** Why it is over; undefined while it is not, or when we ended it. */
+  /** Why it ended; undefined while it runs, or if we ended it. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** What it left where it would execute later (VA-3); known once `close` has resolved. */
+  /** What it planted (VA-3), in sentences; known once `close` has resolved. */
   get planted(): readonly string[] {
     return this.#child ? plantedNotes(this.#starter.planted(this.#child)) : [];
   }
@@ -56,17 +56,17 @@ export class ChildTransport implements Transport {
     if (!stdin || !stdout || !stderr) throw new TypeError('a tool server needs all three pipes');
     stderr.on('data', (chunk: Buffer) => this.#standardError.push(chunk));
     stderr.on('error', () => {});
-    stdin.on('error', () => {}); // it closed its input: it has ended, or will not answer
+    stdin.on('error', () => {}); // it closed its input: it exits, or its calls time out
     this.#lines = new BoundedLines(stdout, {
       onLine: (line) => this.#take(line),
       onError: (problem) => this.#fail(problem),
-      onEnd: () => {}, // how it exits tells more
+      onEnd: () => {}, // its exit code tells more
     });
     child.on('error', (error) => this.#fail(`it could not be started: ${error.message}`));
     child.on('exit', (code, signal) => this.#fail(`it ended with ${code ?? signal}`));
   }
 
-  /** Resolves when the message is in the pipe's buffer: a server that does not read is noticed by its silence. */
+  /** Resolves when the message is in the pipe's buffer; calls to a server that does not read it time out. */
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
     if (!stdin?.writable || this.#ended) throw new Error(this.#problem ?? 'it is not running');
@@ -74,7 +74,7 @@ export class ChildTransport implements Transport {
     if (stdin.writableLength > MAX_UNREAD_BYTES) this.#fail('it does not read what it is told');
   }
 
-  /** Resolves when nothing of it is left. Harmless twice. */
+  /** Resolves when no process of it is left. Harmless twice. */
   async close(): Promise<void> {
     this.#end();
     await this.#ended;
@@ -91,7 +91,7 @@ export class ChildTransport implements Transport {
     if (this.#otherLines > MAX_OTHER_LINES) this.#fail('what it writes is not the Model Context Protocol');
   }
 
-  /** The protocol believes in some shapes. What it throws must not reach the stream that this came from. */
+  /** The library assumes some fields and throws if they are missing; that must not break the stream. */
   #handOver(message: JSONRPCMessage): void {
     try {
       this.onmessage?.(message);
@@ -123,5 +123,96 @@ function parseMessage(line: string): JSONRPCMessage | undefined {
     return isMessage ? (value as JSONRPCMessage) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** A result with the largest picture that we keep is far smaller. */
+const LINE_BYTES = 8 * 1024 * 1024;
+/** If more lines than this arrive at once, reading pauses between batches. */
+const LINES_AT_ONCE = 100;
+/** This many lines may come at once; then LINES_PER_SECOND. A server that writes more is ended. */
+const BURST = 2_000;
+const LINES_PER_SECOND = 500;
+
+export interface LineListener {
+  onLine(line: string): void;
+  /** After the first error nothing more is read. */
+  onError(problem: string): void;
+  onEnd(): void;
+}
+
+/**
+ * Splits a tool server's output into lines. The server is not trusted: at most one line of a bounded size is kept,
+ * lines are read no faster than they are handled, and too many lines are an error.
+ */
+export class BoundedLines {
+  readonly #input: Readable;
+  readonly #listener: LineListener;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #allowance = BURST;
+  #countedAt = performance.now();
+  #isStopped = false;
+
+  constructor(input: Readable, listener: LineListener) {
+    this.#input = input;
+    this.#listener = listener;
+    input.on('data', (chunk: Buffer) => this.#read(chunk));
+    input.once('end', () => listener.onEnd());
+    input.on('error', () => {}); // `end` or `close` follows
+  }
+
+  /** Further output is read and discarded, so that the server never blocks. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#chunks = [];
+    this.#size = 0;
+    this.#input.resume();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isStopped) return;
+    const lines: string[] = [];
+    let rest = chunk;
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+      lines.push(this.#take(rest.subarray(0, end)));
+      rest = rest.subarray(end + 1);
+    }
+    this.#chunks.push(rest);
+    this.#size += rest.length;
+    if (this.#size > LINE_BYTES) this.#fail(`it wrote a line of more than ${LINE_BYTES} bytes`);
+    else if (!this.#isWithinRate(lines.length)) this.#fail('it floods us with messages');
+    else this.#handOver(lines);
+  }
+
+  #handOver(lines: readonly string[]): void {
+    for (const line of lines.slice(0, LINES_AT_ONCE)) if (!this.#isStopped) this.#listener.onLine(line);
+    const rest = lines.slice(LINES_AT_ONCE);
+    if (rest.length === 0 || this.#isStopped) {
+      this.#input.resume();
+      return;
+    }
+    this.#input.pause(); // so that no later line is handled before the rest
+    setImmediate(() => this.#handOver(rest));
+  }
+
+  #take(last: Buffer): string {
+    const line = Buffer.concat([...this.#chunks, last]).toString('utf8');
+    this.#chunks = [];
+    this.#size = 0;
+    return line;
+  }
+
+  #isWithinRate(lines: number): boolean {
+    const now = performance.now();
+    const gained = ((now - this.#countedAt) / 1_000) * LINES_PER_SECOND;
+    this.#countedAt = now;
+    this.#allowance = Math.min(BURST, this.#allowance + gained) - lines;
+    return this.#allowance >= 0;
+  }
+
+  #fail(problem: string): void {
+    this.stop();
+    this.#listener.onError(problem);
   }
 }

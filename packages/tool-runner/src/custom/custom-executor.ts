@@ -18,9 +18,9 @@ import type { FoundTool, ToolServers } from './tool-servers.ts';
 
 const MAX_SUMMARY = 500;
 
-/** Calls of custom tools (RN-8): what a card shows, what its approval stands for, and the call itself. */
+/** Custom tools (RN-8): the preview for the card, the digest of the approval, and the call itself. */
 export class CustomExecutor implements Executor {
-  /** Not known by name: whatever the person registers. */
+  /** Empty: the person's configuration names them. */
   readonly tools = [] as const;
   readonly #workspace: Workspace;
   readonly #servers: ToolServers;
@@ -48,7 +48,7 @@ export class CustomExecutor implements Executor {
     return { preview: fitPreview(preview), base: this.digest(call, decision) };
   }
 
-  /** Covers the call and the tool as its server describes it, with the server's own entry (AP-8). */
+  /** Covers the call, the tool as its server describes it, and the server's entry (AP-8). */
   digest(call: CustomToolCall, _decision: PolicyDecision): string {
     return this.#digestOf(call, this.#locate(call).listed);
   }

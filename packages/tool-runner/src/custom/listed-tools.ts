@@ -13,12 +13,12 @@ import {
 import { z } from 'zod';
 import type { ServerEntry } from './server-entry.ts';
 
-/** One tool of a server: how it is called here, how it is called there, and what exactly it is. */
+/** One tool of a server, with its name here and at its server, and its digest. */
 export interface ListedTool {
   readonly tool: CustomTool;
-  /** The name that its server knows. */
+  /** Its name at its server. */
   readonly ownName: string;
-  /** Of its description, schema, hints and its server's entry: what an approval stands for (AP-8). */
+  /** Covers its description, schema, hints and its server's entry: what an approval covers (AP-8). */
   readonly digest: string;
 }
 
@@ -31,7 +31,7 @@ export interface ToolListing {
 const MAX_TOOLS = 128;
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA_BYTES = 16 * 1024;
-/** What models take for the name of a tool. */
+/** The longest tool name that models accept. */
 const MAX_NAME = 64;
 
 const toolSchema = z.object({
@@ -45,13 +45,13 @@ const toolSchema = z.object({
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Ours in a tool's `_meta`; `@countersign/tool-kit` writes them. */
+/** Our own fields in a tool's `_meta`; `@countersign/tool-kit` writes them. */
 const declaredSchema = z.object({
   'countersign/category': customCategorySchema.default('custom'),
   'countersign/requires_approval': z.boolean().default(false),
 });
 
-/** What a server says of its tools, within bounds. What does not fit is left out, and said. */
+/** Reads a server's list of tools. Tools that cannot be used are left out, with the reason. */
 export function listTools(said: readonly unknown[], entry: ServerEntry, definition: string): ToolListing {
   const tools = new Map<string, ListedTool>();
   const leftOut: string[] = [];
@@ -89,7 +89,7 @@ function readTool(raw: unknown, entry: ServerEntry, definition: string): ListedT
     name,
     description: shown,
     input_schema: inputSchema as Record<string, JsonValue>,
-    // Not even the person's configuration makes a tool unasked that wants approval: only their rules and grants do.
+    // A tool that wants approval is never LOW by configuration: only the person's rules and grants let it run unasked.
     risk_level: requires_approval && level === 'LOW' ? 'MEDIUM' : level,
     read_only: annotations?.readOnlyHint === true,
     destructive,
@@ -102,7 +102,7 @@ function readTool(raw: unknown, entry: ServerEntry, definition: string): ListedT
   return { tool: tool.data, ownName, digest: `sha256:${hash('sha256', canonicalJson(covered))}` };
 }
 
-/** Models take letters, digits, `_` and `-` only. */
+/** Models accept only letters, digits, `_` and `-`. */
 function callName(server: string, ownName: string): CustomToolName | undefined {
   const plain = ownName.replaceAll(/[^A-Za-z0-9_-]/g, '_').replace(/^[^A-Za-z0-9]+/, '');
   return plain === '' ? undefined : `${server}__${plain.slice(0, MAX_NAME - server.length - 2)}`;

@@ -4,6 +4,7 @@ import {
   type RequestOptions,
   SdkError,
   SdkErrorCode,
+  StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -11,18 +12,17 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChildTransport } from './child-transport.ts';
-import { httpTransport } from './http-transport.ts';
 import type { ServerEntry } from './server-entry.ts';
 import { neededFolders } from './server-files.ts';
 import { ToolServerFailure } from './tool-server-failure.ts';
 
 const CONNECT_MS = 30_000;
-/** A server of 2025 that does not know the first question of 2026 says so, or says nothing. */
+/** A server of the 2025 protocol may not answer the first request of the 2026 protocol. */
 const PROBE_MS = 5_000;
 const LIST_MS = 30_000;
 const PING_MS = 5_000;
 const MAX_PAGES = 20;
-/** Of all pages together: far more than 128 tools that are used can have. */
+/** Limit for all pages together: far more than the 128 tools that are used need. */
 const MAX_LIST_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LISTED = 10_000;
 
@@ -35,63 +35,98 @@ export interface ConnectionDeps {
   readonly starter: IsolatingStarter;
 }
 
+/** A tool's own report of its progress. */
+export type ProgressCallback = (progress: {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}) => void;
+
 export interface ConnectionListener {
   onToolsChanged(): void;
-  /** It is over, and nobody here ended it. */
+  /** The connection was lost; we did not end it. */
   onLost(problem: string): void;
 }
+
+export interface OpenRequest {
+  readonly entry: ServerEntry;
+  /** Whether it may write the workspace, as an approved command may. */
+  readonly mayWrite: boolean;
+  readonly deps: ConnectionDeps;
+  readonly listener: ConnectionListener;
+  readonly signal: AbortSignal;
+}
+
+type HttpReach = Extract<ServerEntry['reach'], { kind: 'http' }>;
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
 /**
- * One server that is up: over the pipes of an isolated process, or over HTTP. Whoever has no tool servers need not
- * load this file: the SDK takes a while.
+ * A connection to a running server: over the pipes of an isolated process, or over HTTP. Load this file only when there
+ * are tool servers: the SDK takes a while.
  */
 export class ServerConnection {
   readonly #client: Client;
   readonly #transport: Transport;
+  /** The transport, if it is a process on this machine. */
+  readonly #child: ChildTransport | undefined;
   #isClosing = false;
 
   private constructor(client: Client, transport: Transport) {
     this.#client = client;
     this.#transport = transport;
+    this.#child = transport instanceof ChildTransport ? transport : undefined;
   }
 
-  /** Throws a ToolServerFailure. `mayWrite`: the workspace is writable for it, as for a command that was approved. */
-  static async open(
-    entry: ServerEntry,
-    mayWrite: boolean,
-    deps: ConnectionDeps,
-    listener: ConnectionListener,
-    signal: AbortSignal,
-  ): Promise<ServerConnection> {
+  /** Throws a ToolServerFailure. */
+  static async open(request: OpenRequest): Promise<ServerConnection> {
     try {
-      return await connect(entry, mayWrite, deps, listener, signal, 'auto');
+      return await ServerConnection.#connect(request, 'auto');
     } catch (error) {
-      // Some servers of 2025 end over the first question of 2026.
-      if (entry.reach.kind === 'http' || signal.aborted) throw error;
-      return await connect(entry, mayWrite, deps, listener, signal, 'legacy');
+      // Some servers of the 2025 protocol exit on the first request of the 2026 protocol.
+      if (request.entry.reach.kind === 'http' || request.signal.aborted) throw error;
+      return await ServerConnection.#connect(request, 'legacy');
     }
   }
 
-  static of(client: Client, transport: Transport, listener: ConnectionListener): ServerConnection {
+  static async #connect(request: OpenRequest, mode: 'auto' | 'legacy'): Promise<ServerConnection> {
+    const { entry, listener, signal } = request;
+    const transport = entry.reach.kind === 'http' ? httpTransport(entry.reach) : childTransport(request);
+    const client = new Client(
+      { name: 'countersign', version: '1.0.0' },
+      {
+        versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
+        inputRequired: { autoFulfill: false },
+        // No automatic refresh: a server that reports changes all the time would keep it busy.
+        listChanged: {
+          tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
+        },
+      },
+    );
+    client.onerror = () => {}; // errors that matter also fail a request or end the connection
     const connection = new ServerConnection(client, transport);
+    try {
+      await client.connect(transport, { timeout: CONNECT_MS, signal });
+    } catch (error) {
+      await connection.close();
+      throw connection.#failure(error, 'the first question', signal);
+    }
     client.onclose = () => {
-      if (!connection.#isClosing) listener.onLost(connection.#problem('the connection to it ended'));
+      if (!connection.#isClosing) listener.onLost(connection.#child?.problem ?? 'the connection to it ended');
     };
     return connection;
   }
 
   get lastWords(): string {
-    return this.#transport instanceof ChildTransport ? this.#transport.lastWords : '';
+    return this.#child?.lastWords ?? '';
   }
 
-  /** What it left where it would execute later (VA-3); known once `close` has resolved. */
+  /** What it planted (VA-3), in sentences; known once `close` has resolved. */
   get planted(): readonly string[] {
-    return this.#transport instanceof ChildTransport ? this.#transport.planted : [];
+    return this.#child?.planted ?? [];
   }
 
-  /** As the server says it: nothing of it is believed yet. */
+  /** As the server sends it, unchecked. */
   async listTools(signal: AbortSignal): Promise<readonly unknown[]> {
     const tools: unknown[] = [];
     let cursor: string | undefined;
@@ -109,25 +144,16 @@ export class ServerConnection {
     return tools;
   }
 
-  /** The answer as it is. An error that the server answers with is a ToolServerFailure like any other. */
+  /** The result, unchecked. Throws a ToolServerFailure, also if the server returns an error. */
   async call(
     name: string,
     params: Readonly<Record<string, unknown>>,
-    how: {
-      readonly signal: AbortSignal;
-      readonly timeoutMs: number;
-      readonly onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
-    },
+    how: { readonly signal: AbortSignal; readonly timeoutMs: number; readonly onProgress: ProgressCallback },
   ): Promise<unknown> {
     return this.#ask('tools/call', { name, arguments: params }, z.looseObject({}), {
       signal: how.signal,
       timeout: how.timeoutMs,
-      onprogress: ({ progress, total, message }) =>
-        how.onProgress({
-          progress,
-          ...(total !== undefined && { total }),
-          ...(message !== undefined && { message }),
-        }),
+      onprogress: how.onProgress,
     });
   }
 
@@ -137,11 +163,11 @@ export class ServerConnection {
       await this.#client.ping({ timeout: PING_MS });
       return true;
     } catch (error) {
-      return error instanceof ProtocolError; // it does not know the question, and says so
+      return error instanceof ProtocolError; // it answered that it does not know `ping`
     }
   }
 
-  /** Resolves when nothing of it is left. Harmless twice. */
+  /** Resolves when no process of it is left. Harmless twice. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#client.close().catch(() => {});
@@ -157,64 +183,21 @@ export class ServerConnection {
     try {
       return (await this.#client.request({ method, params }, schema, options)) as z.output<T>;
     } catch (error) {
-      if (options.signal.aborted) throw new ExecutionCancelled();
-      throw new ToolServerFailure(this.#problem(problemOf(error, method)), {
-        lastWords: this.lastWords,
-        isAnswer: error instanceof ProtocolError,
-        cause: error,
-      });
+      throw this.#failure(error, method, options.signal, error instanceof ProtocolError);
     }
   }
 
-  #problem(otherwise: string): string {
-    return (this.#transport instanceof ChildTransport && this.#transport.problem) || otherwise;
+  #failure(error: unknown, question: string, signal: AbortSignal, isAnswer = false): Error {
+    if (signal.aborted) return new ExecutionCancelled();
+    const problem = this.#child?.problem ?? problemOf(error, question);
+    return new ToolServerFailure(problem, { lastWords: this.lastWords, isAnswer, cause: error });
   }
 }
 
-async function connect(
-  entry: ServerEntry,
-  mayWrite: boolean,
-  deps: ConnectionDeps,
-  listener: ConnectionListener,
-  signal: AbortSignal,
-  mode: 'auto' | 'legacy',
-): Promise<ServerConnection> {
-  const { reach } = entry;
-  const transport =
-    reach.kind === 'http'
-      ? httpTransport(reach.url, reach.headers)
-      : childTransport(entry, reach, mayWrite, deps);
-  const client = new Client(
-    { name: 'countersign', version: '1.0.0' },
-    {
-      versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
-      inputRequired: { autoFulfill: false },
-      // Whoever changes without end would be waited for without end: the listener decides when to look.
-      listChanged: {
-        tools: { autoRefresh: false, debounceMs: 0, onChanged: () => listener.onToolsChanged() },
-      },
-    },
-  );
-  client.onerror = () => {}; // what matters fails a question, or ends the connection
-  try {
-    await client.connect(transport, { timeout: CONNECT_MS, signal });
-    return ServerConnection.of(client, transport, listener);
-  } catch (error) {
-    await client.close().catch(() => {});
-    await transport.close().catch(() => {});
-    if (signal.aborted) throw new ExecutionCancelled();
-    const isChild = transport instanceof ChildTransport;
-    const problem = (isChild && transport.problem) || problemOf(error, 'the first question');
-    throw new ToolServerFailure(problem, { lastWords: isChild ? transport.lastWords : '', cause: error });
-  }
-}
-
-function childTransport(
-  entry: ServerEntry,
-  { command, args, env, cwd }: Extract<ServerEntry['reach'], { kind: 'stdio' }>,
-  mayWrite: boolean,
-  { workspace, configFolder, starter }: ConnectionDeps,
-): ChildTransport {
+function childTransport({ entry, mayWrite, deps }: OpenRequest): ChildTransport {
+  if (entry.reach.kind !== 'stdio') throw new TypeError('it is not a program');
+  const { workspace, configFolder, starter } = deps;
+  const { command, args, env, cwd } = entry.reach;
   const { root, home, stateFolder } = workspace;
   const readable = neededFolders(entry, { root, home, config: configFolder, state: stateFolder });
   return new ChildTransport(starter, {
@@ -226,7 +209,7 @@ function childTransport(
     confinement: {
       workspace: entry.workspace === 'write' && !mayWrite ? 'read' : entry.workspace,
       network: entry.network,
-      // Nobody knows what it reads, so no card could say that it reads secrets.
+      // No card can say which secrets it would read.
       maskSensitive: true,
       readable,
       limits,
@@ -241,4 +224,44 @@ function problemOf(error: unknown, question: string): string {
     return `its answer to ${question} is not what the protocol says`;
   const text = error instanceof Error ? error.message : String(error);
   return text.slice(0, 1_000);
+}
+
+/** Limit for one response, which may be a stream that stays open. */
+const RESPONSE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * MCP over HTTP, only to the origin that the person configured: redirects to another origin fail, so headers go nowhere
+ * else. A response that is too long is cut off.
+ */
+function httpTransport({ url, headers }: HttpReach): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    redirectPolicy: 'same-origin',
+    fetch: async (input, init) => bounded(await fetch(input, init)),
+    reconnectionOptions: {
+      initialReconnectionDelay: 1_000,
+      maxReconnectionDelay: 30_000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 5,
+    },
+  });
+}
+
+function bounded(response: Response): Response {
+  if (!response.body) return response;
+  let bytes = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes > RESPONSE_BYTES)
+        controller.error(new Error(`it answered more than ${RESPONSE_BYTES} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  const copy = new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+  // The transport checks where a response came from.
+  Object.defineProperty(copy, 'url', { value: response.url });
+  Object.defineProperty(copy, 'redirected', { value: response.redirected });
+  return copy;
 }

@@ -8,10 +8,10 @@ import {
 } from '@countersign/protocol';
 import { z } from 'zod';
 
-/** Whose configuration names a server. A workspace's is started only once the person has allowed it here. */
+/** Whose configuration names the server. A workspace's server is started only once the person has allowed it here. */
 export type ServerOwner = 'person' | 'workspace';
 
-/** One server of `mcpServers`, as it counts on this machine. */
+/** One valid server of `mcpServers`. */
 export interface ServerEntry {
   /** The first part of its tools' names. */
   readonly name: string;
@@ -31,7 +31,7 @@ export interface ServerEntry {
         readonly headers: Readonly<Record<string, string>>;
       };
   readonly network: boolean;
-  /** Levels that the person chose, by the tool's own name. */
+  /** Risk levels that the person chose, by the tool's own name. */
   readonly risk: ReadonlyMap<string, RiskLevel>;
   /** What its process may do in the workspace. */
   readonly workspace: 'write' | 'read' | 'none';
@@ -39,11 +39,11 @@ export interface ServerEntry {
   readonly readable: readonly string[];
   readonly timeoutSeconds: number;
   readonly isDisabled: boolean;
-  /** Of the whole entry as it stands in the file. */
+  /** Digest of the whole entry as it is in the file. */
   readonly digest: string;
 }
 
-/** Longer than any command may take, since a deployment does; the person may raise it to an hour. */
+/** Long enough for a deployment; the person may raise it to an hour. */
 const DEFAULT_TIMEOUT_SECONDS = 300;
 const MAX_SERVERS = 50;
 
@@ -57,8 +57,8 @@ const ownSchema = z.strictObject({
 });
 
 /**
- * Would decide what our own programs load before isolation begins, or say where things are in it: the environment of a
- * server is also that of bubblewrap, which starts it.
+ * Variables that decide what programs load, or where things are in isolation. A server may not set them, because
+ * bubblewrap, which starts it, gets the same environment.
  */
 const refusedVariable =
   /^(LD_|DYLD_|BASH|ENV$|SHELLOPTS$|PS4$|IFS$|GCONV_PATH$|GLIBC_TUNABLES$|LOCPATH$|NLSPATH$|MALLOC_|GETCONF_DIR$|RES_OPTIONS$|HOSTALIASES$|LOCALDOMAIN$|COUNTERSIGN_|PATH$|HOME$|TMPDIR$)/;
@@ -67,7 +67,7 @@ const text = z
   .string()
   .max(32_768)
   .refine((value) => !value.includes('\0'), 'has a NUL character');
-/** Other programs have fields of their own in it, which mean nothing here. */
+/** Not strict: other programs have fields of their own in it. */
 const entrySchema = z.object({
   type: z.string().optional(),
   command: text.min(1).optional(),
@@ -88,7 +88,7 @@ const entrySchema = z.object({
   countersign: ownSchema.prefault({}),
 });
 
-/** A server that is named and cannot be used, and why. */
+/** A configured server that cannot be used, and why. */
 export interface UnusableEntry {
   readonly name: string;
   readonly owner: ServerOwner;
@@ -100,7 +100,7 @@ export interface ServerList {
   readonly unusable: readonly UnusableEntry[];
 }
 
-/** Reads `{"mcpServers": {…}}`. One entry that is wrong does not keep the others from working. */
+/** Reads `{"mcpServers": {…}}`. An invalid entry does not affect the others. */
 export function readServerList(json: string, owner: ServerOwner, root: string): ServerList {
   let value: unknown;
   try {
@@ -128,7 +128,7 @@ export function readServerList(json: string, owner: ServerOwner, root: string): 
   return { entries, unusable };
 }
 
-/** `__` divides a server's name from its tool's, so an underscore becomes a hyphen. */
+/** `__` separates a server's name from its tool's, so an underscore becomes a hyphen. */
 const callName = (title: string): string => title.replaceAll(/[_ .]+/g, '-');
 
 const shownName = (title: string): string => makeVisible(title.slice(0, 64)).replaceAll(/\s/g, ' ');
@@ -183,13 +183,13 @@ const broken = (owner: ServerOwner, problem: string): ServerList => ({
   unusable: [{ name: owner === 'person' ? 'mcp.json' : '.mcp.json', owner, problem }],
 });
 
-/** The command line as a shell would take it, or the address; nothing in it hides or moves the cursor. */
+/** The command line as for a shell, or the address, with hidden and control characters made visible. */
 export function runsWords({ reach }: ServerEntry): string {
   if (reach.kind === 'http') return onOneLine(reach.url);
   return [reach.command, ...reach.args].map(quoted).join(' ');
 }
 
-/** Nothing in it hides, moves the cursor or begins a line of its own. */
+/** Makes hidden and control characters visible, line feeds and tabs included. */
 export const onOneLine = (text: string): string =>
   makeVisible(text).replaceAll('\n', '⟨U+000A⟩').replaceAll('\t', '⟨U+0009⟩');
 
@@ -197,3 +197,52 @@ const quoted = (word: string): string => {
   const shown = onOneLine(word);
   return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", `'\\''`)}'`;
 };
+
+/** Masks the values that the person configured as secrets in a server's output, before it is logged or sent. */
+export function maskerOf(secrets: readonly string[]): (text: string) => string {
+  const spellings = secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]);
+  const longestFirst = [...new Set(spellings)].sort((a, b) => b.length - a.length);
+  return (text) => longestFirst.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text);
+}
+
+/** The same for a JSON value; the result is always valid JSON. */
+export function maskedJson<T>(value: T, mask: (text: string) => string): T {
+  return JSON.parse(JSON.stringify(value), (_name, inner: unknown) => {
+    if (typeof inner === 'string') return mask(inner);
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    if (Object.keys(inner).every((name) => mask(name) === name)) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([name, of]) => [mask(name), of]));
+  }) as T;
+}
+
+/**
+ * The secrets of an entry: values of headers, of an address's query, of options with a name like `--token`, and of
+ * variables, except a plain word or number: `production` is not a secret.
+ */
+export function secretsOf({ reach }: ServerEntry): readonly string[] {
+  const found =
+    reach.kind === 'http'
+      ? [...Object.values(reach.headers).flatMap(withoutScheme), ...new URL(reach.url).searchParams.values()]
+      : [
+          ...Object.entries(reach.env)
+            .filter(([name, value]) => secretName.test(name) || !plainWord.test(value))
+            .map(([, value]) => value),
+          ...reach.args.flatMap(secretOfOption),
+        ];
+  return found.filter((value) => value.length >= 6);
+}
+
+const secretName = /key|token|secret|passw|pwd|auth|cred|cookie|private/i;
+const plainWord = /^([A-Za-z]{1,15}|\d{1,9})$/;
+
+/** In `Bearer abc`, the second part alone is the secret too. */
+const withoutScheme = (value: string): string[] => [value, value.replace(/^\w+ +/, '')];
+
+/** `--token=abc`, `--token abc`. */
+function secretOfOption(word: string, index: number, all: readonly string[]): string[] {
+  const [, name = '', value] = /^--?([\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
+  if (!secretName.test(name)) return [];
+  const next = all[index + 1];
+  if (value !== undefined) return [value];
+  return next === undefined || next.startsWith('-') ? [] : [next];
+}

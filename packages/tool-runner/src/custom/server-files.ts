@@ -4,7 +4,6 @@ import {
   existsSync,
   fstatSync,
   lstatSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   type Stats,
@@ -12,19 +11,19 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { versionOf } from '../file-change.ts';
+import { namesIn } from '../isolation/disk-names.ts';
 import { isInside } from '../isolation/fixed-path.ts';
 import { openInside } from '../open-inside.ts';
 import { MAX_SETTINGS_BYTES, readPersonsFile } from '../persons-file.ts';
 import { readServerList, type ServerEntry, type ServerList } from './server-entry.ts';
-import { mainOf, startedCode } from './started-code.ts';
 
-/** Where a workspace names servers of its own: a place that executes later (VA-3). */
+/** Where a workspace configures its own servers: a place that executes later (VA-3). */
 const WORKSPACE_SERVERS = '.mcp.json';
-/** A larger one is not read every few seconds: when it changed last says that it changed. */
+/** A larger file is not read every few seconds: its size, inode and change time are its version. */
 const MAX_SCRIPT_BYTES = 16 * 1024 * 1024;
 const MAX_LINKED = 50;
 
-/** Every server that is named for this workspace: the person's own first, whose names win. */
+/** Every server that is configured for this workspace. If two have one name, the person's own wins. */
 export function readServers(configFolder: string, root: string): ServerList {
   const own = readPersons(configFolder, root);
   const workspace = readWorkspaces(root);
@@ -70,7 +69,7 @@ function readWorkspaces(root: string): ServerList {
   }
 }
 
-/** A program text of the workspace that a server's command line names: it can change while the entry does not. */
+/** A script of the workspace that a server's command line names: it can change while the entry does not. */
 export interface NamedFile {
   /** Workspace-relative, links resolved. */
   readonly path: string;
@@ -79,7 +78,7 @@ export interface NamedFile {
 
 const codeExtension = /\.([cm]?[jt]sx?|py|rb|pl|php|lua|sh|bash|jar|wasm)$/i;
 
-/** In the order of their names. What such a file loads is not covered, as with any script (decision 0005). */
+/** Sorted by path. What such a file loads in turn is not covered, as with any script (decision 0005). */
 export function namedFiles({ reach }: ServerEntry, root: string): readonly NamedFile[] {
   if (reach.kind === 'http') return [];
   const found = new Map<string, string>();
@@ -91,7 +90,7 @@ export function namedFiles({ reach }: ServerEntry, root: string): readonly Named
     const isTooLarge = size > MAX_SCRIPT_BYTES;
     const bytes = isTooLarge ? Buffer.alloc(0) : readFileSync(file.real);
     const looksLikeCode = codeExtension.test(file.real) || bytes.subarray(0, 2).equals(shebang);
-    if (!isCode && !looksLikeCode) continue; // data that the server may well change itself
+    if (!isCode && !looksLikeCode) continue; // data, which the server may change itself
     if (basename(path) === 'package.json')
       started.push(
         ...mainOf(bytes.toString()).map((main) => ({ path: join(dirname(file.real), main), isCode })),
@@ -106,7 +105,7 @@ export function namedFiles({ reach }: ServerEntry, root: string): readonly Named
 
 const shebang = Buffer.from('#!');
 
-/** Folders that must never be shown to a server: the home as a whole, and what Countersign itself keeps. */
+/** Folders that a server must never see as a whole: the home, and Countersign's own. */
 export interface PrivateFolders {
   readonly root: string;
   readonly home: string;
@@ -115,9 +114,9 @@ export interface PrivateFolders {
 }
 
 /**
- * What of the person's own disk a server's command line needs to be visible in isolation, read-only: the package that a
- * named file belongs to, or the outermost `node_modules` that it stands in, and packages that are linked into it. Only
- * for the person's own entries, and never a folder that holds a private one.
+ * Folders of the person's disk that a server needs to see in isolation, read-only: the package that a file of its
+ * command line belongs to, or the outermost `node_modules` around it, and packages that are linked into it. Only for
+ * the person's own entries, and never a folder that contains a private one.
  */
 export function neededFolders({ reach, owner, readable }: ServerEntry, private_: PrivateFolders): string[] {
   if (reach.kind === 'http' || owner !== 'person') return [];
@@ -138,19 +137,19 @@ function packageFolder(file: string): string {
   return foldersAbove(file).find((folder) => existsSync(join(folder, 'package.json'))) ?? file;
 }
 
-/** The nearest first, without the root of the disk. */
+/** The nearest first, without `/`. */
 function foldersAbove(path: string): string[] {
   const above = dirname(path);
   return above === '/' ? [] : [above, ...foldersAbove(above)];
 }
 
-/** Packages that are links (`npm link`, a workspace), with the folders that they find their own packages in. */
+/** Linked packages (`npm link`, a workspace), with the `node_modules` folders that they use. */
 function linkedPackages(folder: string): string[] {
   const modules = join(folder, 'node_modules');
-  const scopes = entriesOf(modules).filter((name) => name.startsWith('@'));
+  const scopes = namesIn(modules).filter((name) => name.startsWith('@'));
   const names = [
-    ...entriesOf(modules),
-    ...scopes.flatMap((scope) => entriesOf(join(modules, scope)).map((name) => `${scope}/${name}`)),
+    ...namesIn(modules),
+    ...scopes.flatMap((scope) => namesIn(join(modules, scope)).map((name) => `${scope}/${name}`)),
   ];
   const linked = names
     .map((name) => join(modules, name))
@@ -161,14 +160,6 @@ function linkedPackages(folder: string): string[] {
     target,
     ...foldersAbove(target).flatMap((above) => realPath(join(above, 'node_modules'))),
   ]);
-}
-
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function realPath(path: string): string[] {
@@ -186,5 +177,57 @@ function realFile(path: string): { readonly real: string; readonly stats: Stats 
     return stats.isFile() ? { real, stats } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+type CommandLine = Pick<Extract<ServerEntry['reach'], { kind: 'stdio' }>, 'command' | 'args' | 'env'>;
+
+/** A path as written in a command line. It may not exist. */
+export interface CodePath {
+  readonly path: string;
+  /** If false, it counts only if it looks like code: `server.ts data.csv` names both. */
+  readonly isCode: boolean;
+}
+
+/**
+ * The code that a command line would start, judged by its words: files that it names, also in an option
+ * (`--require=./a.js`), in a shell line or in a variable (`NODE_OPTIONS`); files that an interpreter derives from a
+ * name (`node tools/server`, `node .`, `python -m tools`); files that a package manager reads (`npm run serve`, `npx
+ * server`).
+ */
+function startedCode({ command, args, env }: CommandLine): readonly CodePath[] {
+  const inner = [...args, ...Object.values(env)].flatMap((word) => word.split(/[\s=:;,&|'"()]+/));
+  const named = [command, ...args, ...inner].filter((word) => word !== '');
+  return [
+    { path: command, isCode: true },
+    ...named.map((path) => ({ path, isCode: false })),
+    ...named.flatMap((path) => addedExtensions.map((added) => ({ path: path + added, isCode: false }))),
+    ...impliedPaths(basename(command), args).map((path) => ({ path, isCode: true })),
+  ];
+}
+
+const addedExtensions = ['.js', '.cjs', '.mjs', '.ts', '.cts', '.mts', '.py'];
+const interpreter = /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*)$/;
+const ofPackage = ['package.json', 'index.js', 'index.cjs', 'index.mjs', 'index.ts'];
+
+function impliedPaths(program: string, args: readonly string[]): readonly string[] {
+  const first = args.find((word) => !word.startsWith('-'));
+  if (['npm', 'pnpm', 'yarn'].includes(program)) return ['package.json', '.pnp.cjs'];
+  if (['npx', 'bunx'].includes(program)) return first === undefined ? [] : [`node_modules/.bin/${first}`];
+  if (!interpreter.test(program)) return [];
+  if (!program.startsWith('python'))
+    return first === undefined ? [] : ofPackage.map((name) => `${first}/${name}`);
+  const module = args.includes('-m') ? args[args.indexOf('-m') + 1] : undefined;
+  const path = module?.replaceAll('.', '/') ?? first;
+  return path === undefined ? [] : ['.py', '/__init__.py', '/__main__.py'].map((added) => path + added);
+}
+
+/** The files that a `package.json` names as `main`, as Node resolves it. */
+function mainOf(manifest: string): readonly string[] {
+  try {
+    const { main } = JSON.parse(manifest) as { readonly main?: unknown };
+    return typeof main === 'string' ? [main, `${main}.js`, `${main}/index.js`] : [];
+  } catch {
+    return [];
   }
 }

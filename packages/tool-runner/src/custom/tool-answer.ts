@@ -1,10 +1,10 @@
 import { type JsonValue, jsonValueSchema } from '@countersign/protocol';
 import { z } from 'zod';
-import { KeptOutput } from '../commands/kept-output.ts';
+import { KeptOutput } from '../commands/command-output.ts';
 import type { ToolResult } from '../executor.ts';
-import { maskedJson } from './masked-secrets.ts';
+import { maskedJson } from './server-entry.ts';
 
-/** A reported error is at most this long on its way to the server. */
+/** The longest error message that is sent to the server. */
 const MAX_ERROR = 8_000;
 const MAX_ITEMS = 200;
 
@@ -35,16 +35,16 @@ const answerSchema = z.looseObject({
 });
 
 export interface AnswerBounds {
-  /** Of the text, and of everything else together. */
+  /** Limit for the text, and again for everything else together. */
   readonly outputBytes: number;
-  /** Takes the values out that the person configured as secrets. */
+  /** Masks the values that the person configured as secrets. */
   readonly mask: (text: string) => string;
 }
 
 /**
- * What a tool answered, as our results are: `content` is all of its text, head and tail where it is long; `items` are
- * pictures, sound and resources; `structured_content` is what it says for programs. A tool that says of itself that it
- * failed has failed, with its own words.
+ * Turns a tool's MCP result into ours: `content` is all of its text, or head and tail of a long one; `items` are
+ * pictures, sound and resources; `structured_content` is its JSON. If the tool reports an error, the call has failed
+ * with its words.
  */
 export function resultOfAnswer(answer: unknown, { outputBytes, mask }: AnswerBounds): ToolResult {
   const parsed = answerSchema.safeParse(answer);
@@ -116,9 +116,9 @@ function otherItem(item: Item, room: { bytes: number }, mask: AnswerBounds['mask
   }
 }
 
-/** As files that are no text: `encoding` tells the model's side to leave it out. */
+/** As for binary files: `encoding` tells the server not to send it to the model. */
 function base64(data: string, room: { bytes: number }): { [key: string]: JsonValue } {
-  // One class and nothing to try again: this text is as long and as odd as its server likes.
+  // One character class, so no backtracking: the text may be very long.
   if (/[^A-Za-z0-9+/=\r\n]/.test(data)) return { left_out: 'it is not base64' };
   if (data.length > room.bytes) return { left_out: `${data.length} characters of base64` };
   room.bytes -= data.length;

@@ -1,8 +1,8 @@
-/** Why a server could not be used, or did not do what it was asked. */
+/** A tool server failed, or returned an error. */
 export class ToolServerFailure extends Error {
-  /** The end of what it wrote. */
+  /** The end of its standard error. */
   readonly lastWords: string;
-  /** It answered, and said that it could not: nothing is wrong with the server itself. */
+  /** True: it returned an error; the server itself works. */
   readonly isAnswer: boolean;
 
   constructor(

@@ -1,10 +1,16 @@
 import { CountersignError } from '@countersign/protocol';
 import { systemClock } from '../clock.ts';
-import { createProcessStarter } from '../isolation/process-starter.ts';
+import { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { Allowances } from './allowances.ts';
-import { maskerOf, secretsOf } from './masked-secrets.ts';
-import { onOneLine, runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
+import {
+  maskerOf,
+  onOneLine,
+  runsWords,
+  type ServerEntry,
+  type ServerOwner,
+  secretsOf,
+} from './server-entry.ts';
 import { namedFiles, readServers } from './server-files.ts';
 import type { ServerStatus } from './tool-server.ts';
 import { ToolServers } from './tool-servers.ts';
@@ -19,15 +25,15 @@ export interface ServerQuestion {
   /** Names of headers; their values are secrets. */
   readonly headers: readonly string[];
   readonly network: boolean;
-  /** False: nothing isolates programs on this machine, and it could do all that the person can. */
+  /** False: programs are not isolated on this machine, and the server can do all that the person can. */
   readonly isIsolated: boolean;
   readonly workspace: 'write' | 'read' | 'none';
-  /** Program texts of the workspace that it runs. */
+  /** Scripts of the workspace that it runs. */
   readonly files: readonly string[];
   readonly isAllowed: boolean;
-  /** An earlier version was. */
+  /** True if an earlier version was allowed. */
   readonly wasAllowed: boolean;
-  /** Of exactly this. */
+  /** Digest of exactly what is shown. */
   readonly digest: string;
 }
 
@@ -45,7 +51,7 @@ export class ToolServerList {
 
   /** Starts each server that may start, asks it for its tools, and ends it again. */
   async list(): Promise<readonly ServerStatus[]> {
-    const starter = createProcessStarter(this.#workspace, { allowUnisolated: true, killDelayMs: 1_000 });
+    const starter = new IsolatingStarter(this.#workspace, { allowUnisolated: true, killDelayMs: 1_000 });
     const servers = new ToolServers({
       workspace: this.#workspace,
       configFolder: this.#configFolder,
@@ -67,12 +73,12 @@ export class ToolServerList {
     return this.#questionOf(this.#entry(name));
   }
 
-  /** `digest` is that of the question that was shown: what has changed since is not allowed. */
+  /** `digest` is that of the question that was shown. Throws if the server has changed since. */
   allow(name: string, digest: string): void {
     this.#allowances.allow(this.#entry(name), digest, new Date());
   }
 
-  /** Takes an allowance back. Answers whether there was one. */
+  /** Takes an allowance back. Returns whether there was one. */
   forbid(name: string): boolean {
     return this.#allowances.forbid(name);
   }
@@ -87,7 +93,7 @@ export class ToolServerList {
   #questionOf(entry: ServerEntry): ServerQuestion {
     const { name, owner, reach, network, workspace } = entry;
     const isStdio = reach.kind === 'stdio';
-    // What is in the workspace is no secret of the person's, and nothing of it may be hidden from them.
+    // A workspace's entry contains no secrets of the person, and nothing of it may be hidden from them.
     const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
     return {
       name,
@@ -102,7 +108,7 @@ export class ToolServerList {
         : [],
       headers: isStdio ? [] : Object.keys(reach.headers),
       network,
-      isIsolated: isStdio && createProcessStarter(this.#workspace).isIsolated,
+      isIsolated: isStdio && new IsolatingStarter(this.#workspace).isIsolated,
       workspace: isStdio ? workspace : 'none',
       files: namedFiles(entry, this.#workspace.root).map(({ path }) => onOneLine(path)),
       isAllowed: this.#allowances.allowedDigest(entry) !== undefined,

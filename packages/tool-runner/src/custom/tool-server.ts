@@ -1,28 +1,38 @@
 import { CountersignError, makeVisible } from '@countersign/protocol';
 import type { RunnerClock } from '../clock.ts';
-import { orCancelled } from '../lsp/or-cancelled.ts';
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import { type ListedTool, listTools, type ToolListing } from './listed-tools.ts';
-import { maskedJson, maskerOf, secretsOf } from './masked-secrets.ts';
-import type { ConnectionDeps, ConnectionListener, ServerConnection } from './server-connection.ts';
-import { runsWords, type ServerEntry, type ServerOwner } from './server-entry.ts';
+import type {
+  ConnectionDeps,
+  ConnectionListener,
+  ProgressCallback,
+  ServerConnection,
+} from './server-connection.ts';
+import {
+  maskedJson,
+  maskerOf,
+  runsWords,
+  type ServerEntry,
+  type ServerOwner,
+  secretsOf,
+} from './server-entry.ts';
 import { ToolServerFailure } from './tool-server-failure.ts';
 
 export interface ToolServerDeps extends ConnectionDeps {
   readonly clock: RunnerClock;
-  /** Its tools, or how it is, are others than before. */
+  /** Its tools or its state have changed. */
   readonly onChange: () => void;
-  /** Something that it left in the workspace would execute later (VA-3), and what became of that. */
+  /** It planted something that would execute later (VA-3); the note says what became of it. */
   readonly onPlanted: (note: string) => void;
-  /** Whether its entry and the program texts it names are, at this moment, those that it stands for. */
+  /** Whether its entry and the scripts it names are still the ones that were allowed. */
   readonly isStillAllowed: () => boolean;
-  /** How long a server keeps the workspace writable when nobody calls it. */
+  /** How long a server may still write the workspace after its last call. */
   readonly idleMs?: number;
-  /** Between two looks at a list that it says has changed. */
+  /** Pause before its list of tools is read again, after it reported a change. */
   readonly listPauseMs?: number;
 }
 
-/** How a server is, for `countersign tools list`. */
+/** The state of a server, for `countersign tools list`. */
 export interface ServerStatus {
   readonly name: string;
   readonly owner: ServerOwner;
@@ -38,20 +48,20 @@ export interface ServerStatus {
 }
 
 export interface ServerCall {
-  /** As its server knows it. */
+  /** The tool's name at its server. */
   readonly tool: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
-  /** Throws where the tool is not the one that was agreed to, as its server describes it now. */
+  /** Throws if the tool, as its server describes it now, is not the one that was approved. */
   readonly confirm: (now: ListedTool | undefined) => void;
-  readonly onProgress: (progress: { progress: number; total?: number; message?: string }) => void;
+  readonly onProgress: ProgressCallback;
 }
 
 const IDLE_MS = 60_000;
 const LIST_PAUSE_MS = 2_000;
 const MAX_FAILURES = 10;
 const restartMs = (failures: number): number => Math.min(1_000 * 2 ** (failures - 1), 60_000);
-/** Who was up as long as this begins anew with its failures. */
+/** After running this long, the count of failures starts again. */
 const STEADY_MS = 60_000;
 const SHOWN_WORDS = 2_000;
 
@@ -61,13 +71,13 @@ interface Current {
 }
 
 /**
- * One server of the configuration: started, listed, called, started again when it fails. Between calls it runs with the
- * workspace read-only and tells its tools. A call that a person agreed to starts it with the workspace writable; a
- * while after the last one it goes back. So what it may plant is looked for (VA-3) when it ends, soon after.
+ * One configured server: started, listed, called, and started again when it fails. Between calls it runs with the
+ * workspace read-only. An approved call restarts it with the workspace writable; a while after the last call it is
+ * restarted read-only. So what it planted (VA-3) is searched for soon after the call.
  */
 export class ToolServer {
   readonly entry: ServerEntry;
-  /** Of the entry and the program texts it names: another definition is another server. */
+  /** Digest of the entry and the scripts it names: with another digest it is another server. */
   readonly definition: string;
   readonly mask: (text: string) => string;
   readonly #deps: ToolServerDeps;
@@ -81,7 +91,7 @@ export class ToolServer {
   #isOpening = false;
   #failures = 0;
   #readyAt = 0;
-  /** One start or stop after the other. */
+  /** Starts and stops run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #cancelIdle = () => {};
   #cancelRestart = () => {};
@@ -98,7 +108,7 @@ export class ToolServer {
     return this.#listing.tools;
   }
 
-  /** What it runs, for cards and lists. A workspace has no secrets of the person that could hide part of it. */
+  /** What it runs, for cards and lists. A workspace's entry contains no secrets of the person, so it is not masked. */
   get runs(): string {
     const words = runsWords(this.entry);
     return this.entry.owner === 'person' ? this.mask(words) : words;
@@ -127,8 +137,8 @@ export class ToolServer {
   }
 
   /**
-   * Throws TOOL_SERVER_FAILED, EXECUTION_FAILED for what it answers as an error, ExecutionCancelled, or APPROVAL_STALE
-   * where its program is not the one that was agreed to.
+   * Throws TOOL_SERVER_FAILED, EXECUTION_FAILED if the tool returns an error, ExecutionCancelled, or APPROVAL_STALE if
+   * its program is not the one that was allowed.
    */
   async call({ tool, params, signal, confirm, onProgress }: ServerCall): Promise<unknown> {
     this.#users += 1;
@@ -181,18 +191,23 @@ export class ToolServer {
         onToolsChanged: () => this.#listSoon(),
         onLost: (problem) => this.#lost(problem),
       };
-      const { signal } = this.#ending;
       this.#requireAllowed();
       const { ServerConnection } = await import('./server-connection.ts');
-      const connection = await ServerConnection.open(this.entry, mayWrite, this.#deps, listener, signal);
+      const connection = await ServerConnection.open({
+        entry: this.entry,
+        mayWrite,
+        deps: this.#deps,
+        listener,
+        signal: this.#ending.signal,
+      });
       this.#current = { connection, mayWrite };
       await this.#list(connection);
-      this.#requireAllowed(); // what was started is what was looked at
+      this.#requireAllowed(); // what was started must be what was checked
       this.#state = 'ready';
       this.#problem = undefined;
       this.#readyAt = this.#deps.clock.monotonic();
       this.#deps.onChange();
-      if (this.#users === 0) this.#restSoon(); // whoever wanted it writable has given up meanwhile
+      if (this.#users === 0) this.#restSoon(); // the call that needed it writable was cancelled
       return connection;
     } catch (error) {
       await this.#drop();
@@ -212,11 +227,11 @@ export class ToolServer {
 
   async #list(connection: ServerConnection): Promise<void> {
     const said = await connection.listTools(this.#ending.signal);
-    // A description reaches the model: not even there may a secret of the configuration stand.
+    // Descriptions reach the model: they must not contain secrets of the configuration.
     this.#listing = listTools(maskedJson(said, this.mask), this.entry, this.definition);
   }
 
-  /** However often it says so, its list is read once in a while. */
+  /** Reads its list once in a while, however often it reports changes. */
   #listSoon(): void {
     if (this.#cancelListing || this.#ending.signal.aborted) return;
     const { clock, listPauseMs = LIST_PAUSE_MS } = this.#deps;
@@ -232,7 +247,7 @@ export class ToolServer {
 
   #lost(problem: string): void {
     const { connection } = this.#current ?? {};
-    // While it is being opened, whoever opens it hears of it.
+    // While it is being opened, #connect gets the error.
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
     this.#current = undefined;
     this.#turn = this.#turn.then(() => this.#close(connection));
@@ -255,8 +270,8 @@ export class ToolServer {
   }
 
   /**
-   * A cancelled or silent call may still be at work. A process that nobody else uses is ended, so that cancelled means
-   * that nothing goes on; one that is shared, or elsewhere, only if it answers nothing any more.
+   * A call that was cancelled or timed out may still be running. A process that no other call uses is ended, so that
+   * nothing goes on; one that is shared, or on another machine, only if it does not answer any more.
    */
   async #afterFailure(used: ServerConnection, error: unknown): Promise<void> {
     if (this.#current?.connection !== used) return;

@@ -4,9 +4,8 @@ import type { RunnerClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { Allowances } from './allowances.ts';
 import type { ListedTool } from './listed-tools.ts';
-import { maskerOf, secretsOf } from './masked-secrets.ts';
 import type { ConnectionDeps } from './server-connection.ts';
-import { runsWords, type ServerEntry } from './server-entry.ts';
+import { maskerOf, runsWords, type ServerEntry, secretsOf } from './server-entry.ts';
 import { readServers } from './server-files.ts';
 import { type ServerStatus, ToolServer, type ToolServerDeps } from './tool-server.ts';
 
@@ -17,10 +16,10 @@ export interface ToolServersOptions extends ConnectionDeps, Pick<ToolServerDeps,
   readonly lookMs?: number;
 }
 
-/** The files are small, and a person who has just allowed a server looks at the screen. */
+/** Short: the files are small, and a person who has just allowed a server waits for it. */
 const LOOK_MS = 3_000;
 const MAX_TOOLS = 500;
-/** Of all definitions together, as the server is told them. */
+/** Limit for all tool definitions together, as they are sent to the server. */
 const MAX_TOLD_BYTES = 512 * 1024;
 
 export interface FoundTool {
@@ -30,16 +29,16 @@ export interface FoundTool {
 
 /**
  * The tool servers of one workspace (RN-8): those of the person's own `mcp.json`, and those of the workspace's
- * `.mcp.json` once the person has allowed them here. What is saved in these files counts within seconds.
+ * `.mcp.json` once the person has allowed them here. A change of these files takes effect within seconds.
  */
 export class ToolServers implements CustomTools {
   readonly #options: ToolServersOptions;
   readonly #allowances: Allowances;
   readonly #servers = new Map<string, ToolServer>();
-  /** Those that do not run, and why. */
+  /** Servers that do not run, and why. */
   #idle: readonly ServerStatus[] = [];
   readonly #listeners = new Set<() => void>();
-  /** How each server was, as the log says it. */
+  /** The last state of each server that was logged. */
   readonly #logged = new Map<string, string>();
   #cancelLook = () => {};
   #isOver = false;
@@ -51,7 +50,7 @@ export class ToolServers implements CustomTools {
     this.#allowances = new Allowances(options.configFolder, options.workspace.root);
   }
 
-  /** Starts what is configured, and looks from then on. Resolves when each is up or has failed. Harmless twice. */
+  /** Starts what is configured, and follows changes. Resolves when each server is up or has failed. Harmless twice. */
   start(): Promise<void> {
     this.#started ??= this.#look().then(() => {
       this.#changed();
@@ -60,13 +59,13 @@ export class ToolServers implements CustomTools {
     return this.#started;
   }
 
-  /** Calls back when the tools may be others than before. The answer stops that. */
+  /** Calls back when the tools may have changed. Returns a function that stops it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** As many as can be told. Whoever says little comes first, so that one that says much crowds out nobody else. */
+  /** As many as fit. Servers with the smallest definitions come first, so that a large one crowds out no other. */
   get tools(): readonly CustomTool[] {
     const told = this.#told();
     return this.#all().flatMap(({ listed }) => (told.has(listed) ? [listed.tool] : []));
@@ -100,7 +99,7 @@ export class ToolServers implements CustomTools {
     return this.#all().find(({ listed }) => listed.tool.name === name);
   }
 
-  /** Whether a program of this machine does the work of that tool. */
+  /** Whether that tool is run by a program on this machine. */
   startsProcess(name: string): boolean {
     return this.locate(name)?.server.entry.reach.kind === 'stdio';
   }
@@ -140,18 +139,18 @@ export class ToolServers implements CustomTools {
 
   #lookNow(): void {
     void this.#look().catch((error: unknown) => {
-      this.#options.logger.error('The tool configuration could not be read', { error });
+      this.#options.logger.error('Tool configuration not readable', { error });
     });
   }
 
-  /** Between two looks a tool may have changed the program of a server: it is not what the person agreed to. */
+  /** A tool may have changed a server's program since the last look: then it is not what the person agreed to. */
   #isStillAllowed(entry: ServerEntry, definition: string): boolean {
     const isSame = this.#allowances.allowedDigest(entry) === definition;
     if (!isSame) this.#lookNow();
     return isSame;
   }
 
-  /** Brings what runs in line with what is configured. */
+  /** Starts and stops servers so that they match the configuration. */
   async #look(): Promise<void> {
     if (this.#isOver) return;
     const { configFolder, workspace } = this.#options;
@@ -192,11 +191,11 @@ export class ToolServers implements CustomTools {
       const server = new ToolServer(entry, definition, {
         ...this.#options,
         onChange: () => this.#changed(),
-        onPlanted: (note) => this.#options.logger.error(`Tool server ${name}: ${note}`),
+        onPlanted: (note) => this.#options.logger.error(`Planted by tool server ${name}: ${note}`),
         isStillAllowed: () => this.#isStillAllowed(entry, definition),
       });
       this.#servers.set(name, server);
-      this.#options.logger.info(`Tool server ${name} starts`);
+      this.#options.logger.info(`Tool server starting: ${name}`);
       started.push(server.start());
     }
     if (isChanged && this.#started) this.#changed();
@@ -214,7 +213,7 @@ export class ToolServers implements CustomTools {
     if (this.#isOver) return;
     for (const { name, state, problem } of this.status) {
       const how = problem === undefined ? state : `${state}: ${problem}`;
-      if (this.#logged.get(name) !== how) this.#options.logger.info(`Tool server ${name} is ${how}`);
+      if (this.#logged.get(name) !== how) this.#options.logger.info(`Tool server state: ${name}, ${how}`);
       this.#logged.set(name, how);
     }
     for (const listener of this.#listeners) listener();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
 import { versionOf } from '../file-change.ts';
 import { fileFailure } from '../files/file-failure.ts';
-import { readPersonName } from '../isolation/git-identity.ts';
+import { readPersonName } from '../isolation/command-environment.ts';
 import { openInside } from '../open-inside.ts';
 import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
 import { gitCannot } from './git-failure.ts';

@@ -1,15 +1,15 @@
-/** One setting of a git configuration. Bytes are kept as they are: each character is one byte (latin1). */
+/** One setting of a git configuration. Each character is one byte (latin1), so that bytes are kept as they are. */
 export interface ConfigEntry {
   /** Lower case. */
   readonly section: string;
-  /** As written; undefined where the section has none. */
+  /** As written; undefined if the section has none. */
   readonly subsection: string | undefined;
   /** Lower case. */
   readonly name: string;
   readonly value: string;
 }
 
-/** Reads what `git config --list -z` prints: `section.sub.name LF value NUL`; a name alone is true. */
+/** Reads the output of `git config --list -z`: `section.sub.name LF value NUL`; a name without a value means true. */
 export function parseConfigList(output: Buffer): ConfigEntry[] {
   return output
     .toString('latin1')
@@ -29,7 +29,7 @@ export function parseConfigList(output: Buffer): ConfigEntry[] {
     });
 }
 
-/** A configuration file that says exactly these settings, whatever stands in their values. */
+/** A configuration file with exactly these settings, whatever bytes their values contain. */
 export function writeConfig(entries: readonly ConfigEntry[]): Buffer {
   const lines = entries.map(({ section, subsection, name, value }) => {
     const heading = subsection === undefined ? section : `${section} "${escapeText(subsection)}"`;
@@ -39,7 +39,7 @@ export function writeConfig(entries: readonly ConfigEntry[]): Buffer {
   return Buffer.from(lines.join(''), 'latin1');
 }
 
-/** A setting of our own, written as git writes it: `core.pager`, `remote.origin.url`. The value is bytes, as above. */
+/** A setting of our own by its key: `core.pager`, `remote.origin.url`. The value is latin1, as above. */
 export function setting(key: string, value: string): ConfigEntry {
   const [entry] = parseConfigList(Buffer.from(`${key}\n${value}\0`, 'latin1'));
   return entry as ConfigEntry;

@@ -8,16 +8,16 @@ type DiffFile = Diff['files'][number];
 type Hunk = DiffFile['hunks'][number];
 
 /**
- * Reads `git diff --raw --patch` (without -z: then every path is one quoted word, and a line is a line). The raw part
- * says which files changed and how; the patches follow in its order. `cut` says that the end is missing. Files whose
- * old or new name is sensitive are left out with all their lines; of those that `hides` names, the lines are.
+ * Reads `git diff --raw --patch` (without -z: so every path is one quoted word on one line). The raw part says which
+ * files changed and how; the patches follow in the same order. `cut` says that the end is missing. A file whose old or
+ * new name is sensitive is left out; a file that `hides` names is listed without its lines.
  */
 export function parseDiff(
   output: Buffer,
   options: { entries: number; cut: boolean; hides?: (path: Buffer) => boolean },
 ): Diff {
   const lines = output.toString('latin1').split('\n');
-  // After the last line feed there is nothing, or a line that was cut in the middle.
+  // After the last line feed comes nothing, or a line that was cut.
   lines.pop();
   const patchStart = lines.findIndex((line) => !line.startsWith(':'));
   const rawEnd = patchStart < 0 ? lines.length : patchStart;
@@ -28,7 +28,7 @@ export function parseDiff(
   let truncated = options.cut;
   for (const change of changes) {
     const own: Patch[] = [];
-    // A file that became a link is shown as deleted and created: two patches with the same heading.
+    // A file that became a link is deleted and created: two patches with the same heading.
     while (patches[next]?.heading === change.heading) own.push(patches[next++] as Patch);
     if (!mayBeListed(change.path) || (change.from && !mayBeListed(change.from))) continue;
     if (files.length >= options.entries) {

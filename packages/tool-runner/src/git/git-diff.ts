@@ -29,7 +29,8 @@ export const gitDiff: ToolModule<'git_diff'> = {
       if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
     }
     const options = { entries: limits.entries, cut: answer.cut };
-    // Staged content comes from the repository. A file of the work tree may be one outside, and nobody was asked about it.
+    // Staged content comes from the repository. A file of the work tree may be one outside, and nobody was asked about
+    // it.
     const isUnasked = !staged && riskLevel === 'LOW';
     return parseDiff(
       answer.stdout,

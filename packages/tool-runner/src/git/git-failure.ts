@@ -3,7 +3,7 @@ import { hidePasswords } from './remote-address.ts';
 
 const MAX_CHARACTERS = 600;
 
-/** GIT_FAILED with what git said, without its decoration, passwords and hidden characters. */
+/** GIT_FAILED with git's message, without prefixes, passwords and hidden characters. */
 export function gitFailed(stderr: string, exitCode: number | null): CountersignError {
   const lines = stderr
     .split('\n')

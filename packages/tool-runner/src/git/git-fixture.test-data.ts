@@ -23,7 +23,7 @@ import {
 } from '@countersign/protocol';
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { Progress } from '../executor.ts';
-import { createProcessStarter } from '../isolation/process-starter.ts';
+import { IsolatingStarter } from '../isolation/process-starter.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 import { GitRepository } from './git-repository.ts';
@@ -58,7 +58,7 @@ export class GitFixture {
       home: this.home,
       addedEnvironment: [],
     };
-    this.#starter = createProcessStarter(
+    this.#starter = new IsolatingStarter(
       this.workspace,
       isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
     );

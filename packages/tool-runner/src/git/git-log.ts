@@ -35,11 +35,11 @@ export const gitLog: ToolModule<'git_log'> = {
 
 export type Commit = ToolSuccess<'git_log'>['commits'][number];
 
-/** For `git log -z`: the fields of a commit, each ended by NUL; none of them can hold one. */
+/** For `git log -z`: the fields of a commit, each ended by NUL, which none of them can contain. */
 export const commitFormat = 'tformat:%H%x00%an%x00%ae%x00%aI%x00%cI%x00%s%x00%b';
 const FIELDS = 7;
 
-/** Git prints other text for a date that it cannot read. Then the other date counts, then the epoch. */
+/** Git prints something else for a date that it cannot read: then the other date is used, then the epoch. */
 const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/.test(text);
 const noDate = '1970-01-01T00:00:00Z';
 

@@ -1,6 +1,6 @@
 import type { Progress } from '../executor.ts';
 
-/** The phases of a fetch, push or checkout in their order: how far all of it is when each begins and ends. */
+/** The phases of a fetch, push or checkout: the percentage of the whole at which each begins and ends. */
 const phases: Readonly<Record<string, readonly [from: number, to: number]>> = {
   'Counting objects': [0, 5],
   'Compressing objects': [5, 20],
@@ -12,15 +12,15 @@ const phases: Readonly<Record<string, readonly [from: number, to: number]>> = {
 };
 
 const phaseLine = /^(?:remote: )?([A-Z][a-z]+(?: [a-z]+)*):\s+(\d{1,3})% \(\d+\/\d+\)/;
-/** Other lines that git prints when it was asked for progress. */
+/** Other lines that git prints with its progress. */
 const otherLine =
   /^(?:remote: )?(?:Enumerating objects: \d|Delta compression using up to \d|Total \d+ \(delta \d)/;
 
-/** Understands git's own progress lines: how far it is in all of its work, which each phase counts anew. */
+/** Reads git's progress lines. Git counts each phase from 0 to 100; this computes the percentage of the whole. */
 export class GitPhases {
   readonly #seen = new Set<string>();
 
-  /** `silent` for a line that belongs to progress and says nothing more; undefined for any other line. */
+  /** `silent` for a progress line without a percentage; undefined for any other line. */
   read(line: string): Progress | 'silent' | undefined {
     const found = phaseLine.exec(line);
     const [, phase = '', percent = ''] = found ?? [];
@@ -28,20 +28,20 @@ export class GitPhases {
     if (!found || !range) return otherLine.test(line) ? 'silent' : undefined;
     const isFirst = this.#seen.size === 0 || (this.#seen.size === 1 && this.#seen.has(phase));
     this.#seen.add(phase);
-    // A checkout has one phase only.
+    // A checkout has only one phase.
     const from = isFirst ? 0 : range[0];
     const done = from + ((range[1] - from) * Math.min(100, Number(percent))) / 100;
     return { percent: Math.round(done), message: found[0].replace(/^remote: /, '').replace(/\s+/g, ' ') };
   }
 }
 
-/** Takes progress lines out of what git prints on standard error, however it is cut into pieces. */
+/** Takes progress lines out of git's standard error, which comes in arbitrary chunks. */
 export class GitProgressLines {
   readonly #phases = new GitPhases();
   #rest = '';
   latest: Progress | undefined;
 
-  /** The lines that are left for people to read. */
+  /** Returns the other lines, for people to read. */
   push(chunk: string): string {
     const lines = (this.#rest + chunk).split(/(?<=[\r\n])/);
     this.#rest = /[\r\n]$/.test(lines.at(-1) ?? '') ? '' : (lines.pop() ?? '');

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createProcessStarter, type IsolatingStarter } from '../isolation/process-starter.ts';
+import { IsolatingStarter } from '../isolation/process-starter.ts';
 import { GitFixture } from './git-fixture.test-data.ts';
 import { runGit } from './git-process.ts';
 
@@ -9,7 +9,7 @@ describe('runGit', () => {
   let starter: IsolatingStarter;
   beforeEach(() => {
     fixture = new GitFixture().withCommit();
-    starter = createProcessStarter(fixture.workspace);
+    starter = new IsolatingStarter(fixture.workspace);
   });
   afterEach(async () => {
     await starter.dispose();

@@ -1,5 +1,5 @@
 import { CountersignError } from '@countersign/protocol';
-import { notes, stopUnlessEnded } from '../commands/run-to-end.ts';
+import { notes, stopInTime } from '../commands/run-to-end.ts';
 import type { CallContext } from '../executor.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
@@ -11,7 +11,7 @@ interface GitRun {
   readonly confinement: Confinement;
   readonly environment: Readonly<Record<string, string>>;
   readonly input?: Uint8Array;
-  /** Of standard output; git is stopped when it says more. */
+  /** Limit of standard output; git is stopped when it prints more. */
   readonly maxBytes: number;
   readonly timeoutSeconds: number;
   readonly signal?: AbortSignal | undefined;
@@ -22,20 +22,20 @@ interface GitRun {
 }
 
 export interface GitAnswer {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null;
   readonly stdout: Buffer;
-  /** True when there was more than `maxBytes`. */
+  /** True if there was more than `maxBytes`. */
   readonly cut: boolean;
-  /** Its last part, where there was much. */
+  /** Only the last part, if there was much. */
   readonly stderr: string;
 }
 
 const MAX_STDERR = 64 * 1024;
 
 /**
- * Runs git once and collects what it says. Any exit code is an answer; thrown are COMMAND_TIMEOUT, ExecutionCancelled
- * and what the starter throws. Nothing of git is left when the promise settles, and what its hooks have planted has been
+ * Runs git once and collects its output. Any exit code is a normal result; throws COMMAND_TIMEOUT, ExecutionCancelled
+ * and what the starter throws. When the promise settles, no process of git is left, and what its hooks planted has been
  * set aside, which standard error says.
  */
 export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<GitAnswer> {
@@ -52,12 +52,6 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   const stdout: Buffer[] = [];
   let size = 0;
   let stderr = '';
-  let stopped: 'timeout' | 'cancelled' | undefined;
-  const stop = (why: 'timeout' | 'cancelled'): void =>
-    stopUnlessEnded(starter, child, () => {
-      stopped ??= why;
-    });
-
   child.stdout?.on('data', (chunk: Buffer) => {
     const room = run.maxBytes - size;
     if (room > 0) stdout.push(chunk.subarray(0, room));
@@ -72,15 +66,12 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   child.stderr
     ?.setEncoding('utf8')
     .on('data', (chunk: string) => say(run.progress ? run.progress.push(chunk) : chunk));
-  // git may end without reading all of it; its exit code says so better than a broken pipe does.
+  // git may end without reading all of its input; its exit code tells more than a broken pipe.
   child.stdin?.on('error', () => {});
   child.stdin?.end(run.input);
 
-  const timer = setTimeout(() => stop('timeout'), run.timeoutSeconds * 1000);
-  run.onProcess?.({ process: child, timeout: timer });
-  const cancel = (): void => stop('cancelled');
-  run.signal?.addEventListener('abort', cancel, { once: true });
-  try {
+  const untilEnd = async (): Promise<void> => {
+    // Unlike `ended`, this waits for all of the output: half of it would be a wrong result.
     const cause = await new Promise<Error | undefined>((resolve) => {
       child.once('close', () => resolve(undefined));
       child.once('error', resolve);
@@ -90,16 +81,11 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
       throw new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause });
     say(run.progress?.end() ?? '');
     for (const note of notes(starter, child)) say(note);
-    if (stopped === 'cancelled') throw new ExecutionCancelled();
-    // A caller cannot choose the time of a git call, so its timeout is also the limit.
-    if (stopped === 'timeout')
-      throw new CountersignError('COMMAND_TIMEOUT', {
-        timeout: run.timeoutSeconds,
-        limit: run.timeoutSeconds,
-      });
-    return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };
-  } finally {
-    clearTimeout(timer);
-    run.signal?.removeEventListener('abort', cancel);
-  }
+  };
+  const { timeoutSeconds, signal, onProcess } = run;
+  const isTimeOver = await stopInTime(starter, child, { timeoutSeconds, signal, onProcess }, untilEnd);
+  // The agent cannot choose the time of a git call: it had as much as the limit allows.
+  if (isTimeOver)
+    throw new CountersignError('COMMAND_TIMEOUT', { timeout: timeoutSeconds, limit: timeoutSeconds });
+  return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };
 }

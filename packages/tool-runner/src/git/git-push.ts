@@ -21,8 +21,8 @@ import { hidePasswords } from './remote-address.ts';
 export const gitPush: ToolModule<'git_push'> = {
   /**
    * The commits are those that this repository has not seen in the branch that moves (of a new one: anywhere on the
-   * remote), and at least the one that it will be at: nothing is fetched for a preview. The hooks in the list run when it
-   * is approved; those of a remote that is a folder on this machine are listed too.
+   * remote), and at least the one that it will be at: nothing is fetched for a preview. The hooks in the list run when
+   * it is approved; those of a remote that is a folder on this machine are listed too.
    */
   async look(call, decision, repository) {
     const plan = await planPush(repository, call.params);

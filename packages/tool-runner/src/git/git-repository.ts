@@ -17,7 +17,7 @@ export interface GitOptions {
   /** Added to the settings that git sees. */
   readonly settings?: readonly ConfigEntry[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Joins the LOW confinement: workspace read, no network, sensitive files masked. */
+  /** Changes to the LOW confinement: workspace read-only, no network, sensitive files masked. */
   readonly confinement?: Partial<Confinement>;
   readonly input?: Uint8Array;
   readonly maxBytes?: number;
@@ -28,7 +28,7 @@ export interface GitOptions {
   readonly onProcess?: CallContext['onProcess'];
 }
 
-/** What git finds in the common folder besides its configuration: links to the repository's own. */
+/** Parts of the repository that our common folder links to. */
 const linked = ['objects', 'refs', 'packed-refs', 'reftable', 'logs', 'shallow', 'modules'];
 const linkedInfo = ['exclude', 'attributes', 'sparse-checkout'];
 
@@ -37,19 +37,19 @@ const MAX_PARSED = 100;
 const MEMORY_BYTES = 2 * 1024 ** 3;
 
 /**
- * The workspace's repository, as our git sees it (RN-6). Git is never shown the repository's own configuration: it
- * gets GIT_COMMON_DIR, a folder of ours with a configuration that we wrote (repository-settings.ts) and links to the
+ * The workspace's repository, as our git sees it (RN-6). Git never sees the repository's own configuration:
+ * GIT_COMMON_DIR is a folder of ours with a configuration that we wrote (repository-settings.ts) and links to the
  * repository's objects and refs. So no filter, textconv, external diff, fsmonitor, alias, pager, ssh command,
- * credential helper, gpg program or url rewriting that stands there can run: git does not know of it. Hooks are looked
- * for in `core.hooksPath`, which is /dev/null unless a caller adds another. The price: a file that a filter would have
- * changed (LFS) is told as modified once its times have changed.
+ * credential helper, gpg program or url rewriting of the repository can run. Git looks for hooks in `core.hooksPath`,
+ * which is /dev/null unless a caller sets another. The price: a file that a filter would have changed (LFS) is reported
+ * as modified once its times have changed.
  */
 export class GitRepository {
   readonly workspace: Workspace;
   readonly #starter: IsolatingStarter;
   #views: string | undefined;
   readonly #knownViews = new Map<string, string>();
-  /** What a configuration file says, by its content: parsing it costs a process. */
+  /** Parsed configuration files, by the hash of their content: parsing one costs a process. */
   readonly #parsed = new Map<string, readonly ConfigEntry[]>();
 
   constructor(workspace: Workspace, starter: IsolatingStarter) {
@@ -57,7 +57,7 @@ export class GitRepository {
     this.#starter = starter;
   }
 
-  /** Checks the repository and answers its own settings, in order. Nothing of them is in force for git. */
+  /** Checks the repository and returns its own settings, in order. Git does not see them. */
   async open(signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
     checkLayout(this.workspace.root);
     const settings = await this.#readSettings('.git/config', new Set(), signal);
@@ -68,7 +68,7 @@ export class GitRepository {
     return own;
   }
 
-  /** Runs git in the repository whose `own` settings are those that `open` answered. Any exit code is an answer. */
+  /** Runs git. `own` are the settings that `open` returned. Any exit code is a normal result. */
   async run(
     own: readonly ConfigEntry[],
     args: readonly string[],
@@ -100,14 +100,14 @@ export class GitRepository {
     });
   }
 
-  /** The same where anything but success is a failure: GIT_FAILED with what git said. */
+  /** Runs git and throws GIT_FAILED, with git's message, unless it succeeds. */
   async ask(own: readonly ConfigEntry[], args: readonly string[], options?: GitOptions): Promise<GitAnswer> {
     const answer = await this.run(own, args, options);
     if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
     return answer;
   }
 
-  /** Parses a configuration's bytes with git itself, in a place where there is nothing else to read. */
+  /** Parses a configuration with git itself, in isolation without the workspace. */
   async parse(bytes: Buffer, signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
     const key = createHash('sha256').update(bytes).digest('hex');
     const known = this.#parsed.get(key);
@@ -128,7 +128,7 @@ export class GitRepository {
     return entries;
   }
 
-  /** Removes the folders that git was shown. Harmless twice. */
+  /** Removes the folders that were made for git. Harmless twice. */
   dispose(): void {
     if (this.#views !== undefined) rmSync(this.#views, { recursive: true, force: true });
     this.#views = undefined;
@@ -152,7 +152,7 @@ export class GitRepository {
     return all;
   }
 
-  /** The folder with this configuration, made when it is first needed. */
+  /** The common folder with this configuration, made when it is first needed. */
   #viewOf(settings: readonly ConfigEntry[]): string {
     const config = writeConfig(settings);
     const key = createHash('sha256').update(config).digest('hex');

@@ -32,16 +32,16 @@ const states: Readonly<Record<string, State>> = {
   U: 'conflicted',
 };
 
-/** The state that git writes as one letter; null for a dot. */
+/** The state for git's letter; null for a dot. */
 export const stateOf = (letter: string | undefined): State | null => states[letter ?? ''] ?? null;
 
 /**
- * Reads `git status --porcelain=v2 -z --branch`, where `cut` says that its end is missing. Sensitive files are left
- * out; a file that was renamed from one is told as added.
+ * Reads `git status --porcelain=v2 -z --branch`; `cut` says that its end is missing. Sensitive files are left out; a
+ * file that was renamed from one is reported as added.
  */
 function parseStatus(output: Buffer, options: { entries: number; cut: boolean }): Status {
   const records = output.toString('latin1').split('\0');
-  // After the last NUL there is nothing, or a record that was cut in the middle.
+  // After the last NUL comes nothing, or a record that was cut.
   records.pop();
   const head: Record<string, string> = {};
   const files: StatusFile[] = [];
@@ -76,7 +76,7 @@ function parseStatus(output: Buffer, options: { entries: number; cut: boolean })
   };
 }
 
-/** How many fields, split by blanks, stand before the path. */
+/** How many fields, separated by blanks, come before the path. */
 const fieldsBefore: Readonly<Record<string, number>> = { '1': 8, '2': 9, u: 10, '?': 1 };
 
 function parseFile(record: string, source: string | undefined): StatusFile | undefined {

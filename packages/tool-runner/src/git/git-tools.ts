@@ -7,7 +7,8 @@ import { realDisk } from '../real-disk.ts';
 import type { GitOptions, GitRepository } from './git-repository.ts';
 import { hidePasswords } from './remote-address.ts';
 
-// The git tools run real git, in isolation, on the workspace's own repository (RN-6). git-repository.ts says what git is
+// The git tools run real git, in isolation, on the workspace's own repository (RN-6). git-repository.ts says what git
+// is
 // shown of the repository, and why nothing of it runs. Reads run in the LOW confinement. A commit and a push run the
 // repository's hooks, which their preview named and the digest covers, without network for a commit.
 

@@ -10,7 +10,7 @@ const escapes: Readonly<Record<string, string>> = {
   r: '\r',
 };
 
-/** The bytes of a path as git prints it: in quotes with C escapes where it holds anything special. */
+/** The bytes of a path that git printed: in quotes with C escapes if it has special characters. */
 export function unquotePath(text: string): Buffer {
   if (!text.startsWith('"') || !text.endsWith('"') || text.length < 2) return Buffer.from(text, 'latin1');
   const plain = text
@@ -22,8 +22,8 @@ export function unquotePath(text: string): Buffer {
 }
 
 /**
- * A path as text. JSON has no way to say bytes that are no UTF-8: such a path is given as git itself prints it,
- * in quotes with octal escapes, so that two files never look the same.
+ * A path as text. JSON cannot contain bytes that are not UTF-8: such a path is given as git prints it, in quotes with
+ * octal escapes, so that two files never look the same.
  */
 export function pathText(path: Buffer): string {
   if (isUtf8(path)) return path.toString('utf8');

@@ -9,8 +9,8 @@ export type RemoteAddress =
   | { readonly kind: 'refused'; readonly problem: string };
 
 /**
- * Understands a URL as git does after rewriting. Only https, http, ssh and repositories on this machine: `ext::` and
- * other helpers would start programs, git:// is neither private nor signed.
+ * Reads a URL as git does, after rewriting. Accepts https, http, ssh and repositories on this machine: `ext::` and
+ * other helpers would start programs, and git:// is neither encrypted nor authenticated.
  */
 export function understandRemote(url: string, root: string): RemoteAddress {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
@@ -27,7 +27,7 @@ export function understandRemote(url: string, root: string): RemoteAddress {
     case 'file':
       return onThisMachine(url, url.slice('file://'.length), root);
     case undefined: {
-      // `host:path` is ssh, as long as no slash stands before the colon.
+      // `host:path` is ssh, unless a slash comes before the colon.
       const colon = url.indexOf(':');
       const slash = url.indexOf('/');
       const isHost = colon > 0 && (slash < 0 || colon < slash);
@@ -72,7 +72,7 @@ function gitFolderAt(path: string): string | undefined {
 export const hidePasswords = (text: string): string =>
   text.replace(/([A-Za-z][A-Za-z0-9+.-]*:\/\/)([^\s/]*)@/g, (_, scheme: string, login: string) => {
     const [user = '', password] = login.split(':');
-    // Without a colon the one word of an http login may be the token itself.
+    // An http login without a colon may be the token itself.
     if (password === undefined) return scheme === 'ssh://' ? `${scheme}${user}@` : `${scheme}***@`;
     return `${scheme}${user}:***@`;
   });

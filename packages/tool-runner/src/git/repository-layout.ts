@@ -7,7 +7,7 @@ import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
 import { unquotePath } from './quoted-path.ts';
 
-/** Paths that git would follow from `.git`. Each must stay inside the workspace when its links are resolved. */
+/** Paths below `.git` that git follows; each must stay inside the workspace when its links are resolved. */
 const followed = [
   'HEAD',
   'commondir',
@@ -40,10 +40,10 @@ const MAX_SMALL_FILE = 1024 * 1024;
 const MAX_ALTERNATES = 20;
 
 /**
- * Looks at the repository's files before git does (RN-6). Throws NOT_A_REPOSITORY where there is none, and
- * REPOSITORY_UNSAFE where it is not wholly inside the workspace: its `.git` must be a folder of the root (not a
- * file that leads to another, as in a linked work tree or a submodule; not above the root), and neither its links
- * nor its alternates may lead outside.
+ * Checks the repository's files before git sees them (RN-6). Throws NOT_A_REPOSITORY if there is none, and
+ * REPOSITORY_UNSAFE if it is not wholly inside the workspace: `.git` must be a folder of the root (not a file that
+ * leads elsewhere, as in a linked work tree or a submodule; not above the root), and neither its links nor its
+ * alternates may lead outside.
  */
 export function checkLayout(root: string): void {
   const kind = realDisk.look(join(root, '.git'))?.type;
@@ -68,7 +68,7 @@ export function checkLayout(root: string): void {
   checkAlternates(root, paths, '.git/objects', new Set());
 }
 
-/** The bytes of a small file of the workspace, walked by descriptors; undefined where there is none. */
+/** The bytes of a small file of the workspace, opened by descriptors; undefined if there is none. */
 export function readSmallFile(root: string, path: string): Buffer | undefined {
   let descriptor: number;
   try {
@@ -99,7 +99,7 @@ function isInsideRepository(root: string): boolean {
   }
 }
 
-/** Object stores that this one borrows from, and those that they borrow from. */
+/** Checks the object stores that this one borrows from, and those that they borrow from. */
 function checkAlternates(root: string, paths: PathValidator, objects: string, seen: Set<string>): void {
   if (seen.has(objects)) return;
   seen.add(objects);
@@ -115,8 +115,8 @@ function checkAlternates(root: string, paths: PathValidator, objects: string, se
 }
 
 /**
- * Whether a path that git named may be told: sensitive files are left out of every read (VA-2). A path that does not
- * stand below the root comes from an index or a tree that somebody forged: nothing of it is told.
+ * Whether a path that git named may be shown: sensitive files are left out of every read (VA-2). Throws
+ * REPOSITORY_UNSAFE for a path that is not below the root: the index or tree is forged.
  */
 export function mayBeListed(path: Buffer): boolean {
   const text = path.toString('utf8');

@@ -5,9 +5,9 @@ import { type ConfigEntry, setting } from './config-text.ts';
 import { leadsOutside, unsafe } from './repository-layout.ts';
 
 /**
- * What git is told of the repository's own configuration: these settings and no other. They describe the files
- * (format, line endings, who commits) and name branches and remotes; none of them starts a program or names a file.
- * A list of what is dangerous would have to grow with every version of git; this one need not.
+ * The only settings of the repository's own configuration that git sees. They describe the files (format, line endings,
+ * who commits) and name branches and remotes; none of them starts a program or names a file. An allow-list: a list of
+ * dangerous settings would have to grow with every version of git.
  */
 const keptSettings = new Set([
   'core.repositoryformatversion',
@@ -35,7 +35,7 @@ const keptSettings = new Set([
   'remote.*.fetch',
 ]);
 
-/** Settings that stand in the way of every program git could start, whatever the kept ones say. */
+/** Settings that keep git from starting any program, whatever the kept ones say. */
 const fixedSettings: readonly ConfigEntry[] = [
   setting('core.bare', 'false'),
   setting('core.fsmonitor', 'false'),
@@ -60,7 +60,7 @@ const fixedSettings: readonly ConfigEntry[] = [
   setting('protocol.allow', 'never'),
 ];
 
-/** Extensions that only say how the repository is kept, and are of no use to us. */
+/** Extensions that only say how the repository is stored, and that we can ignore. */
 const harmlessExtensions = new Set([
   'noop',
   'noop-v1',
@@ -70,7 +70,7 @@ const harmlessExtensions = new Set([
   'worktreeconfig',
 ]);
 
-/** The settings for git itself. `added` come last, and so win. */
+/** The settings that git sees. `added` come last, so they win. */
 export function settingsForGit(own: readonly ConfigEntry[], added: readonly ConfigEntry[]): ConfigEntry[] {
   return [...own.filter(isKept), ...fixedSettings, setting('core.hookspath', '/dev/null'), ...added];
 }
@@ -79,7 +79,7 @@ function isKept({ section, subsection, name }: ConfigEntry): boolean {
   return keptSettings.has(subsection === undefined ? `${section}.${name}` : `${section}.*.${name}`);
 }
 
-/** Throws REPOSITORY_UNSAFE where the configuration points outside, or is of a kind that we do not know (RN-6). */
+/** Throws REPOSITORY_UNSAFE if the configuration points outside, or uses an extension that we do not know (RN-6). */
 export function checkSettings(root: string, entries: readonly ConfigEntry[]): void {
   const paths = new PathValidator({ root, disk: realDisk });
   for (const { section, subsection, name, value } of entries) {
@@ -99,8 +99,8 @@ export function checkSettings(root: string, entries: readonly ConfigEntry[]): vo
 }
 
 /**
- * The file that a setting includes, relative to the root; one that leads outside is REPOSITORY_UNSAFE. A conditional
- * include must be inside too, but is not followed: its condition speaks of the person's machine.
+ * The file that a setting includes, relative to the root. Throws REPOSITORY_UNSAFE if it leads outside. A conditional
+ * include must be inside too, but is not followed: its condition depends on the person's machine.
  */
 export function includedFile(root: string, file: string, entry: ConfigEntry): string | undefined {
   if ((entry.section !== 'include' && entry.section !== 'includeif') || entry.name !== 'path')
@@ -111,7 +111,7 @@ export function includedFile(root: string, file: string, entry: ConfigEntry): st
   return entry.section === 'include' ? checked.relative : undefined;
 }
 
-/** The last value of a setting, as git takes it. */
+/** The last value of a setting, which is the one that git uses. */
 export function lastValue(entries: readonly ConfigEntry[], key: string): string | undefined {
   const wanted = setting(key, '');
   const found = entries.findLast(
@@ -123,7 +123,9 @@ export function lastValue(entries: readonly ConfigEntry[], key: string): string 
   return found?.value;
 }
 
-/** Where the hooks stand, relative to the root; undefined where they are off. REPOSITORY_UNSAFE when that is outside. */
+/**
+ * The folder of the hooks, relative to the root; undefined if hooks are off. Throws REPOSITORY_UNSAFE if it is outside.
+ */
 export function hooksFolder(root: string, entries: readonly ConfigEntry[]): string | undefined {
   const value = lastValue(entries, 'core.hookspath');
   if (value === '/dev/null') return undefined;
@@ -133,7 +135,7 @@ export function hooksFolder(root: string, entries: readonly ConfigEntry[]): stri
   return checked.relative === '' ? '.' : checked.relative;
 }
 
-/** Git puts the home of somebody, or its own folder, in place of these. */
+/** Git replaces these with a home folder, or with its own folder. */
 const isExpanded = (path: string): boolean => path.startsWith('~') || path.startsWith('%(');
 
 const isTrue = (value: string): boolean => /^(true|yes|on|[1-9]\d*)$/i.test(value);

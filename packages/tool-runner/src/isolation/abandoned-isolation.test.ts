@@ -8,7 +8,7 @@ import { ToolHandler } from '../tool-handler.ts';
 import { clearAbandonedIsolation } from './abandoned-isolation.ts';
 import { cannotIsolate, IsolationFixture, mayWrite } from './isolation-fixture.test-data.ts';
 import { probeIsolation } from './isolation-probe.ts';
-import { descendants } from './process-tree.ts';
+import { descendants } from './started-process.ts';
 
 describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
   let fixture: IsolationFixture;
@@ -28,8 +28,8 @@ describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
       stdin: 'ignore',
     };
     const script = `
-      import { createProcessStarter } from ${starter};
-      const starter = createProcessStarter(${JSON.stringify(fixture.workspace)});
+      import { IsolatingStarter } from ${starter};
+      const starter = new IsolatingStarter(${JSON.stringify(fixture.workspace)});
       const child = starter.start(${JSON.stringify(request)});
       child.stdout.once('data', () => console.log('up'));`;
     const runner = spawn(process.execPath, ['--input-type=module', '-e', script], {

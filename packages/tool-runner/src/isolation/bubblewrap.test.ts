@@ -3,10 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { bubblewrapArguments } from './bubblewrap.ts';
+import { bubblewrapArguments, prepareFiles, systemArguments } from './bubblewrap.ts';
 import { cannotIsolate, lookOnly } from './isolation-fixture.test-data.ts';
 import { findTool } from './isolation-probe.ts';
-import { prepareFiles, systemArguments } from './visible-system.ts';
 
 it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens, are empty inside", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-bubblewrap-')));
@@ -39,4 +38,26 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+it('[VA-2] a place to cover whose name is not UTF-8 is not left uncovered', () => {
+  const plan = {
+    root: '/workspace',
+    confinement: lookOnly,
+    files: { etc: '', emptyFile: '', emptyFolder: '', npmCache: '', bridge: '' },
+    system: [],
+    node: undefined,
+    hasSeccomp: false,
+    gate: undefined,
+    places: {
+      sensitive: [{ path: '\udcff/.env', type: 'file' as const }],
+      executing: [],
+      doors: [],
+      linkedOutside: [],
+    },
+    readOnly: [],
+    pinned: [],
+    cwd: '',
+  };
+  expect(() => bubblewrapArguments(plan)).toThrow('its name is not UTF-8; rename it');
 });

@@ -1,18 +1,24 @@
-import { existsSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { FileChange } from '../file-change.ts';
+import { inFolder, namesIn, realInside } from './disk-names.ts';
 import type { Confinement } from './isolated-process.ts';
-import { findPlanted, identify } from './planted-places.ts';
-import { type ProtectionRecord, ProtectionRecords } from './protection-records.ts';
-import { realInside } from './real-inside.ts';
-import { type SetAside, setAside } from './set-aside.ts';
-import { makeStandIn, planStandIn, removeStandIn, type StandIn } from './stand-in.ts';
+import { findPlanted, identify, type SetAside, setAside } from './planted-places.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
-/** What a command had planted. */
+/** What a command planted where it would execute later (VA-3). */
 export interface Planted {
   readonly setAside: readonly SetAside[];
-  /** Why there may be more, still in the workspace. */
+  /** Why more of it may still be in the workspace. */
   readonly problem?: string;
 }
 
@@ -20,7 +26,7 @@ export interface Planted {
 export interface Protection {
   /** Places to mount read-only. */
   readonly readOnly: readonly string[];
-  /** Folders that stay writable but must not be moved away, so that no other can take their name. */
+  /** Folders that stay writable but cannot be moved away, so that no other folder can take their name. */
   readonly pinned: readonly string[];
   /** To be called once, when no process of the command is left. */
   release(): Planted;
@@ -33,25 +39,27 @@ export interface ProtectOptions {
 }
 
 /**
- * Folders that execute later and that are held by an empty stand-in where a workspace has none: what is not there
- * cannot be mounted read-only. Few, because the person sees them while a command runs.
+ * Folders that execute later. If the workspace does not have one, an empty stand-in holds its name, because a path that
+ * does not exist cannot be mounted read-only. Only a few, because the person sees them while a command runs.
  */
 const heldFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
 
-/** In a git folder that a command may write: what says what git runs. Its own data never needs to change these. */
+/** Parts of a git folder that decide what git runs. A command that may write the folder never needs to change them. */
 const obeyedByGit = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
-/** Steps that git would go on with. It changes and removes them itself; a new one was planted. */
+/** Steps that git would continue with. It changes and removes them itself; a new one was planted. */
 const stepsOfGit = ['rebase-merge', 'rebase-apply', 'sequencer'];
 
 /**
- * Keeps commands from planting what executes later (VA-3). Places that exist become read-only. The best-known ones
- * that do not exist are held by empty folders meanwhile. All others, anywhere in the workspace, are looked for when
- * the command has ended, and what is new, or leads elsewhere than before, is moved out of the workspace, where the
- * person finds it. What was there before is written down, so that the next runner does this where one was killed.
+ * Keeps commands from planting what executes later (VA-3). Existing places become read-only. Empty folders hold the
+ * names of the best-known places that do not exist. All other places are searched for when the command has ended: a new
+ * one, or a link that leads elsewhere than before, is moved out of the workspace and kept for the person. What was
+ * there before is written to disk, so that the next runner can do this if this one is killed.
  */
 export class ExecutingPlaceGuard {
   readonly #root: string;
-  readonly #records: ProtectionRecords;
+  /** A file for each running command. */
+  readonly #records: string;
+  #count = 0;
   readonly #kept: string;
   readonly #look: () => SpecialPlaces;
   /** Stand-ins by their absolute path, and how many commands need each. */
@@ -60,7 +68,7 @@ export class ExecutingPlaceGuard {
 
   constructor(options: { root: string; stateFolder: string; look: () => SpecialPlaces }) {
     this.#root = options.root;
-    this.#records = new ProtectionRecords(options.stateFolder);
+    this.#records = join(options.stateFolder, 'isolation', 'protections');
     this.#kept = join(options.stateFolder, 'set-aside');
     this.#look = options.look;
   }
@@ -78,16 +86,16 @@ export class ExecutingPlaceGuard {
         ...executing.map(({ path }) => identify(join(this.#root, path))),
         ...gitFolders.flatMap(suspectsIn).map(identify),
       ],
-      names: namesIn(this.#root, planned),
+      names: namesBelow(this.#root, planned),
       gitFolders,
       expected: [],
     };
-    const name = this.#records.newName();
-    // Before anything is made, so that whoever comes after a crash knows of it.
-    this.#records.write(name, record);
+    const name = `${process.pid}-${this.#count++}.json`;
+    // Before anything is made, so that the next runner knows of it after a crash.
+    this.#write(name, record);
     const held = planned.filter((standIn) => this.#hold(standIn));
     this.#open.set(name, record);
-    if (held.length < planned.length) this.#change(name, { names: namesIn(this.#root, held) });
+    if (held.length < planned.length) this.#change(name, { names: namesBelow(this.#root, held) });
     const obeyed = (folder: string, parts: readonly string[]): string[] =>
       parts.flatMap((part) => realInside(folder, join(folder, part)));
     const kept = executing.filter((place) => !mayWrite(place)).flatMap(real);
@@ -113,7 +121,7 @@ export class ExecutingPlaceGuard {
     };
   }
 
-  /** What tools of ours are about to write joins what is known: a command that runs meanwhile did not plant it. */
+  /** Our own tools are about to write these: a command that runs at the same time did not plant them. */
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     const added = changes.flatMap(({ path, after }) => (after === null ? [] : [[path, after] as const]));
     if (added.length === 0) return;
@@ -121,22 +129,42 @@ export class ExecutingPlaceGuard {
   }
 
   /**
-   * Does what a runner that was killed could not do any more: lets go of its stand-ins and sets aside what its commands
-   * had planted. Only when nothing of these commands is left.
+   * Cleans up after a runner that was killed: removes its stand-ins and sets aside what its commands planted. Call it
+   * only when no process of these commands is left.
    */
   settleAbandoned(isAbandoned: (pid: number) => boolean): Planted {
-    const left = this.#records.left().filter(({ pid }) => isAbandoned(pid));
+    const left = this.#readRecords().filter(({ pid }) => isAbandoned(pid));
     if (left.length === 0) return { setAside: [] };
     for (const { record } of left) for (const standIn of record.standIns) removeStandIn(standIn);
     const planted = this.#setAsidePlanted(left.map(({ record }) => record));
-    for (const { name } of left) this.#records.remove(name);
+    for (const { name } of left) unlinkSync(join(this.#records, name));
     return planted;
   }
 
   #change(name: string, change: Partial<ProtectionRecord>): void {
     const record = { ...(this.#open.get(name) as ProtectionRecord), ...change };
     this.#open.set(name, record);
-    this.#records.write(name, record);
+    this.#write(name, record);
+  }
+
+  #write(name: string, record: ProtectionRecord): void {
+    mkdirSync(this.#records, { recursive: true, mode: 0o700 });
+    const path = join(this.#records, name);
+    writeFileSync(`${path}.new`, JSON.stringify(record));
+    renameSync(`${path}.new`, path);
+  }
+
+  /** All records, with the pid of the runner that made each. */
+  #readRecords(): { readonly name: string; readonly pid: number; readonly record: ProtectionRecord }[] {
+    const names = namesIn(this.#records).filter((name) => name.endsWith('.json'));
+    return names.flatMap((name) => {
+      try {
+        const record = JSON.parse(readFileSync(join(this.#records, name), 'utf8')) as ProtectionRecord;
+        return [{ name, pid: Number.parseInt(name, 10), record }];
+      } catch {
+        return []; // removed since it was listed
+      }
+    });
   }
 
   #planStandIns(
@@ -184,13 +212,13 @@ export class ExecutingPlaceGuard {
       removeStandIn(known.standIn);
     }
     const planted = this.#setAsidePlanted([record]);
-    this.#records.remove(name);
+    unlinkSync(join(this.#records, name));
     return planted;
   }
 
   #setAsidePlanted(records: readonly ProtectionRecord[]): Planted {
     const looking = records.filter(({ looksForPlanted }) => looksForPlanted);
-    // What git checks out comes from history, which a person reviews; half a work tree would help nobody.
+    // What git checks out comes from history, which a person reviews; a partial work tree would be of no use.
     const after: SpecialPlaces =
       looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [], linkedOutside: [] };
     const places = after.executing.filter(({ path }) => !this.#held.has(join(this.#root, path)));
@@ -206,7 +234,7 @@ export class ExecutingPlaceGuard {
         const keptIn = setAside(base, below, this.#kept);
         if (keptIn !== undefined) moved.push({ path: path.toWellFormed(), keptIn });
       } catch (error) {
-        // The others are moved all the same.
+        // Go on with the others.
         problems.push(`"${path.toWellFormed()}" is still there (${(error as Error).message})`);
       }
     }
@@ -225,7 +253,7 @@ export class ExecutingPlaceGuard {
 
 const pathOf = ({ base, path }: StandIn): string => join(base, path);
 
-const namesIn = (root: string, standIns: readonly StandIn[]): string[] =>
+const namesBelow = (root: string, standIns: readonly StandIn[]): string[] =>
   standIns.filter(({ base }) => base === root).map(({ path }) => path);
 
 const suspectsIn = (gitFolder: string): string[] =>
@@ -241,3 +269,72 @@ function isWritableGit(writableGit: ProtectOptions['writableGit']): (place: Foun
 
 const writesSettings = (writableGit: ProtectOptions['writableGit']): boolean =>
   writableGit === 'everything' || writableGit === 'patches';
+
+/** The state of the workspace before a command, kept on disk in case the runner is killed. */
+export interface ProtectionRecord {
+  readonly standIns: readonly StandIn[];
+  /** Whether new places are set aside. */
+  readonly looksForPlanted: boolean;
+  /** The identity of each place (planted-places.ts). */
+  readonly places: readonly (readonly [self: string, target: string])[];
+  /** Names that stand-ins held: the command cannot have put anything there. */
+  readonly names: readonly string[];
+  /** Git folders that the command may write, except for what git obeys, which is among `places`. */
+  readonly gitFolders: readonly string[];
+  /** Versions of files that our own tools have written since, by path. */
+  readonly expected: readonly (readonly [path: string, version: string])[];
+}
+
+/**
+ * An empty folder that holds a name while a command runs. `made` are the folders that had to be made for it, outermost
+ * first, relative to `base`; nothing else is ever removed.
+ */
+export interface StandIn {
+  readonly base: string;
+  readonly path: string;
+  readonly made: readonly string[];
+}
+
+/** Plans what must be made; undefined if it cannot be: something else is there, or a link is on the way. */
+function planStandIn(base: string, path: string): StandIn | undefined {
+  const names = path.split('/');
+  const all = names.map((_, at) => names.slice(0, at + 1).join('/'));
+  const there = all.findIndex((some) => kindOf(base, some) !== 'folder');
+  if (there < 0) return { base, path, made: [] };
+  return kindOf(base, all[there] as string) === 'nothing'
+    ? { base, path, made: all.slice(there) }
+    : undefined;
+}
+
+/** False if another program was faster, or we may not make it. */
+function makeStandIn({ base, path, made }: StandIn): boolean {
+  try {
+    for (const folder of made) inFolder(base, dirname(folder), (at) => mkdirSync(at(basename(folder))));
+    return kindOf(base, path) === 'folder';
+  } catch {
+    return false;
+  }
+}
+
+/** Removes what was made, unless the person has put something into it. */
+function removeStandIn({ base, made }: StandIn): void {
+  for (const folder of made.toReversed()) {
+    try {
+      inFolder(base, dirname(folder), (at) => rmdirSync(at(basename(folder))));
+    } catch {
+      return;
+    }
+  }
+}
+
+function kindOf(base: string, path: string): 'folder' | 'nothing' | 'other' {
+  try {
+    const stats = inFolder(base, dirname(path), (at) =>
+      lstatSync(at(basename(path)), { throwIfNoEntry: false }),
+    );
+    if (stats === undefined) return 'nothing';
+    return stats.isDirectory() ? 'folder' : 'other';
+  } catch {
+    return 'other';
+  }
+}

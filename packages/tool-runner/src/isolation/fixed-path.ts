@@ -7,16 +7,19 @@ const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/b
 export const isInside = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 
-/** The Node that runs us, for the commands of the person: its folder of programs, and what must be visible for it. */
+/** The Node that runs us, which commands may use too. */
 export interface OwnNode {
+  /** The folder of its programs. */
   readonly programs: string;
-  /** The whole installation, or the one file where it stands alone: then its folder may be anything, even the home. */
+  /**
+   * What must be visible: the installation, or only the executable, since its folder may be anything, even the home.
+   */
   readonly shown: string;
 }
 
 /**
- * Where the running Node is installed. Undefined where that says nothing: an editor's own binary is not called node,
- * and a Node inside the workspace could have been put there by a command (VA-4).
+ * Where the running Node is installed. Undefined for an editor's own binary, which is not called node, and for a Node
+ * inside the workspace, which a command could have put there (VA-4).
  */
 export function findOwnNode(root: string, home: string, executable = process.execPath): OwnNode | undefined {
   if (basename(executable) !== 'node' || !existsSync(executable)) return undefined;
@@ -31,7 +34,7 @@ export function findOwnNode(root: string, home: string, executable = process.exe
   return { programs, shown: isInstallation ? prefix : program };
 }
 
-/** The folders that programs are found in (VA-4): the system's, and that of our Node before them. */
+/** The folders that programs are found in (VA-4): that of our Node first, then the system's. */
 export function fixedPath(node: OwnNode | undefined): readonly string[] {
   return node
     ? [node.programs, ...systemFolders.filter((folder) => folder !== node.programs)]

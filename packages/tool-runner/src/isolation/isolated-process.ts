@@ -2,22 +2,22 @@ import type { ChildProcess } from 'node:child_process';
 
 /** What one program may see and do (RN-5). */
 export interface Confinement {
-  /** The workspace: `none` is for programs that need no file of it. `write` leaves VA-3 places read-only. */
+  /** `none` is for programs that need no file of the workspace. `write` leaves VA-3 places read-only. */
   readonly workspace: 'none' | 'read' | 'write';
   readonly network: boolean;
   /**
-   * `.git` may be written, for git itself only (VA-3). `data`: the workspace's own, without its configuration and hooks,
-   * and what is planted elsewhere is set aside. `everything`: any, without their hooks, and what is checked out stays.
-   * `patches`: the same, but what is planted is set aside: a patch is a file that anybody wrote, no history.
+   * Git itself may write `.git` (VA-3). `data`: the workspace's own, except its configuration and hooks; what is
+   * planted elsewhere is set aside. `everything`: any `.git`, except hooks; what git checks out stays. `patches`: like
+   * `everything`, but what is planted is set aside, because a patch may come from anybody.
    */
   readonly writableGit?: 'data' | 'patches' | 'everything' | undefined;
-  /** Hides sensitive files (VA-2): always for LOW; an approved program may read the workspace's own .env. */
+  /** Hides sensitive files (VA-2). Always for LOW; an approved program may read the workspace's own .env. */
   readonly maskSensitive: boolean;
-  /** Hides files that have a further name outside the workspace (VA-1): for what runs unasked and reads by itself. */
+  /** Hides files that have another name outside the workspace (VA-1): for programs that run unasked. */
   readonly maskLinkedOutside?: boolean;
   /** Folders beside the workspace that it may read (a language server's own files, a remote repository). */
   readonly readable?: readonly string[];
-  /** Folders that it may also write: only the repository that an approved push goes to by its path (RN-6). */
+  /** Folders that it may also write: only the repository that an approved push goes to (RN-6). */
   readonly writable?: readonly string[];
   /** Bytes of RLIMIT_DATA, seconds of CPU, number of descriptors. */
   readonly limits?: { readonly memoryBytes?: number; readonly cpuSeconds?: number; readonly files?: number };
@@ -30,17 +30,17 @@ export interface ProcessRequest {
   /** Workspace-relative. */
   readonly cwd: string;
   readonly confinement: Confinement;
-  /** Joins the allow-listed environment (VA-7). */
+  /** Added to the allow-listed environment (VA-7). */
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin: 'ignore' | 'pipe';
 }
 
 /**
- * Starts programs in isolation, or without where this machine has none and the operator decided so. Throws
+ * Starts programs in isolation; without it only if this machine has none and the operator decided so. Throws
  * PROGRAM_NOT_FOUND, SPAWN_FAILED or ISOLATION_UNAVAILABLE. Each process leads its own group.
  */
 export interface ProcessStarter {
   start(request: ProcessRequest): ChildProcess;
-  /** SIGTERM to the whole group, SIGKILL after 10 s (EX-8); resolves when nothing of it is left. */
+  /** SIGTERM to the whole group, SIGKILL after 10 s (EX-8); resolves when no process of it is left. */
   stop(child: ChildProcess): Promise<void>;
 }

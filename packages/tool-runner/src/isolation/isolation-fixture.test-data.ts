@@ -3,16 +3,12 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { defaultLimits, type Limits } from '@countersign/protocol';
-import { KeptOutput } from '../commands/kept-output.ts';
+import { KeptOutput } from '../commands/command-output.ts';
 import { ended } from '../commands/run-to-end.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Confinement, ProcessRequest } from './isolated-process.ts';
 import { probeIsolation } from './isolation-probe.ts';
-import {
-  createProcessStarter,
-  type IsolatingStarter,
-  type ProcessStarterOptions,
-} from './process-starter.ts';
+import { IsolatingStarter, type ProcessStarterOptions } from './process-starter.ts';
 
 /** Tests of isolation are left out where there is none, but not where everything must run. */
 export const cannotIsolate = process.env.CI === undefined && 'problem' in probeIsolation();
@@ -47,7 +43,7 @@ export class IsolationFixture {
       limits: { ...defaultLimits, ...options.limits },
       addedEnvironment: options.addedEnvironment ?? [],
     };
-    this.starter = createProcessStarter(this.workspace, options);
+    this.starter = new IsolatingStarter(this.workspace, options);
   }
 
   write(path: string, content = ''): void {

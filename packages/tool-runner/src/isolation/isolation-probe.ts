@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { seccompFilter } from './seccomp-filter.ts';
 
-/** Never looked up in the environment's PATH, which a workspace may have a say in. */
+/** The environment's PATH is not used: a workspace may influence it. */
 const toolFolders = ['/usr/local/bin', '/usr/bin', '/bin', '/run/current-system/sw/bin'];
 
 export interface IsolationTools {
@@ -16,7 +17,7 @@ export function findTool(name: string): string | undefined {
   return toolFolders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** Whether this machine isolates: found out by doing it once, which takes some 10 ms. */
+/** Tries once whether isolation works on this machine, which takes some 10 ms. */
 export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string = process.platform): Probe {
   if (platform !== 'linux') return { problem: `isolation needs Linux, and this is ${platform}` };
   const prlimit = findTool('prlimit');
@@ -26,8 +27,8 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
 }
 
-/** What bubblewrap complains of when it starts a program with these arguments; undefined when it works. `input` is its descriptor 0. */
-export function tryBubblewrap(
+/** Bubblewrap's complaint about these arguments; undefined if it works. `input` is its standard input. */
+function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],
   program: readonly string[] = ['/bin/true'],
@@ -51,4 +52,172 @@ export function tryBubblewrap(
   });
   if (status === 0) return undefined;
   return `bubblewrap does not work here (${error?.message ?? (stderr.trim() || `it ended with ${status}`)})`;
+}
+
+/** One part of isolation, and how to get it if it is missing. */
+export interface IsolationCheck {
+  readonly name:
+    | 'bubblewrap'
+    | 'user namespace'
+    | 'processes'
+    | 'network'
+    | 'masks'
+    | 'limits'
+    | 'system calls';
+  readonly works: boolean;
+  /** For the person: what it does for them, or what is wrong. */
+  readonly says: string;
+  readonly remedy?: string;
+}
+
+/** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
+export interface IsolationReport {
+  /**
+   * `none`: commands are not isolated, and LOW ones ask. `partial`: all but the filter of system calls, because we have
+   * no table for this kind of machine.
+   */
+  readonly level: 'full' | 'partial' | 'none';
+  readonly checks: readonly IsolationCheck[];
+  /** What the person should know besides. */
+  readonly notes: readonly string[];
+}
+
+export interface InspectOptions {
+  /** Finds a program of the system. */
+  readonly find?: (name: string) => string | undefined;
+  readonly platform?: string;
+  readonly arch?: string;
+  /** The text of /etc/os-release. */
+  readonly system?: string;
+}
+
+/** Tries each part separately, to name what is missing. Takes about a tenth of a second. */
+export async function inspectIsolation(options: InspectOptions = {}): Promise<IsolationReport> {
+  const { platform = process.platform, arch = process.arch } = options;
+  if (platform !== 'linux')
+    return {
+      level: 'none',
+      checks: [
+        missing(
+          'bubblewrap',
+          `isolation needs Linux, and this is ${platform}`,
+          'Run the runner in a Linux virtual machine or container.',
+        ),
+      ],
+      notes: withoutIsolation,
+    };
+  const system = options.system ?? readSystem();
+  const find = options.find ?? findTool;
+  const bubblewrap = find('bwrap');
+  const limits = checkLimits(system, find('prlimit'));
+  if (bubblewrap === undefined)
+    return {
+      level: 'none',
+      checks: [missing('bubblewrap', 'bubblewrap is not installed', install(system, 'bubblewrap')), limits],
+      notes: withoutIsolation,
+    };
+
+  const attempt = (
+    name: IsolationCheck['name'],
+    says: string,
+    args: string[],
+    program?: string[],
+    input?: Uint8Array,
+  ): IsolationCheck => {
+    const problem = tryBubblewrap(bubblewrap, args, program, input);
+    return problem === undefined
+      ? { name, works: true, says }
+      : missing(name, problem, namespaceRemedy(system));
+  };
+  const filter = seccompFilter({ unixSockets: true }, arch);
+  const checks: IsolationCheck[] = [
+    { name: 'bubblewrap', works: true, says: bubblewrap },
+    attempt('user namespace', "commands have no rights beyond the person's own", []),
+    attempt(
+      'processes',
+      'commands see no other process',
+      ['--proc', '/proc', '--dev', '/dev'],
+      ['/bin/sh', '-c', 'test $$ -lt 10'],
+    ),
+    attempt('network', 'commands have no network unless it was granted', ['--unshare-net']),
+    attempt(
+      'masks',
+      'sensitive files are hidden from commands that run unasked',
+      ['--ro-bind', '/dev/null', '/etc/passwd'],
+      ['/bin/sh', '-c', 'test ! -s /etc/passwd'],
+    ),
+    limits,
+    filter === undefined
+      ? missing(
+          'system calls',
+          `there is no table of system calls for ${arch}: they are not filtered`,
+          'Nothing; namespaces hold without it.',
+        )
+      : attempt('system calls', 'dangerous system calls are refused', ['--seccomp', '0'], undefined, filter),
+  ];
+  const essential = checks.filter(({ name }) => name !== 'system calls');
+  const level = !essential.every(({ works }) => works)
+    ? 'none'
+    : checks.every(({ works }) => works)
+      ? 'full'
+      : 'partial';
+  return { level, checks, notes: level === 'none' ? withoutIsolation : isolatedNotes() };
+}
+
+const withoutIsolation = [
+  'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
+];
+
+function isolatedNotes(): string[] {
+  return [
+    'Commands with network reach it through a proxy of the runner, never this machine itself. Programs that know no proxy, such as ssh, have no network.',
+    ...(process.getuid?.() === 0
+      ? ['This runner is root: the kernel does not limit how many processes root starts.']
+      : []),
+  ];
+}
+
+function checkLimits(system: string, prlimit: string | undefined): IsolationCheck {
+  return prlimit === undefined
+    ? missing('limits', 'prlimit is not installed', install(system, 'util-linux'))
+    : {
+        name: 'limits',
+        works: true,
+        says: 'memory, processor time, files and processes of commands are limited',
+      };
+}
+
+const missing = (name: IsolationCheck['name'], says: string, remedy: string): IsolationCheck => ({
+  name,
+  works: false,
+  says,
+  remedy,
+});
+
+function readSystem(): string {
+  try {
+    return readFileSync('/etc/os-release', 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const installers: readonly [like: RegExp, command: string][] = [
+  [/\b(debian|ubuntu)\b/, 'sudo apt install'],
+  [/\b(fedora|rhel|centos)\b/, 'sudo dnf install'],
+  [/\b(suse|opensuse)\b/, 'sudo zypper install'],
+  [/\barch\b/, 'sudo pacman -S'],
+  [/\balpine\b/, 'sudo apk add'],
+];
+
+function install(system: string, name: string): string {
+  const kind = (system.match(/^ID(_LIKE)?=.*$/gm) ?? []).join(' ').toLowerCase();
+  const command = installers.find(([like]) => like.test(kind))?.[1];
+  return command ? `${command} ${name}` : `Install the package ${name} of your system.`;
+}
+
+function namespaceRemedy(system: string): string {
+  if (/^ID=ubuntu$/m.test(system))
+    return 'Ubuntu keeps programs from making user namespaces: give bwrap an AppArmor profile with "userns,", or run sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0';
+  return 'Allow user namespaces (sudo sysctl user.max_user_namespaces=10000, and kernel.unprivileged_userns_clone=1 where that exists); in a container, start it with a seccomp profile that allows them.';
 }

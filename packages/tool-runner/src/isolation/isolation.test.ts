@@ -24,7 +24,7 @@ import {
   mayUseNetwork,
   mayWrite,
 } from './isolation-fixture.test-data.ts';
-import { createProcessStarter } from './process-starter.ts';
+import { IsolatingStarter } from './process-starter.ts';
 
 /** A server that says hello to whoever comes, and counts. */
 async function greet(
@@ -334,7 +334,7 @@ fork('/tmp/child.cjs').once('message', (text) => console.log(text));`;
   it('a workspace that is part of the system is not isolated', async () => {
     for (const root of ['/', '/tmp', '/usr'])
       expect(() =>
-        createProcessStarter({ ...fixture.workspace, root }, { scanBounds: { milliseconds: 50 } }).start({
+        new IsolatingStarter({ ...fixture.workspace, root }, { scanBounds: { milliseconds: 50 } }).start({
           program: 'true',
           args: [],
           cwd: '',
@@ -600,7 +600,7 @@ describe.skipIf(cannotIsolate)('places that execute later', () => {
     const fixture = new IsolationFixture();
     const stateFolder = mkdtempSync('/dev/shm/countersign-');
     fixture.write('.github', 'a file');
-    const starter = createProcessStarter({ ...fixture.workspace, stateFolder });
+    const starter = new IsolatingStarter({ ...fixture.workspace, stateFolder });
     const line =
       'mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ln -s tasks.json sub/.vscode/link';
     const child = starter.start({

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext } from '../executor.ts';
 import { cannotIsolate } from './isolation-fixture.test-data.ts';
-import { createProcessStarter, type IsolatingStarter } from './process-starter.ts';
+import { IsolatingStarter } from './process-starter.ts';
 
 /** Every file below a folder with its mode, times and content: whatever a command writes shows here. */
 function snapshot(folder: string): Record<string, string> {
@@ -59,7 +59,7 @@ describe.skipIf(cannotIsolate)('commands of security/commands.jsonl that are LOW
       home: homedir(),
       addedEnvironment: [],
     };
-    starter = createProcessStarter(runner);
+    starter = new IsolatingStarter(runner);
     executor = new BuiltInTools({ command: { workspace: runner, starter } });
   });
   afterAll(async () => {

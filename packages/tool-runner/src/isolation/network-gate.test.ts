@@ -5,8 +5,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cannotIsolate, IsolationFixture, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
-import { NetworkGate } from './network-gate.ts';
-import { isOwnMachine } from './own-machine.ts';
+import { isOwnMachine, NetworkGate } from './network-gate.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {

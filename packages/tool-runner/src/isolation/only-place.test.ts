@@ -15,10 +15,10 @@ it('[RN-5] programs are started here and nowhere else in the runner', () => {
     // Our own copy of ripgrep, which only reads, with arguments of ours and paths that were checked.
     'files/ripgrep.ts',
     // Asks git for the person's name, outside of any repository.
-    'isolation/git-identity.ts',
+    'isolation/command-environment.ts',
     'isolation/isolation-probe.ts',
-    'isolation/process-starter.ts',
     // mv, to another disk: it takes names that are not UTF-8.
-    'isolation/set-aside.ts',
+    'isolation/planted-places.ts',
+    'isolation/process-starter.ts',
   ]);
 });

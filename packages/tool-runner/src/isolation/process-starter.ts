@@ -4,75 +4,48 @@ import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { FileChange } from '../file-change.ts';
 import type { Workspace } from '../workspace.ts';
-import { bubblewrapArguments, isPartOfSystem, seccompDescriptor, statusDescriptor } from './bubblewrap.ts';
-import { commandEnvironment } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
-import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
-import { readPersonName } from './git-identity.ts';
-import { closingArguments, inheritedDescriptors } from './inherited-descriptors.ts';
-import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
-import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { listeningSockets } from './listening-sockets.ts';
-import { bridgeEnvironment, bridgePlace } from './network-bridge.ts';
-import { NetworkGate } from './network-gate.ts';
-import { knowProcess } from './process-tree.ts';
-import { limitArguments, ownLimits } from './resource-limits.ts';
-import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
-import { StartedProcess } from './started-process.ts';
 import {
+  bubblewrapArguments,
+  closingArguments,
+  inheritedDescriptors,
+  isPartOfSystem,
+  limitArguments,
+  ownLimits,
   type PreparedFiles,
   prepareFiles,
   privateHome,
   privateTemporary,
+  seccompDescriptor,
+  statusDescriptor,
   systemArguments,
-} from './visible-system.ts';
-import { type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
+} from './bubblewrap.ts';
+import { commandEnvironment, readPersonName } from './command-environment.ts';
+import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
+import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
+import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
+import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
+import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
+import { knowProcess, StartedProcess } from './started-process.ts';
+import { listeningSockets, type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
-  /** The operator's decision: where isolation does not work, programs start without it. */
+  /** The operator's decision: if isolation does not work here, programs start without it. */
   readonly allowUnisolated?: boolean;
   /** Between SIGTERM and SIGKILL (EX-8). */
   readonly killDelayMs?: number;
-  /** What the allow-list of VA-7 chooses from; the runner's own environment by default. */
+  /** Where the allow-list of VA-7 takes variables from; by default the runner's own environment. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Where bubblewrap is, if not in a system folder. */
+  /** Path of bubblewrap, if it is not in a system folder. */
   readonly bubblewrap?: string;
   readonly scanBounds?: ScanBounds;
-  /** Ports of this machine that commands with network may reach; otherwise none, least of all our server's (AP-9). */
+  /** Ports of this machine that commands with network may reach; by default none, so not our server's either (AP-9). */
   readonly reachablePorts?: readonly number[];
-  /** `host:port` of our server where it is elsewhere: commands with network do not reach it either (AP-9). */
+  /** `host:port` of our server if it is on another machine: commands with network do not reach it either (AP-9). */
   readonly refusedHosts?: readonly string[];
 }
 
-/** A ProcessStarter that says what it can. */
-export interface IsolatingStarter extends ProcessStarter {
-  /** False: nothing is claimed, and LOW commands ask instead of running unless the operator decided otherwise (RN-5). */
-  readonly isIsolated: boolean;
-  /** False: so many files have names outside the workspace that a LOW command cannot be kept from them (VA-1). */
-  readonly canHideLinks: boolean;
-  /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
-  planted(child: ChildProcess): Planted;
-  /**
-   * Tells that tools of ours are about to write these files (FileChange): where one of them would execute later, a
-   * command that runs meanwhile is not taken for its author, as long as the file is what was approved.
-   */
-  expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void;
-  /** Sensitive files that a program which a person approved could read (VA-2). Workspace-relative. */
-  readableSecrets(): readonly string[];
-  /** False when isolation could not be set up for it after all: then its standard error says why. */
-  hasRun(child: ChildProcess): boolean;
-  /** Stops all that still runs. */
-  dispose(): Promise<void>;
-}
-
-export function createProcessStarter(
-  workspace: Workspace,
-  options: ProcessStarterOptions = {},
-): IsolatingStarter {
-  return new Starter(workspace, options);
-}
-
-/** What is made once, when the first program starts. */
+/** Made once, when the first program starts. */
 interface Prepared {
   readonly tools: IsolationTools;
   readonly files: PreparedFiles;
@@ -90,13 +63,14 @@ interface Launch {
   readonly cwd: string;
   readonly stdio: readonly ('ignore' | 'pipe' | number)[];
   readonly home: string;
-  /** Gives way to what the person added. */
+  /** Variables that the person added win over these. */
   readonly environment: Readonly<Record<string, string>>;
   readonly protection: Protection;
   readonly isIsolated: boolean;
 }
 
-class Starter implements IsolatingStarter {
+/** Starts programs in isolation (RN-5), follows each until none of its processes is left, and says what it planted. */
+export class IsolatingStarter implements ProcessStarter {
   readonly #workspace: Workspace;
   readonly #options: ProcessStarterOptions;
   readonly #node: OwnNode | undefined;
@@ -109,7 +83,7 @@ class Starter implements IsolatingStarter {
   #prepared: Prepared | undefined;
   #gate: NetworkGate | undefined;
 
-  constructor(workspace: Workspace, options: ProcessStarterOptions) {
+  constructor(workspace: Workspace, options: ProcessStarterOptions = {}) {
     this.#workspace = workspace;
     this.#options = options;
     this.#node = findOwnNode(workspace.root, workspace.home);
@@ -117,10 +91,12 @@ class Starter implements IsolatingStarter {
     this.#scan = new WorkspaceScan(workspace, options.scanBounds);
   }
 
+  /** False: programs do not run isolated here, and LOW commands ask unless the operator decided otherwise (RN-5). */
   get isIsolated(): boolean {
     return 'tools' in this.#probed();
   }
 
+  /** False: so many files have names outside the workspace that they cannot be hidden from a LOW command (VA-1). */
   get canHideLinks(): boolean {
     const { linkedOutside } = this.#places ?? this.#look();
     return linkedOutside.length <= mostHiddenLinks;
@@ -142,22 +118,30 @@ class Starter implements IsolatingStarter {
     await started?.stop(this.#options.killDelayMs ?? 10_000);
   }
 
+  /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
   planted(child: ChildProcess): Planted {
     return this.#ended.get(child)?.planted ?? { setAside: [] };
   }
 
+  /**
+   * Our own tools are about to write these files. If one of them would execute later, a command that runs at the same
+   * time is not blamed for it, as long as the file has the approved content.
+   */
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     this.#prepared?.guard.expectChanges(changes);
   }
 
+  /** Sensitive files that an approved program could read (VA-2). Workspace-relative. */
   readableSecrets(): readonly string[] {
     return this.#look().sensitive.map(({ path }) => path);
   }
 
+  /** False if isolation could not be set up for it after all: then its standard error says why. */
   hasRun(child: ChildProcess): boolean {
     return (this.#started.get(child) ?? this.#ended.get(child))?.hasRun ?? false;
   }
 
+  /** Stops every program that still runs. */
   async dispose(): Promise<void> {
     await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
     const gate = this.#gate;
@@ -264,7 +248,9 @@ class Starter implements IsolatingStarter {
     return child;
   }
 
-  /** Workspace-relative, with links resolved: a link that leads outside is refused here, and leads nowhere inside. */
+  /**
+   * Workspace-relative, links resolved. A link that leads outside is refused here; in isolation it would lead nowhere.
+   */
   #findFolder({ cwd, confinement }: ProcessRequest): string {
     if (confinement.workspace === 'none') return '';
     const { root } = this.#workspace;
@@ -295,7 +281,7 @@ class Starter implements IsolatingStarter {
     return this.#gate;
   }
 
-  /** The bridge to the gate needs a Node inside. */
+  /** The bridge to the network gate is run by a Node that is visible in isolation. */
   #findNode(): string {
     try {
       return findProgram('node', this.#path, this.#workspace.root);
@@ -341,10 +327,10 @@ class Starter implements IsolatingStarter {
   }
 }
 
-/** A program that only looks gets no sockets in files: one may appear in the workspace at any time. */
+/** A program that only reads may open no Unix socket: one may appear in the workspace at any time. */
 const needsSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
 
-/** Each one is a mount, and a copied tree may be nothing but hard links. */
+/** Each hidden link is a mount, and every file of a copied tree may be a hard link. */
 const mostHiddenLinks = 500;
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], linkedOutside: [] };
 const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

@@ -1,13 +1,13 @@
 import { endianness } from 'node:os';
 
-/** System calls by name: their numbers on x86_64 and on arm64; null where that machine has no such call. */
+/** A system call and its numbers on x86_64 and arm64; null if that machine does not have it. */
 type SystemCall = readonly [name: string, x64: number | null, arm64: number | null];
 
 /**
- * What no command needs and what has let programs out of namespaces before: kernel keys, BPF, performance events,
- * page faults handled by programs, other processes' memory, mounts, new namespaces, clocks, modules. They fail with
- * EPERM. io_uring, clone3 and openat2 fail with ENOSYS, so that libraries fall back to calls that this filter can look
- * into.
+ * Calls that no command needs and that have let programs escape from namespaces before: kernel keys, BPF, performance
+ * events, page faults handled by programs, other processes' memory, mounts, new namespaces, clocks, modules. They fail
+ * with EPERM. io_uring, clone3 and openat2 fail with ENOSYS, so that libraries fall back to calls that this filter can
+ * inspect.
  */
 export const refusedCalls: readonly SystemCall[] = [
   ['ptrace', 101, 117],
@@ -66,8 +66,8 @@ export const absentCalls: readonly SystemCall[] = [
 ];
 
 /**
- * Calls that give a file its mode, and which argument that is: never with the bits by which whoever starts the file
- * gets the rights of its owner. Those with flags use the mode only when they create a file.
+ * Calls that set a file's mode, and which argument the mode is. They may not set the set-user-id and set-group-id bits.
+ * Those with `flags` use the mode only when they create a file.
  */
 export const modeCalls: readonly {
   readonly call: SystemCall;
@@ -91,7 +91,7 @@ const machines = {
 } as const;
 
 const CLONE_NEWUSER = 0x10000000;
-/** Types into, or selects on, the terminal that the person sits at. */
+/** Requests that type into the person's terminal, or select text in it. */
 const terminalRequests = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
 /** IPv4, IPv6, netlink. Not vsock, which no namespace holds, nor raw packets, nor the kernel's crypto. */
 const socketFamilies = [2, 10, 16];
@@ -116,11 +116,11 @@ const machine = 4;
 const argument = (index: number): number => 16 + 8 * index;
 
 export interface SeccompOptions {
-  /** Whether sockets may be opened that are files: these lead to other processes. Pairs of them always may. */
+  /** Whether Unix sockets may be opened: they lead to other processes. Socket pairs always may. */
   readonly unixSockets: boolean;
 }
 
-/** The program for `bwrap --seccomp`, or undefined on a machine that we have no numbers for. */
+/** The program for `bwrap --seccomp`; undefined on a machine whose call numbers we do not have. */
 export function seccompFilter(
   { unixSockets }: SeccompOptions,
   arch: string = process.arch,
@@ -129,7 +129,7 @@ export function seccompFilter(
   const { audit, clone, ioctl, socket, column } = machines[arch];
   const families = unixSockets ? [AF_UNIX, ...socketFamilies] : socketFamilies;
   const program: [code: number, ifTrue: number, ifFalse: number, value: number][] = [
-    // Another calling convention (32 bit, x32) has other numbers: none of its calls.
+    // Another calling convention (32 bit, x32) has other numbers: refuse all of its calls.
     [LOAD, 0, 0, machine],
     [EQUAL, 1, 0, audit],
     [RETURN, 0, 0, EPERM],

@@ -1,32 +1,40 @@
-import { accessSync, constants, type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import {
+  accessSync,
+  constants,
+  type Dirent,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { join, normalize } from 'node:path';
 import { executingPlaces, sensitivePlaces } from '@countersign/policy';
 import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from '../files/git-login.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
-import { linkedFromHome } from './home-links.ts';
-import { nameFromDisk, onDisk } from './name-on-disk.ts';
+import { nameFromDisk, onDisk, realInside } from './disk-names.ts';
 
 export interface FoundPlace {
-  /** Workspace-relative; a name that is not UTF-8 as in name-on-disk.ts. */
+  /** Workspace-relative; a name that is not UTF-8 as in disk-names.ts. */
   readonly path: string;
   readonly type: 'file' | 'directory' | 'link';
 }
 
-/** What isolation must treat specially in a workspace. */
+/** Places of a workspace that isolation must treat specially. */
 export interface SpecialPlaces {
-  /** VA-2; also a configuration of git with a login in it. */
+  /** VA-2, and git configurations that contain a login. */
   readonly sensitive: readonly FoundPlace[];
   /**
-   * VA-3, and the rc files with a login that a package manager obeys; also each link inside such a place, and what git
-   * obeys in a folder that it would take for a repository, and what the person's home takes from here.
+   * VA-3; rc files with a login, which a package manager obeys; each link inside such a place; what git obeys in a
+   * folder that it would take for a repository; and files that links in the person's home lead to.
    */
   readonly executing: readonly FoundPlace[];
-  /** Sockets, pipes and devices: a way to processes outside. */
+  /** Sockets, pipes and devices: ways to processes outside. */
   readonly doors: readonly string[];
-  /** Files with a further name (hard link) that is not in the workspace: their content may be a file outside (VA-1). */
+  /** Files with a hard link outside the workspace: their content may belong to a file outside (VA-1). */
   readonly linkedOutside: readonly FoundPlace[];
-  /** Why something may have been missed; undefined when everything was seen. */
+  /** Why something may have been missed; undefined if everything was seen. */
   readonly missed?: string;
 }
 
@@ -36,14 +44,14 @@ export interface ScanBounds {
 }
 
 /**
- * Installed packages: large, from a registry, and executed by their nature. Of these only what is no package is looked
- * at, and only for doors: `node_modules/.cache` is where build tools leave their sockets.
+ * Installed packages: large, from a registry, and executed by their nature. Only their hidden folders are searched, and
+ * only for doors: build tools leave sockets in `node_modules/.cache`.
  */
 const packageFolders = new Set(['node_modules', 'site-packages']);
 const hiddenPackages = new Set(['.bin', '.pnpm', '.store']);
-/** Listings younger than this are read again: within one tick of its clock a directory changes unseen. */
+/** A listing of a directory that changed less than this before is read again: its times may hide a second change. */
 const tickMs = 2_000;
-/** A copied tree may be nothing but hard links: so many are not looked at one by one before each command. */
+/** Every file of a copied tree may be a hard link: more than this are not counted again before each command. */
 const MOST_COUNTED_AGAIN = 1_000;
 
 /** A file with several names. */
@@ -54,20 +62,25 @@ interface HardLinked {
   readonly names: number;
 }
 
-interface Listing {
+/** What one directory contains. */
+interface Found {
+  readonly below: string[];
+  readonly sensitive: FoundPlace[];
+  readonly executing: FoundPlace[];
+  readonly doors: string[];
+  readonly hardLinked: HardLinked[];
+  /** Git configurations: sensitive if they contain a login. */
+  readonly gitConfigs: FoundPlace[];
+  /** Links whose name may begin the path of a place, if they lead to a folder: `.cargo` in `.cargo/config.toml`. */
+  readonly aliases: string[];
+}
+
+interface Listing extends Found {
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly inode: number;
+  /** False: it had changed just before it was read, so it is read again. */
   readonly isSettled: boolean;
-  readonly below: readonly string[];
-  readonly sensitive: readonly FoundPlace[];
-  readonly executing: readonly FoundPlace[];
-  readonly doors: readonly string[];
-  readonly hardLinked: readonly HardLinked[];
-  /** Configurations of git: secret where a login stands in them. */
-  readonly gitConfigs: readonly FoundPlace[];
-  /** Links that may begin a place by their name: where one leads to a folder, what stands in it has that name before it. */
-  readonly aliases: readonly string[];
 }
 
 /**
@@ -118,13 +131,13 @@ export class WorkspaceScan {
       hardLinked.push(...listing.hardLinked);
       todo.push(...listing.below);
     }
-    // What was read before the bounds were reached stays known, so that the next look gets further.
+    // Keep what was read before the bounds were reached, so that the next look gets further.
     this.#listings = isCut ? new Map([...this.#listings, ...seen]) : seen;
     const linkedOutside = withNamesOutside(this.#root, hardLinked);
     return { sensitive, executing, doors, linkedOutside, ...(missed !== undefined && { missed }) };
   }
 
-  /** Undefined for what is gone, or closed to us and so to the command; text says why it cannot be known. */
+  /** Undefined if the folder is gone, or closed to us and so to the command; a string says why it cannot be listed. */
   #list(path: string): Listing | string | undefined {
     const absolute = onDisk(join(this.#root, path));
     let stats: Stats | undefined;
@@ -144,29 +157,29 @@ export class WorkspaceScan {
     }
   }
 
-  /** What cannot be read by us cannot be read by the command; a name that is not UTF-8 is in doubt. */
+  /** A file that we cannot read, the command cannot read either. A name that is not UTF-8 counts as a login. */
   #holdsLogin({ path }: FoundPlace): boolean {
     if (!path.isWellFormed()) return true;
     const head = realDisk.readHead(join(this.#root, path), MOST_OF_GIT_CONFIG);
     return head !== undefined && holdsLogin(head);
   }
 
-  /** A link `.cargo` to a folder with a `config.toml` executes as much as a folder of that name does. */
+  /** A link `.cargo` to a folder with a `config.toml` executes just as a folder of that name does. */
   #lookThrough(path: string): FoundPlace[] {
     try {
       const names = readdirSync(onDisk(join(this.#root, path)));
       const leads = names.some((name) => executingPlaces.find(`${path}/${name}`) !== undefined);
       return leads ? [{ path, type: 'link' }] : [];
     } catch {
-      return []; // to a file, or to nothing
+      return []; // it leads to a file, or to nothing
     }
   }
 }
 
 /**
- * Where all names of a file are in the workspace, its content is the workspace's own. A new or removed name changes the
- * count of the file but not the other folders that name it, so their listings know an older count. The newest name was
- * listed with the highest count; files that it makes suspicious are counted again.
+ * If all names of a file are in the workspace, its content is the workspace's own. A new or removed name changes the
+ * file's link count but not the other folders that name it, so cached listings may have an older count. The highest
+ * count is used, and files that look suspicious are counted again.
  */
 function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPlace[] {
   const files = new Map<string, { inside: number; names: number }>();
@@ -183,7 +196,7 @@ function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPl
     .map(({ place }) => place);
 }
 
-/** Undefined where the file is gone or cannot be seen: then the listed count has to do. */
+/** Undefined if the file is gone or cannot be seen: then the listed count is used. */
 function namesNow(path: string): number | undefined {
   try {
     return lstatSync(onDisk(path)).nlink;
@@ -192,7 +205,7 @@ function namesNow(path: string): number | undefined {
   }
 }
 
-/** Neither listed nor walked through, nor ours to open. A command has no rights beyond our own. */
+/** We cannot enter it and do not own it. A command has no more rights than we have. */
 function isClosed(path: string | Buffer, stats: Stats | undefined): boolean {
   if (stats === undefined || stats.uid === process.geteuid?.()) return false;
   try {
@@ -206,7 +219,7 @@ function isClosed(path: string | Buffer, stats: Stats | undefined): boolean {
 interface Entry {
   readonly name: string;
   readonly type: FoundPlace['type'] | undefined;
-  /** Of a file with several names. */
+  /** Set for a file with several names. */
   readonly links?: Pick<HardLinked, 'file' | 'names'>;
 }
 
@@ -228,44 +241,37 @@ function linksOf(folder: string | Buffer, name: string | Buffer): Pick<Entry, 'l
   return stats && stats.nlink > 1 ? { links: { file: `${stats.dev}:${stats.ino}`, names: stats.nlink } } : {};
 }
 
-type Sorted = Pick<
-  Listing,
-  'below' | 'sensitive' | 'executing' | 'doors' | 'hardLinked' | 'gitConfigs' | 'aliases'
->;
-
-function sortEntries(folder: string, entries: readonly Entry[]): Sorted {
-  const inPackages = folder.split('/').some((name) => packageFolders.has(name));
-  return inPackages ? sortPackages(folder, entries) : sortPlaces(folder, entries);
-}
-
-function sortPackages(folder: string, entries: readonly Entry[]): Sorted {
-  const isOutermost = packageFolders.has(folder.slice(folder.lastIndexOf('/') + 1));
-  const goesOn = ({ name, type }: Entry): boolean =>
-    type === 'directory' && (!isOutermost || (name.startsWith('.') && !hiddenPackages.has(name)));
-  const pathOf = ({ name }: Entry): string => `${folder}/${name}`;
-  return {
-    below: entries.filter(goesOn).map(pathOf),
-    doors: entries.filter(({ type }) => type === undefined).map(pathOf),
+function sortEntries(folder: string, entries: readonly Entry[]): Found {
+  const found: Found = {
+    below: [],
     sensitive: [],
     executing: [],
+    doors: [],
     hardLinked: [],
     gitConfigs: [],
     aliases: [],
   };
+  const inPackages = folder.split('/').some((name) => packageFolders.has(name));
+  if (inPackages) sortPackages(folder, entries, found);
+  else sortPlaces(folder, entries, found);
+  return found;
 }
 
-function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
-  const below: string[] = [];
-  const sensitive: FoundPlace[] = [];
-  const executing: FoundPlace[] = [];
-  const doors: string[] = [];
-  const hardLinked: HardLinked[] = [];
-  const gitConfigs: FoundPlace[] = [];
-  const aliases: string[] = [];
+function sortPackages(folder: string, entries: readonly Entry[], { below, doors }: Found): void {
+  const isOutermost = packageFolders.has(folder.slice(folder.lastIndexOf('/') + 1));
+  for (const { name, type } of entries) {
+    if (type === undefined) doors.push(`${folder}/${name}`);
+    const isSearched = !isOutermost || (name.startsWith('.') && !hiddenPackages.has(name));
+    if (type === 'directory' && isSearched) below.push(`${folder}/${name}`);
+  }
+}
+
+function sortPlaces(folder: string, entries: readonly Entry[], found: Found): void {
+  const { below, sensitive, executing, doors, hardLinked, gitConfigs, aliases } = found;
   const isGit = /(^|\/)\.git$/i.test(folder);
-  // Inside such a place all of it is protected already; only secrets are still looked for, and links that lead out.
+  // The whole of such a place is protected already: inside it, only secrets and links that lead out are looked for.
   const isInExecuting = executingPlaces.find(folder) !== undefined;
-  // Elsewhere the name of an entry tells alone what it is.
+  // In other folders, an entry's name alone tells what it is.
   const needsPath = /(^|\/)\./.test(folder) || isInExecuting || executingPlaces.beginsRun(folder);
   const isBare = !isGit && looksLikeRepository(entries);
   for (const { name, type, links } of entries) {
@@ -284,13 +290,9 @@ function sortPlaces(folder: string, entries: readonly Entry[]): Sorted {
     const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
     if (goesOn) below.push(path);
   }
-  return { below, sensitive, executing, doors, hardLinked, gitConfigs, aliases };
 }
 
-/**
- * Git takes any folder for a repository that has these, whatever its name: whoever asks git something in it runs what
- * its configuration says.
- */
+/** Git takes any folder that has these for a repository, whatever its name, and runs what its configuration says. */
 function looksLikeRepository(entries: readonly Entry[]): boolean {
   const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
   return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
@@ -309,7 +311,7 @@ interface Kind {
   readonly isExecuting: boolean;
 }
 
-/** Both an rc file that decides what is installed and a login: VA-3 as well as VA-2. */
+/** An rc file with a login also decides what is installed: VA-3 as well as VA-2. */
 const rcFileWithLogin = 'SENS-5';
 
 function kindOf(path: string): Kind {
@@ -318,7 +320,7 @@ function kindOf(path: string): Kind {
   return { isSensitive: sensitive !== undefined, isExecuting };
 }
 
-/** Workspaces repeat names; asking the tables once for each makes the first look several times as fast. */
+/** Workspaces repeat names: this cache makes the first look several times as fast. */
 const kinds = new Map<string, Kind>();
 
 function kindOfName(name: string): Kind {
@@ -328,4 +330,53 @@ function kindOfName(name: string): Kind {
   const kind = kindOf(name);
   kinds.set(name, kind);
   return kind;
+}
+
+/**
+ * Files of this workspace that the person's home uses (VA-3). If they keep their dotfiles in a repository, `~/.zshrc`
+ * is a link to `zsh/zshrc`, which the next shell executes though its name does not show that.
+ */
+function linkedFromHome(home: string, root: string): FoundPlace[] {
+  const links = [
+    ...linksIn(home).filter((name) => name.startsWith('.')),
+    ...linksIn(join(home, '.config')).map((name) => join('.config', name)),
+  ];
+  return links
+    .flatMap((link) => realInside(root, join(home, link)))
+    .map((real) => ({
+      path: real.slice(root.length + 1),
+      type: statSync(onDisk(real)).isDirectory() ? 'directory' : 'file',
+    }));
+}
+
+function linksIn(folder: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return []; // it does not exist, or we may not read it
+  }
+  return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
+}
+
+/**
+ * Socket files below a folder, relative to it, from the kernel's table: it includes those in installed packages, which
+ * are not searched. It lacks sockets that were made by a relative path or in another container.
+ */
+export function listeningSockets(root: string): string[] {
+  let table: string;
+  try {
+    table = readFileSync('/proc/net/unix', 'utf8');
+  } catch {
+    return [];
+  }
+  if (!table.includes(` ${root}/`)) return [];
+  // Columns: number, references, protocol, flags, type, state, inode, path.
+  const paths = table.split('\n').flatMap((line) => /^(?:\S+\s+){7}(\/.*)$/.exec(line)?.[1] ?? []);
+  return (
+    [...new Set(paths.map((path) => normalize(path)))]
+      // It may have been removed or moved since it was made.
+      .filter((path) => path.startsWith(`${root}/`) && realDisk.look(path)?.type === 'other')
+      .map((path) => path.slice(root.length + 1))
+  );
 }

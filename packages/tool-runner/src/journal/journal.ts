@@ -310,6 +310,11 @@ export class Journal {
     );
   }
 
+  /** What was approved here has been rejected since, or has ended without a decision. */
+  forgetDecision(approvalId: string): void {
+    this.#write('delete from decisions_here where approval_id = ?', [approvalId]);
+  }
+
   /**
    * The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). A clock that
    * was put back makes no decision good for longer.

@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream';
 import { AbstractMessageReader, type DataCallback, type Disposable, type Message } from 'vscode-jsonrpc/node';
 
 const HEADER_BYTES = 4_096;
-/** An answer with as many references as anybody wants to see is far smaller. */
+/** An answer with thousands of references is far smaller. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
-/** More than this many in one piece, and the sender waits until they have been handled. */
+/** If more messages than this arrive in one chunk, reading pauses until they have been handled. */
 const MESSAGES_AT_ONCE = 50;
 
 /**
- * Cuts what a language server writes into messages. Unlike the library's own reader it never keeps more than one
- * message of a bounded size, and reads no faster than messages are handled: a server is not trusted. The first
- * error is the last thing that is read.
+ * Splits a language server's output into messages. The server is not trusted, so unlike the library's own reader this
+ * one keeps at most one message of a bounded size, and reads no faster than messages are handled. After the first error
+ * it reads nothing more.
  */
 export class BoundedMessageReader extends AbstractMessageReader {
   readonly #input: Readable;
@@ -34,7 +34,7 @@ export class BoundedMessageReader extends AbstractMessageReader {
     return { dispose: () => this.dispose() };
   }
 
-  /** What comes later is thrown away: its writer must not hang on that nobody reads it. */
+  /** Further output is read and discarded, so that the server never blocks. */
   override dispose(): void {
     super.dispose();
     this.#stopped = true;
@@ -62,7 +62,7 @@ export class BoundedMessageReader extends AbstractMessageReader {
     if (messages > MESSAGES_AT_ONCE) this.#waitFor(messages);
   }
 
-  /** The connection handles one message in each turn of the loop. */
+  /** The connection handles one message in each turn of the event loop. */
   #waitFor(turns: number): void {
     this.#input.pause();
     const countDown = (left: number) => {
@@ -116,7 +116,7 @@ export class BoundedMessageReader extends AbstractMessageReader {
   }
 }
 
-/** The connection believes in some shapes. */
+/** The library assumes some fields and throws if they are missing. */
 function handOver(message: Message, callback: DataCallback): void {
   try {
     callback(message);

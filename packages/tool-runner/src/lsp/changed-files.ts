@@ -1,32 +1,31 @@
-import { type Dirent, readdirSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { type FileStamp, stampOf } from './file-stamp.ts';
 
 export type ChangeKind = 'created' | 'changed' | 'deleted';
 
-/** What project files are written in, of any language. */
+/** Extensions of project files, in any language. */
 const projectFiles: readonly string[] = ['.json', '.toml', '.cfg', '.ini', '.yaml', '.yml', '.xml', '.mod'];
-/** What package managers write when they have finished: the installed packages are others now. */
+/** Files that package managers write when they have finished: then the installed packages have changed. */
 const installMarks: readonly string[] = [
   'node_modules/.package-lock.json',
   'node_modules/.yarn-integrity',
   'node_modules/.modules.yaml',
 ];
-/** A larger workspace is not scanned further; the opened files are always compared. */
+/** No more files than this are scanned; opened files are always compared. */
 const MAX_FILES = 100_000;
-/** Others get their turn after as many files. */
+/** After this many files the event loop gets a turn. */
 const FILES_A_TURN = 1_000;
 
 /**
- * Finds out which files changed since it was asked last, so that a server, which cannot watch the disk from inside
- * its isolation, never answers from an old version. It looks at source and project files by their extension, and
- * not into installed packages and hidden folders, which servers only read.
+ * Finds the files that changed since the last call. A server cannot watch the disk from inside its isolation, and must
+ * not answer from an old version. It looks at source and project files by their extension, but not into installed
+ * packages and hidden folders, which servers only read.
  */
 export class ChangedFiles {
   readonly #root: string;
   readonly #extensions: ReadonlySet<string>;
   #known = new Map<string, FileStamp>();
-  /** Told by our own tools, also where no scan looks. */
+  /** Files that our own tools changed, also in places that are not scanned. */
   readonly #told = new Set<string>();
   #installed: string;
 
@@ -36,19 +35,19 @@ export class ChangedFiles {
     this.#installed = this.#readInstallMarks();
   }
 
-  /** Takes what stands there now as known. */
+  /** Starts with the files that are there now. */
   static async begin(root: string, extensions: readonly string[]): Promise<ChangedFiles> {
     const files = new ChangedFiles(root, extensions);
     files.#known = await files.#look();
     return files;
   }
 
-  /** Packages were installed or removed since the beginning. */
+  /** Packages were installed or removed since `begin`. */
   get hasOtherPackages(): boolean {
     return this.#readInstallMarks() !== this.#installed;
   }
 
-  /** Workspace-relative paths that are reported next time, whatever a scan sees. */
+  /** Workspace-relative paths that the next `find` reports, whatever the scan sees. */
   tell(paths: readonly string[]): void {
     for (const path of paths) if (this.#told.size < MAX_FILES) this.#told.add(path);
   }
@@ -59,7 +58,10 @@ export class ChangedFiles {
     const now = await this.#look();
     this.#known = now;
     const changes = new Map<string, ChangeKind>();
-    for (const path of this.#told) changes.set(path, this.#kindOfTold(path, before));
+    for (const path of this.#told) {
+      const isThere = stampOf(join(this.#root, path)) !== undefined;
+      changes.set(path, !isThere ? 'deleted' : before.has(path) ? 'changed' : 'created');
+    }
     this.#told.clear();
     for (const [path, stamp] of now) {
       if (!before.has(path)) changes.set(path, 'created');
@@ -67,11 +69,6 @@ export class ChangedFiles {
     }
     for (const path of before.keys()) if (!now.has(path)) changes.set(path, 'deleted');
     return changes;
-  }
-
-  #kindOfTold(path: string, before: ReadonlyMap<string, FileStamp>): ChangeKind {
-    if (stampOf(join(this.#root, path)) === undefined) return 'deleted';
-    return before.has(path) ? 'changed' : 'created';
   }
 
   async #look(): Promise<Map<string, FileStamp>> {
@@ -103,7 +100,7 @@ export class ChangedFiles {
   }
 }
 
-/** A folder that went away meanwhile, or that may not be read, has nothing to tell. */
+/** Empty if the folder is gone or may not be read. */
 function readFolder(path: string): Dirent[] {
   try {
     return readdirSync(path, { withFileTypes: true });
@@ -111,3 +108,23 @@ function readFolder(path: string): Dirent[] {
     return [];
   }
 }
+
+/** Two changes this close together may have the same times. */
+const CLOCK_GRAIN_MS = 100;
+
+/** Tells one version of a file from another without reading it. */
+export type FileStamp = string;
+
+/**
+ * Undefined if there is no regular file. A file that was changed just now gets a unique stamp, so that it counts as
+ * changed and is read again.
+ */
+export function stampOf(path: string): FileStamp | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isFile()) return undefined;
+  const { dev, ino, size, mtimeMs, ctimeMs } = stats;
+  const isFresh = Date.now() - ctimeMs < CLOCK_GRAIN_MS;
+  return `${dev}:${ino}:${size}:${mtimeMs}:${ctimeMs}${isFresh ? `:${freshCount++}` : ''}`;
+}
+
+let freshCount = 0;

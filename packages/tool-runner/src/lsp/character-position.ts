@@ -1,9 +1,9 @@
 import type { Position, Range } from 'vscode-languageserver-types';
 
-/** In what a server counts within a line: UTF-16 units unless it agreed to whole characters (`utf-32`). */
+/** How a server counts within a line: UTF-16 units unless it agreed to whole characters (`utf-32`). */
 export type PositionEncoding = 'utf-16' | 'utf-32';
 
-/** As tools count: from 1, and in characters (code points), so that an emoji is one. */
+/** How tools count: from 1, in characters (code points), so an emoji is one. */
 export interface CharacterPosition {
   readonly line: number;
   readonly col: number;
@@ -17,24 +17,24 @@ export type CharacterRange = {
   readonly end_col: number;
 };
 
-/** The lines of one text, and the way between both manners of counting in it. */
+/** The lines of one text; converts positions between both ways of counting. */
 export class TextLines {
   readonly #lines: readonly string[];
 
   constructor(text: string) {
-    this.#lines = text.split(/\r\n|\n|\r/); // what the protocol calls the end of a line, and nothing else
+    this.#lines = text.split(/\r\n|\n|\r/); // exactly the protocol's line ends
   }
 
   get count(): number {
     return this.#lines.length;
   }
 
-  /** Counted from 1. Undefined behind the end. */
+  /** Counted from 1. Undefined after the last line. */
   line(number: number): string | undefined {
     return this.#lines[number - 1];
   }
 
-  /** Undefined where the text has no such place; the place after the last character of a line is one. */
+  /** Undefined if the text has no such position; a position after a line's last character is valid. */
   toServer({ line, col }: CharacterPosition, encoding: PositionEncoding): Position | undefined {
     const text = this.line(line);
     if (text === undefined) return undefined;
@@ -43,7 +43,7 @@ export class TextLines {
     return { line: line - 1, character: encoding === 'utf-16' ? units : col - 1 };
   }
 
-  /** What lies behind the end of a line counts as its end, as the protocol has it. Undefined for a missing line. */
+  /** As in the protocol, a character after the end of a line means its end. Undefined for a missing line. */
   fromServer({ line, character }: Position, encoding: PositionEncoding): CharacterPosition | undefined {
     const text = this.line(line + 1);
     if (text === undefined) return undefined;
@@ -66,7 +66,7 @@ export class TextLines {
   }
 }
 
-/** How many UTF-16 units the first characters of a line have; undefined where it has fewer characters. */
+/** How many UTF-16 units the first characters of a line have; undefined if the line has fewer characters. */
 function unitsBefore(line: string, characters: number): number | undefined {
   let units = 0;
   for (let count = 0; count < characters; count += 1) {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Position } from 'vscode-languageserver-types';
+import { orCancelled } from '../runner-errors.ts';
 import { TextLines } from './character-position.ts';
-import { orCancelled } from './or-cancelled.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
-/** An editor's own language features, asked and answering in the shapes of the language server protocol (RN-7). */
+/** An editor's own language features, with parameters and results as in the language server protocol (RN-7). */
 export interface LanguageFeatures {
   diagnostics(file: string, signal: AbortSignal): Promise<unknown>;
   symbols(file: string, signal: AbortSignal): Promise<unknown>;
@@ -13,7 +13,7 @@ export interface LanguageFeatures {
   references(file: string, position: Position, signal: AbortSignal): Promise<unknown>;
 }
 
-/** The editor in the place of a language server: only files that tools may see are asked about. */
+/** Asks the editor instead of a language server, and only about files that tools may see. */
 export class EditorLanguage {
   readonly encoding = 'utf-16';
   readonly #features: LanguageFeatures;

@@ -1,7 +1,6 @@
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import { LanguageServer, type LanguageServerOptions } from './language-server.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
-import { orCancelled } from './or-cancelled.ts';
+import { LanguageServerFailure } from './server-connection.ts';
 import type { ServerDefinition } from './server-definition.ts';
 
 export type PoolOptions = Omit<LanguageServerOptions, 'definition'>;
@@ -25,7 +24,7 @@ export class LanguageServerPool {
     this.#options = options;
   }
 
-  /** Lets `work` use the server. If it dies over that, the work is tried once more with a new one. */
+  /** Runs `work` with the server. If the server dies meanwhile, the work is tried once more with a new one. */
   async use<T>(
     definition: ServerDefinition,
     signal: AbortSignal,
@@ -44,7 +43,7 @@ export class LanguageServerPool {
     for (const { server } of this.#places.values()) {
       server.then(
         (started) => started.filesChanged(paths),
-        () => {}, // whoever started it knows
+        () => {}, // reported to the caller that started it
       );
     }
   }
@@ -69,7 +68,7 @@ export class LanguageServerPool {
     } finally {
       place.users -= 1;
       if (place.users === 0) {
-        place.cancelIdleTimer = this.#options.clock.after(this.#options.patience.idleMs, () =>
+        place.cancelIdleTimer = this.#options.clock.after(this.#options.waits.idleMs, () =>
           this.#leave(definition.language, place),
         );
       }
@@ -79,13 +78,13 @@ export class LanguageServerPool {
   async #find(definition: ServerDefinition, signal: AbortSignal): Promise<Place> {
     const { language } = definition;
     const known = this.#places.get(language);
-    if (known && !(await orCancelled(isUseless(known), signal))) return known;
+    if (known && !(await orCancelled(mustBeReplaced(known), signal))) return known;
     if (this.#ending.signal.aborted) throw new ExecutionCancelled();
     const since = this.#places.get(language);
-    if (since && since !== known) return since; // somebody else was quicker
+    if (since && since !== known) return since; // another call has started one
     if (known) this.#leave(language, known);
     const server = LanguageServer.start({ ...this.#options, definition }, this.#ending.signal);
-    server.catch(() => {}); // those who wait for it hear of it
+    server.catch(() => {}); // reported to the calls that wait for it
     const place: Place = { server, users: 0, cancelIdleTimer: () => {} };
     this.#places.set(language, place);
     return place;
@@ -104,10 +103,10 @@ export class LanguageServerPool {
   }
 }
 
-/** One that could not even be started is of no use either. */
-async function isUseless({ server }: Place): Promise<boolean> {
+/** True also for one that could not be started. */
+async function mustBeReplaced({ server }: Place): Promise<boolean> {
   try {
-    return (await server).isUseless;
+    return (await server).mustBeReplaced;
   } catch {
     return true;
   }

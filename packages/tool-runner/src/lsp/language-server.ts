@@ -4,24 +4,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
 import type { RunnerClock } from '../clock.ts';
 import type { ProcessStarter } from '../isolation/isolated-process.ts';
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { ExecutionCancelled, orCancelled } from '../runner-errors.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChangedFiles, type ChangeKind } from './changed-files.ts';
 import type { PositionEncoding } from './character-position.ts';
-import { clientCapabilities } from './client-capabilities.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
 import { type OpenedDocument, OpenedDocuments } from './opened-documents.ts';
-import { orCancelled } from './or-cancelled.ts';
-import type { Patience } from './patience.ts';
 import { ProjectLoading } from './project-loading.ts';
 import { PublishedDiagnostics } from './published-diagnostics.ts';
-import { ServerConnection } from './server-connection.ts';
-import type { ServerDefinition } from './server-definition.ts';
+import { LanguageServerFailure, ServerConnection } from './server-connection.ts';
+import type { ServerDefinition, WaitTimes } from './server-definition.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
-/** A large project takes this much; a hostile one gets no more. */
+/** Enough for a large project; a hostile one gets no more. */
 const MEMORY_BYTES = 4 * 1024 ** 3;
-/** How often a question is repeated until two answers are the same, where nothing else shows that it is complete. */
+/** How often a request is repeated until two answers are the same, if nothing else shows that they are complete. */
 const MAX_REPEATS = 5;
 const MAX_REGISTRATIONS = 100;
 const changeTypes: Readonly<Record<ChangeKind, number>> = { created: 1, changed: 2, deleted: 3 };
@@ -32,10 +28,10 @@ export interface LanguageServerOptions {
   readonly texts: WorkspaceTexts;
   readonly starter: ProcessStarter;
   readonly clock: RunnerClock;
-  readonly patience: Patience;
+  readonly waits: WaitTimes;
 }
 
-/** An answer, not yet looked at, and the document as it was when the question was put. */
+/** An unchecked answer, and the document as it was when the request was sent. */
 export interface Answer {
   readonly document: OpenedDocument;
   readonly value: unknown;
@@ -43,8 +39,8 @@ export interface Answer {
 
 /**
  * One running language server for one workspace. Every answer is about the files as they were on the disk when the
- * question was put: before each one the server is told what changed, and after it was started or files came or
- * went, its project is given time to load.
+ * request was sent: before each request the server is told what changed, and after its start, or when files were added
+ * or removed, it gets time to load the project.
  */
 export class LanguageServer {
   readonly #options: LanguageServerOptions;
@@ -57,15 +53,15 @@ export class LanguageServer {
   readonly #pullRegistrations = new Set<unknown>();
   #pullsDiagnostics = false;
   #encoding: PositionEncoding = 'utf-16';
-  /** Questions are put one after the other; their answers may overlap. */
+  /** Requests are prepared one after the other; the server may work on several. */
   #turn: Promise<unknown> = Promise.resolve();
 
   private constructor(options: LanguageServerOptions, changed: ChangedFiles) {
-    const { definition, workspace, texts, starter, clock, patience } = options;
+    const { definition, workspace, texts, starter, clock, waits } = options;
     this.#options = options;
     this.#changed = changed;
-    this.#loading = new ProjectLoading(definition.loading, clock, patience);
-    this.#published = new PublishedDiagnostics(clock, patience);
+    this.#loading = new ProjectLoading(definition.loading, clock, waits);
+    this.#published = new PublishedDiagnostics(clock, waits);
     const child = starter.start({
       program: definition.command,
       args: definition.args,
@@ -86,7 +82,7 @@ export class LanguageServer {
       onMessage: () => this.#loading.onMessage(),
     };
     const { language } = definition;
-    this.#connection = new ServerConnection(child, listener, { language, starter, clock, patience });
+    this.#connection = new ServerConnection(child, listener, { language, starter, clock, waits });
     this.#documents = new OpenedDocuments({
       root: workspace.root,
       texts,
@@ -113,8 +109,8 @@ export class LanguageServer {
     return this.#encoding;
   }
 
-  /** It must be replaced: it died, or works with packages that are installed no more. */
-  get isUseless(): boolean {
+  /** It died, or it loaded packages that have changed since. */
+  get mustBeReplaced(): boolean {
     return this.#connection.hasFailed || this.#changed.hasOtherPackages;
   }
 
@@ -123,7 +119,7 @@ export class LanguageServer {
     this.#changed.tell(paths);
   }
 
-  /** Puts one question about a file. `paramsFor` sees the document that the answer will be about. */
+  /** Sends one request about a file. `paramsFor` gets the document that the answer will be about. */
   async ask(
     method: string,
     path: string,
@@ -132,7 +128,11 @@ export class LanguageServer {
   ): Promise<Answer> {
     const { document, pending } = await this.#inTurn(signal, async () => {
       const document = await this.#prepare(path, signal);
-      const pending = this.#requestSurely(method, { ...paramsFor(document), ...named(document) }, signal);
+      const pending = this.#requestUntilStable(
+        method,
+        { ...paramsFor(document), ...named(document) },
+        signal,
+      );
       pending.catch(() => {}); // awaited below, but not before this turn has ended
       return { document, pending };
     });
@@ -145,11 +145,11 @@ export class LanguageServer {
       const { document: asked, value } = await this.ask('textDocument/diagnostic', path, () => ({}), signal);
       return { document: asked, value: (value as { items?: unknown } | null)?.items };
     }
-    const { patience, definition } = this.#options;
+    const { waits, definition } = this.#options;
     const value = await this.#published.of(document, signal);
     if (signal.aborted) throw new ExecutionCancelled();
     if (value) return { document, value };
-    const problem = `it published no diagnostics within ${patience.requestMs / 1000} s`;
+    const problem = `it published no diagnostics within ${waits.requestMs / 1000} s`;
     throw new LanguageServerFailure(definition.language, problem, { died: false });
   }
 
@@ -163,7 +163,7 @@ export class LanguageServer {
     const answer = await this.#connection.request(
       'initialize',
       {
-        processId: null, // in its isolation it could not see us, and would take us for dead
+        processId: null, // from its isolation it could not see us, and would exit because its parent is gone
         clientInfo: { name: 'countersign' },
         rootPath: workspace.root,
         rootUri: uri,
@@ -186,24 +186,24 @@ export class LanguageServer {
     this.#connection.notify('initialized', {});
   }
 
-  /** Everything the server knows is as the disk has it, its project is loaded, and the file is open. */
+  /** Brings the server up to date with the disk, waits until its project is loaded, and opens the file. */
   async #prepare(path: string, signal: AbortSignal): Promise<OpenedDocument> {
-    await this.#tellChanges();
+    await this.#reportChanges();
     const document = this.#documents.open(path);
     if (!this.#loading.isLoading) return document;
     await this.#loading.wait(signal);
     if (signal.aborted) throw new ExecutionCancelled();
-    await this.#tellChanges(); // that took a while
+    await this.#reportChanges(); // files may have changed while it loaded
     return this.#documents.open(path);
   }
 
-  async #tellChanges(): Promise<void> {
+  async #reportChanges(): Promise<void> {
     const changes = await this.#changed.find();
     if (changes.size > 0) {
       this.#connection.notify('workspace/didChangeWatchedFiles', {
         changes: [...changes].map(([path, kind]) => ({ uri: this.#uriOf(path), type: changeTypes[kind] })),
       });
-      if ([...changes].some(([path, kind]) => this.#makesReload(path, kind))) this.#loading.again();
+      if ([...changes].some(([path, kind]) => this.#makesReload(path, kind))) this.#loading.expectReload();
     }
     const hasOtherDocuments = this.#documents.synchronise();
     if (changes.size > 0 || hasOtherDocuments) this.#published.doubt();
@@ -215,8 +215,8 @@ export class LanguageServer {
     return kind !== 'changed' && extensions.includes(extname(path).toLowerCase());
   }
 
-  /** While only its quiet shows that the server has loaded its project, an answer counts when it comes twice. */
-  async #requestSurely(method: string, params: object, signal: AbortSignal): Promise<unknown> {
+  /** If quiet is the only sign that the project is loaded, an answer counts once it comes twice. */
+  async #requestUntilStable(method: string, params: object, signal: AbortSignal): Promise<unknown> {
     let answer = await this.#connection.request(method, params, signal);
     for (let repeat = 0; this.#loading.isGuess && repeat < MAX_REPEATS; repeat += 1) {
       const again = await this.#connection.request(method, params, signal);
@@ -254,14 +254,14 @@ export class LanguageServer {
       case 'workspace/workspaceFolders':
         return [{ uri: this.#uriOf(''), name: basename(this.#options.workspace.root) }];
       case 'workspace/applyEdit':
-        return { applied: false }; // a language server changes nothing
+        return { applied: false }; // a language server may not change files
       case 'window/showDocument':
         return { success: false };
       case 'window/workDoneProgress/create':
       case 'window/showMessageRequest':
         return null;
       default:
-        if (/^workspace\/\w+\/refresh$/.test(method)) return null; // we keep nothing that could be old
+        if (/^workspace\/\w+\/refresh$/.test(method)) return null; // we cache nothing
         return new ResponseError(ErrorCodes.MethodNotFound, `${method} is not supported`);
     }
   }
@@ -272,13 +272,13 @@ export class LanguageServer {
     if (method === 'textDocument/publishDiagnostics') {
       const plain = plainUri(uri);
       const items = listOf(params, 'diagnostics');
-      // One more than is shown tells that there were more.
+      // One more than is shown, to know that there were more.
       const kept = items.slice(0, this.#options.workspace.limits.entries + 1);
       if (plain !== undefined && this.#documents.has(plain)) this.#published.accept(plain, version, kept);
     }
   }
 
-  /** `python.analysis` is a part of `python` where it is not set by itself. */
+  /** `python.analysis` is a part of `python` if it is not set itself. */
   #setting(section: unknown): unknown {
     const settings = this.#options.definition.settings ?? {};
     if (typeof section !== 'string') return settings;
@@ -308,7 +308,7 @@ function registrations(params: unknown, key: string): { id?: unknown; method?: u
   return listOf(params, key).filter((item) => typeof item === 'object' && item !== null) as object[];
 }
 
-/** A server may escape other characters than we do. */
+/** Normalises a URI: a server may escape other characters than we do. */
 function plainUri(uri: unknown): string | undefined {
   try {
     return pathToFileURL(fileURLToPath(String(uri))).href;
@@ -316,3 +316,27 @@ function plainUri(uri: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** What we support, in the protocol's words: hierarchical symbols, links, pulled and published diagnostics. */
+const clientCapabilities = {
+  // Whole characters (utf-32) need no conversion; every server supports UTF-16.
+  general: { positionEncodings: ['utf-32', 'utf-16'] },
+  window: { workDoneProgress: true },
+  workspace: {
+    configuration: true,
+    workspaceFolders: true,
+    // We tell what changed; otherwise servers watch the disk themselves.
+    didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
+    didChangeConfiguration: { dynamicRegistration: true },
+    diagnostics: { refreshSupport: true },
+  },
+  textDocument: {
+    synchronization: {},
+    hover: { contentFormat: ['markdown', 'plaintext'] },
+    definition: { linkSupport: true },
+    references: {},
+    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+    publishDiagnostics: { versionSupport: true },
+    diagnostic: { dynamicRegistration: true },
+  },
+} as const;

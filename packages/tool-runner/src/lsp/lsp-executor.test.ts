@@ -25,10 +25,10 @@ beforeEach(() => {
 afterEach(() => fixture.dispose());
 
 /** The fakes answer at once. */
-const quick = { quietMs: 20, settleMs: 60, doubtMs: 100, goodbyeMs: 300 };
+const quick = { quietMs: 20, settleMs: 60, doubtMs: 100, shutdownMs: 300 };
 
 const setUp = (behaviour: string, file = '', options: Partial<LspExecutorOptions> = {}): LspExecutor =>
-  fixture.executor({ servers: [fake(behaviour, file)], patience: quick, ...options });
+  fixture.executor({ servers: [fake(behaviour, file)], waits: quick, ...options });
 
 const at = { path: 'a.fake', line: 1, col: 1 };
 /** What the fake was told so far. */
@@ -75,7 +75,7 @@ describe('[RN-7] which server answers', () => {
 
   it("prefers the person's own configuration", async () => {
     fixture.write('x.ts', 'const x = 1;\n');
-    const lsp = fixture.executor({ patience: quick, servers: [{ ...fake('plain'), extensions: ['.ts'] }] });
+    const lsp = fixture.executor({ waits: quick, servers: [{ ...fake('plain'), extensions: ['.ts'] }] });
     expect((await callTool(lsp, 'hover', { path: 'x.ts', line: 1, col: 1 })).contents).toContain('didOpen');
   });
 
@@ -108,7 +108,7 @@ describe('[RN-7] which server answers', () => {
 
   it('reports a program that cannot be started', async () => {
     const lsp = fixture.executor({
-      patience: quick,
+      waits: quick,
       servers: [{ ...fake('plain'), command: '/nowhere/server' }],
     });
     expect(await codeOf(callTool(lsp, 'symbols', { path: 'a.fake' }))).toBe('PROGRAM_NOT_FOUND');
@@ -251,7 +251,7 @@ describe('a server that is only unusual', () => {
 
   it('gets an answer to each of its own questions, and may change nothing', async () => {
     const settings = { fake: { deep: 7 } };
-    const lsp = fixture.executor({ patience: quick, servers: [{ ...fake('asks'), settings }] });
+    const lsp = fixture.executor({ waits: quick, servers: [{ ...fake('asks'), settings }] });
     const answers = (await heard(lsp)).filter(({ id }) => id !== undefined);
     const root = pathToFileURL(fixture.workspace.root).href;
     expect(answers).toEqual([
@@ -268,7 +268,7 @@ describe('a server that is only unusual', () => {
   });
 
   it('may publish diagnostics by itself: those of the current version, once they have settled', async () => {
-    const lsp = setUp('pushes', '', { patience: { ...quick, settleMs: 400 } });
+    const lsp = setUp('pushes', '', { waits: { ...quick, settleMs: 400 } });
     const messages = async () =>
       (await callTool(lsp, 'diagnostics', { path: 'a.fake' })).diagnostics.map(
         ({ message }: { message: string }) => message,
@@ -472,7 +472,7 @@ describe('cancelling and stopping', () => {
   it('a server that nobody asked for some minutes is stopped, and started again on demand', async () => {
     fixture.write('x.ts', 'const x = 1;\n');
     const clock = new ManualClock();
-    const lsp = fixture.executor({ clock, patience: { idleMs: 60_000 } });
+    const lsp = fixture.executor({ clock, waits: { idleMs: 60_000 } });
     const ask = () => callTool(lsp, 'symbols', { path: 'x.ts' });
     await ask();
     await clock.advance(59_000);

@@ -7,11 +7,8 @@ import type { Workspace } from '../workspace.ts';
 import type { CharacterRange, PositionEncoding, TextLines } from './character-position.ts';
 import { EditorLanguage, type LanguageFeatures } from './editor-language.ts';
 import type { Answer } from './language-server.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
 import { LanguageServerPool } from './language-server-pool.ts';
-import { LocatedFiles } from './located-files.ts';
 import type { OpenedDocument } from './opened-documents.ts';
-import { defaultPatience, type Patience } from './patience.ts';
 import {
   MalformedAnswer,
   readDiagnostics,
@@ -20,21 +17,22 @@ import {
   readSymbols,
   type ServerLocation,
 } from './server-answers.ts';
-import { type ConfiguredServer, findServer } from './server-definition.ts';
-import { WorkspaceTexts } from './workspace-texts.ts';
+import { LanguageServerFailure } from './server-connection.ts';
+import { type ConfiguredServer, defaultWaits, findServer, type WaitTimes } from './server-definition.ts';
+import { LocatedFiles, WorkspaceTexts } from './workspace-texts.ts';
 
 export interface LspExecutorOptions {
   readonly workspace: Workspace;
   readonly starter: ProcessStarter;
-  /** The person's own; they win over ours for the same extension. */
+  /** The person's own servers; they replace ours for the same extension. */
   readonly servers?: readonly ConfiguredServer[];
   readonly clock?: RunnerClock;
-  readonly patience?: Partial<Patience>;
-  /** Of the editor that this runner is part of: they answer in place of language servers. */
+  readonly waits?: Partial<WaitTimes>;
+  /** Features of the editor that this runner is part of, used instead of language servers. */
   readonly features?: LanguageFeatures;
 }
 
-/** Who is asked: a language server, or an editor. */
+/** A language server or an editor. */
 export interface LanguageAnswers {
   readonly encoding: PositionEncoding;
   ask(
@@ -52,14 +50,14 @@ export interface LanguageAnswers {
 type Lines = Pick<OpenedDocument, 'lines'>;
 type PositionCall = CallOf<'hover' | 'definition' | 'references'>;
 
-/** Enough to recognise a line; that of a minified file has no end. */
+/** Enough to recognise a line; a minified file may have one very long line. */
 const LINE_CHARACTERS = 500;
 const NAME_CHARACTERS = 500;
 const MESSAGE_CHARACTERS = 4_000;
 const HOVER_CHARACTERS = 32_000;
 const severities = ['error', 'warning', 'information', 'hint'] as const;
 
-/** The language tools (RN-7): real language servers answer, and only about files that tools may see. */
+/** The language tools (RN-7): they ask real language servers, and show only files that tools may see. */
 export class LspExecutor {
   readonly workspace: Workspace;
   readonly #options: LspExecutorOptions;
@@ -69,7 +67,7 @@ export class LspExecutor {
   readonly #editor: EditorLanguage | undefined;
 
   constructor(options: LspExecutorOptions) {
-    const { workspace, starter, clock = systemClock, patience, features } = options;
+    const { workspace, starter, clock = systemClock, waits, features } = options;
     this.workspace = workspace;
     this.#options = options;
     this.#texts = new WorkspaceTexts(workspace);
@@ -80,7 +78,7 @@ export class LspExecutor {
       texts: this.#texts,
       starter,
       clock,
-      patience: { ...defaultPatience, ...patience },
+      waits: { ...defaultWaits, ...waits },
     });
   }
 
@@ -97,13 +95,13 @@ export class LspExecutor {
     try {
       return await this.#pool.use(definition, signal, (server) => question(server, path));
     } catch (cause) {
-      // RangeError: nested so deeply that comparing or reading it has no stack left.
+      // RangeError: the answer was nested so deeply that comparing or reading it overflowed the stack.
       if (!(cause instanceof MalformedAnswer || cause instanceof RangeError)) throw cause;
       throw new LanguageServerFailure(definition.language, cause.message, { died: false, cause });
     }
   }
 
-  /** Tells the servers what our own tools have changed. Workspace-relative. */
+  /** Reports files that our own tools changed to the servers. Workspace-relative. */
   filesChanged(paths: readonly string[]): void {
     this.#pool.filesChanged(paths);
   }
@@ -180,7 +178,7 @@ export class LspExecutor {
     });
   }
 
-  /** Only places inside the workspace are shown (VA-1); how many others there are, is said. */
+  /** Shows only places inside the workspace (VA-1), and counts the others. */
   #showLocations(found: readonly ServerLocation[], encoding: PositionEncoding): ToolSuccess<'definition'> {
     const find = this.#files.lookUp();
     const limit = this.workspace.limits.entries;
@@ -219,7 +217,7 @@ function positionIn(
   throw new CountersignError('INVALID_PARAMS', { tool, problem });
 }
 
-/** A range and its first line. Undefined for a place that the text does not have. */
+/** A range and its first line. Undefined if the text does not have such a place. */
 function placeIn(
   lines: TextLines,
   range: Range,
@@ -229,7 +227,7 @@ function placeIn(
   return characters && { ...characters, text: cut(lines.line(characters.line) ?? '', LINE_CHARACTERS) };
 }
 
-/** Never half an emoji. */
+/** Shortens a text without splitting an emoji. */
 function cut(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }

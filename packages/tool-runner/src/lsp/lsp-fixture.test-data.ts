@@ -12,7 +12,7 @@ import {
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext } from '../executor.ts';
 import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
-import { createProcessStarter, type IsolatingStarter } from '../isolation/process-starter.ts';
+import { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { LspExecutor, type LspExecutorOptions } from './lsp-executor.ts';
 
@@ -40,7 +40,7 @@ export class LspFixture {
       addedEnvironment: [],
     };
     for (const folder of [root, this.workspace.stateFolder, this.workspace.home]) mkdirSync(folder);
-    this.isolation = createProcessStarter(this.workspace, {
+    this.isolation = new IsolatingStarter(this.workspace, {
       allowUnisolated: true,
       killDelayMs: 300,
       ...(isolated ? {} : { bubblewrap: join(this.#parent, 'none') }),

@@ -1,12 +1,12 @@
 import { extname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CountersignError } from '@countersign/protocol';
+import { type FileStamp, stampOf } from './changed-files.ts';
 import { TextLines } from './character-position.ts';
-import { type FileStamp, stampOf } from './file-stamp.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
-/** A server keeps every opened document; what was not asked about for long is closed. */
+/** A server keeps every opened document in memory, so the least recently used ones are closed. */
 const MAX_OPENED = 64;
 
 export interface OpenedDocument {
@@ -28,14 +28,14 @@ export interface OpenedDocumentsOptions {
 }
 
 /**
- * The documents that are open in one server, each with the content of the disk. Before a question, `synchronise`
- * tells the server what has changed in them, and `open` makes sure of the file that the question is about.
+ * The documents that are open in one server, each with the content of the disk. Before a request, `synchronise` tells
+ * the server what has changed in them, and `open` opens the file that the request is about.
  */
 export class OpenedDocuments {
   readonly #options: OpenedDocumentsOptions;
   /** Least recently used first. */
   readonly #documents = new Map<string, OpenedDocument>();
-  /** Versions go on counting when a document is opened again: an old answer is never taken for a new one. */
+  /** One counter for all documents: a document that is opened again never gets an old version number. */
   #versions = 0;
 
   constructor(options: OpenedDocumentsOptions) {
@@ -46,18 +46,24 @@ export class OpenedDocuments {
     return [...this.#documents.values()].some((document) => document.uri === uri);
   }
 
-  /** Answers whether anything was not as the server knew it. */
+  /** Returns whether any document differed from what the server knew. */
   synchronise(): boolean {
     let hasChanged = false;
     for (const document of [...this.#documents.values()]) {
       if (this.#stamp(document.path) === document.stamp) continue;
-      const now = this.#tryRefresh(document);
-      if (now !== document) hasChanged = true;
+      try {
+        hasChanged = this.#refresh(document) !== document || hasChanged;
+      } catch (error) {
+        if (!(error instanceof CountersignError)) throw error;
+        // It cannot be read any more: once it is closed, the server uses the disk's state.
+        this.#close(document.path);
+        hasChanged = true;
+      }
     }
     return hasChanged;
   }
 
-  /** Reads the file and opens it, or tells what changed in it. Throws when it cannot be read. */
+  /** Reads the file and opens it, or sends its new content. Throws if it cannot be read. */
   open(path: string): OpenedDocument {
     const known = this.#documents.get(path);
     const document = known ? this.#refresh(known) : this.#openNew(path);
@@ -72,16 +78,16 @@ export class OpenedDocuments {
 
   #openNew(path: string): OpenedDocument {
     const { root, texts, server, notify } = this.#options;
-    const stamp = this.#stamp(path); // before the content: what changes in between is noticed next time
+    const stamp = this.#stamp(path); // before reading: a change in between is noticed next time
     const text = texts.read(path);
     const uri = pathToFileURL(join(root, path)).href;
-    const version = this.#nextVersion();
+    const version = ++this.#versions;
     const languageId = server.languageIds?.[extname(path).toLowerCase()] ?? server.language;
     notify('textDocument/didOpen', { textDocument: { uri, languageId, version, text } });
     return { path, uri, version, text, lines: new TextLines(text), stamp };
   }
 
-  /** The very same document when its content is. */
+  /** Returns the same object if the content is the same. */
   #refresh(document: OpenedDocument): OpenedDocument {
     const stamp = this.#stamp(document.path);
     const text = this.#options.texts.read(document.path);
@@ -91,7 +97,7 @@ export class OpenedDocuments {
       return same;
     }
     const { uri } = document;
-    const version = this.#nextVersion();
+    const version = ++this.#versions;
     const changed = { ...document, version, text, lines: new TextLines(text), stamp };
     this.#options.notify('textDocument/didChange', {
       textDocument: { uri, version },
@@ -99,17 +105,6 @@ export class OpenedDocuments {
     });
     this.#documents.set(document.path, changed);
     return changed;
-  }
-
-  /** What cannot be read any more is closed: from then on the server sees the disk's own state. */
-  #tryRefresh(document: OpenedDocument): OpenedDocument | undefined {
-    try {
-      return this.#refresh(document);
-    } catch (error) {
-      if (!(error instanceof CountersignError)) throw error;
-      this.#close(document.path);
-      return undefined;
-    }
   }
 
   #close(path: string): void {
@@ -122,10 +117,5 @@ export class OpenedDocuments {
 
   #stamp(path: string): FileStamp | undefined {
     return stampOf(join(this.#options.root, path));
-  }
-
-  #nextVersion(): number {
-    this.#versions += 1;
-    return this.#versions;
   }
 }

@@ -1,10 +1,9 @@
 import { pause, type RunnerClock } from '../clock.ts';
-import type { Patience } from './patience.ts';
-import type { LoadingSign } from './server-definition.ts';
+import type { LoadingSign, WaitTimes } from './server-definition.ts';
 
 const MAX_TASKS = 1_000;
 
-/** Knows whether a server is still loading its project, and so whether its answers are complete. */
+/** Tracks whether a server is still loading its project: until then its answers may be incomplete. */
 export class ProjectLoading {
   readonly #sign: LoadingSign;
   readonly #clock: RunnerClock;
@@ -12,15 +11,15 @@ export class ProjectLoading {
   readonly #tasks = new Set<unknown>();
   #lastMessageAt = 0;
   #isLoading = true;
-  readonly #patience: Patience;
+  readonly #waits: WaitTimes;
   #limitMs: number;
   #onSign: (() => void) | undefined;
 
-  constructor(sign: LoadingSign, clock: RunnerClock, patience: Patience) {
+  constructor(sign: LoadingSign, clock: RunnerClock, waits: WaitTimes) {
     this.#sign = sign;
     this.#clock = clock;
-    this.#patience = patience;
-    this.#limitMs = patience.firstLoadMs;
+    this.#waits = waits;
+    this.#limitMs = waits.firstLoadMs;
     if (sign === 'at-once') this.#isLoading = false;
   }
 
@@ -28,19 +27,19 @@ export class ProjectLoading {
     return this.#isLoading;
   }
 
-  /** True while nothing but repeating itself shows that an answer is complete. */
+  /** True while only a repeated answer shows that it is complete. */
   get isGuess(): boolean {
     return this.#sign === 'quiet' && this.#isLoading;
   }
 
-  /** Files came or went: the server looks for them before its next answer counts. */
-  again(): void {
+  /** Files were added or removed: the server must load them before its next answer is complete. */
+  expectReload(): void {
     if (this.#sign === 'at-once' || this.#isLoading) return;
     this.#isLoading = true;
-    this.#limitMs = this.#patience.reloadMs;
+    this.#limitMs = this.#waits.reloadMs;
   }
 
-  /** An answer was as good as it gets. */
+  /** The same answer came twice, or the attempts are used up. */
   finishGuess(): void {
     if (this.#sign === 'quiet') this.#isLoading = false;
   }
@@ -62,7 +61,7 @@ export class ProjectLoading {
     else if (kind === 'end') this.#tasks.delete(token);
   }
 
-  /** Resolves when the project is loaded as far as can be told, after a bounded time, or on abort. */
+  /** Resolves when the project seems to be loaded, after a bounded time, or on abort. */
   async wait(signal: AbortSignal): Promise<void> {
     if (!this.#isLoading) return;
     if (this.#sign === 'quiet') await this.#waitForQuiet(signal);
@@ -76,9 +75,9 @@ export class ProjectLoading {
   }
 
   async #waitForQuiet(signal: AbortSignal): Promise<void> {
-    const { quietMs } = this.#patience;
+    const { quietMs } = this.#waits;
     const end = this.#clock.monotonic() + this.#limitMs;
-    this.onMessage(); // what we told it a moment ago counts as well
+    this.onMessage(); // count from now: we have just sent it something
     while (!signal.aborted && this.#clock.monotonic() < end) {
       const quietFor = this.#clock.monotonic() - this.#lastMessageAt;
       if (this.#tasks.size === 0 && quietFor >= quietMs) return;

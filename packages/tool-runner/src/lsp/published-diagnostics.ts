@@ -1,5 +1,5 @@
 import { pause, type RunnerClock } from '../clock.ts';
-import type { Patience } from './patience.ts';
+import type { WaitTimes } from './server-definition.ts';
 
 interface Publication {
   readonly version: number | undefined;
@@ -7,17 +7,17 @@ interface Publication {
   readonly at: number;
 }
 
-/** What a server publishes by itself for the opened documents, for servers that cannot be asked for diagnostics. */
+/** Diagnostics that a server publishes by itself, for servers that cannot be asked for them. */
 export class PublishedDiagnostics {
   readonly #clock: RunnerClock;
-  readonly #patience: Patience;
+  readonly #waits: WaitTimes;
   readonly #byUri = new Map<string, Publication>();
   readonly #waiting = new Set<() => void>();
   #doubtedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: RunnerClock, patience: Patience) {
+  constructor(clock: RunnerClock, waits: WaitTimes) {
     this.#clock = clock;
-    this.#patience = patience;
+    this.#waits = waits;
   }
 
   accept(uri: string, version: unknown, items: readonly unknown[]): void {
@@ -26,22 +26,22 @@ export class PublishedDiagnostics {
     for (const wake of this.#waiting) wake();
   }
 
-  /** The document was closed or has another content now. */
+  /** The document was closed. */
   forget(uri: string): void {
     this.#byUri.delete(uri);
   }
 
-  /** Some file has changed: what was published before may be published anew. */
+  /** Some file has changed: the server may publish newer diagnostics soon. */
   doubt(): void {
     this.#doubtedAt = this.#clock.monotonic();
   }
 
-  /** Those of one version of a document, once they have settled; undefined when none came in time. */
+  /** The diagnostics of one version of a document, once they have settled; undefined if none came in time. */
   async of(
     { uri, version }: { readonly uri: string; readonly version: number },
     signal: AbortSignal,
   ): Promise<readonly unknown[] | undefined> {
-    const end = this.#clock.monotonic() + this.#patience.requestMs;
+    const end = this.#clock.monotonic() + this.#waits.requestMs;
     for (;;) {
       const now = this.#clock.monotonic();
       const published = this.#byUri.get(uri);
@@ -54,7 +54,7 @@ export class PublishedDiagnostics {
   }
 
   #trustedAt({ at }: Publication): number {
-    const { doubtMs, settleMs } = this.#patience;
+    const { doubtMs, settleMs } = this.#waits;
     return at < this.#doubtedAt ? this.#doubtedAt + doubtMs : at + settleMs;
   }
 

@@ -11,7 +11,7 @@ import {
   SymbolKind,
 } from 'vscode-languageserver-types';
 
-/** What a server said makes no sense. */
+/** A server's answer does not have the protocol's shape. */
 export class MalformedAnswer extends Error {}
 
 export interface ServerLocation {
@@ -44,7 +44,7 @@ export function readLocations(answer: unknown): readonly ServerLocation[] {
  */
 export function readSymbols(answer: unknown, limit: number): readonly ServerSymbol[] {
   const symbols: ServerSymbol[] = [];
-  // Not recursive: how deep an answer is nested is up to the server.
+  // Not recursive: the server decides how deep its answer is nested.
   const todo = asList(answer, 'symbols').map((item) => ({
     item,
     container: undefined as string | undefined,
@@ -79,7 +79,7 @@ export function readDiagnostics(answer: unknown): readonly ServerDiagnostic[] {
   });
 }
 
-/** Null where the server has nothing to say. */
+/** Null if the server has nothing to show. */
 export function readHover(answer: unknown): string | null {
   if (answer === null || answer === undefined) return null;
   if (!Hover.is(answer)) throw new MalformedAnswer('its hover has the wrong shape');

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { CountersignError } from '@countersign/protocol';
 import {
   CancellationTokenSource,
   createMessageConnection,
@@ -11,8 +12,7 @@ import type { RunnerClock } from '../clock.ts';
 import type { ProcessStarter } from '../isolation/isolated-process.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { BoundedMessageReader } from './bounded-message-reader.ts';
-import { LanguageServerFailure } from './language-server-failure.ts';
-import type { Patience } from './patience.ts';
+import type { WaitTimes } from './server-definition.ts';
 
 const EXIT_FOLLOWS_MS = 100;
 const LAST_WORDS_BYTES = 2_048;
@@ -24,10 +24,10 @@ export interface ConnectionOptions {
   readonly language: string;
   readonly starter: ProcessStarter;
   readonly clock: RunnerClock;
-  readonly patience: Patience;
+  readonly waits: WaitTimes;
 }
 
-/** What a server asks or tells us. A request is answered with what is returned; it must not throw. */
+/** Gets what a server sends. The return value of `onRequest` is the response; it must not throw. */
 export interface ServerListener {
   onRequest(method: string, params: unknown): unknown;
   onNotification(method: string, params: unknown): void;
@@ -36,18 +36,18 @@ export interface ServerListener {
 }
 
 /**
- * One language server process and the JSON-RPC connection to it. Every question ends: with an answer, with the
- * caller's cancellation, or with a LanguageServerFailure because the server died, was silent for too long or wrote
- * what is not the protocol. After a failure the process is ended and every further question fails the same way.
+ * One language server process and the JSON-RPC connection to it. Every request ends: with an answer, with the caller's
+ * cancellation, or with a LanguageServerFailure because the server died, did not answer in time or violated the
+ * protocol. After a failure the process is ended, and every further request fails the same way.
  */
 export class ServerConnection {
   readonly #options: ConnectionOptions;
   readonly #child: ChildProcess;
   readonly #connection: MessageConnection;
-  /** Those who wait for an answer. */
+  /** Reject the requests that wait for an answer. */
   readonly #waiting = new Set<(failure: LanguageServerFailure) => void>();
   #lastWords = '';
-  /** A question about a file, not only how it is. */
+  /** It has answered a request other than `initialize`. */
   #hasAnswered = false;
   #failure: LanguageServerFailure | undefined;
   #ended: Promise<void> | undefined;
@@ -65,7 +65,7 @@ export class ServerConnection {
     this.#connection.onNotification((method, params) => listener.onNotification(method, params));
     this.#connection.onUnhandledProgress(({ token, value }) => listener.onProgress(token, value));
     this.#connection.onError(([error]) => this.#fail(error.message, { died: false, cause: error }));
-    // Most often it has ended, and how it ended tells more; that comes a moment later.
+    // Most often it has exited: wait a moment for its exit code, which tells more.
     this.#connection.onClose(() => {
       options.clock.after(EXIT_FOLLOWS_MS, () => this.#fail('it closed its output', { died: true }));
     });
@@ -82,7 +82,7 @@ export class ServerConnection {
     return this.#failure !== undefined;
   }
 
-  /** Without `params` none are sent, which some servers insist on. */
+  /** If `params` is undefined none are sent, which some servers insist on. */
   async request(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
     for (let ask = 1; ; ask += 1) {
       try {
@@ -96,7 +96,7 @@ export class ServerConnection {
     }
   }
 
-  /** Sent in order with requests. A server that is gone is noticed by the next question. */
+  /** Sent in order with requests. If the server is gone, the next request fails. */
   notify(method: string, params?: object): void {
     if (this.#failure) return;
     const sent = params
@@ -105,21 +105,21 @@ export class ServerConnection {
     sent.catch((cause) => this.#fail('it does not listen', { died: true, cause }));
   }
 
-  /** Something it said makes no sense: nothing it says is used any more. */
+  /** It sent something invalid: it is ended, and nothing that it sends is used any more. */
   reject(problem: string): LanguageServerFailure {
     return this.#fail(problem, { died: false });
   }
 
-  /** Ends it politely if it lets us. Resolves when nothing of it is left. Harmless twice. */
+  /** Asks it to shut down, then ends it. Resolves when no process of it is left. Harmless twice. */
   async stop(): Promise<void> {
-    if (!this.#failure) await this.#sayGoodbye();
+    if (!this.#failure) await this.#shutDown();
     this.#fail('it was stopped', { died: true });
     await this.#ended;
   }
 
-  async #sayGoodbye(): Promise<void> {
+  async #shutDown(): Promise<void> {
     const enough = new AbortController();
-    const cancelTimer = this.#options.clock.after(this.#options.patience.goodbyeMs, () => enough.abort());
+    const cancelTimer = this.#options.clock.after(this.#options.waits.shutdownMs, () => enough.abort());
     try {
       const hasExited = new Promise<void>((resolve) => {
         this.#child.once('exit', () => resolve());
@@ -129,7 +129,7 @@ export class ServerConnection {
       this.notify('exit');
       await hasExited;
     } catch {
-      // It is ended in any case.
+      // The caller ends it in any case.
     } finally {
       cancelTimer();
     }
@@ -141,8 +141,8 @@ export class ServerConnection {
     const cancellation = new CancellationTokenSource();
     const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
     const onAbort = () => giveUp(new ExecutionCancelled());
-    const { clock, patience } = this.#options;
-    const limitMs = this.#hasAnswered ? patience.requestMs : patience.firstRequestMs;
+    const { clock, waits } = this.#options;
+    const limitMs = this.#hasAnswered ? waits.requestMs : waits.firstRequestMs;
     const cancelTimer = clock.after(limitMs, () => {
       this.#fail(`it did not answer ${method} within ${limitMs / 1000} s`, { died: false });
     });
@@ -152,13 +152,13 @@ export class ServerConnection {
       const answer = params
         ? this.#connection.sendRequest<unknown>(method, params, cancellation.token)
         : this.#connection.sendRequest<unknown>(method, cancellation.token);
-      answer.catch(() => {}); // it may come, or fail, when nobody waits any more
+      answer.catch(() => {}); // it may still fail after we gave up
       const result = await Promise.race([answer, givenUp]);
       if (method !== 'initialize') this.#hasAnswered = true;
       return result;
     } catch (error) {
       if (signal.aborted) cancellation.cancel(); // sends $/cancelRequest
-      // The library's own errors only say that the connection is gone; we know why, or shall in a moment.
+      // The library's own errors only say that the connection is gone; #fail knows the reason.
       if (error instanceof ResponseError || error instanceof ExecutionCancelled) throw error;
       throw this.#fail('the connection to it broke', { died: true, cause: error });
     } finally {
@@ -168,7 +168,7 @@ export class ServerConnection {
     }
   }
 
-  /** The first reason counts. */
+  /** Only the first reason counts. */
   #fail(problem: string, why: { died: boolean; cause?: unknown }): LanguageServerFailure {
     if (this.#failure) return this.#failure;
     const cause = why.cause ?? (this.#lastWords === '' ? undefined : new Error(this.#lastWords));
@@ -183,3 +183,13 @@ export class ServerConnection {
 }
 
 const silentLogger = { error() {}, warn() {}, info() {}, log() {} };
+
+/** A language server failed. If it `died`, the same request may be sent to a new one. */
+export class LanguageServerFailure extends CountersignError {
+  readonly died: boolean;
+
+  constructor(language: string, problem: string, { died, cause }: { died: boolean; cause?: unknown }) {
+    super('LANGUAGE_SERVER_FAILED', { language, problem }, { cause });
+    this.died = died;
+  }
+}

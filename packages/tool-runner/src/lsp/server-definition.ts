@@ -11,24 +11,24 @@ export interface ConfiguredServer {
   readonly command: string;
   readonly args: readonly string[];
   readonly initializationOptions?: JsonValue;
-  /** What it gets when it asks for its configuration, by section. */
+  /** What the server gets when it asks for its configuration, by section. */
   readonly settings?: Readonly<Record<string, JsonValue>>;
   /** Folders beside the workspace that it must read. */
   readonly readable?: readonly string[];
 }
 
-/** How one server is started and understood. */
+/** How one server is started and how its messages are understood. */
 export interface ServerDefinition extends ConfiguredServer {
-  /** The protocol's name of the language, where the files of one server have several. */
+  /** The protocol's language id by extension, if the files of one server have several. */
   readonly languageIds?: Readonly<Record<string, string>>;
   readonly loading: LoadingSign;
-  /** Besides its sources: files that make it load the project again when they change. */
+  /** Files besides its sources that make it load the project again when they change. */
   readonly projectFiles?: RegExp;
 }
 
 /**
- * When the answers of a server can be trusted: at once, because it loads the project before it answers; when it
- * logs a certain line, each time the set of files has changed; or when it has become quiet and repeats itself.
+ * When a server's answers are complete: at once, because it loads the project before it answers; after it has logged a
+ * certain line, each time the set of files has changed; or when it has become quiet and gives the same answer twice.
  */
 export type LoadingSign = 'at-once' | 'quiet' | { readonly logLine: RegExp };
 
@@ -58,7 +58,7 @@ const builtInServers = [
   { extensions: ['.py', '.pyi'], define: definePython },
 ];
 
-// Our own packages, wherever they were installed; what a workspace has installed is never started.
+// Resolves our own packages: what a workspace has installed is never started.
 const ours = createRequire(import.meta.url);
 
 function defineTypeScript(): ServerDefinition {
@@ -75,7 +75,7 @@ function defineTypeScript(): ServerDefinition {
     command: join(folderOfNative, 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc'),
     args: ['--lsp', '--stdio'],
     readable: [folderOfNative],
-    // It would run npm to fetch types; there is no network, and nobody asked.
+    // Otherwise it runs npm to fetch types; there is no network.
     initializationOptions: { disableAutomaticTypeAcquisition: true },
     settings: {
       typescript: { disableAutomaticTypeAcquisition: true },
@@ -95,7 +95,41 @@ function definePython(): ServerDefinition {
     readable: [dirname(program), process.execPath],
     settings: { python: { analysis: { diagnosticMode: 'openFilesOnly' } }, pyright: {} },
     projectFiles: /(^|\/)(pyrightconfig\.json|pyproject\.toml)$/,
-    // It lists the files of the project some time after it has answered the first questions.
+    // It lists the project's files some time after it has answered the first requests.
     loading: { logLine: /^(Found \d+ source files?|No source files found)/ },
   };
 }
+
+/** How long we wait for a server, in milliseconds. */
+export interface WaitTimes {
+  /** For one answer. */
+  readonly requestMs: number;
+  /** For the first answers: a large project is read before. */
+  readonly firstRequestMs: number;
+  /** A server that was not used for this long is stopped. */
+  readonly idleMs: number;
+  /** For a project to load the first time; after that, answers are taken as they are. */
+  readonly firstLoadMs: number;
+  /** The same after files were added or removed; some servers do not report that they reload. */
+  readonly reloadMs: number;
+  /** A server that sent nothing for this long, and announced no work, has loaded its project. */
+  readonly quietMs: number;
+  /** A server that publishes diagnostics often does so twice: syntax first, types later. */
+  readonly settleMs: number;
+  /** How long a change of another file may take to show in published diagnostics; after that, nothing changed. */
+  readonly doubtMs: number;
+  /** For a server to end after `shutdown`. */
+  readonly shutdownMs: number;
+}
+
+export const defaultWaits: WaitTimes = {
+  requestMs: 30_000,
+  firstRequestMs: 120_000,
+  idleMs: 300_000,
+  firstLoadMs: 20_000,
+  reloadMs: 3_000,
+  quietMs: 250,
+  settleMs: 250,
+  doubtMs: 1_000,
+  shutdownMs: 2_000,
+};

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { PathValidator } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { decodeText } from '../files/text-encoding.ts';
@@ -6,8 +7,10 @@ import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
+import { type FileStamp, stampOf } from './changed-files.ts';
+import { TextLines } from './character-position.ts';
 
-/** No source that a person wrote is larger, and each opened one is kept. */
+/** No source that a person wrote is larger, and each opened one is kept in memory. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The texts of one workspace that language tools may show: inside it (VA-1), not sensitive (VA-2), no binaries. */
@@ -24,7 +27,7 @@ export class WorkspaceTexts {
     });
   }
 
-  /** The file that a call names, below the root and with its links resolved. Throws when it may not be used. */
+  /** The path that a call names, workspace-relative and with links resolved. Throws if it may not be used. */
   resolve(path: string): string {
     const check = this.#validator.check(path);
     if (check.ok) return check.relative;
@@ -33,7 +36,7 @@ export class WorkspaceTexts {
     throw refusal;
   }
 
-  /** The same for a path that a server named: the answer is data. */
+  /** The same for a path that a server named; a refusal is returned, not thrown. */
   locate(absolutePath: string): string | 'outside' | 'refused' {
     const check = this.#validator.check(absolutePath);
     if (check.ok) return check.relative;
@@ -70,5 +73,89 @@ function readFailure(path: string, cause: NodeJS.ErrnoException): CountersignErr
       return new CountersignError('PERMISSION_DENIED', { path }, { cause });
     default:
       return new CountersignError('READ_FAILED', { path, problem: cause.code ?? cause.message }, { cause });
+  }
+}
+
+/** Characters of the files that are read for one answer, and that are kept for the next one. */
+const ANSWER_CHARACTERS = 64 * 1024 * 1024;
+const KEPT_CHARACTERS = 8 * 1024 * 1024;
+
+/** A file that a server named and that may be shown. */
+export interface LocatedFile {
+  /** Workspace-relative, links resolved. */
+  readonly path: string;
+  readonly lines: TextLines;
+}
+
+/** Why a file is not shown: outside the workspace; sensitive, missing or not text; too much for one answer. */
+export type NoFile = 'outside' | 'refused' | 'too much';
+
+interface KeptFile extends LocatedFile {
+  readonly stamp: FileStamp;
+  readonly characters: number;
+}
+
+/**
+ * The files that servers' answers point to. Each is checked (VA-1, VA-2) and read when it is first needed, and cached
+ * as long as its stamp shows that it has not changed.
+ */
+export class LocatedFiles {
+  readonly #texts: WorkspaceTexts;
+  /** By absolute path as the server spells it; least recently used first. */
+  readonly #kept = new Map<string, KeptFile>();
+  #keptCharacters = 0;
+
+  constructor(texts: WorkspaceTexts) {
+    this.#texts = texts;
+  }
+
+  /** Returns a function that looks up the files of one answer, each once. */
+  lookUp(): (uri: string) => LocatedFile | NoFile {
+    const known = new Map<string, LocatedFile | NoFile>();
+    let characters = 0;
+    return (uri) => {
+      const before = known.get(uri);
+      if (before !== undefined) return before;
+      const file = characters > ANSWER_CHARACTERS ? 'too much' : this.#find(uri);
+      if (typeof file === 'object') characters += file.characters;
+      known.set(uri, file);
+      return file;
+    };
+  }
+
+  #find(uri: string): KeptFile | 'outside' | 'refused' {
+    if (!uri.startsWith('file:///')) return 'outside'; // a virtual document, as for a library without source
+    try {
+      const absolute = fileURLToPath(uri);
+      const stamp = stampOf(absolute);
+      const kept = this.#kept.get(absolute);
+      if (kept) this.#forget(absolute, kept);
+      const file = kept && kept.stamp === stamp ? kept : this.#read(absolute, stamp);
+      if (typeof file === 'object' && stamp !== undefined) this.#keep(absolute, file);
+      return file;
+    } catch {
+      return 'refused'; // no such file, not text, or not a path at all
+    }
+  }
+
+  #read(absolute: string, stamp: FileStamp = ''): KeptFile | 'outside' | 'refused' {
+    const path = this.#texts.locate(absolute);
+    if (path === 'outside' || path === 'refused') return path;
+    const text = this.#texts.read(path);
+    return { path, lines: new TextLines(text), stamp, characters: text.length };
+  }
+
+  #keep(absolute: string, file: KeptFile): void {
+    this.#kept.set(absolute, file);
+    this.#keptCharacters += file.characters;
+    for (const [oldest, kept] of this.#kept) {
+      if (this.#keptCharacters <= KEPT_CHARACTERS) return;
+      this.#forget(oldest, kept);
+    }
+  }
+
+  #forget(absolute: string, kept: KeptFile): void {
+    this.#kept.delete(absolute);
+    this.#keptCharacters -= kept.characters;
   }
 }

@@ -2,9 +2,8 @@ import { mkdirSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LocatedFiles } from './located-files.ts';
 import { LspFixture } from './lsp-fixture.test-data.ts';
-import { WorkspaceTexts } from './workspace-texts.ts';
+import { LocatedFiles, WorkspaceTexts } from './workspace-texts.ts';
 
 let fixture: LspFixture;
 let files: LocatedFiles;

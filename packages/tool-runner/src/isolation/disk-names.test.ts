@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nameFromDisk, onDisk } from './name-on-disk.ts';
+import { nameFromDisk, onDisk } from './disk-names.ts';
 
 describe('nameFromDisk', () => {
   it.each(['plain', 'café', '日本', '😀', ''])('leaves %s as it is', (name) => {

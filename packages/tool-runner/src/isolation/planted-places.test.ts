@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { setAside } from './set-aside.ts';
+import { setAside } from './planted-places.ts';
 
 let folder: string;
 let base: string;

@@ -2,8 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { probeIsolation } from './isolation-probe.ts';
-import { inspectIsolation } from './isolation-report.ts';
+import { inspectIsolation, probeIsolation } from './isolation-probe.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-report-'));
 const broken = join(folder, 'bwrap');

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maskedJson, maskerOf, secretsOf } from './masked-secrets.ts';
-import { readServerList, type ServerEntry } from './server-entry.ts';
+import { maskedJson, maskerOf, readServerList, type ServerEntry, secretsOf } from './server-entry.ts';
 
 const secrets = (entry: object) =>
   secretsOf(

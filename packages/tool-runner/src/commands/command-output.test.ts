@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { KeptOutput } from './kept-output.ts';
+import type { Progress } from '../executor.ts';
+import { KeptOutput, OutputProgress } from './command-output.ts';
 
 function keep(limit: number, chunks: readonly (string | Buffer)[]): KeptOutput {
   const kept = new KeptOutput(limit);
@@ -47,5 +48,25 @@ describe('KeptOutput', () => {
     for (let i = 0; i < 100_000; i += 1) kept.push(Buffer.from(`${i % 10}`));
     const [head, tail] = kept.text().split(/\n\[.*\]\n/);
     expect([head?.length, tail?.length, tail?.slice(-10)]).toEqual([2_048, 2_048, '0123456789']);
+  });
+});
+
+describe('OutputProgress', () => {
+  it('reports nothing of a command that ends at once: its result says it', () => {
+    const reports: Progress[] = [];
+    const progress = new OutputProgress((report) => reports.push(report));
+    progress.push('stdout', Buffer.from('done\n'));
+    progress.end();
+    expect(reports).toEqual([]);
+  });
+
+  it('reports the rest at the end of a command that takes a while', async () => {
+    const reports: Progress[] = [];
+    const progress = new OutputProgress((report) => reports.push(report));
+    progress.push('stdout', Buffer.from('one\n'));
+    await expect.poll(() => reports.length).toBe(1);
+    progress.push('stdout', Buffer.from('two\n'));
+    progress.end();
+    expect(reports.map(({ output }) => output?.chunk)).toEqual(['one\n', 'two\n']);
   });
 });

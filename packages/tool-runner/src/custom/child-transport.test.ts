@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { BoundedLines } from './bounded-lines.ts';
+import { BoundedLines } from './child-transport.ts';
 
 function reader() {
   const input = new PassThrough();
