@@ -162,6 +162,21 @@ it('[RK-5] [VA-8] an approval that has read an older policy tells the runner the
   expect(await runner.last('tool.execution_signal')).toMatchObject({ tool_id: id, path_rules: [rule] });
 });
 
+it('[RK-5] a denial that is gone before it is applied denies nothing', async () => {
+  const { id, approval_id } = await fixture.submit('write_file', write);
+  await fixture.preview(approval_id);
+  await fixture.approve(approval_id, { digest: digest('a') });
+  await setRules(denial);
+  const { policies } = fixture.engine;
+  const judge = policies.freshPolicyFor.bind(policies);
+  vi.spyOn(policies, 'freshPolicyFor').mockImplementationOnce(async (...about) => {
+    const denying = await judge(...about);
+    await setRules();
+    return denying;
+  });
+  expect(await codeOf(fixture.claim(id))).toBe('ok');
+});
+
 it('[RK-5] reads no parameters again while the policy stays as it was', async () => {
   const { id, approval_id } = await fixture.submit('write_file', write);
   await fixture.approve(approval_id);
