@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { languageOf } from '@countersign/ui/request-words';
+import { languageOf } from '@countersign/words';
 import { askedLanguage, type CommandContext, usageOf } from './command-context.ts';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';

@@ -101,7 +101,7 @@ function reportFailure(
 ): number {
   if (isClosedPipe(error)) return 0;
   const say = (message: string, code: string) =>
-    terminal.writeError(`${words.error}: ${makeVisible(words.said(message))} [${code}]\n`);
+    terminal.writeError(`${words.error}: ${makeVisible(words.said({ code, message }))} [${code}]\n`);
   if (error instanceof CountersignError) {
     say(error.message, error.code);
     return 2;

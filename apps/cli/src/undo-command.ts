@@ -199,9 +199,7 @@ async function report(
     if (force && outcome.undo_id !== null)
       terminal.writeError(`${words.undo.takeBack(visible(outcome.undo_id))}\n`);
   } else {
-    terminal.writeError(
-      `${words.undo.failed(what, visible(words.said(outcome.error?.message ?? outcome.status)))}\n`,
-    );
+    terminal.writeError(`${words.undo.failed(what, visible(words.said(outcome.error ?? outcome.status)))}\n`);
     if (outcome.error?.code === 'UNDO_CONFLICT') terminal.writeError(`${words.undo.forceHint}\n`);
   }
   return isDone;

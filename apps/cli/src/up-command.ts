@@ -4,7 +4,7 @@ import { logOptions, readLogWish } from './connect/log-options.ts';
 import { endWithInput } from './end-with-input.ts';
 import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
-import { upWordsFor } from './up/up-words.ts';
+import { wordsFor } from './words.ts';
 
 const usage = usageOf('up');
 
@@ -27,7 +27,7 @@ export async function upCommand(argv: readonly string[], context: CommandContext
   const words = context.words(values.lang);
   if (values.help) return terminal.write(words.help.up).then(() => 0);
   if (values['end-with-input']) endWithInput();
-  const upWords = upWordsFor(env, values.lang);
+  const upWords = wordsFor(env, values.lang).up;
   const [named, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const range = { min: 1, max: 65_535 };

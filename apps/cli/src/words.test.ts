@@ -21,8 +21,10 @@ function sentences(value: unknown, path = ''): [string, string][] {
 }
 
 describe('words', () => {
-  const english = sentences(wordsFor({ LANG: 'en_US.UTF-8' }));
-  const russian = sentences(wordsFor({ LANG: 'ru_RU.UTF-8' }));
+  // How "yes" may be typed is different in each language.
+  const isSaid = ([path]: [string, string]) => !path.startsWith('.tools.yes');
+  const english = sentences(wordsFor({ LANG: 'en_US.UTF-8' })).filter(isSaid);
+  const russian = sentences(wordsFor({ LANG: 'ru_RU.UTF-8' })).filter(isSaid);
 
   it('has every sentence in both languages, and none is empty', () => {
     expect(russian.map(([path]) => path)).toEqual(english.map(([path]) => path));

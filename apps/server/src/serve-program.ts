@@ -5,7 +5,7 @@ import { loadConfig, maskedConfig } from './config.ts';
 import { type RunningServer, type ServeOptions, serve } from './serve.ts';
 import { serveHelp } from './serve-help.ts';
 import { readKillPoint } from './test-kill.ts';
-import { askedWords, type ServeWords, wordsFor } from './words/words.ts';
+import { askedWords, type ServeWords, wordsFor } from './words.ts';
 
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,31 +1,19 @@
 import { gitCommandsPattern, type OfferedScope } from '@countersign/protocol';
-
-/** How a language says it. */
-interface ScopeWords {
-  readonly approval: {
-    readonly scope: { readonly session: string; class(what: string): string; always(what: string): string };
-    readonly covers: Readonly<
-      Record<
-        'tool' | 'commands' | 'command' | 'folder' | 'file' | 'deletedFolder' | 'deletedFile',
-        (name: string) => string
-      >
-    > & { readonly git: string };
-  };
-}
+import type { ApprovalWords } from '@countersign/words';
 
 /** What a wider approval covers and for how long, said once. */
 export function scopeLabel(
   { scope, rule }: { readonly scope: OfferedScope['scope']; readonly rule: Covered },
-  { approval }: ScopeWords,
+  words: Pick<ApprovalWords, 'scope' | 'covers'>,
 ): string {
-  if (scope === 'session') return approval.scope.session;
-  const label = approval.scope[scope](whatOf(rule, approval));
+  if (scope === 'session') return words.scope.session;
+  const label = words.scope[scope](whatOf(rule, words));
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
 type Covered = Pick<OfferedScope['rule'], 'tool' | 'path' | 'command'>;
 
-function whatOf({ tool, path, command }: Covered, { covers }: ScopeWords['approval']): string {
+function whatOf({ tool, path, command }: Covered, { covers }: Pick<ApprovalWords, 'covers'>): string {
   if (tool === gitCommandsPattern) return covers.git;
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);

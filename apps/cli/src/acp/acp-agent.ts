@@ -18,7 +18,6 @@ import { chosenAddress } from '../sign-in/server-access.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { requireServer, serverForWorkspace, withServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 import { EditorSession } from './editor-session.ts';
 import { pairedClient } from './pairing.ts';
 import { promptText } from './prompt-text.ts';
@@ -27,7 +26,7 @@ import { isUnpaired, WorkspaceLink } from './workspace-link.ts';
 export interface AcpAgentOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly server: string | undefined;
   readonly words: Words;
-  readonly acpWords: AcpWords;
+  readonly acpWords: Words['acp'];
   /** For tests: how long a question must have been there. */
   readonly minimumMs?: number;
 }
@@ -127,9 +126,7 @@ export class AcpAgent {
         await this.#sessions
           .get(params.sessionId)
           ?.cancel()
-          .catch((error: Error) =>
-            this.#options.terminal.writeError(`${this.#options.words.said(error.message)}\n`),
-          );
+          .catch((error: Error) => this.#options.terminal.writeError(`${this.#options.words.said(error)}\n`));
       });
   }
 
@@ -247,7 +244,7 @@ export class AcpAgent {
   async #tellWhatIsMissing(folder: string): Promise<boolean> {
     const missing = await this.#upNotRunning(folder);
     if (!missing) return false;
-    const text = this.#options.words.said(missing.message);
+    const text = this.#options.words.said(missing);
     for (const session of this.#sessionsIn(folder)) session.tellWhileBusy(text);
     return true;
   }
@@ -294,7 +291,7 @@ export class AcpAgent {
       if (isUnpaired(error))
         throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.pairingEnded);
       if (error instanceof ApiError || error instanceof CountersignError)
-        throw RequestError.internalError({ code: error.code }, words.said(error.message));
+        throw RequestError.internalError({ code: error.code }, words.said(error));
       throw error;
     }
   }

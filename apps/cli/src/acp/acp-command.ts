@@ -2,8 +2,8 @@ import { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { wordsFor } from '../words.ts';
 import { AcpAgent } from './acp-agent.ts';
-import { acpWordsFor } from './acp-words.ts';
 import { pair, unpair } from './pairing.ts';
 
 const usage = usageOf('acp');
@@ -28,7 +28,7 @@ export async function acpCommand(
   const { terminal, env } = context;
   const words = context.words(values.lang);
   if (values.help) return terminal.write(words.help.acp).then(() => 0);
-  const acpWords = acpWordsFor(env, values.lang);
+  const acpWords = wordsFor(env, values.lang).acp;
   if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
   const { server, name } = values;
   if (values.pair) return pair({ terminal, env, server, name, words, acpWords });

@@ -13,7 +13,6 @@ import type { Approval, CountersignEvent } from '@countersign/protocol';
 import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
 
 type Card = ApprovalEntry['approval'];
@@ -22,7 +21,7 @@ export interface EditorApprovalsDeps {
   readonly client: Pick<Client, 'getApproval' | 'approve' | 'reject' | 'stopRun' | 'connection'>;
   readonly root: string;
   readonly words: Words;
-  readonly acpWords: AcpWords;
+  readonly acpWords: Words['acp'];
   /** Shows the request in the editor; the answer is the option that was chosen, undefined when none was. */
   readonly ask: (
     toolCall: ToolCallUpdate,
@@ -170,7 +169,7 @@ export class EditorApprovals {
 
   #view(card: Card): ToolCallUpdate {
     const { root, words } = this.#deps;
-    const reasons = card.reasons.map((reason) => reasonText(reason, words.said(reason.why))).join('\n');
+    const reasons = card.reasons.map((reason) => reasonText(reason, words.said(reason))).join('\n');
     return {
       toolCallId: card.tool_id,
       title: `${words.risk[card.risk_level]}: ${visible(words.title(card))}`,
@@ -192,7 +191,7 @@ export class EditorApprovals {
  * Our scopes as the four kinds of the protocol (docs/decisions/0010): each option says what it grants, the narrowest of
  * its scope is offered, and a HIGH call is only ever approved by itself.
  */
-function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
+function optionsFor(card: Card, words: Words['acp']): PermissionOption[] {
   const wider = (['class', 'session', 'always'] as const).flatMap((scope): PermissionOption[] => {
     const offered = narrowest(card, scope);
     if (!offered) return [];

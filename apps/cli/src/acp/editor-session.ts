@@ -13,7 +13,6 @@ import { callWords } from '../call-line.ts';
 import { RunFollower } from '../chat/run-follower.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 import { EditorApprovals } from './editor-approvals.ts';
 import { acpStatusOf, kindOf, locationsOf, resultContent, textContent } from './tool-call-view.ts';
 
@@ -24,7 +23,7 @@ export interface EditorSessionDeps {
   readonly client: Client;
   readonly editor: AgentContext;
   readonly words: Words;
-  readonly acpWords: AcpWords;
+  readonly acpWords: Words['acp'];
   readonly minimumMs?: number | undefined;
 }
 

@@ -8,7 +8,6 @@ import { Credentials } from '../sign-in/credentials.ts';
 import { chosenAddress, serverAccess } from '../sign-in/server-access.ts';
 import { requireServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +36,7 @@ export interface PairOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly server: string | undefined;
   readonly name: string;
   readonly words: Words;
-  readonly acpWords: AcpWords;
+  readonly acpWords: Words['acp'];
 }
 
 /** Pairs an editor, once the person at the terminal has said yes. Answers with the exit code. */
@@ -74,7 +73,7 @@ export async function unpair({ terminal, env, server, words, acpWords }: PairOpt
     await endToken(serverAccess(server, words, env).client, forgotten.token);
   } catch (error) {
     const id = tokenIdOf(forgotten.token) ?? '';
-    terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${words.said((error as Error).message)})\n`);
+    terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${words.said(error as Error)})\n`);
     return 1;
   }
   await terminal.write(`${acpWords.unpaired(address)}\n`);

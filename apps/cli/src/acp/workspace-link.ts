@@ -6,7 +6,6 @@ import { ConnectSession } from '../connect/connect-session.ts';
 import { type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import { findOrMakeProject, findProject, type Project } from '../sign-in/workspace-project.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 
 const usage = usageOf('acp');
 /** An editor waits no longer than this for a runner; it may still connect later. */
@@ -19,7 +18,7 @@ export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 
   /** The folder that the editor has open. */
   readonly folder: string;
   readonly words: Words;
-  readonly acpWords: AcpWords;
+  readonly acpWords: Words['acp'];
   readonly onEvent: (event: CountersignEvent) => void;
   /** Whether a project may be made where the server has none for the folder. */
   readonly makesProject: boolean;
@@ -110,7 +109,7 @@ export class WorkspaceLink {
     } catch (error) {
       const { runners } = await client.listRunners();
       if (runners.some(({ connected, workspace }) => connected && workspace === this.root)) return;
-      terminal.writeError(`${acpWords.noRunner(this.root)} (${words.said((error as Error).message)})\n`);
+      terminal.writeError(`${acpWords.noRunner(this.root)} (${words.said(error as Error)})\n`);
     }
   }
 

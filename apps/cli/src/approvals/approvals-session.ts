@@ -86,7 +86,7 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
       const { approvals } = await client.listApprovals({}, { retry: { times: 3 } });
       cards.replace(approvals.filter(({ approval_id }) => isMeant(approval_id)));
     } catch (error) {
-      stage.print([paint.yellow(visible(words.said((error as Error).message)))]);
+      stage.print([paint.yellow(visible(words.said(error as Error)))]);
     }
   };
   if (only) cards.replace([only]);

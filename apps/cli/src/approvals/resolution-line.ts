@@ -29,7 +29,7 @@ export function resolutionLine(
         return outcome.timeout;
       default:
         return error
-          ? outcome.failed(`${visible(here.words.said(error.message))} (${error.code})`)
+          ? outcome.failed(`${visible(here.words.said(error))} (${error.code})`)
           : outcome.cancelled;
     }
   })();

@@ -126,7 +126,7 @@ class ChatInTerminal {
       const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
       this.#cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
     } catch (error) {
-      const text = words.said((error as Error).message);
+      const text = words.said(error as Error);
       this.#stage.print(layOut([{ text, style: 'red' }], screen.columns - 1, terminal.color));
     }
   }
@@ -161,7 +161,7 @@ class ChatInTerminal {
       if (run.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
     } catch (error) {
       this.#exitCode = 1;
-      print(words.chat.failed(words.said((error as Error).message)), 'red');
+      print(words.chat.failed(words.said(error as Error)), 'red');
     }
     this.#run = undefined;
     if (message.trim() !== '') this.#leave();
@@ -199,7 +199,7 @@ class ChatInTerminal {
       this.#isStopping = false;
       this.#stage.print(
         layOut(
-          [{ text: this.#chat.words.said(error.message), style: 'red' }],
+          [{ text: this.#chat.words.said(error), style: 'red' }],
           this.#chat.screen.columns - 1,
           this.#chat.terminal.color,
         ),

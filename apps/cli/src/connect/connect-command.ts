@@ -55,7 +55,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     return await session.run();
   } catch (error) {
     if (error instanceof CountersignError && error.code === 'JOURNAL_UNAVAILABLE') {
-      terminal.writeError(`${words.said(error.message)}\n`);
+      terminal.writeError(`${words.said(error)}\n`);
       return 1;
     }
     throw error;

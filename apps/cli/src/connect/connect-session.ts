@@ -13,8 +13,7 @@ import { streamWords } from '../sign-in/stream-words.ts';
 import type { Project } from '../sign-in/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
-import { toolsWordsFor } from '../tools/tools-words.ts';
-import type { Words } from '../words.ts';
+import { type Words, wordsFor } from '../words.ts';
 import { isForCards } from './events-for-cards.ts';
 import type { LogWish } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
@@ -162,7 +161,7 @@ export class ConnectSession {
   /** We are the runner: from the start, or again after another program was. */
   #runs({ handler: { toolServers } }: WorkspaceRunner): void {
     const { env, lang, words, workspace } = this.#options;
-    const notices = new ToolNotices(toolsWordsFor(env, lang), words.said);
+    const notices = new ToolNotices(wordsFor(env, lang).tools, words.said);
     toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
     if (!this.#isIntroduced) return; // run() does it
     this.#saidTrouble = undefined;
@@ -258,7 +257,7 @@ export class ConnectSession {
       const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
       cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
     } catch (error) {
-      this.say(visible(words.said((error as Error).message)), 'yellow');
+      this.say(visible(words.said(error as Error)), 'yellow');
     }
   }
 

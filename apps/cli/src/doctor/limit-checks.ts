@@ -20,7 +20,7 @@ export async function limitChecks(about: Examination): Promise<Check[]> {
   try {
     file = readRunnerSettings(folder, root).limits;
   } catch (error) {
-    return [{ name, state: 'missing', says: words.said((error as Error).message) }];
+    return [{ name, state: 'missing', says: words.said(error as Error) }];
   }
   const { runner, server } = await toldLimits(about);
   const own = settingsInForce(file, {});

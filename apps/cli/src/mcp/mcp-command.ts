@@ -44,7 +44,7 @@ export async function mcpCommand(
   } catch (error) {
     if (!(error instanceof CountersignError) || error.code !== 'UP_NOT_RUNNING') throw error;
     // The program may stay for hours, and `up` be started meanwhile: each call says what is missing until then.
-    terminal.writeError(`countersign mcp: ${words.said(error.message)}\n`);
+    terminal.writeError(`countersign mcp: ${words.said(error)}\n`);
   }
   const bridge = new McpBridge({ reach: () => access.reach() });
   const { transport, ended } = wire();

@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util';
 import { personsFolders, ToolServerList, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
+import { wordsFor } from '../words.ts';
 import { allowServer, forbidServer } from './allow-server.ts';
 import { listServers } from './list-servers.ts';
 import { newTool } from './new-tool.ts';
-import { toolsWordsFor } from './tools-words.ts';
 
 const usage = usageOf('tools');
 
@@ -25,7 +25,7 @@ export async function toolsCommand(argv: readonly string[], context: CommandCont
   const { terminal, env } = context;
   const own = context.words(values.lang);
   if (values.help) return terminal.write(own.help.tools).then(() => 0);
-  const words = toolsWordsFor(env, values.lang);
+  const words = wordsFor(env, values.lang).tools;
   const [action = 'list', name, unexpected] = positionals;
   const extra = action === 'list' ? name : unexpected;
   if (extra !== undefined) throw usage(own.unexpected(extra));

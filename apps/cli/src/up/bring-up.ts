@@ -36,8 +36,7 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
     if (!(error instanceof ServerNotStarted && error.code === 'DATABASE_IN_USE')) throw error;
     // Another `up` started a moment before: wait until it is ready, then show it.
     const quicker = await findRunningUp(workspace.stateFolder, { withinMs: startMs });
-    if (!quicker)
-      throw new Error(options.upWords.notStarted(options.words.said(error.message)), { cause: error });
+    if (!quicker) throw new Error(options.upWords.notStarted(options.words.said(error)), { cause: error });
     return showRunning(quicker, root, options);
   }
 }

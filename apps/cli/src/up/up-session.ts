@@ -16,7 +16,6 @@ import { openInBrowser } from './open-in-browser.ts';
 import { isForPages, isFree, preferredPorts } from './preferred-ports.ts';
 import { announceUp, readUpRecord } from './running-up.ts';
 import { ServerNotStarted, ServerProcess } from './server-process.ts';
-import type { UpWords } from './up-words.ts';
 
 export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly workspace: Workspace;
@@ -36,7 +35,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly json: boolean;
   readonly words: Words;
   readonly lang: string | undefined;
-  readonly upWords: UpWords;
+  readonly upWords: Words['up'];
 }
 
 const usage = usageOf('up');
@@ -119,7 +118,7 @@ export class UpSession implements SessionHost {
 
   onKey({ name, together }: Key): void {
     if (name === 'o' && !together)
-      this.#openAgain().catch((error: Error) => this.#say(this.#options.words.said(error.message), 'yellow'));
+      this.#openAgain().catch((error: Error) => this.#say(this.#options.words.said(error), 'yellow'));
   }
 
   /** Starts the server on the first preferred port that is free. */
@@ -143,7 +142,7 @@ export class UpSession implements SessionHost {
         if (error.code === 'DATABASE_IN_USE') throw error;
         // Another program took the port: try the next one.
         if (error.code !== 'EADDRINUSE')
-          throw new Error(upWords.notStarted(words.said(error.message)), { cause: error });
+          throw new Error(upWords.notStarted(words.said(error)), { cause: error });
       }
     }
     throw usage(upWords.noSuchPort(port ?? 0));

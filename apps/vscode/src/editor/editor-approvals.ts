@@ -17,7 +17,7 @@ import type { PendingApprovals, PendingEntry } from '../approvals/pending-approv
 import { requestText } from '../approvals/preview-text.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
@@ -237,7 +237,7 @@ export class EditorApprovals implements Disposable {
     const { words, pending } = this.#options;
     const { approval } = words;
     const answer = await answerOf(entry.folder.decide(decision));
-    if (answer.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
+    if (answer.kind === 'failed') this.#say(approval.failed(said(answer.notice, words)));
     else if (answer.kind === 'look-again')
       this.#say(
         answer.notice?.code === 'PREVIEW_PENDING' ? approval.previewPending : approval.changedMeanwhile,

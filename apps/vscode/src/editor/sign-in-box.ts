@@ -1,5 +1,5 @@
 import { window } from 'vscode';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 
 /**
  * Asks for a sign-in link until one is taken, or the person leaves. `signIn` answers what was wrong with it: that stands

@@ -15,10 +15,10 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
     const text = explained[notice.code];
     return (
       <div className="notice" role="alert">
-        <p>{text ?? <Visible text={said(notice.message)} />}</p>
+        <p>{text ?? <Visible text={said(notice)} />}</p>
         {text !== undefined && notice.code === 'GRANT_NOT_ALLOWED' && (
           <p className="muted">
-            <Visible text={said(notice.message)} />
+            <Visible text={said(notice)} />
           </p>
         )}
       </div>

@@ -16,7 +16,7 @@ export function Reasons({ title, reasons, network }: ReasonsProps) {
       <ul>
         {reasons.map(({ rule, why, operand }) => (
           <li key={`${rule} ${operand ?? ''} ${why}`}>
-            <Visible text={sentence(said(why))} />
+            <Visible text={sentence(said({ rule, why }))} />
             {operand !== undefined && (
               <code>
                 <Visible text={operand} />

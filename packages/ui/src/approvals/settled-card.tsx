@@ -29,7 +29,7 @@ export function SettledCard({ entry, resolution, isAlone }: SettledCardProps) {
       </p>
       {isAlone && error && (
         <p className="call-error">
-          <Visible text={words.said(error.message)} />
+          <Visible text={words.said(error)} />
         </p>
       )}
       {notice && afterwards.includes(notice.code) && <NoticeLine notice={notice} askedAgain={false} />}

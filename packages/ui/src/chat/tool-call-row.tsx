@@ -117,7 +117,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
       )}
       {error && status !== 'rejected' && (
         <p className="call-error">
-          <Visible text={words.said(error.message)} />
+          <Visible text={words.said(error)} />
         </p>
       )}
       {approvalId !== null && <ConnectedCard approvalId={approvalId} whenSettled={isCardAbove} />}

@@ -44,7 +44,7 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
     <div className="state" role="alert">
       <h2>{states.failed}</h2>
       <p className="muted">
-        <Visible text={said(error instanceof Error ? error.message : String(error))} />
+        <Visible text={said(error instanceof Error ? error : String(error))} />
       </p>
       {onRetry && (
         <button type="button" className="button" onClick={onRetry}>

@@ -80,7 +80,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
       )}
       {revoking.isError && (
         <p className="field-problem" role="alert">
-          <Visible text={said(revoking.error.message)} />
+          <Visible text={said(revoking.error)} />
         </p>
       )}
     </li>

@@ -84,7 +84,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
           )}
           {removing.isError && removing.variables === rule.id && (
             <p className="field-problem" role="alert">
-              <Visible text={said(removing.error.message)} />
+              <Visible text={said(removing.error)} />
             </p>
           )}
         </li>
