@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { editorWords } from './editor.ts';
+import { emacsFile } from './emacs.ts';
 import { approvalWords, isSpoken, languageFor, languageNames, languageOf } from './index.ts';
 import { pageWords } from './page.ts';
 import { englishCount, russianCount } from './plural.ts';
@@ -42,6 +44,11 @@ describe.each(Object.keys(languageNames) as (keyof typeof languageNames)[])('%s'
     const ids = (all: object) => idsOf(all).filter(([id]) => !ownOnly.test(id));
     expect(ids(words[language])).toEqual(ids(words.en));
   });
+});
+
+it('Emacs has these words; else run npm run write-emacs-words -w @countersign/words', () => {
+  const path = new URL('../../../apps/emacs/countersign-words.json', import.meta.url);
+  expect(readFileSync(path, 'utf8')).toBe(emacsFile);
 });
 
 describe('a word that counts', () => {
