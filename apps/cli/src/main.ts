@@ -2,6 +2,7 @@ import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
 import { askedLanguage, type CommandContext } from './command-context.ts';
+import { helpText } from './command-options.ts';
 import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { usageProblem } from './usage-problem.ts';
@@ -62,7 +63,7 @@ export async function main(
       case 'help':
       case '--help':
       case '-h':
-        await terminal.write(words(askedLanguage(rest)).help.main);
+        await terminal.write(helpText('main', words(askedLanguage(rest))));
         return 0;
       case '--version':
         await terminal.write(`${manifest.version}\n`);

@@ -33,7 +33,7 @@ function emacsLanguage(
 }
 
 /** What apps/emacs/countersign-words.json holds: every language but English. */
-export const emacsWords: Readonly<Record<Exclude<LanguageCode, 'en'>, ReturnType<typeof emacsLanguage>>> = {
+const emacsWords: Readonly<Record<Exclude<LanguageCode, 'en'>, ReturnType<typeof emacsLanguage>>> = {
   ru: emacsLanguage(russianEmacs, russianApproval.title, russianApproval.agent('Agent'), russianReasons),
 };
 

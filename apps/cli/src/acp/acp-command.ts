@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
-import { parseArgs } from 'node:util';
 import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { wordsFor } from '../words.ts';
 import { AcpAgent } from './acp-agent.ts';
 import { pair, unpair } from './pairing.ts';
@@ -14,20 +14,10 @@ export async function acpCommand(
   context: CommandContext,
   wire: () => Stream = standardStreams,
 ): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      name: { type: 'string', default: 'editor' },
-      pair: { type: 'boolean', default: false },
-      unpair: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = readOptions('acp', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.acp).then(() => 0);
+  if (values.help) return terminal.write(helpText('acp', words)).then(() => 0);
   const acpWords = wordsFor(env, values.lang).acp;
   if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
   const { server, name } = values;

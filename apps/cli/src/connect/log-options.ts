@@ -5,9 +5,6 @@ import type { Words } from '../words.ts';
 /** The most talkative first. */
 export const logLevels = ['debug', 'info', 'error'] as const satisfies readonly LogLevel[];
 
-/** Options of the commands that are a runner. */
-export const logOptions = { 'log-level': { type: 'string' }, 'log-file': { type: 'string' } } as const;
-
 /** What the person wants of the log: the level and the file that they named. */
 export interface LogWish {
   readonly level?: LogLevel;

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import type { CallResponse, Client } from '@countersign/client';
-import { type CommandContext, commandOptions, numberOption, usageOf } from '../command-context.ts';
+import { type CommandContext, numberOption, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { visible } from '../screen/paragraph.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findProject, workspaceRoot } from '../sign-in/workspace-project.ts';
@@ -12,21 +12,10 @@ type Token = CallResponse<'listTokens'>['tokens'][number];
 
 /** `countersign tokens new|list|revoke` (AP-9). */
 export async function tokensCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      workspace: { type: 'string' },
-      project: { type: 'string' },
-      days: { type: 'string', default: '90' },
-      all: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = readOptions('tokens', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.tokens).then(() => 0);
+  if (values.help) return terminal.write(helpText('tokens', words)).then(() => 0);
   const own = wordsFor(env, values.lang).tokens;
   const [command = 'list', named, ...more] = positionals;
   if (more[0] !== undefined) throw usage(words.unexpected(more[0]));

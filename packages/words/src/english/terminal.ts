@@ -7,6 +7,7 @@ import { englishHelp } from './help.ts';
 export const englishTerminal = {
   ...englishCommands,
   help: englishHelp,
+  optionsTitle: 'Options',
   /** What server and runner say. */
   said: sayIn('en'),
   error: 'error',

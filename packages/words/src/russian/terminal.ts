@@ -7,6 +7,7 @@ import { russianHelp } from './help.ts';
 export const russianTerminal: typeof englishTerminal = {
   ...russianCommands,
   help: russianHelp,
+  optionsTitle: 'Ключи',
   said: sayIn('ru'),
   error: 'ошибка',
   risk: { LOW: 'НИЗКИЙ', MEDIUM: 'СРЕДНИЙ', HIGH: 'ВЫСОКИЙ' },
