@@ -1,4 +1,3 @@
-import { englishEmacs } from './english/emacs.ts';
 import { englishReasons } from './english/reasons.ts';
 import type { LanguageCode } from './language.ts';
 import { russianApproval } from './russian/approval.ts';
@@ -6,35 +5,36 @@ import { russianEmacs } from './russian/emacs.ts';
 import { russianReasons } from './russian/reasons.ts';
 import { fill } from './template.ts';
 
-type Texts = Readonly<Record<string, string>>;
-
-/** A language as Emacs has it. English is in its sources and comes from the server. */
-function emacsLanguage(
-  own: Texts,
-  titles: Readonly<Record<string, string | undefined>>,
-  agent: string,
-  reasons: Texts,
-) {
-  const texts = Object.entries(englishEmacs).map(([id, text]) => [text, own[id]]);
-  const said = Object.entries(titles).map(([tool, title = '']) => [
-    tool,
-    fill(title, { who: agent, what: '%s' }),
-  ]);
-  // Emacs shows a reason in the person's language where its English is that of its rule. It fills no places.
-  const closed = Object.entries(englishReasons).filter(([, text]) => !text.includes('{'));
-  return {
-    texts: Object.fromEntries(texts) as Texts,
-    titles: Object.fromEntries(said) as Texts,
-    reasons: Object.fromEntries(closed.map(([id, text]) => [id, [text, reasons[id]]])) as Record<
-      string,
-      unknown
-    >,
-  };
+/** A language as Emacs has it. English stands in its sources and comes from the server. */
+interface EmacsLanguage {
+  /** By the English in the sources of Emacs. */
+  readonly texts: Readonly<Record<keyof typeof russianEmacs, string>>;
+  /** By tool, with a place for what a call is about. */
+  readonly titles: Readonly<Record<string, string>>;
+  /** By rule: the English, and what is shown where the server sent just that. */
+  readonly reasons: Readonly<Record<string, readonly [english: string, shown: string]>>;
 }
 
-/** What apps/emacs/countersign-words.json holds: every language but English. */
-const emacsWords: Readonly<Record<Exclude<LanguageCode, 'en'>, ReturnType<typeof emacsLanguage>>> = {
-  ru: emacsLanguage(russianEmacs, russianApproval.title, russianApproval.agent('Agent'), russianReasons),
+const reasonPairs = (
+  shown: Readonly<Record<keyof typeof englishReasons, string>>,
+): EmacsLanguage['reasons'] => {
+  const ids = Object.keys(englishReasons) as (keyof typeof englishReasons)[];
+  const closed = ids.filter((id) => !englishReasons[id].includes('{')); // Emacs fills no places
+  return Object.fromEntries(closed.map((id) => [id, [englishReasons[id], shown[id]]]));
 };
 
-export const emacsFile = `${JSON.stringify(emacsWords, null, 1)}\n`;
+const russianTitles = Object.entries(russianApproval.title).map(([tool, title = '']) => [
+  tool,
+  fill(title, { who: russianApproval.agent('Agent'), what: '%s' }),
+]);
+
+const languages: Readonly<Record<Exclude<LanguageCode, 'en'>, EmacsLanguage>> = {
+  ru: {
+    texts: russianEmacs,
+    titles: Object.fromEntries(russianTitles) as Record<string, string>,
+    reasons: reasonPairs(russianReasons),
+  },
+};
+
+/** What apps/emacs/countersign-words.json holds: every language but English. */
+export const emacsFile = `${JSON.stringify(languages, null, 1)}\n`;
