@@ -4,7 +4,6 @@ import { readLogWish } from './connect/log-options.ts';
 import { endWithInput } from './end-with-input.ts';
 import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
-import { wordsFor } from './words.ts';
 
 const usage = usageOf('up');
 
@@ -15,7 +14,6 @@ export async function upCommand(argv: readonly string[], context: CommandContext
   const words = context.words(values.lang);
   if (values.help) return terminal.write(helpText('up', words)).then(() => 0);
   if (values['end-with-input']) endWithInput();
-  const upWords = wordsFor(env, values.lang).up;
   const [named, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const range = { min: 1, max: 65_535 };
@@ -40,7 +38,6 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       json: values.json,
       words,
       lang: values.lang,
-      upWords,
     });
   } finally {
     server.kill();

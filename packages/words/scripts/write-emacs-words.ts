@@ -1,4 +1,4 @@
-/** `npm run write-emacs-words -w @countersign/words`: the words that Emacs loads, as JSON. A test says when it is due. */
+/** `node packages/words/scripts/write-emacs-words.ts`: the words that Emacs loads, as JSON. A test says when it is due. */
 import { writeFileSync } from 'node:fs';
 import { emacsFile } from '../src/emacs.ts';
 

@@ -46,7 +46,7 @@ describe.each(Object.keys(languageNames) as (keyof typeof languageNames)[])('%s'
   });
 });
 
-it('Emacs has these words; else run npm run write-emacs-words -w @countersign/words', () => {
+it('Emacs has these words; else run node packages/words/scripts/write-emacs-words.ts', () => {
   const path = new URL('../../../apps/emacs/countersign-words.json', import.meta.url);
   expect(readFileSync(path, 'utf8')).toBe(emacsFile);
 });

@@ -2,7 +2,6 @@ import { Readable, Writable } from 'node:stream';
 import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { helpText, readOptions } from '../command-options.ts';
-import { wordsFor } from '../words.ts';
 import { AcpAgent } from './acp-agent.ts';
 import { pair, unpair } from './pairing.ts';
 
@@ -18,13 +17,12 @@ export async function acpCommand(
   const { terminal, env } = context;
   const words = context.words(values.lang);
   if (values.help) return terminal.write(helpText('acp', words)).then(() => 0);
-  const acpWords = wordsFor(env, values.lang).acp;
   if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
   const { server, name } = values;
-  if (values.pair) return pair({ terminal, env, server, name, words, acpWords });
-  if (values.unpair) return unpair({ terminal, env, server, name, words, acpWords });
+  if (values.pair) return pair({ terminal, env, server, name, words });
+  if (values.unpair) return unpair({ terminal, env, server, name, words });
 
-  const acp = new AcpAgent({ terminal, env, server, words, acpWords });
+  const acp = new AcpAgent({ terminal, env, server, words });
   const connection = acp.connect(wire());
   const end = () => connection.close();
   process.once('SIGINT', end).once('SIGTERM', end);

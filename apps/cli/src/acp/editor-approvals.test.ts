@@ -57,7 +57,6 @@ function start() {
     } as unknown as Client,
     root: '/w',
     words: wordsFor({}),
-    acpWords: wordsFor({}, 'en').acp,
     ask: (call, options, signal) =>
       new Promise((answer) => void asked.push({ shown: JSON.stringify(call), options, signal, answer })),
     show: () => {},

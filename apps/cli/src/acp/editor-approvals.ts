@@ -21,7 +21,6 @@ export interface EditorApprovalsDeps {
   readonly client: Pick<Client, 'getApproval' | 'approve' | 'reject' | 'stopRun' | 'connection'>;
   readonly root: string;
   readonly words: Words;
-  readonly acpWords: Words['acp'];
   /** Shows the request in the editor; the answer is the option that was chosen, undefined when none was. */
   readonly ask: (
     toolCall: ToolCallUpdate,
@@ -103,18 +102,18 @@ export class EditorApprovals {
   }
 
   #sayNotSent(why: string): void {
-    const { say, words, acpWords } = this.#deps;
-    say(acpWords.notSent(visible(words.said(why))));
+    const { say, words } = this.#deps;
+    say(words.acp.notSent(visible(words.said(why))));
   }
 
   async #settle(card: Card, signal: AbortSignal): Promise<void> {
-    const { acpWords, isReadOnly, show, stopRun } = this.#deps;
+    const { isReadOnly, show, stopRun, words } = this.#deps;
     show(this.#view(card));
     if (isReadOnly()) {
-      const { readOnlyReason: reason, readOnlyMessage: message } = acpWords;
+      const { readOnlyReason: reason, readOnlyMessage: message } = words.acp;
       return this.#sent(this.#known.reject(card, { reason, message }));
     }
-    const chosen = await this.#answerOf(this.#view(card), optionsFor(card, acpWords), signal);
+    const chosen = await this.#answerOf(this.#view(card), optionsFor(card, words.acp), signal);
     if (chosen === undefined) return;
     if (chosen === 'reject') return this.#sent(this.#known.reject(card));
     if (chosen === 'stop') {
@@ -128,11 +127,11 @@ export class EditorApprovals {
 
   /** The deliberate second step (RK-1): another question, which says so. */
   async #isMeant(card: Card, signal: AbortSignal): Promise<boolean> {
-    const { acpWords, words } = this.#deps;
-    const view = { ...this.#view(card), title: acpWords.highTitle(visible(words.title(card))) };
+    const { words } = this.#deps;
+    const view = { ...this.#view(card), title: words.acp.highTitle(visible(words.title(card))) };
     const options: PermissionOption[] = [
-      { optionId: 'reject', name: acpWords.reject, kind: 'reject_once' },
-      { optionId: 'once', name: acpWords.confirm, kind: 'allow_once' },
+      { optionId: 'reject', name: words.acp.reject, kind: 'reject_once' },
+      { optionId: 'once', name: words.acp.confirm, kind: 'allow_once' },
     ];
     const chosen = await this.#answerOf(view, options, signal);
     if (chosen === 'reject') await this.#sent(this.#known.reject(card));
@@ -145,7 +144,7 @@ export class EditorApprovals {
     options: PermissionOption[],
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { ask, say, acpWords, minimumMs } = this.#deps;
+    const { ask, say, minimumMs, words } = this.#deps;
     const chosen = await askDeliberately(
       async () => {
         const id = await ask(view, options, signal);
@@ -154,7 +153,7 @@ export class EditorApprovals {
       {
         clock: systemClock,
         decides: ({ kind }) => kind.startsWith('allow'),
-        onTooSoon: () => say(acpWords.tooQuick),
+        onTooSoon: () => say(words.acp.tooQuick),
         ms: minimumMs,
       },
     );

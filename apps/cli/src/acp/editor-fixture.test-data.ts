@@ -36,7 +36,6 @@ export class TestEditor {
       env,
       server: undefined,
       words: wordsFor({}),
-      acpWords: wordsFor({}, 'en').acp,
       minimumMs,
     });
     this.#agent.connect(ours);

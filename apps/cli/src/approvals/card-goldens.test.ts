@@ -29,7 +29,6 @@ it.each(['en', 'ru'])('[AP-1] [UI-5] every question to an editor over ACP in %s'
     client: { connection: {} } as unknown as Client,
     root: '/w',
     words: wordsFor({}, language),
-    acpWords: wordsFor({}, language).acp,
     ask: (toolCall, options) => {
       asked.push(JSON.stringify({ toolCall, options }, null, 2));
       return new Promise(() => {});
