@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { CommandHelp } from '@countersign/words/terminal';
-import { widthOf } from './screen/text-width.ts';
+import { helpText as fullHelp } from '@countersign/words';
 import type { Words } from './words.ts';
 
 const flag = { type: 'boolean', default: false } as const;
@@ -84,31 +83,5 @@ export const readOptions = <Name extends Command>(command: Name, argv: readonly 
   });
 
 /** `--help` of a command, or of `countersign` itself. */
-export function helpText(name: keyof Words['help'], { help, optionsTitle }: Words): string {
-  const { about, usage, notes, options, end }: CommandHelp = help[name];
-  const listed = Object.entries(options ?? {}).map(([option, meaning]) =>
-    meaning.includes('  ') ? `--${option} ${meaning}` : `--${option}  ${meaning}`,
-  );
-  const sections = [
-    `countersign${name === 'main' ? '' : ` ${name}`}: ${about}`,
-    inColumns(usage.split('\n')),
-    notes,
-    options && `${optionsTitle}\n${inColumns(listed)}`,
-    end,
-  ];
-  return `${sections.filter((section) => section !== undefined).join('\n\n')}\n`;
-}
-
-/** Lines of what is typed, two spaces and what it means; the meanings begin in one column. */
-function inColumns(lines: readonly string[]): string {
-  const parts = lines.map((line) => /^(\S.*?) {2}(.*)$/.exec(line)?.slice(1) ?? [line]);
-  const width = Math.max(
-    ...parts.map(([typed = '', meaning]) => (meaning === undefined ? 0 : widthOf(typed))),
-  );
-  return parts
-    .map(([typed = '', meaning]) =>
-      meaning === undefined ? typed : `${typed}${' '.repeat(width + 2 - widthOf(typed))}${meaning}`,
-    )
-    .map((line) => (line === '' ? '' : `  ${line}`))
-    .join('\n');
-}
+export const helpText = (name: keyof Words['help'], { help, optionsTitle }: Words): string =>
+  fullHelp(`countersign${name === 'main' ? '' : ` ${name}`}`, help[name], optionsTitle);

@@ -1,4 +1,4 @@
-import type { CommandHelp } from '@countersign/words/terminal';
+import type { CommandHelp } from '@countersign/words';
 import { describe, expect, it } from 'vitest';
 import { commandOptions, helpText } from './command-options.ts';
 import { wordsFor } from './words.ts';

@@ -1,3 +1,4 @@
+import { helpText } from '@countersign/words';
 import { environmentName, type SettingName, secretSettings, settingNames, settings } from './config.ts';
 import type { ServeWords } from './words.ts';
 
@@ -10,7 +11,8 @@ export function serveHelp(words: ServeWords, columns = 80): string {
     ).join('\n      ');
     return `  ${environmentName(name)}${defaultWords(name, words)}\n      ${about}`;
   });
-  return words.help(rows.join('\n'));
+  const end = `${words.settingsTitle}\n${rows.join('\n')}`;
+  return helpText('countersign serve', { ...words.help, end }, words.optionsTitle);
 }
 
 /** The table of docs/configuration.md; a test keeps it in step. */

@@ -2,6 +2,7 @@ import { englishApproval } from './english/approval.ts';
 import type { InEachLanguage } from './language.ts';
 import { russianApproval } from './russian/approval.ts';
 
+export { type CommandHelp, helpText } from './help-text.ts';
 export { isSpoken, type LanguageCode, languageFor, languageNames, languageOf } from './language.ts';
 export { type Sentence, sayIn } from './said.ts';
 export { fill } from './template.ts';

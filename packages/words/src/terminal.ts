@@ -1,9 +1,6 @@
-import type { CommandHelp } from './english/help.ts';
 import { englishTerminal } from './english/terminal.ts';
 import type { InEachLanguage } from './language.ts';
 import { russianTerminal } from './russian/terminal.ts';
-
-export type { CommandHelp };
 
 /** The words of the `countersign` command. */
 export type TerminalWords = typeof englishTerminal;

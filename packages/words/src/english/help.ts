@@ -1,4 +1,5 @@
 import { executionStatuses } from '@countersign/protocol';
+import type { CommandHelp } from '../help-text.ts';
 
 const lang = 'LANG  en or ru';
 const server = 'URL  which server (default: the last one you signed in to)';
@@ -11,16 +12,6 @@ const runner = {
   'log-file':
     'FILE  append the log to FILE as JSON Lines, info unless --log-level says; errors are shown here too',
 };
-
-/** What `--help` of one command is put together from. */
-export interface CommandHelp {
-  readonly about: string;
-  /** Two spaces stand between what is typed and what it means; so also in the options. */
-  readonly usage: string;
-  readonly notes?: string;
-  readonly options?: Readonly<Record<string, string>>;
-  readonly end?: string;
-}
 
 /** `--help` of each command. Other languages have exactly the same: an option that is missing does not compile. */
 export const englishHelp = {

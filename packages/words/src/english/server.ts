@@ -29,25 +29,26 @@ export const englishServer = {
   secret: 'secret',
   /** By the setting's name; its own description in config.ts is shown for one without. */
   settings: {} as Readonly<Record<string, string | undefined>>,
-  help: (settings: string) => `countersign serve: the server alone; agents, people and runners connect to it
-
-  countersign serve [--host HOST] [--port PORT] [--database FILE|URL] [--config FILE.json]
-  countersign serve --link              another sign-in link of the server that runs here, for a second browser or editor
-  countersign serve --token-for PERSON  a token for a second person or another machine; it is printed once
-
-Options
-  --host HOST         the same as COUNTERSIGN_HOST, and so on for the next two
-  --port PORT
-  --database WHERE
-  --config FILE       settings by name in a JSON file, such as {"port": 4180}
-  --print-config      print the configuration, secrets masked, and end
-  --link              with the options that the server was started with; the link is good once, for 60 s
-  --token-for PERSON  the same, where it runs or wherever its authSecret is set; whoever has the token is that person
-  --days N            how long the token works (default 30, at most 366)
-  --lang LANG         en or ru
-  --help
-
-Settings, from the environment (or by name in the file; options win over the environment, and that over the file)
-${settings}
-`,
+  help: {
+    about: 'the server alone; agents, people and runners connect to it',
+    usage: `countersign serve [--host HOST] [--port PORT] [--database FILE|URL] [--config FILE.json]
+countersign serve --link  another sign-in link of the server that runs here, for a second browser or editor
+countersign serve --token-for PERSON  a token for a second person or another machine; it is printed once`,
+    options: {
+      host: 'HOST  the same as COUNTERSIGN_HOST, and so on for the next two',
+      port: 'PORT  ',
+      database: 'WHERE  ',
+      config: 'FILE  settings by name in a JSON file, such as {"port": 4180}',
+      'print-config': 'print the configuration, secrets masked, and end',
+      link: 'with the options that the server was started with; the link is good once, for 60 s',
+      'token-for':
+        'PERSON  the same, where it runs or wherever its authSecret is set; whoever has the token is that person',
+      days: 'N  how long the token works (default 30, at most 366)',
+      lang: 'LANG  en or ru',
+      help: 'this text',
+    },
+  },
+  optionsTitle: 'Options',
+  settingsTitle:
+    'Settings, from the environment (or by name in the file; options win over the environment, and that over the file)',
 };

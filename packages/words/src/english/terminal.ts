@@ -1,4 +1,4 @@
-import { englishCount as count } from '../plural.ts';
+import { englishCount as count, englishPlural as plural } from '../plural.ts';
 import { sayIn } from '../said.ts';
 import { englishCommands } from './commands.ts';
 import { englishHelp } from './help.ts';
@@ -54,7 +54,7 @@ export const englishTerminal = {
     saysDestructive: 'It says that it may destroy something.',
     window: (from: number, to: number, of: number) => `lines ${from}–${to} of ${of}`,
     scrollKeys: '↑ ↓ scroll · v print all',
-    more: (n: number) => `${n} more ${n === 1 ? 'waits' : 'wait'} · l list`,
+    more: (n: number) => `${n} more ${plural(n, 'waits', 'wait')} · l list`,
   },
   keys: {
     look: [
