@@ -5,8 +5,8 @@
 import { writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { commandRules } from '../packages/policy/src/command/allowed-programs.ts';
 import { executingPlaces, sensitivePlaces } from '../packages/policy/src/index.ts';
+import { commandRules } from '../packages/policy/src/program/manuals.ts';
 import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
 import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
 import { writeRules } from '../packages/policy/src/write-rules.ts';

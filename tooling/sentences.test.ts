@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '..');
 const composed =
   /^(there-no-|unknown-option|option-|address-in-use|database-use|fork-bomb-operand|path-executable|own-policy|workspace-policy|mb-written)/;
 
-/** Calls of each tool, and some that are refused: what is said where no table has it. */
+/** Calls of each tool, some of them refused: their reasons are in no table of rules. */
 const calls: readonly (readonly [tool: string, params: object])[] = [
   ['read_file', { path: 'a.md' }],
   ['read_file', { path: '.env' }],
@@ -52,7 +52,10 @@ const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ..
   ({ why }) => why,
 );
 
-/** What else a person reads, by where it stands in our sources: why a call is asked about again, why a log is broken. */
+/**
+ * Other sentences that a person reads, found in our sources: why a call is asked about again, why an audit log is
+ * broken.
+ */
 const written = (file: string, sentence: RegExp): string[] =>
   [...readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').matchAll(sentence)].map(
     ([, text]) => text as string,
@@ -63,7 +66,7 @@ const stale = [
 ];
 const broken = written('packages/store/src/audit-log.ts', /broken\([^;']*'([^']+)'\)/g);
 
-it('finds what is written', () => {
+it('finds the sentences in the sources', () => {
   expect(stale.length).toBeGreaterThanOrEqual(5);
   expect(broken.length).toBeGreaterThanOrEqual(7);
 });

@@ -36,18 +36,18 @@ Countersign has it, and English otherwise."
   "What `countersign-words--file' holds, once it was read: hash tables by name.")
 
 (defun countersign-words (text &rest arguments)
-  "Answer TEXT in the language of the person, with ARGUMENTS as for `format'.
+  "Return TEXT in the language of the person, with ARGUMENTS as for `format'.
 TEXT is English; what has no translation stays so."
   (let ((words (or (countersign-words--find "texts" text) text)))
     (if arguments (apply #'format words arguments) words)))
 
 (defun countersign-words-title (tool)
-  "Answer a sentence with a place for what a call of TOOL is about, or nil.
+  "Return a sentence with a place for what a call of TOOL is about, or nil.
 In English that is the server's."
   (countersign-words--find "titles" tool))
 
 (defun countersign-words-reason (rule why)
-  "Answer WHY, the sentence of RULE, in the language of the person.
+  "Return WHY, the sentence of RULE, in the language of the person.
 A sentence that is not the one of its rule stays as it came: nobody can make
 a card say something else than was sent."
   (pcase (countersign-words--find "reasons" rule)
@@ -55,7 +55,7 @@ a card say something else than was sent."
     (_ why)))
 
 (defun countersign-words--find (table key)
-  "Answer what TABLE of the person's language has for KEY, or nil."
+  "Return what TABLE of the person's language has for KEY, or nil."
   (let ((language (or countersign-language (countersign-words--environment))))
     (unless (memq language '(nil en))
       (unless countersign-words--all
@@ -67,7 +67,7 @@ a card say something else than was sent."
       (gethash key (gethash table (gethash (symbol-name language) countersign-words--all))))))
 
 (defun countersign-words--environment ()
-  "Answer the language of the environment, if it is one of ours, or nil."
+  "Return the language of the environment, if it is one of ours, or nil."
   (let ((locale (cl-some (lambda (name)
                            (let ((value (getenv name)))
                              (and value (not (string-empty-p value)) value)))

@@ -37,7 +37,6 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       log,
       json: values.json,
       words,
-      lang: values.lang,
     });
   } finally {
     server.kill();

@@ -1,7 +1,7 @@
 import type { Preview } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
 import { describe, expect, it } from 'vitest';
-import { titleOf } from './approval-title.ts';
+import { titleOf } from './request-sentences.ts';
 
 const asked = { agent: 'Agent', description: 'Agent wants something', preview: null };
 const previewOf = (operation: 'created' | 'modified'): Preview => ({

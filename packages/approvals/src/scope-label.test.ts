@@ -1,7 +1,7 @@
 import { changingToolsPattern, gitCommandsPattern } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
 import { expect, it } from 'vitest';
-import { scopeLabel } from './scope-label.ts';
+import { scopeLabel } from './request-sentences.ts';
 
 it.each([
   [

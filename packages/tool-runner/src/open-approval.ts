@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CountersignError, type ErrorCode, type EventPayload, type RequestBody } from '@countersign/protocol';
-import { callParams } from './call-params.ts';
+import {
+  CountersignError,
+  type ErrorCode,
+  type EventPayload,
+  type JsonValue,
+  lookAgainCodes,
+  type RequestBody,
+} from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { cardOf, failedPreview, type OwnView, previewOf } from './own-view.ts';
-import { isRefusal, retry } from './retry.ts';
+import { isRefusal, type RetryOptions, retry } from './retry.ts';
 import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from './runner-api.ts';
 import { ToolApprovalTimeout } from './runner-errors.ts';
 
@@ -57,8 +63,6 @@ interface Card {
 
 /** RN-1: sending a decision is retried 3 times. */
 const SENDING_RETRIES = 3;
-/** The decision was not taken because there is something newer to look at. */
-const lookAgainCodes: ReadonlySet<ErrorCode> = new Set(['PREVIEW_PENDING', 'PREVIEW_CHANGED', 'RISK_ROSE']);
 /** No preview is needed: decided meanwhile, there is a newer revision, or another runner has the call. */
 const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
   'ALREADY_DECIDED',
@@ -360,3 +364,17 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     if (signal.aborted) return resolve(undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
+
+/** The parameters of a call, also where its event left them out for their size (EV-2). */
+export async function callParams(
+  { tool_id, tool_params, omitted }: Pick<ApprovalRequest, 'tool_id' | 'tool_params' | 'omitted'>,
+  api: RunnerApi,
+  trying: Pick<RetryOptions, 'clock' | 'logger' | 'signal'>,
+): Promise<Record<string, JsonValue>> {
+  if (!omitted?.includes('tool_params')) return tool_params;
+  const fetchParams = api.fetchToolParams?.bind(api);
+  if (!fetchParams)
+    throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
+  const failing = `Fetching the parameters failed: ${tool_id}`;
+  return retry(() => fetchParams(tool_id), { ...trying, failing });
+}

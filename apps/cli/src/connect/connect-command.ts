@@ -30,7 +30,6 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     workspace,
     configFolder: folders.config,
     words,
-    lang: values.lang,
     terminal,
     env,
     json: values.json,

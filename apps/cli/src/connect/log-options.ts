@@ -2,10 +2,10 @@ import type { CountersignError } from '@countersign/protocol';
 import type { LogLevel } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
 
-/** The most talkative first. */
+/** From the most to the least verbose. */
 export const logLevels = ['debug', 'info', 'error'] as const satisfies readonly LogLevel[];
 
-/** What the person wants of the log: the level and the file that they named. */
+/** The log level and file that the person asked for. */
 export interface LogWish {
   readonly level?: LogLevel;
   readonly file?: string;

@@ -5,8 +5,7 @@ import type { CommandContext } from '../command-context.ts';
 import { helpText, readOptions } from '../command-options.ts';
 import type { Words } from '../words.ts';
 import type { Credential } from './credentials.ts';
-import { chosenAddress, credentialsOf } from './server-access.ts';
-import { serverAddress } from './server-address.ts';
+import { chosenAddress, credentialsOf, serverAddress } from './server-access.ts';
 
 /** `countersign sign-in [LINK]` (RE-5). */
 export async function signInCommand(

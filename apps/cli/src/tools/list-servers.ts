@@ -7,7 +7,7 @@ import type { Words } from '../words.ts';
 export interface About {
   readonly terminal: Terminal;
   readonly words: Words['tools'];
-  /** What all commands say. */
+  /** Words of all commands. */
   readonly own: Words;
   readonly json: boolean;
 }

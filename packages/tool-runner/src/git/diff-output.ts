@@ -1,7 +1,7 @@
 import type { ToolSuccess } from '@countersign/protocol';
-import { mayBeListed } from './listed-path.ts';
+import { stateOf } from './git-status.ts';
 import { pathText, unquotePath } from './quoted-path.ts';
-import { stateOf } from './status-output.ts';
+import { mayBeListed } from './repository-layout.ts';
 
 type Diff = ToolSuccess<'git_diff'>;
 type DiffFile = Diff['files'][number];

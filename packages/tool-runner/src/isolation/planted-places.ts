@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { versionOf } from '../files/file-version.ts';
+import { versionOf } from '../file-change.ts';
 import { isInside } from './fixed-path.ts';
 import { inFolder } from './folder-by-descriptor.ts';
 import { nameFromDisk, onDisk } from './name-on-disk.ts';

@@ -112,6 +112,7 @@ export const russianApproval: typeof englishApproval = {
     delete_file: '{who} хочет удалить {what}',
     create_directory: '{who} хочет создать папку {what}',
     copy_file: '{who} хочет скопировать {what}',
+    move_file: '{who} хочет переместить {what}',
     execute_command: '{who} хочет выполнить {what}',
     shell_exec: '{who} хочет выполнить в оболочке {what}',
     shell_background: '{who} хочет запустить в фоне {what}',

@@ -271,4 +271,6 @@ l  список ждущих · N  следующий · g  получить з�
   "`countersign up' has ended (%d): %s": "`countersign up' завершился (%d): %s",
   "Cannot start %s: %s.  Customize `countersign-program'":
     "Не удаётся запустить %s: %s.  Настройте `countersign-program'",
+  'It can be approved once its preview is here; that is being made':
+    'Одобрить можно, когда появится предпросмотр; он готовится',
 };
