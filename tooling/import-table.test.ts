@@ -16,6 +16,7 @@ const packages = [
   'engine',
   'store',
   'client',
+  'words',
   'approvals',
   'tool-runner',
   'runner-client',
@@ -29,10 +30,11 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   engine: ['protocol', 'policy'],
   store: ['protocol', 'engine'],
   client: ['protocol'],
-  approvals: ['protocol', 'client'],
+  words: ['protocol'],
+  approvals: ['protocol', 'client', 'words'],
   'tool-runner': ['protocol', 'policy'],
   'runner-client': ['protocol', 'client', 'tool-runner'],
-  ui: ['protocol', 'client', 'approvals'],
+  ui: ['protocol', 'client', 'words', 'approvals'],
   /** For authors of tools: it runs in their server's process and imports nothing of ours. */
   'tool-kit': [],
   testing: packages, // imported by tests only

@@ -8,7 +8,7 @@ import { type Plugin, rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import { allWorkspaces } from './workspaces.ts';
 
-const browserPackages = ['protocol', 'policy', 'client', 'approvals', 'ui'];
+const browserPackages = ['protocol', 'policy', 'client', 'words', 'approvals', 'ui'];
 
 describe('packages that also run in a browser', () => {
   const existing = allWorkspaces().filter(({ name }) => browserPackages.includes(name));

@@ -144,7 +144,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
 (defun countersign-card--reason (reason)
   "Return REASON in words."
   (let ((operand (countersign-get reason 'operand)))
-    (concat (countersign-text-of reason 'why)
+    (concat (countersign-words-reason (countersign-text-of reason 'rule) (countersign-text-of reason 'why))
             (and operand (format ": %s" operand))
             (format " [%s]" (countersign-text-of reason 'rule)))))
 

@@ -533,13 +533,16 @@ Only a preview knows that a file is new; without one, writing is changing."
 
 (defun countersign-operand (params)
   "Return the parameter that identifies a call with PARAMS best, as text."
-  (let ((command (countersign-get params 'command)))
+  (let ((command (countersign-get params 'command))
+        (source (countersign-get params 'source))
+        (dest (countersign-get params 'dest)))
     (countersign-one-line
      (cond
       (command (string-join (cons (format "%s" command)
                                   (mapcar (lambda (word) (format "%s" word))
                                           (countersign-list-of params 'args)))
                             " "))
+      ((and (stringp source) (stringp dest)) (format "%s → %s" source dest))
       ((cl-loop for name in '(path source pattern content message name branch job_id)
                 for value = (countersign-get params name)
                 when (stringp value) return value))

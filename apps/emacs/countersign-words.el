@@ -9,9 +9,10 @@
 ;;; Commentary:
 
 ;; Everything that a person reads is written in English where it is used,
-;; inside of `countersign-words'.  Other languages are tables from that
-;; English, such as countersign-russian.el, and are loaded when they are
-;; needed.  Texts of a server, a tool or a model stay as they are.
+;; inside of `countersign-words'.  Other languages are in
+;; countersign-words.json, which is made from packages/words and loaded when
+;; it is needed.  Of what a server says, reasons are known by their rule;
+;; texts of a tool or a model stay as they are.
 
 ;;; Code:
 
@@ -27,24 +28,43 @@ Countersign has it, and English otherwise."
                  (const :tag "Русский" ru))
   :group 'countersign)
 
-(defvar countersign-russian)
-(defvar countersign-russian-titles)
+(defconst countersign-words--file
+  (expand-file-name "countersign-words.json" (file-name-directory (or load-file-name byte-compile-current-file buffer-file-name)))
+  "Where all languages but English are.")
+
+(defvar countersign-words--all nil
+  "What `countersign-words--file' holds, once it was read: hash tables by name.")
 
 (defun countersign-words (text &rest arguments)
   "Return TEXT in the language of the person, with ARGUMENTS as for `format'.
 TEXT is English; what has no translation stays so."
-  (let ((words (or (and (countersign-words--russian-p) (gethash text countersign-russian)) text)))
+  (let ((words (or (countersign-words--find "texts" text) text)))
     (if arguments (apply #'format words arguments) words)))
 
 (defun countersign-words-title (tool)
   "Return a sentence with a place for what a call of TOOL is about, or nil.
 In English that is the server's."
-  (and (countersign-words--russian-p) (cdr (assoc tool countersign-russian-titles))))
+  (countersign-words--find "titles" tool))
 
-(defun countersign-words--russian-p ()
-  "Return non-nil if the person reads Russian; load the table then."
-  (and (eq (or countersign-language (countersign-words--environment)) 'ru)
-       (or (featurep 'countersign-russian) (require 'countersign-russian nil t))))
+(defun countersign-words-reason (rule why)
+  "Return WHY, the sentence of RULE, in the language of the person.
+A sentence that is not the one of its rule stays as it came: nobody can make
+a card say something else than was sent."
+  (pcase (countersign-words--find "reasons" rule)
+    (`[,english ,words] (if (equal english why) words why))
+    (_ why)))
+
+(defun countersign-words--find (table key)
+  "Return what TABLE of the person's language has for KEY, or nil."
+  (let ((language (or countersign-language (countersign-words--environment))))
+    (unless (memq language '(nil en))
+      (unless countersign-words--all
+        (setq countersign-words--all
+              (with-temp-buffer
+                (let ((coding-system-for-read 'utf-8))
+                  (insert-file-contents countersign-words--file))
+                (json-parse-buffer))))
+      (gethash key (gethash table (gethash (symbol-name language) countersign-words--all))))))
 
 (defun countersign-words--environment ()
   "Return the language of the environment, if it is one of ours, or nil."

@@ -14,7 +14,7 @@ const sources = [
   'apps/web/vite.config.ts',
   'apps/web/public',
   'apps/web/src',
-  ...['approvals', 'client', 'protocol', 'ui'].flatMap((name) => [
+  ...['approvals', 'client', 'protocol', 'ui', 'words'].flatMap((name) => [
     `packages/${name}/package.json`,
     `packages/${name}/src`,
   ]),

@@ -59,9 +59,7 @@ export class ActivityLines {
         const call = this.#calls.get(data.tool_id)?.call ?? visible(data.tool_name);
         if (data.undo_id !== undefined) {
           const isDone = data.status === 'completed';
-          const why = isDone
-            ? activity.undone
-            : `${activity.undoFailed}: ${visible(said(data.error?.message ?? ''))}`;
+          const why = isDone ? activity.undone : `${activity.undoFailed}: ${visible(said(data.error ?? ''))}`;
           return [`${statusMark(data.status, this.#color)} ${call} ${paint.dim(`· ${why}`)}`];
         }
         this.#calls.delete(data.tool_id);
@@ -77,7 +75,7 @@ export class ActivityLines {
         const isPersons = data.status === 'rejected' || data.status === 'timeout';
         return data.error === null || isPersons
           ? [line]
-          : [line, `  ${paint.dim(visible(said(data.error.message)))}`];
+          : [line, `  ${paint.dim(visible(said(data.error)))}`];
       }
       case 'runner.changed':
         return [paint.dim(activity.runner(data.state, visible(data.workspace)))];

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { languageOf } from '@countersign/ui/request-words';
+import { languageOf } from '@countersign/words';
 import { askedLanguage, type CommandContext, usageOf } from './command-context.ts';
+import { helpText, readOptions } from './command-options.ts';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
 
@@ -18,20 +18,10 @@ export async function auditCommand(
 ): Promise<number> {
   const [action, ...rest] = argv;
   if (action === undefined || action === '--help' || action === '-h' || rest.includes('--help')) {
-    await terminal.write(language(askedLanguage(argv)).help.audit);
+    await terminal.write(helpText('audit', language(askedLanguage(argv))));
     return 0;
   }
-  const { values } = parseArgs({
-    args: rest,
-    options: {
-      database: { type: 'string' },
-      user: { type: 'string' },
-      witness: { type: 'string' },
-      format: { type: 'string', default: 'ndjson' },
-      json: { type: 'boolean', default: false },
-      lang: { type: 'string' },
-    },
-  });
+  const { values } = readOptions('audit', rest);
   const words = language(values.lang);
   if (action !== 'verify' && action !== 'export') throw usage(words.noCommand(`audit ${action}`));
   const database = values.database ?? env.COUNTERSIGN_DATABASE;

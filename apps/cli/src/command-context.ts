@@ -10,13 +10,6 @@ export interface CommandContext {
   readonly words: (asked?: string) => Words;
 }
 
-/** Options that every command takes. */
-export const commandOptions = {
-  help: { type: 'boolean', short: 'h', default: false },
-  json: { type: 'boolean', default: false },
-  lang: { type: 'string' },
-} as const;
-
 /** Finds `--lang` without parsing the options, for errors about the options themselves. */
 export function askedLanguage(argv: readonly string[]): string | undefined {
   const at = argv.findIndex((word) => word === '--lang' || word.startsWith('--lang='));

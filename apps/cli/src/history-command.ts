@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type { CallInput } from '@countersign/client';
 import {
   type Execution,
@@ -8,7 +7,8 @@ import {
   riskLevels,
 } from '@countersign/protocol';
 import { callWords, statusMark } from './call-line.ts';
-import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
+import { type CommandContext, numberOption, usageOf } from './command-context.ts';
+import { helpText, readOptions } from './command-options.ts';
 import { visible } from './screen/paragraph.ts';
 import { fit, widthOf } from './screen/text-width.ts';
 import { serverAccess } from './sign-in/server-access.ts';
@@ -19,26 +19,10 @@ const usage = usageOf('history');
 
 /** `countersign history` (RE-2). */
 export async function historyCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      tool: { type: 'string' },
-      status: { type: 'string' },
-      risk: { type: 'string' },
-      project: { type: 'string' },
-      session: { type: 'string' },
-      run: { type: 'string' },
-      since: { type: 'string' },
-      until: { type: 'string' },
-      limit: { type: 'string', default: '50' },
-      cursor: { type: 'string' },
-    },
-  });
+  const { values } = readOptions('history', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.history).then(() => 0);
+  if (values.help) return terminal.write(helpText('history', words)).then(() => 0);
   const { status, risk } = values;
   if (status !== undefined && !executionStatuses.includes(status as ExecutionStatus)) {
     throw usage(words.notOneOf(status, executionStatuses.join(', ')));

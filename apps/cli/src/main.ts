@@ -2,6 +2,7 @@ import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
 import { askedLanguage, type CommandContext, usageProblem } from './command-context.ts';
+import { helpText } from './command-options.ts';
 import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 import { isSpoken, type Words, wordsFor } from './words.ts';
@@ -61,7 +62,7 @@ export async function main(
       case 'help':
       case '--help':
       case '-h':
-        await terminal.write(words(askedLanguage(rest)).help.main);
+        await terminal.write(helpText('main', words(askedLanguage(rest))));
         return 0;
       case '--version':
         await terminal.write(`${manifest.version}\n`);
@@ -100,7 +101,7 @@ function reportFailure(
 ): number {
   if (isClosedPipe(error)) return 0;
   const say = (message: string, code: string) =>
-    terminal.writeError(`${words.error}: ${makeVisible(words.said(message))} [${code}]\n`);
+    terminal.writeError(`${words.error}: ${makeVisible(words.said({ code, message }))} [${code}]\n`);
   if (error instanceof CountersignError) {
     say(error.message, error.code);
     return 2;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import type { CallResponse } from '@countersign/client';
 import { CountersignError, type PolicyRule, policyRuleSchema } from '@countersign/protocol';
-import { type CommandContext, commandOptions, usageOf } from './command-context.ts';
+import { type CommandContext, usageOf } from './command-context.ts';
+import { readOptions } from './command-options.ts';
 import { readTime } from './history-command.ts';
 import { visible } from './screen/paragraph.ts';
 import { serverAccess } from './sign-in/server-access.ts';
@@ -12,11 +12,7 @@ const usage = usageOf('policy');
 
 /** `countersign policy backtest FILE`: what rules would have decided on the recorded history, before they are saved (RK-5). */
 export async function backtestRules(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: { ...commandOptions, server: { type: 'string' }, since: { type: 'string' } },
-  });
+  const { values, positionals } = readOptions('policy backtest', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
   const [path, unexpected] = positionals;

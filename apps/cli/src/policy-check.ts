@@ -29,7 +29,9 @@ export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal, wor
     if ('problem' in call) {
       wrong++;
       const { code, message } = describeError('INVALID_JSON', { problem: call.problem });
-      terminal.writeError(`${words.policy.line(number)}: ${makeVisible(words.said(message))} [${code}]\n`);
+      terminal.writeError(
+        `${words.policy.line(number)}: ${makeVisible(words.said({ code, message }))} [${code}]\n`,
+      );
       output += `${JSON.stringify({ id: null, decision: 'REJECT', code, reasons: [{ rule: 'PARAM-1', why: message }] })}\n`;
     } else {
       output += `${JSON.stringify(toCheckLine(call.id, policy.decide(call.tool, call.args)))}\n`;

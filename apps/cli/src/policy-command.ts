@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type LoadedPolicy, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { realDisk } from '@countersign/tool-runner';
 import { askedLanguage, type CommandContext, usageOf } from './command-context.ts';
+import { helpText, readOptions } from './command-options.ts';
 import { checkCalls } from './policy-check.ts';
 import { explainCall } from './policy-explain.ts';
 import { tryCalls } from './policy-try.ts';
@@ -18,11 +18,11 @@ export async function policyCommand(argv: readonly string[], context: CommandCon
   const { terminal } = context;
   const [action, ...rest] = argv;
   if (action === undefined || action === '--help' || action === '-h' || rest.includes('--help')) {
-    await terminal.write(context.words(askedLanguage(argv)).help.policy);
+    await terminal.write(helpText('policy', context.words(askedLanguage(argv))));
     return 0;
   }
   if (action === 'backtest') return (await import('./policy-backtest.ts')).backtestRules(rest, context);
-  const { options, typed } = readOptions(rest);
+  const { options, typed } = optionsBefore(rest);
   const words = context.words(options.lang);
   const workspace = resolve(options.workspace ?? '.');
   if (!statSync(workspace, { throwIfNoEntry: false })?.isDirectory()) {
@@ -52,19 +52,11 @@ interface PolicyOptions {
 }
 
 /** Options come before the tool; everything after it belongs to the call, even if it looks like an option. */
-function readOptions(argv: readonly string[]): { options: PolicyOptions; typed: readonly string[] } {
+function optionsBefore(argv: readonly string[]): { options: PolicyOptions; typed: readonly string[] } {
   const withValue = new Set(['--workspace', '--policy', '--lang']);
   let end = 0;
   while (end < argv.length && argv[end]?.startsWith('-')) end += withValue.has(argv[end] as string) ? 2 : 1;
-  const { values } = parseArgs({
-    args: argv.slice(0, end),
-    options: {
-      workspace: { type: 'string' },
-      policy: { type: 'string' },
-      json: { type: 'boolean' },
-      lang: { type: 'string' },
-    },
-  });
+  const { values } = readOptions('policy', argv.slice(0, end));
   return { options: values, typed: argv.slice(end) };
 }
 

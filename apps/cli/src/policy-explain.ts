@@ -17,7 +17,7 @@ export async function explainCall(
   const decision = policy.decide(call.tool, call.args);
   if (!decision.call && isRefused(decision.verdict)) {
     const { message, code } = decision.verdict;
-    terminal.writeError(`${words.error}: ${makeVisible(words.said(message))} [${code}]\n`);
+    terminal.writeError(`${words.error}: ${makeVisible(words.said({ code, message }))} [${code}]\n`);
     return 2;
   }
   await terminal.write(
@@ -69,7 +69,7 @@ const headline = ({ verdict, allowedBy }: PolicyDecision, { headline: lines }: W
   lines[allowedBy ? 'allowed' : verdict.decision];
 
 function consequence({ verdict, allowedBy }: PolicyDecision, { policy, said }: Words): string[] {
-  if (isRefused(verdict)) return [policy.refused, said(verdict.message)];
+  if (isRefused(verdict)) return [policy.refused, said(verdict)];
   if (allowedBy) return [policy.ruleAnswers(allowedBy.id)];
   if (verdict.decision === 'LOW') return [policy.runs];
   return [policy.card(approvalTimeoutSeconds[verdict.decision] / 60), policy.unanswered];
@@ -83,8 +83,9 @@ function describeCall({ tool, args }: TypedCall): string {
   return makeVisible([tool, ...shown].join('  '));
 }
 
-function describeReason({ why, operand }: Reason, { said }: Words): string {
-  const sentence = said(why);
+function describeReason(reason: Reason, { said }: Words): string {
+  const { why, operand } = reason;
+  const sentence = said(reason);
   const text = makeVisible(sentence.charAt(0).toUpperCase() + sentence.slice(1));
   return operand === undefined || why.includes(operand) ? text : `${text}: ${makeVisible(shorten(operand))}`;
 }

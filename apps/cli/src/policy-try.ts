@@ -54,7 +54,7 @@ export async function tryCalls(
       );
     } catch (error) {
       if (!(error instanceof CountersignError)) throw error;
-      await terminal.write(`  ${style.red(words.said(error.message))}\n\n`);
+      await terminal.write(`  ${style.red(words.said(error))}\n\n`);
     }
   }
 }

@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import { ApiError, type Client, openStream } from '@countersign/client';
 import { CountersignError, type EventPayload, type Execution } from '@countersign/protocol';
 import { personsFolders, type RunnerApi, WorkspaceRunner, workspaceAt } from '@countersign/tool-runner';
 import { callWords } from './call-line.ts';
-import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
+import { type CommandContext, numberOption, usageOf } from './command-context.ts';
+import { helpText, readOptions } from './command-options.ts';
 import { visible } from './screen/paragraph.ts';
 import { serverAccess } from './sign-in/server-access.ts';
 import { workspaceRoot } from './sign-in/workspace-project.ts';
@@ -20,22 +20,10 @@ interface Outcome {
 
 /** `countersign undo TOOL_ID | --run RUN_ID` (RN-3). */
 export async function undoCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      run: { type: 'string' },
-      force: { type: 'boolean', default: false },
-      offline: { type: 'boolean', default: false },
-      workspace: { type: 'string' },
-      timeout: { type: 'string', default: '30' },
-    },
-  });
+  const { values, positionals } = readOptions('undo', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.undo).then(() => 0);
+  if (values.help) return terminal.write(helpText('undo', words)).then(() => 0);
   const { run, force } = values;
   const [toolId, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
@@ -199,9 +187,7 @@ async function report(
     if (force && outcome.undo_id !== null)
       terminal.writeError(`${words.undo.takeBack(visible(outcome.undo_id))}\n`);
   } else {
-    terminal.writeError(
-      `${words.undo.failed(what, visible(words.said(outcome.error?.message ?? outcome.status)))}\n`,
-    );
+    terminal.writeError(`${words.undo.failed(what, visible(words.said(outcome.error ?? outcome.status)))}\n`);
     if (outcome.error?.code === 'UNDO_CONFLICT') terminal.writeError(`${words.undo.forceHint}\n`);
   }
   return isDone;

@@ -20,7 +20,7 @@ import { openInBrowser } from './up/open-in-browser.ts';
 import { announceUp, findRunningUp, readUpRecord } from './up/running-up.ts';
 import { ServerProcess } from './up/server-process.ts';
 import { isForPages, isFree, preferredPorts } from './up/up-session.ts';
-import { upWordsFor } from './up/up-words.ts';
+import { wordsFor } from './words.ts';
 
 /** Kept between tests and runs: a server that need not be compiled starts in a third of the time. */
 const codeCache = join(tmpdir(), 'countersign-e2e-compile-cache');
@@ -158,7 +158,7 @@ describe('countersign up, at a terminal', () => {
   it('[UI-4] explains itself, in both languages', async () => {
     const { ended, screen } = up('--help');
     expect([await ended, screen.text]).toEqual([0, expect.stringContaining('countersign up DIR')]);
-    const [english, russian] = [upWordsFor({}, 'en'), upWordsFor({ LANG: 'ru_RU.UTF-8' }, undefined)];
+    const [english, russian] = [wordsFor({}, 'en').up, wordsFor({ LANG: 'ru_RU.UTF-8' }, undefined).up];
     expect(Object.keys(russian)).toEqual(Object.keys(english));
     const say = (words: typeof english) =>
       Object.values(words).map((word) =>

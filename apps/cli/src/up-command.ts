@@ -1,33 +1,19 @@
-import { parseArgs } from 'node:util';
-import { type CommandContext, commandOptions, numberOption, usageOf } from './command-context.ts';
-import { logOptions, readLogWish } from './connect/log-options.ts';
+import { type CommandContext, numberOption, usageOf } from './command-context.ts';
+import { helpText, readOptions } from './command-options.ts';
+import { readLogWish } from './connect/log-options.ts';
 import { endWithInput } from './end-with-input.ts';
 import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
-import { upWordsFor } from './up/up-words.ts';
 
 const usage = usageOf('up');
 
 /** `countersign up [DIR]` (UI-4). */
 export async function upCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      'no-open': { type: 'boolean', default: false },
-      port: { type: 'string' },
-      prompt: { type: 'boolean', default: false },
-      'run-unisolated': { type: 'boolean', default: false },
-      'end-with-input': { type: 'boolean', default: false },
-      ...logOptions,
-    },
-  });
+  const { values, positionals } = readOptions('up', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.up).then(() => 0);
+  if (values.help) return terminal.write(helpText('up', words)).then(() => 0);
   if (values['end-with-input']) endWithInput();
-  const upWords = upWordsFor(env, values.lang);
   const [named, unexpected] = positionals;
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const range = { min: 1, max: 65_535 };
@@ -51,8 +37,6 @@ export async function upCommand(argv: readonly string[], context: CommandContext
       log,
       json: values.json,
       words,
-      lang: values.lang,
-      upWords,
     });
   } finally {
     server.kill();

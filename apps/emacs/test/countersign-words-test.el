@@ -5,7 +5,6 @@
 ;;; Code:
 
 (require 'countersign-test-helper)
-(require 'countersign-russian)
 
 (defun countersign-words-test-used ()
   "Return all English texts that the sources ask for."
@@ -30,17 +29,30 @@
 
 (ert-deftest countersign-words-all-are-in-russian ()
   "Nothing is missing, nothing is left over, and each has the same places for arguments."
-  (let ((used (countersign-words-test-used)))
+  (let* ((countersign-language 'ru)
+         (used (countersign-words-test-used))
+         (texts (progn (countersign-words "approve") (gethash "texts" (gethash "ru" countersign-words--all)))))
     (should (> (length used) 150))
-    (should-not (cl-remove-if (lambda (text) (gethash text countersign-russian)) used))
-    (should-not (cl-set-difference (hash-table-keys countersign-russian) used :test #'equal))
+    (should-not (cl-remove-if (lambda (text) (gethash text texts)) used))
+    (should-not (cl-set-difference (hash-table-keys texts) used :test #'equal))
     (maphash (lambda (english russian)
                (should (equal (list english (countersign-words-test-places russian))
                               (list english (countersign-words-test-places english))))
                (should (equal (string-suffix-p " " english) (string-suffix-p " " russian))))
-             countersign-russian)
-    (pcase-dolist (`(,tool . ,title) countersign-russian-titles)
-      (should (equal (list tool (countersign-words-test-places title)) (list tool '("%s")))))))
+             texts)
+    (maphash (lambda (tool title)
+               (should (equal (list tool (countersign-words-test-places title)) (list tool '("%s")))))
+             (gethash "titles" (gethash "ru" countersign-words--all)))))
+
+(ert-deftest countersign-words-reasons-are-those-of-their-rule ()
+  "[AP-8] A reason is translated by its rule, and only if it is that rule's sentence."
+  (let ((why "only reads inside the workspace"))
+    (let ((countersign-language 'en)) (should (equal (countersign-words-reason "CMD-READ" why) why)))
+    (let ((countersign-language 'ru))
+      (should (equal (countersign-words-reason "CMD-READ" why) "только читает внутри рабочей папки"))
+      (should (equal (countersign-words-reason "CMD-GIT-1" why) why))
+      (should (equal (countersign-words-reason "CMD-READ" "deletes it all") "deletes it all"))
+      (should (equal (countersign-words-reason "no-rule" why) why)))))
 
 (ert-deftest countersign-words-follow-the-person ()
   "The option wins; else the locale or the language environment; else English."

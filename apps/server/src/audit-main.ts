@@ -4,7 +4,7 @@
  */
 import { makeVisible } from '@countersign/protocol';
 import { type AuditRequest, reportAudit } from './audit-report.ts';
-import { askedWords, wordsFor } from './words/words.ts';
+import { askedWords, wordsFor } from './words.ts';
 
 const request = JSON.parse(process.env.COUNTERSIGN_AUDIT_REQUEST ?? '{}') as AuditRequest & {
   readonly lang?: string;

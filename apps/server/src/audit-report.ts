@@ -7,7 +7,8 @@ import {
   openAuditSource,
   verifyAudit,
 } from '@countersign/store';
-import { english, type ServeWords } from './words/english.ts';
+import { serverWords } from '@countersign/words/server';
+import type { ServeWords } from './words.ts';
 
 export interface AuditRequest {
   readonly action: 'verify' | 'export';
@@ -25,7 +26,7 @@ export interface AuditRequest {
 export async function reportAudit(
   request: AuditRequest,
   write: (text: string) => Promise<void>,
-  words: ServeWords = english,
+  words: ServeWords = serverWords.en,
 ): Promise<number> {
   const source = openAuditSource(request.database);
   try {

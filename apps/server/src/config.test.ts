@@ -5,7 +5,8 @@ import { CountersignError, defaultLimits, limitsOfOperator } from '@countersign/
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentName, loadConfig, maskedConfig, settingNames, settings } from './config.ts';
 import { serveHelp, settingsTable } from './serve-help.ts';
-import { wordsFor } from './words/words.ts';
+import { serveOptions } from './serve-program.ts';
+import { wordsFor } from './words.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -189,8 +190,9 @@ describe('what is said about the settings', () => {
 
   it('[UI-4] stands there in Russian too, each option and each setting', () => {
     const russian = wordsFor({ LANG: 'ru_RU.UTF-8' });
-    const untranslated = settingNames.filter((name) => !/[а-яё]{3}/i.test(russian.settings[name]));
+    const untranslated = settingNames.filter((name) => !/[а-яё]{3}/i.test(russian.settings[name] ?? ''));
     expect(untranslated).toEqual([]);
+    expect(Object.keys(russian.help.options)).toEqual(Object.keys(serveOptions));
     const typed = (text: string) => text.match(/--[a-z-]+|[A-Z]+_[A-Z_]+/g)?.toSorted();
     expect(typed(serveHelp(russian))).toEqual(typed(serveHelp(wordsFor({}))));
     expect(serveHelp(russian)).toContain('COUNTERSIGN_PORT  (без указания: 4180)');

@@ -1,6 +1,6 @@
 import { ParentProcess } from './parent-process.ts';
 import { serveProgram } from './serve-program.ts';
-import { wordsFor } from './words/words.ts';
+import { wordsFor } from './words.ts';
 
 /** The process behind `countersign serve`. SIGINT and SIGTERM stop it gracefully; a second one stops it now. */
 const stopped = (): Promise<void> =>
@@ -30,7 +30,9 @@ try {
 } catch (error) {
   const { message, code } = error as NodeJS.ErrnoException;
   const words = wordsFor(process.env);
-  process.stderr.write(`${words.error}: ${words.said(message)}${code === undefined ? '' : ` [${code}]`}\n`);
+  process.stderr.write(
+    `${words.error}: ${words.said({ code, message })}${code === undefined ? '' : ` [${code}]`}\n`,
+  );
   parent?.failed(error as NodeJS.ErrnoException);
   process.exitCode = 2;
 }

@@ -1,13 +1,18 @@
+import { helpText } from '@countersign/words';
 import { environmentName, type SettingName, secretSettings, settingNames, settings } from './config.ts';
-import type { ServeWords } from './words/words.ts';
+import type { ServeWords } from './words.ts';
 
 /** `countersign serve --help`, made from the settings themselves, for a screen of this width. */
 export function serveHelp(words: ServeWords, columns = 80): string {
   const rows = settingNames.map((name) => {
-    const about = wrap(words.settings[name], Math.min(columns - 8, 72)).join('\n      ');
+    const about = wrap(
+      words.settings[name] ?? settings[name].description ?? '',
+      Math.min(columns - 8, 72),
+    ).join('\n      ');
     return `  ${environmentName(name)}${defaultWords(name, words)}\n      ${about}`;
   });
-  return words.help(rows.join('\n'));
+  const end = `${words.settingsTitle}\n${rows.join('\n')}`;
+  return helpText('countersign serve', { ...words.help, end }, words.optionsTitle);
 }
 
 /** The table of docs/configuration.md; a test keeps it in step. */

@@ -5,7 +5,7 @@ import { loadConfig, maskedConfig } from './config.ts';
 import { type RunningServer, type ServeOptions, serve } from './serve.ts';
 import { serveHelp } from './serve-help.ts';
 import { readKillPoint } from './test-kill.ts';
-import { askedWords, type ServeWords, wordsFor } from './words/words.ts';
+import { askedWords, type ServeWords, wordsFor } from './words.ts';
 
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -50,23 +50,26 @@ export async function serveProgram(
   await server.close();
 }
 
+/** What they mean is in packages/words, by the same names; a test compares the two. */
+export const serveOptions = {
+  host: { type: 'string' },
+  port: { type: 'string' },
+  database: { type: 'string' },
+  config: { type: 'string' },
+  'print-config': { type: 'boolean' },
+  link: { type: 'boolean' },
+  'token-for': { type: 'string' },
+  days: { type: 'string', default: '30' },
+  lang: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
 function readArguments(argv: readonly string[]) {
   try {
     return parseArgs({
       args: [...argv],
       allowPositionals: true,
-      options: {
-        host: { type: 'string' },
-        port: { type: 'string' },
-        database: { type: 'string' },
-        config: { type: 'string' },
-        'print-config': { type: 'boolean' },
-        link: { type: 'boolean' },
-        'token-for': { type: 'string' },
-        days: { type: 'string', default: '30' },
-        lang: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
+      options: serveOptions,
     });
   } catch (error) {
     // Only the first sentence: the rest is advice that does not fit here.

@@ -18,7 +18,6 @@ import { chosenAddress } from '../sign-in/server-access.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { requireServer, serverForWorkspace, withServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 import { EditorSession } from './editor-session.ts';
 import { pairedClient } from './pairing.ts';
 import { promptText } from './prompt-text.ts';
@@ -27,7 +26,6 @@ import { isUnpaired, WorkspaceLink } from './workspace-link.ts';
 export interface AcpAgentOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly server: string | undefined;
   readonly words: Words;
-  readonly acpWords: AcpWords;
   /** For tests: the least time between question and answer. */
   readonly minimumMs?: number;
 }
@@ -73,13 +71,13 @@ export class AcpAgent {
       )
       .onRequest(methods.agent.session.load, ({ params, client }) =>
         this.#guard(async () => {
-          const { acpWords } = this.#options;
+          const { words } = this.#options;
           const link = await this.#link(params.cwd);
           const { project_id } = link.project;
           const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
           // Opening it again would lose the answer to the running prompt.
           if (this.#sessions.get(params.sessionId)?.isBusy)
-            throw RequestError.invalidRequest(undefined, acpWords.busy);
+            throw RequestError.invalidRequest(undefined, words.acp.busy);
           if (!sessions.some(({ session_id }) => session_id === params.sessionId)) {
             throw RequestError.sessionNotFound(params.sessionId);
           }
@@ -106,19 +104,19 @@ export class AcpAgent {
       )
       .onRequest(methods.agent.session.setMode, ({ params }) =>
         this.#guard(async () => {
-          const { acpWords } = this.#options;
+          const { words } = this.#options;
           if (!(await this.#session(params.sessionId).setMode(params.modeId)))
-            throw RequestError.invalidParams(undefined, acpWords.noSuchMode(params.modeId));
+            throw RequestError.invalidParams(undefined, words.acp.noSuchMode(params.modeId));
           return {};
         }, this.#folderOf(params.sessionId)),
       )
       .onRequest(methods.agent.session.prompt, ({ params, signal }) =>
         this.#guard(async () => {
-          const { acpWords } = this.#options;
+          const { words } = this.#options;
           const session = this.#session(params.sessionId);
-          if (session.isBusy) throw RequestError.invalidRequest(undefined, acpWords.busy);
+          if (session.isBusy) throw RequestError.invalidRequest(undefined, words.acp.busy);
           const text = promptText(params.prompt);
-          if (text === '') throw RequestError.invalidParams(undefined, acpWords.emptyPrompt);
+          if (text === '') throw RequestError.invalidParams(undefined, words.acp.emptyPrompt);
           signal.addEventListener('abort', () => this.#cancelUnlessGone(session), { once: true });
           return session.prompt(text);
         }, this.#folderOf(params.sessionId)),
@@ -127,9 +125,7 @@ export class AcpAgent {
         await this.#sessions
           .get(params.sessionId)
           ?.cancel()
-          .catch((error: Error) =>
-            this.#options.terminal.writeError(`${this.#options.words.said(error.message)}\n`),
-          );
+          .catch((error: Error) => this.#options.terminal.writeError(`${this.#options.words.said(error)}\n`));
       });
   }
 
@@ -165,7 +161,7 @@ export class AcpAgent {
   }
 
   #open(sessionId: string, link: WorkspaceLink, editor: AgentContext): EditorSession {
-    const { words, acpWords, minimumMs } = this.#options;
+    const { words, minimumMs } = this.#options;
     this.#sessions.get(sessionId)?.dispose();
     const session = new EditorSession({
       sessionId,
@@ -174,7 +170,6 @@ export class AcpAgent {
       client: this.#client(link),
       editor,
       words,
-      acpWords,
       minimumMs,
     });
     this.#sessions.set(sessionId, session);
@@ -208,7 +203,7 @@ export class AcpAgent {
   }
 
   async #openLink(folder: string): Promise<WorkspaceLink> {
-    const { env, terminal, words, acpWords, server } = this.#options;
+    const { env, terminal, words, server } = this.#options;
     const found = await serverForWorkspace(server, folder, words, env);
     return withServer(found, async (address) => {
       await requireServer(address, words);
@@ -225,7 +220,6 @@ export class AcpAgent {
         terminal,
         env,
         words,
-        acpWords,
         onEvent,
         onLost: () => this.#tellWhatIsMissing(folder),
       });
@@ -247,7 +241,7 @@ export class AcpAgent {
   async #tellWhatIsMissing(folder: string): Promise<boolean> {
     const missing = await this.#upNotRunning(folder);
     if (!missing) return false;
-    const text = this.#options.words.said(missing.message);
+    const text = this.#options.words.said(missing);
     for (const session of this.#sessionsIn(folder)) session.tellWhileBusy(text);
     return true;
   }
@@ -261,10 +255,10 @@ export class AcpAgent {
   }
 
   #paired(address: string): Client {
-    const { words, env, acpWords } = this.#options;
+    const { words, env } = this.#options;
     const device = `${this.#editorName} on ${hostname()}`.slice(0, 100);
     const client = pairedClient(address, device, words, env);
-    if (!client) throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.howToPair);
+    if (!client) throw RequestError.authRequired({ how: 'countersign acp --pair' }, words.acp.howToPair);
     return client;
   }
 
@@ -276,7 +270,7 @@ export class AcpAgent {
   }
 
   #authMethod(hasTerminal: boolean): AuthMethod {
-    const { pairName: name, howToPair: description } = this.#options.acpWords;
+    const { pairName: name, howToPair: description } = this.#options.words.acp;
     return hasTerminal
       ? { type: 'terminal', id: 'pair-in-terminal', name, description, args: ['--pair'] }
       : { id: 'pair', name, description };
@@ -287,14 +281,14 @@ export class AcpAgent {
     try {
       return await work();
     } catch (failure) {
-      const { acpWords, words } = this.#options;
+      const { words } = this.#options;
       const isNoAnswer = failure instanceof ApiError && failure.code === 'UNAVAILABLE';
       const missing = isNoAnswer && folder !== undefined ? await this.#upNotRunning(folder) : undefined;
       const error = missing ?? failure;
       if (isUnpaired(error))
-        throw RequestError.authRequired({ how: 'countersign acp --pair' }, acpWords.pairingEnded);
+        throw RequestError.authRequired({ how: 'countersign acp --pair' }, words.acp.pairingEnded);
       if (error instanceof ApiError || error instanceof CountersignError)
-        throw RequestError.internalError({ code: error.code }, words.said(error.message));
+        throw RequestError.internalError({ code: error.code }, words.said(error));
       throw error;
     }
   }

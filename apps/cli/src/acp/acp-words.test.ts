@@ -1,9 +1,6 @@
 import { routes } from '@countersign/protocol';
 import { expect, it } from 'vitest';
-import { tokensWordsFor } from '../tokens/tokens-words.ts';
-import { toolsWordsFor } from '../tools/tools-words.ts';
-import { upWordsFor } from '../up/up-words.ts';
-import { acpWordsFor } from './acp-words.ts';
+import { wordsFor } from '../words.ts';
 
 const sentences = (words: object): string[] =>
   Object.values(words).flatMap((word: unknown) =>
@@ -16,20 +13,18 @@ const sentences = (words: object): string[] =>
           : [String(word)],
   );
 
-it.each([
-  ['acp', acpWordsFor],
-  ['tokens', tokensWordsFor],
-  ['tools', toolsWordsFor],
-  ['up', upWordsFor],
-])('every sentence of %s is there in both languages', (_name, wordsFor) => {
-  const english = sentences(wordsFor({}, 'en'));
-  const russian = sentences(wordsFor({ LANG: 'ru_RU.UTF-8' }, undefined));
-  expect(russian.length).toBe(english.length);
-  expect(russian.filter((text) => !/[а-яё]/i.test(text))).toEqual([]);
-  expect(english.filter((text) => /[а-яё]/i.test(text))).toEqual([]);
-  const holes = (texts: string[]) => texts.map((text) => text.includes('ONE'));
-  expect(holes(russian)).toEqual(holes(english));
-});
+it.each(['acp', 'tokens', 'tools', 'up'] as const)(
+  'every sentence of %s is there in both languages',
+  (name) => {
+    const english = sentences(wordsFor({}, 'en')[name]);
+    const russian = sentences(wordsFor({ LANG: 'ru_RU.UTF-8' })[name]);
+    expect(russian.length).toBe(english.length);
+    expect(russian.filter((text) => !/[а-яё]/i.test(text))).toEqual([]);
+    expect(english.filter((text) => /[а-яё]/i.test(text))).toEqual([]);
+    const holes = (texts: string[]) => texts.map((text) => text.includes('ONE'));
+    expect(holes(russian)).toEqual(holes(english));
+  },
+);
 
 it('[AP-9] the question before pairing says all that the token can do', () => {
   const changing = Object.entries(routes).filter(
@@ -52,6 +47,6 @@ it('[AP-9] the question before pairing says all that the token can do', () => {
   };
   // A further route is a further line of the question.
   expect(changing.map(([name]) => name).toSorted()).toEqual(Object.keys(said).toSorted());
-  const question = acpWordsFor({}, 'en').pairingMeans('http://127.0.0.1:4180');
+  const question = wordsFor({}, 'en').acp.pairingMeans('http://127.0.0.1:4180');
   for (const words of Object.values(said)) expect(question).toMatch(words);
 });

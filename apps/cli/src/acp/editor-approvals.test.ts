@@ -3,7 +3,6 @@ import type { Client } from '@countersign/client';
 import { type CountersignEvent, shownDigest } from '@countersign/protocol';
 import { expect, it, vi } from 'vitest';
 import { wordsFor } from '../words.ts';
-import { acpWordsFor } from './acp-words.ts';
 import { EditorApprovals } from './editor-approvals.ts';
 
 const base = `sha256:${'a'.repeat(64)}`;
@@ -58,7 +57,6 @@ function start() {
     } as unknown as Client,
     root: '/w',
     words: wordsFor({}),
-    acpWords: acpWordsFor({}, 'en'),
     ask: (call, options, signal) =>
       new Promise((answer) => void asked.push({ shown: JSON.stringify(call), options, signal, answer })),
     show: () => {},

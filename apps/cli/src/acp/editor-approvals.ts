@@ -14,7 +14,6 @@ import type { Approval, CountersignEvent } from '@countersign/protocol';
 import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
 
 type Card = ApprovalEntry['approval'];
@@ -23,7 +22,6 @@ export interface EditorApprovalsDeps {
   readonly client: Pick<Client, 'getApproval' | 'approve' | 'reject' | 'stopRun' | 'connection'>;
   readonly root: string;
   readonly words: Words;
-  readonly acpWords: AcpWords;
   /** Shows the request in the editor. Resolves with the chosen option, or undefined. */
   readonly ask: (
     toolCall: ToolCallUpdate,
@@ -104,18 +102,18 @@ export class EditorApprovals {
   }
 
   #sayNotSent(why: string): void {
-    const { say, words, acpWords } = this.#deps;
-    say(acpWords.notSent(visible(words.said(why))));
+    const { say, words } = this.#deps;
+    say(words.acp.notSent(visible(words.said(why))));
   }
 
   async #settle(card: Card, signal: AbortSignal): Promise<void> {
-    const { acpWords, isReadOnly, show, stopRun } = this.#deps;
+    const { isReadOnly, show, stopRun, words } = this.#deps;
     show(this.#view(card));
     if (isReadOnly()) {
-      const { readOnlyReason: reason, readOnlyMessage: message } = acpWords;
+      const { readOnlyReason: reason, readOnlyMessage: message } = words.acp;
       return this.#sent(this.#known.reject(card, { reason, message }));
     }
-    const chosen = await this.#answerOf(this.#view(card), optionsFor(card, acpWords), signal);
+    const chosen = await this.#answerOf(this.#view(card), optionsFor(card, words.acp), signal);
     if (chosen === undefined) return;
     if (chosen === 'reject') return this.#sent(this.#known.reject(card));
     if (chosen === 'stop') {
@@ -133,11 +131,11 @@ export class EditorApprovals {
 
   /** The deliberate second step (RK-1): a second question. */
   async #isMeant(card: Card, signal: AbortSignal): Promise<boolean> {
-    const { acpWords, words } = this.#deps;
-    const view = { ...this.#view(card), title: acpWords.highTitle(visible(words.title(card))) };
+    const { words } = this.#deps;
+    const view = { ...this.#view(card), title: words.acp.highTitle(visible(words.title(card))) };
     const options: PermissionOption[] = [
-      { optionId: 'reject', name: acpWords.reject, kind: 'reject_once' },
-      { optionId: 'once', name: acpWords.confirm, kind: 'allow_once' },
+      { optionId: 'reject', name: words.acp.reject, kind: 'reject_once' },
+      { optionId: 'once', name: words.acp.confirm, kind: 'allow_once' },
     ];
     const chosen = await this.#answerOf(view, options, signal);
     if (chosen === 'reject') await this.#sent(this.#known.reject(card));
@@ -150,7 +148,7 @@ export class EditorApprovals {
     options: PermissionOption[],
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { ask, say, acpWords, minimumMs } = this.#deps;
+    const { ask, say, minimumMs, words } = this.#deps;
     const chosen = await askDeliberately(
       async () => {
         const id = await ask(view, options, signal);
@@ -159,7 +157,7 @@ export class EditorApprovals {
       {
         clock: systemClock,
         decides: ({ kind }) => kind.startsWith('allow'),
-        onTooSoon: () => say(acpWords.tooQuick),
+        onTooSoon: () => say(words.acp.tooQuick),
         ms: minimumMs,
       },
     );
@@ -174,7 +172,7 @@ export class EditorApprovals {
 
   #view(card: Card): ToolCallUpdate {
     const { root, words } = this.#deps;
-    const reasons = card.reasons.map((reason) => reasonText(reason, words.said(reason.why))).join('\n');
+    const reasons = card.reasons.map((reason) => reasonText(reason, words.said(reason))).join('\n');
     return {
       toolCallId: card.tool_id,
       title: `${words.risk[card.risk_level]}: ${visible(words.title(card))}`,
@@ -196,7 +194,7 @@ export class EditorApprovals {
  * Our scopes as the four kinds of the protocol (docs/decisions/0010). Each option says what it grants; of each scope
  * the narrowest is offered; a HIGH call is only approved by itself.
  */
-function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
+function optionsFor(card: Card, words: Words['acp']): PermissionOption[] {
   const wider = (['class', 'session', 'always'] as const).flatMap((scope): PermissionOption[] => {
     const offered = narrowest(card, scope);
     if (!offered) return [];

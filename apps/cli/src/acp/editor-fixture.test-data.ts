@@ -12,7 +12,6 @@ import {
 import { fakeTerminal } from '../screen/screen-fixture.test-data.ts';
 import { wordsFor } from '../words.ts';
 import { AcpAgent } from './acp-agent.ts';
-import { acpWordsFor } from './acp-words.ts';
 
 export interface Asked {
   readonly request: RequestPermissionRequest;
@@ -37,7 +36,6 @@ export class TestEditor {
       env,
       server: undefined,
       words: wordsFor({}),
-      acpWords: acpWordsFor({}, 'en'),
       minimumMs,
     });
     this.#agent.connect(ours);

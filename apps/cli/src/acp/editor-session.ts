@@ -13,7 +13,6 @@ import { callWords } from '../call-line.ts';
 import { RunFollower } from '../chat/run-follower.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 import { EditorApprovals } from './editor-approvals.ts';
 import { acpStatusOf, kindOf, locationsOf, resultContent, textContent } from './tool-call-view.ts';
 
@@ -24,7 +23,6 @@ export interface EditorSessionDeps {
   readonly client: Client;
   readonly editor: AgentContext;
   readonly words: Words;
-  readonly acpWords: AcpWords;
   readonly minimumMs?: number | undefined;
 }
 
@@ -54,12 +52,11 @@ export class EditorSession {
 
   constructor(deps: EditorSessionDeps) {
     this.#deps = deps;
-    const { client, root, words, acpWords, minimumMs } = deps;
+    const { client, root, words, minimumMs } = deps;
     this.#approvals = new EditorApprovals({
       client,
       root,
       words,
-      acpWords,
       ...(minimumMs !== undefined && { minimumMs }),
       ask: (toolCall, options, signal) => this.#ask(toolCall, options, signal),
       show: (update) => this.#update({ sessionUpdate: 'tool_call_update', ...update }),
@@ -70,12 +67,12 @@ export class EditorSession {
   }
 
   get modes(): SessionModeState {
-    const { acpWords } = this.#deps;
+    const { words } = this.#deps;
     return {
       currentModeId: this.#mode,
       availableModes: [
-        { id: 'ask', name: acpWords.ask, description: acpWords.askAbout },
-        { id: 'read_only', name: acpWords.readOnly, description: acpWords.readOnlyAbout },
+        { id: 'ask', name: words.acp.ask, description: words.acp.askAbout },
+        { id: 'read_only', name: words.acp.readOnly, description: words.acp.readOnlyAbout },
       ],
     };
   }
@@ -182,13 +179,13 @@ export class EditorSession {
   }
 
   async #revokeGrants(): Promise<void> {
-    const { client, sessionId, acpWords } = this.#deps;
+    const { client, sessionId, words } = this.#deps;
     const { grants } = await client.listGrants();
     const ours = grants.filter(
       ({ session_id, revoked_at }) => session_id === sessionId && revoked_at === null,
     );
     for (const { grant_id } of ours) await client.revokeGrant({ params: { grant_id } });
-    if (ours.length > 0) this.#say(`\n${acpWords.grantsRevoked(ours.length)}\n`);
+    if (ours.length > 0) this.#say(`\n${words.acp.grantsRevoked(ours.length)}\n`);
   }
 
   #isOurs({ data }: CountersignEvent): boolean {

@@ -8,7 +8,6 @@ import { Credentials } from '../sign-in/credentials.ts';
 import { chosenAddress, serverAccess } from '../sign-in/server-access.ts';
 import { requireServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,20 +38,19 @@ export interface PairOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly server: string | undefined;
   readonly name: string;
   readonly words: Words;
-  readonly acpWords: AcpWords;
 }
 
 /** Pairs an editor if the person at the terminal says yes. Returns the exit code. */
-export async function pair({ terminal, env, server, name, words, acpWords }: PairOptions): Promise<number> {
+export async function pair({ terminal, env, server, name, words }: PairOptions): Promise<number> {
   const access = serverAccess(server, words, env);
   const { address, client } = access;
   await requireServer(address, words);
   if (!terminal.interactive) {
-    throw new CountersignError('USAGE', { problem: acpWords.needsTerminal, help: 'countersign acp --help' });
+    throw new CountersignError('USAGE', { problem: words.acp.needsTerminal, help: 'countersign acp --help' });
   }
-  await terminal.write(`${acpWords.pairingMeans(address)}\n`);
-  if (!(await isConfirmed(terminal, acpWords.askPair))) {
-    await terminal.write(`${acpWords.notPaired}\n`);
+  await terminal.write(`${words.acp.pairingMeans(address)}\n`);
+  if (!(await isConfirmed(terminal, words.acp.askPair))) {
+    await terminal.write(`${words.acp.notPaired}\n`);
     return 1;
   }
   const shown = `${name} on ${hostname()}`.slice(0, 100);
@@ -63,23 +61,23 @@ export async function pair({ terminal, env, server, name, words, acpWords }: Pai
   const before = kept.find(address);
   kept.keep(address, { token, expires_at: details.expires_at ?? '' });
   if (before) await endToken(client, before.token).catch(() => {}); // it may have ended already
-  await terminal.write(`${acpWords.paired(address, shown)}\n`);
+  await terminal.write(`${words.acp.paired(address, shown)}\n`);
   return 0;
 }
 
 /** Deletes the pairing here, and revokes it on the server if that responds. */
-export async function unpair({ terminal, env, server, words, acpWords }: PairOptions): Promise<number> {
+export async function unpair({ terminal, env, server, words }: PairOptions): Promise<number> {
   const address = chosenAddress(server, words, env);
   const forgotten = pairings(words, env).forget(address);
-  if (!forgotten) throw usage(acpWords.wasNotPaired(address));
+  if (!forgotten) throw usage(words.acp.wasNotPaired(address));
   try {
     await endToken(serverAccess(server, words, env).client, forgotten.token);
   } catch (error) {
     const id = tokenIdOf(forgotten.token) ?? '';
-    terminal.writeError(`${acpWords.onlyForgotten(address, id)} (${words.said((error as Error).message)})\n`);
+    terminal.writeError(`${words.acp.onlyForgotten(address, id)} (${words.said(error as Error)})\n`);
     return 1;
   }
-  await terminal.write(`${acpWords.unpaired(address)}\n`);
+  await terminal.write(`${words.acp.unpaired(address)}\n`);
   return 0;
 }
 

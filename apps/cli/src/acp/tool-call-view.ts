@@ -77,7 +77,7 @@ export function resultContent(
   { result, error, exit_code = 0 }: Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code'>,
   { said, activity }: Pick<Words, 'said' | 'activity'>,
 ): ToolCallContent[] | undefined {
-  if (error) return [textContent(said(error.message))];
+  if (error) return [textContent(said(error))];
   const exit = exit_code === 0 ? '' : activity.exit(exit_code);
   if (typeof result !== 'object' || result === null || Array.isArray(result))
     return exit === '' ? undefined : [textContent(exit)];

@@ -6,7 +6,6 @@ import { ConnectSession } from '../connect/connect-session.ts';
 import { type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import { findOrMakeProject, findProject, type Project } from '../sign-in/workspace-project.ts';
 import type { Words } from '../words.ts';
-import type { AcpWords } from './acp-words.ts';
 
 const usage = usageOf('acp');
 /** An editor waits no longer than this for a runner; it may still connect later. */
@@ -19,7 +18,6 @@ export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 
   /** The folder that the editor has open. */
   readonly folder: string;
   readonly words: Words;
-  readonly acpWords: AcpWords;
   readonly onEvent: (event: CountersignEvent) => void;
   /** Whether a project may be made where the server has none for the folder. */
   readonly makesProject: boolean;
@@ -103,14 +101,14 @@ export class WorkspaceLink {
    * whether another program is the runner; the server may still list one that has just ended.
    */
   async #requireRunner(): Promise<void> {
-    const { client, terminal, words, acpWords } = this.#options;
+    const { client, terminal, words } = this.#options;
     try {
       await this.#startRunner();
-      terminal.writeError(`${acpWords.startedRunner(this.root)}\n`);
+      terminal.writeError(`${words.acp.startedRunner(this.root)}\n`);
     } catch (error) {
       const { runners } = await client.listRunners();
       if (runners.some(({ connected, workspace }) => connected && workspace === this.root)) return;
-      terminal.writeError(`${acpWords.noRunner(this.root)} (${words.said((error as Error).message)})\n`);
+      terminal.writeError(`${words.acp.noRunner(this.root)} (${words.said(error as Error)})\n`);
     }
   }
 
@@ -119,7 +117,7 @@ export class WorkspaceLink {
     const { terminal, env, words } = this.#options;
     const folders = personsFolders(env);
     return new Promise((resolve, reject) => {
-      const { runnerEnded, runnerWaits } = this.#options.acpWords;
+      const { runnerEnded, runnerWaits } = this.#options.words.acp;
       const tooLate = setTimeout(() => reject(new Error(runnerWaits)), connectWithinMs);
       tooLate.unref();
       const onOpen = () => {

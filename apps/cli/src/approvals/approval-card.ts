@@ -138,7 +138,7 @@ function storyLines(approval: CardApproval, width: number, { color, words }: Car
 
 function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Paragraph[] {
   return reasons.map((reason, i) => {
-    const known = said(reason.why);
+    const known = said(reason);
     const sentence = `${known.charAt(0).toUpperCase()}${known.slice(1)}`;
     return labelled(i === 0 ? card.why : '', `${reasonText(reason, sentence)}  (${reason.rule})`);
   });
@@ -287,7 +287,7 @@ export function resolutionLine(
         return outcome.timeout;
       default:
         return error
-          ? outcome.failed(`${visible(here.words.said(error.message))} (${error.code})`)
+          ? outcome.failed(`${visible(here.words.said(error))} (${error.code})`)
           : outcome.cancelled;
     }
   })();

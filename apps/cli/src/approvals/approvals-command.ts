@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { approvalOf, rejectionOf } from '@countersign/approvals';
 import { type ApprovalDecision, type Client, decide } from '@countersign/client';
 import {
@@ -8,7 +7,8 @@ import {
   checkedCard,
   toolParamsSchema,
 } from '@countersign/protocol';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { layOut } from '../screen/paragraph.ts';
 import { type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import { paints } from '../terminal.ts';
@@ -18,28 +18,14 @@ import { runApprovalsSession } from './approvals-session.ts';
 
 const usage = usageOf('approvals');
 
-const options = {
-  ...commandOptions,
-  server: { type: 'string' },
-  digest: { type: 'string' },
-  high: { type: 'boolean', default: false },
-  'include-high': { type: 'boolean', default: false },
-  scope: { type: 'string', default: 'once' },
-  pattern: { type: 'string' },
-  params: { type: 'string' },
-  reason: { type: 'string' },
-  message: { type: 'string' },
-} as const;
-
-type Values = ReturnType<typeof parse>['values'];
-const parse = (argv: readonly string[]) => parseArgs({ args: [...argv], allowPositionals: true, options });
+type Values = ReturnType<typeof readOptions<'approvals'>>['values'];
 
 /** `countersign approvals …` (AP-1, AP-2, AP-5, AP-6, AP-8). */
 export async function approvalsCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parse(argv);
+  const { values, positionals } = readOptions('approvals', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.approvals).then(() => 0);
+  if (values.help) return terminal.write(helpText('approvals', words)).then(() => 0);
   const [action = 'list', id, ...others] = positionals;
   if (others[0] !== undefined) throw usage(words.unexpected(others[0]));
   if (!['list', 'show', 'approve', 'reject', 'watch'].includes(action)) {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { Client } from '@countersign/client';
 import { checkedCard, type EventPayload } from '@countersign/protocol';
 import { expect, it, vi } from 'vitest';
-import { acpWordsFor } from '../acp/acp-words.ts';
 import { EditorApprovals } from '../acp/editor-approvals.ts';
 import { wordsFor } from '../words.ts';
 import { printedCard } from './approval-card.ts';
@@ -30,7 +29,6 @@ it.each(['en', 'ru'])('[AP-1] [UI-5] every question to an editor over ACP in %s'
     client: { connection: {} } as unknown as Client,
     root: '/w',
     words: wordsFor({}, language),
-    acpWords: acpWordsFor({}, language),
     ask: (toolCall, options) => {
       asked.push(JSON.stringify({ toolCall, options }, null, 2));
       return new Promise(() => {});

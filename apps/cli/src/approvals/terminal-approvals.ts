@@ -436,8 +436,7 @@ export class TerminalApprovals {
     this.#sentHere.add(approval.approval_id);
     void send().then((answer) => {
       if (answer?.kind === 'settled') this.#tell(approval, answer);
-      else if (answer?.notice && this.#mode === busy)
-        this.#note = this.#deps.words.said(answer.notice.message);
+      else if (answer?.notice && this.#mode === busy) this.#note = this.#deps.words.said(answer.notice);
       if (this.#mode === busy) this.#mode = looking;
       this.#deps.onChange();
     });

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findProject, onlyProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { chatInTerminal } from './chat-in-terminal.ts';
@@ -9,22 +9,10 @@ const usage = usageOf('chat');
 
 /** `countersign chat [MESSAGE]`. */
 export async function chatCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      workspace: { type: 'string' },
-      project: { type: 'string' },
-      session: { type: 'string' },
-      new: { type: 'boolean', default: false },
-      model: { type: 'string' },
-    },
-  });
+  const { values, positionals } = readOptions('chat', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.chat).then(() => 0);
+  if (values.help) return terminal.write(helpText('chat', words)).then(() => 0);
   const readsInput = positionals[0] === '-' || (positionals.length === 0 && !terminal.screen);
   const message = readsInput ? await readAll(terminal.stdin) : positionals.join(' ');
   if ((readsInput || values.json) && message.trim() === '') throw usage(words.chat.emptyMessage);

@@ -150,7 +150,7 @@ class ChatInTerminal {
       if (run.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
     } catch (error) {
       this.#exitCode = 1;
-      print(words.chat.failed(words.said((error as Error).message)), 'red');
+      print(words.chat.failed(words.said(error as Error)), 'red');
     }
     this.#run = undefined;
     if (message.trim() !== '') this.#leave();
@@ -188,7 +188,7 @@ class ChatInTerminal {
       this.#isStopping = false;
       this.#stage.print(
         layOut(
-          [{ text: this.#chat.words.said(error.message), style: 'red' }],
+          [{ text: this.#chat.words.said(error), style: 'red' }],
           this.#chat.screen.columns - 1,
           this.#chat.terminal.color,
         ),

@@ -71,7 +71,7 @@ export async function chatOnce(
   const onSignal = () => {
     process.once('SIGINT', () => process.exit(130));
     note(words.chat.stopping);
-    conversation.stop(runId).catch((error: Error) => note(visible(words.said(error.message))));
+    conversation.stop(runId).catch((error: Error) => note(visible(words.said(error))));
   };
   process.once('SIGINT', onSignal);
   try {

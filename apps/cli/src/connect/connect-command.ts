@@ -1,33 +1,21 @@
-import { parseArgs } from 'node:util';
 import { CountersignError } from '@countersign/protocol';
 import { personsFolders, workspaceAt } from '@countersign/tool-runner';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { endWithInput } from '../end-with-input.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findOrMakeProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { ConnectSession } from './connect-session.ts';
-import { logOptions, readLogWish } from './log-options.ts';
+import { readLogWish } from './log-options.ts';
 
 const usage = usageOf('connect');
 
 /** `countersign connect [DIR]` (RN-1, RN-10). */
 export async function connectCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      project: { type: 'string' },
-      'no-prompt': { type: 'boolean', default: false },
-      'run-unisolated': { type: 'boolean', default: false },
-      'end-with-input': { type: 'boolean', default: false },
-      ...logOptions,
-    },
-  });
+  const { values, positionals } = readOptions('connect', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.connect).then(() => 0);
+  if (values.help) return terminal.write(helpText('connect', words)).then(() => 0);
   if (values['end-with-input']) endWithInput();
   if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
@@ -42,7 +30,6 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     workspace,
     configFolder: folders.config,
     words,
-    lang: values.lang,
     terminal,
     env,
     json: values.json,
@@ -55,7 +42,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     return await session.run();
   } catch (error) {
     if (error instanceof CountersignError && error.code === 'JOURNAL_UNAVAILABLE') {
-      terminal.writeError(`${words.said(error.message)}\n`);
+      terminal.writeError(`${words.said(error)}\n`);
       return 1;
     }
     throw error;

@@ -14,7 +14,6 @@ import { streamWords } from '../sign-in/stream-words.ts';
 import type { Project } from '../sign-in/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
-import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
 import type { LogWish } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
@@ -25,8 +24,6 @@ export interface ConnectOptions {
   readonly workspace: Workspace;
   readonly configFolder: string;
   readonly words: Words;
-  /** The language of `--lang`, if given. */
-  readonly lang?: string | undefined;
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly json: boolean;
@@ -161,8 +158,8 @@ export class ConnectSession {
 
   /** Called when this session has become the runner, at the start or after another program. */
   #runs({ handler: { toolServers } }: WorkspaceRunner): void {
-    const { env, lang, words, workspace } = this.#options;
-    const notices = new ToolNotices(toolsWordsFor(env, lang), words.said);
+    const { words, workspace } = this.#options;
+    const notices = new ToolNotices(words.tools, words.said);
     toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
     if (!this.#isIntroduced) return; // run() does it
     this.#saidTrouble = undefined;

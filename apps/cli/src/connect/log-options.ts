@@ -5,9 +5,6 @@ import type { Words } from '../words.ts';
 /** From the most to the least verbose. */
 export const logLevels = ['debug', 'info', 'error'] as const satisfies readonly LogLevel[];
 
-/** Log options of the commands that start a runner. */
-export const logOptions = { 'log-level': { type: 'string' }, 'log-file': { type: 'string' } } as const;
-
 /** The log level and file that the person asked for. */
 export interface LogWish {
   readonly level?: LogLevel;

@@ -67,7 +67,7 @@ function workspaceCheck({ root, env, words: { doctor, said } }: Examination): Ch
     const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
     return { name: doctor.workspace, state: 'ok', says: `${root} (${stateFolder})` };
   } catch (error) {
-    return { name: doctor.workspace, state: 'missing', says: said((error as Error).message) };
+    return { name: doctor.workspace, state: 'missing', says: said(error as Error) };
   }
 }
 
@@ -84,7 +84,7 @@ async function serverChecks({ root, server, words, env }: Examination): Promise<
         return undefined;
       }
     })();
-    const says = words.said((error as Error).message);
+    const says = words.said(error as Error);
     if (address === undefined) return [{ name: doctor.server, state: 'missing', says }];
     return [await reachCheck(address, words), { name: doctor.token, state: 'missing', says }];
   }
@@ -124,9 +124,7 @@ async function tokenCheck(
     // A runner's token may not list approvals, but it is valid.
     if (!(error instanceof ApiError && error.status === 403)) {
       const says =
-        error instanceof ApiError && error.status === 401
-          ? doctor.tokenRefused
-          : words.said((error as Error).message);
+        error instanceof ApiError && error.status === 401 ? doctor.tokenRefused : words.said(error as Error);
       return { name: doctor.token, state: 'missing', says };
     }
   }
@@ -228,7 +226,7 @@ async function limitChecks(about: Examination): Promise<Check[]> {
   try {
     file = readRunnerSettings(folder, root).limits;
   } catch (error) {
-    return [{ name, state: 'missing', says: words.said((error as Error).message) }];
+    return [{ name, state: 'missing', says: words.said(error as Error) }];
   }
   const { runner, server } = await toldLimits(about);
   const own = settingsInForce(file, {});

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { visible } from '../screen/paragraph.ts';
 import { wrap } from '../screen/text-width.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
@@ -8,14 +8,10 @@ import { type Check, examine } from './checks.ts';
 
 /** `countersign doctor` (RN-2, RN-5). */
 export async function doctorCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: { ...commandOptions, server: { type: 'string' } },
-  });
+  const { values, positionals } = readOptions('doctor', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.doctor).then(() => 0);
+  if (values.help) return terminal.write(helpText('doctor', words)).then(() => 0);
   if (positionals[1] !== undefined) throw usageOf('doctor')(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
   // Programs read the names, so they are in one language.

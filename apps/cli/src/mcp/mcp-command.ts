@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { CountersignError } from '@countersign/protocol';
 import type { Transport } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { AgentAccess } from './agent-access.ts';
 import { McpBridge } from './mcp-bridge.ts';
@@ -22,19 +22,10 @@ export async function mcpCommand(
   context: CommandContext,
   wire: () => Wire = standardStreams,
 ): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      project: { type: 'string' },
-      name: { type: 'string', default: 'MCP agent' },
-    },
-  });
+  const { values, positionals } = readOptions('mcp', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.mcp).then(() => 0);
+  if (values.help) return terminal.write(helpText('mcp', words)).then(() => 0);
   if (positionals[1] !== undefined) throw usage(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
   const { server, project, name } = values;
@@ -44,7 +35,7 @@ export async function mcpCommand(
   } catch (error) {
     if (!(error instanceof CountersignError) || error.code !== 'UP_NOT_RUNNING') throw error;
     // The program may run for hours before `up` is started: until then each call says what is missing.
-    terminal.writeError(`countersign mcp: ${words.said(error.message)}\n`);
+    terminal.writeError(`countersign mcp: ${words.said(error)}\n`);
   }
   const bridge = new McpBridge({ reach: () => access.reach() });
   const { transport, ended } = wire();

@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
 import { isToken, readSignInLink, tokenEndOf, tokenIdOf } from '@countersign/runner-client';
-import { type CommandContext, commandOptions } from '../command-context.ts';
+import type { CommandContext } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import type { Words } from '../words.ts';
 import type { Credential } from './credentials.ts';
 import { chosenAddress, credentialsOf, serverAddress } from './server-access.ts';
@@ -12,13 +12,9 @@ export async function signInCommand(
   argv: readonly string[],
   { terminal, env, words: language }: CommandContext,
 ) {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: { ...commandOptions, server: { type: 'string' } },
-  });
+  const { values, positionals } = readOptions('sign-in', argv);
   const words = language(values.lang);
-  if (values.help) return terminal.write(words.help.signIn).then(() => 0);
+  if (values.help) return terminal.write(helpText('sign-in', words)).then(() => 0);
   const pasted = (positionals[0] ?? (await firstTypedLine(terminal, words.server.pasteLink))).trim();
   if (pasted === '') throw usage(words.server.noLink);
   const link = readSignInLink(pasted);
@@ -42,12 +38,9 @@ export async function signOutCommand(
   argv: readonly string[],
   { terminal, env, words: language }: CommandContext,
 ) {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: { ...commandOptions, server: { type: 'string' } },
-  });
+  const { values } = readOptions('sign-out', argv);
   const words = language(values.lang);
-  if (values.help) return terminal.write(words.help.signIn).then(() => 0);
+  if (values.help) return terminal.write(helpText('sign-in', words)).then(() => 0);
   const address = chosenAddress(values.server, words, env);
   const wasSignedIn = await signOut(address, words, env);
   const said = wasSignedIn ? words.server.signedOut(address) : words.server.wasNotSignedIn(address);

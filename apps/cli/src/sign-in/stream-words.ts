@@ -18,6 +18,6 @@ export function streamWords(
       if (state.why === 'stopped') return undefined;
       return state.why === 'unauthenticated'
         ? stream.unauthenticated(address)
-        : stream.refused(visible(said(state.error.message)));
+        : stream.refused(visible(said(state.error)));
   }
 }

@@ -1,34 +1,22 @@
-import { parseArgs } from 'node:util';
 import type { CallResponse, Client } from '@countersign/client';
-import { type CommandContext, commandOptions, numberOption, usageOf } from '../command-context.ts';
+import { type CommandContext, numberOption, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { visible } from '../screen/paragraph.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { paints } from '../terminal.ts';
-import type { Words } from '../words.ts';
-import { type TokensWords, tokensWordsFor } from './tokens-words.ts';
+import { type Words, wordsFor } from '../words.ts';
 
 const usage = usageOf('tokens');
 type Token = CallResponse<'listTokens'>['tokens'][number];
 
 /** `countersign tokens new|list|revoke` (AP-9). */
 export async function tokensCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      server: { type: 'string' },
-      workspace: { type: 'string' },
-      project: { type: 'string' },
-      days: { type: 'string', default: '90' },
-      all: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = readOptions('tokens', argv);
   const { terminal, env } = context;
   const words = context.words(values.lang);
-  if (values.help) return terminal.write(words.help.tokens).then(() => 0);
-  const own = tokensWordsFor(env, values.lang);
+  if (values.help) return terminal.write(helpText('tokens', words)).then(() => 0);
+  const own = wordsFor(env, values.lang).tokens;
   const [command = 'list', named, ...more] = positionals;
   if (more[0] !== undefined) throw usage(words.unexpected(more[0]));
   const client = () => serverAccess(values.server, words, env).client;
@@ -97,7 +85,7 @@ const isLive = ({ revoked_at, expires_at }: Token): boolean =>
   revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
 
 /** `8f3a…  agent      Claude Code   all projects · used 2026-11-15 · until 2027-02-13`. */
-function tokenLine(token: Token, words: TokensWords, color: boolean): string {
+function tokenLine(token: Token, words: Words['tokens'], color: boolean): string {
   const { token_id, scope, name, project_id, last_used_at, expires_at, revoked_at } = token;
   const day = (time: string) => time.slice(0, 10);
   const end =

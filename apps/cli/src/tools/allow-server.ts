@@ -1,8 +1,8 @@
 import type { ServerQuestion, ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { layOut, type Paragraph } from '../screen/paragraph.ts';
+import type { Words } from '../words.ts';
 import type { About } from './list-servers.ts';
-import type { ToolsWords } from './tools-words.ts';
 
 /**
  * Shows what a server would run and records that the person allowed exactly that. Without a terminal it needs the
@@ -50,13 +50,13 @@ export async function forbidServer(
   return wasAllowed ? 0 : 1;
 }
 
-async function saysYes(terminal: About['terminal'], words: ToolsWords): Promise<boolean> {
+async function saysYes(terminal: About['terminal'], words: Words['tools']): Promise<boolean> {
   for await (const line of terminal.typed(words.question))
     return words.yes.includes(line.trim().toLowerCase());
   return false;
 }
 
-function questionParagraphs(question: ServerQuestion, words: ToolsWords): Paragraph[] {
+function questionParagraphs(question: ServerQuestion, words: Words['tools']): Paragraph[] {
   const { name, owner, runs, cwd, env, headers, network, workspace, files, digest, isIsolated, wasAllowed } =
     question;
   const fact = (label: string, text: string, style?: Paragraph['style']): Paragraph => ({

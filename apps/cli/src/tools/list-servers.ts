@@ -3,11 +3,10 @@ import type { ServerStatus } from '@countersign/tool-runner';
 import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Words } from '../words.ts';
-import type { ToolsWords } from './tools-words.ts';
 
 export interface About {
   readonly terminal: Terminal;
-  readonly words: ToolsWords;
+  readonly words: Words['tools'];
   /** Words of all commands. */
   readonly own: Words;
   readonly json: boolean;
@@ -49,7 +48,7 @@ const styles = {
   unusable: 'red',
 } as const;
 
-function serverParagraphs(server: ServerStatus, words: ToolsWords, { said, risk }: Words): Paragraph[] {
+function serverParagraphs(server: ServerStatus, words: Words['tools'], { said, risk }: Words): Paragraph[] {
   const { name, owner, state, runs, network, problem, lastWords, tools, leftOut } = server;
   const facts = [words.owners[owner], ...(network ? [words.network] : [])].join(', ');
   const why = problem === undefined ? undefined : said(problem);

@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 import type { ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { visible } from '../screen/paragraph.ts';
+import type { Words } from '../words.ts';
 import type { About } from './list-servers.ts';
-import type { ToolsWords } from './tools-words.ts';
 
 export interface NewTool extends About {
   readonly name: string | undefined;
@@ -78,7 +78,7 @@ function makeFolder(folder: string, name: string): void {
 type Configuration = { mcpServers?: Record<string, unknown>; [other: string]: unknown };
 
 /** Called before anything is created: the person must correct an invalid configuration first. */
-function readConfiguration(path: string, name: string, words: ToolsWords): Configuration {
+function readConfiguration(path: string, name: string, words: Words['tools']): Configuration {
   if (!existsSync(path)) return {};
   let file: unknown;
   try {

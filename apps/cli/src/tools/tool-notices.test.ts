@@ -1,7 +1,7 @@
 import type { ServerStatus } from '@countersign/tool-runner';
 import { expect, it } from 'vitest';
+import { wordsFor } from '../words.ts';
 import { ToolNotices } from './tool-notices.ts';
-import { toolsWordsFor } from './tools-words.ts';
 
 const server = (state: ServerStatus['state'], problem?: string): ServerStatus => ({
   name: 'db',
@@ -15,7 +15,7 @@ const server = (state: ServerStatus['state'], problem?: string): ServerStatus =>
 });
 
 it('says once what keeps a tool server from working, and again when it has worked meanwhile', () => {
-  const notices = new ToolNotices(toolsWordsFor({}, 'en'), (text) => text);
+  const notices = new ToolNotices(wordsFor({}, 'en').tools, (text) => String(text));
   const says = (...servers: ServerStatus[]) => notices.news(servers).map((notice) => notice.says);
   const waits = server('not_allowed', 'you have not allowed it yet');
   expect(says(waits)).toEqual([expect.stringContaining('countersign tools allow db')]);
@@ -39,7 +39,9 @@ const sentences = (value: unknown): string[] => {
 };
 
 it('says everything in both languages', () => {
-  const [english, russian] = [toolsWordsFor({}, 'en'), toolsWordsFor({ LANG: 'ru_RU.UTF-8' })].map(sentences);
+  const [english, russian] = [wordsFor({}, 'en').tools, wordsFor({ LANG: 'ru_RU.UTF-8' }).tools].map(
+    sentences,
+  );
   expect(english?.every((sentence) => sentence !== '' && !/[а-яё]/i.test(sentence))).toBe(true);
   expect(russian?.filter((sentence) => !/[а-яё]/i.test(sentence))).toEqual(['yes', 'y']);
 });

@@ -1,6 +1,5 @@
 import type { ServerStatus } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
-import type { ToolsWords } from './tools-words.ts';
 
 /** A message about a tool server for the person. */
 export interface ToolNotice {
@@ -10,11 +9,11 @@ export interface ToolNotice {
 
 /** Reports once why a tool server does not work and what to do; again only after it has worked. */
 export class ToolNotices {
-  readonly #words: ToolsWords;
+  readonly #words: Words['tools'];
   readonly #said: Words['said'];
   #told = new Set<string>();
 
-  constructor(words: ToolsWords, said: Words['said']) {
+  constructor(words: Words['tools'], said: Words['said']) {
     this.#words = words;
     this.#said = said;
   }

@@ -1,31 +1,21 @@
-import { parseArgs } from 'node:util';
 import { personsFolders, ToolServerList, workspaceAt } from '@countersign/tool-runner';
-import { type CommandContext, commandOptions, usageOf } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
+import { helpText, readOptions } from '../command-options.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
+import { wordsFor } from '../words.ts';
 import { allowServer, forbidServer } from './allow-server.ts';
 import { listServers } from './list-servers.ts';
 import { newTool } from './new-tool.ts';
-import { toolsWordsFor } from './tools-words.ts';
 
 const usage = usageOf('tools');
 
 /** `countersign tools list | allow | forbid | new` (RN-8). */
 export async function toolsCommand(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...commandOptions,
-      workspace: { type: 'string' },
-      digest: { type: 'string' },
-      in: { type: 'string' },
-      add: { type: 'boolean', default: false },
-    },
-  });
+  const { values, positionals } = readOptions('tools', argv);
   const { terminal, env } = context;
   const own = context.words(values.lang);
-  if (values.help) return terminal.write(own.help.tools).then(() => 0);
-  const words = toolsWordsFor(env, values.lang);
+  if (values.help) return terminal.write(helpText('tools', own)).then(() => 0);
+  const words = wordsFor(env, values.lang).tools;
   const [action = 'list', name, unexpected] = positionals;
   const extra = action === 'list' ? name : unexpected;
   if (extra !== undefined) throw usage(own.unexpected(extra));

@@ -38,19 +38,18 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
     if (!(error instanceof ServerNotStarted && error.code === 'DATABASE_IN_USE')) throw error;
     // Another `up` started a moment before: wait until it is ready, then show it.
     const quicker = await findRunningUp(workspace.stateFolder, { withinMs: startMs });
-    if (!quicker)
-      throw new Error(options.upWords.notStarted(options.words.said(error.message)), { cause: error });
+    if (!quicker) throw new Error(options.words.up.notStarted(options.words.said(error)), { cause: error });
     return showRunning(quicker, root, options);
   }
 }
 
-type Shown = Pick<BringUpOptions, 'terminal' | 'env' | 'json' | 'open' | 'upWords'>;
+type Shown = Pick<BringUpOptions, 'terminal' | 'env' | 'json' | 'open' | 'words'>;
 
 /** Prints the address of the running `up`, with a fresh link. */
 async function showRunning(
   running: RunningUp,
   root: string,
-  { terminal, env, json, open, upWords }: Shown,
+  { terminal, env, json, open, words }: Shown,
 ): Promise<number> {
   const { pid, address, sign_in_link } = running;
   if (json) {
@@ -58,8 +57,8 @@ async function showRunning(
     await terminal.write(`${JSON.stringify(line)}\n`);
     return 0;
   }
-  await terminal.write(`${upWords.isRunning(root, pid)}\n${upWords.freshLink(sign_in_link)}\n`);
-  if (open && (await openInBrowser(sign_in_link, env))) await terminal.write(`${upWords.opened}\n`);
+  await terminal.write(`${words.up.isRunning(root, pid)}\n${words.up.freshLink(sign_in_link)}\n`);
+  if (open && (await openInBrowser(sign_in_link, env))) await terminal.write(`${words.up.opened}\n`);
   return 0;
 }
 

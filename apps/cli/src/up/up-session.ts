@@ -17,7 +17,6 @@ import { KeptServer } from './kept-server.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { announceUp, readUpRecord } from './running-up.ts';
 import { ServerNotStarted, ServerProcess } from './server-process.ts';
-import type { UpWords } from './up-words.ts';
 
 export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly workspace: Workspace;
@@ -36,8 +35,6 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly log: LogWish;
   readonly json: boolean;
   readonly words: Words;
-  readonly lang: string | undefined;
-  readonly upWords: UpWords;
 }
 
 const usage = usageOf('up');
@@ -61,7 +58,7 @@ export class UpSession implements SessionHost {
 
   /** Runs until the person ends it. Returns the exit code. */
   async run(): Promise<number> {
-    const { workspace, words, env, terminal, upWords, json } = this.#options;
+    const { workspace, words, env, terminal, json } = this.#options;
     // An interrupt before the session started, or after it was ended, exits at once.
     let notBefore = 0;
     const onSignal = (signal: NodeJS.Signals) => {
@@ -95,7 +92,7 @@ export class UpSession implements SessionHost {
       await signOut(address, words, env);
       await this.#server.stop();
       if (this.#problem !== undefined) terminal.writeError(`${this.#problem}\n`);
-      else if (!json) await terminal.write(`${upWords.stopped}\n`);
+      else if (!json) await terminal.write(`${words.up.stopped}\n`);
       return this.#problem === undefined ? status : 1;
     } finally {
       this.#connect = undefined;
@@ -111,7 +108,7 @@ export class UpSession implements SessionHost {
   }
 
   get keys(): string {
-    return this.#options.upWords.keys;
+    return this.#options.words.up.keys;
   }
 
   onOpen(): void {
@@ -120,12 +117,12 @@ export class UpSession implements SessionHost {
 
   onKey({ name, together }: Key): void {
     if (name === 'o' && !together)
-      this.#openAgain().catch((error: Error) => this.#say(this.#options.words.said(error.message), 'yellow'));
+      this.#openAgain().catch((error: Error) => this.#say(this.#options.words.said(error), 'yellow'));
   }
 
   /** Starts the server on the first preferred port that is free. */
   async #startServer(): Promise<ServerProcess> {
-    const { workspace, port, words, upWords } = this.#options;
+    const { workspace, port, words } = this.#options;
     const lastTime = readUpRecord(workspace.stateFolder).port;
     const candidates = port === undefined ? preferredPorts(workspace.root, lastTime) : [port];
     let unused: ServerProcess | undefined = this.#options.server;
@@ -135,7 +132,7 @@ export class UpSession implements SessionHost {
         const server = await this.#start(candidate, unused ?? new ServerProcess(this.#options.serverEnv));
         const now = Number(new URL(server.address).port);
         if (lastTime !== undefined && port === undefined && now !== lastTime) {
-          this.#say(upWords.portTaken(lastTime, now), 'dim');
+          this.#say(words.up.portTaken(lastTime, now), 'dim');
         }
         return server;
       } catch (error) {
@@ -144,10 +141,10 @@ export class UpSession implements SessionHost {
         if (error.code === 'DATABASE_IN_USE') throw error;
         // Another program took the port: try the next one.
         if (error.code !== 'EADDRINUSE')
-          throw new Error(upWords.notStarted(words.said(error.message)), { cause: error });
+          throw new Error(words.up.notStarted(words.said(error)), { cause: error });
       }
     }
-    throw usage(upWords.noSuchPort(port ?? 0));
+    throw usage(words.up.noSuchPort(port ?? 0));
   }
 
   #start(port: number, server: ServerProcess): Promise<ServerProcess> {
@@ -155,13 +152,13 @@ export class UpSession implements SessionHost {
   }
 
   #keep(server: ServerProcess): KeptServer {
-    const { upWords, serverEnv } = this.#options;
+    const { serverEnv, words } = this.#options;
     const port = Number(new URL(server.address).port);
     return new KeptServer(server, {
       start: () => this.#start(port, new ServerProcess(serverEnv)),
-      onDied: (how) => this.#say(upWords.died(how), 'yellow'),
-      onBack: () => this.#say(upWords.back, 'dim'),
-      onGivenUp: (why) => this.#give(upWords.givenUp(why)),
+      onDied: (how) => this.#say(words.up.died(how), 'yellow'),
+      onBack: () => this.#say(words.up.back, 'dim'),
+      onGivenUp: (why) => this.#give(words.up.givenUp(why)),
     });
   }
 
@@ -175,8 +172,7 @@ export class UpSession implements SessionHost {
   }
 
   #session(access: ServerAccess, project: Project): ConnectSession {
-    const { terminal, env, workspace, configFolder, words, lang, prompt, runUnisolated, log, json } =
-      this.#options;
+    const { terminal, env, workspace, configFolder, words, prompt, runUnisolated, log, json } = this.#options;
     const { screen, ...withoutScreen } = terminal;
     // With --json, print nothing but the one line.
     const shown = json ? { ...withoutScreen, write: async () => {} } : terminal;
@@ -186,7 +182,6 @@ export class UpSession implements SessionHost {
       workspace,
       configFolder,
       words,
-      lang,
       terminal: shown,
       env,
       json: false,
@@ -199,7 +194,7 @@ export class UpSession implements SessionHost {
   }
 
   async #introduce(): Promise<void> {
-    const { terminal, json, workspace, firstMessage, open, env, upWords } = this.#options;
+    const { terminal, json, workspace, firstMessage, open, env, words } = this.#options;
     const link = await (this.#server as KeptServer).signInLink();
     const address = new URL(link).origin;
     const readyMs = Math.round(performance.now()); // since the process began
@@ -221,15 +216,15 @@ export class UpSession implements SessionHost {
     const paint = paints(terminal.color);
     const isSample = firstMessage !== undefined;
     const facts: [string, string, string][] = [
-      [upWords.page, paint.bold(address), ''],
-      [upWords.signIn, paint.cyan(link), ''],
-      ['', '', isOpened ? `${upWords.once}. ${upWords.opened}` : upWords.once],
-      [upWords.workspace, visible(tilde(workspace.root, workspace.home)), isSample ? upWords.sample : ''],
-      [upWords.model, this.#model ?? '', this.#model === 'manual' ? upWords.manual : ''],
+      [words.up.page, paint.bold(address), ''],
+      [words.up.signIn, paint.cyan(link), ''],
+      ['', '', isOpened ? `${words.up.once}. ${words.up.opened}` : words.up.once],
+      [words.up.workspace, visible(tilde(workspace.root, workspace.home)), isSample ? words.up.sample : ''],
+      [words.up.model, this.#model ?? '', this.#model === 'manual' ? words.up.manual : ''],
     ];
     const width = Math.max(...facts.map(([name]) => name.length));
     this.#say('');
-    this.#say(paint.green(upWords.ready((readyMs / 1000).toFixed(1))));
+    this.#say(paint.green(words.up.ready((readyMs / 1000).toFixed(1))));
     this.#say('');
     const columns = (terminal.screen?.columns ?? Number.POSITIVE_INFINITY) - 1;
     const indent = ' '.repeat(width + 4);
@@ -245,17 +240,17 @@ export class UpSession implements SessionHost {
     }
     this.#say('');
     if (firstMessage !== undefined) {
-      for (const line of wrap(upWords.sayFirst, columns)) this.#say(line);
+      for (const line of wrap(words.up.sayFirst, columns)) this.#say(line);
       for (const line of firstMessage.split('\n')) this.#say(`  ${paint.bold(line)}`);
       this.#say('');
     }
-    for (const line of wrap(upWords.another(terminal.screen !== undefined), columns)) this.#say(line, 'dim');
+    for (const line of wrap(words.up.another(terminal.screen !== undefined), columns)) this.#say(line, 'dim');
   }
 
   async #openAgain(): Promise<void> {
-    const { env, upWords } = this.#options;
+    const { env, words } = this.#options;
     const link = await (this.#server as KeptServer).signInLink();
-    this.#say(upWords.freshLink(link));
+    this.#say(words.up.freshLink(link));
     await openInBrowser(link, env);
   }
 

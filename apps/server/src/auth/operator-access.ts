@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { CountersignError } from '@countersign/protocol';
 import { SignJWT } from 'jose';
 import { isLoopback, type ServerConfig } from '../config.ts';
-import type { ServeWords } from '../words/words.ts';
+import type { ServeWords } from '../words.ts';
 import { knownSecret } from './server-secret.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 

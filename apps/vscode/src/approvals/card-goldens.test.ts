@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { checkedCard } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import { expect, it } from 'vitest';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import { requestText } from './preview-text.ts';
 import { requestTitle, scopeTitle } from './request-title.ts';
 

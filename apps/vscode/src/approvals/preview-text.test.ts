@@ -1,6 +1,6 @@
 import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import { previewText, requestText } from './preview-text.ts';
 import { requestTitle, said } from './request-title.ts';
 
@@ -139,7 +139,7 @@ describe('[AP-7] what will happen, in words', () => {
     { kind: 'summary', summary: 'Creates a branch.' },
     null,
   ])('has every parameter where the preview says little: %o', (preview) => {
-    const tool_params = { path: 'a', query: 'drop\u202e\ntable', ['x\nLOW RISK']: { deep: true } };
+    const tool_params = { path: 'a', query: 'drop\u202e\ntable', 'x\nLOW RISK': { deep: true } };
     const request = { preview, tool_name: 'db__write', tool_params, reasons: [] } as never;
     expect(requestText(request, words)).toContain(
       '\nParameters:\n  path = a\n  query = drop⟨U+202E⟩\n  table\n  "x\\nLOW RISK" = {"deep":true}',

@@ -6,7 +6,7 @@ import {
   shellLineOf,
 } from '@countersign/approvals';
 import { leavesItToParameters, makeVisible, type Preview } from '@countersign/protocol';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { said } from './request-title.ts';
 
 /**
@@ -23,7 +23,7 @@ export function requestText(
   const whole = [...shellLines(request, words), ...told.split('\n'), ...parametersText(request, words)];
   const what = firstLines(whole, maxLines);
   if (reasons.length === 0) return what.join('\n');
-  const why = reasons.map((reason) => `• ${reasonText(reason, said(reason.why, words))}`);
+  const why = reasons.map((reason) => `• ${reasonText(reason, said(reason, words))}`);
   return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
 }
 

@@ -1,6 +1,6 @@
 import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import { firstChoices, secondQuestion } from './questions.ts';
 
 const words = wordsFor('en');

@@ -1,6 +1,6 @@
 import { type ApprovalEntry, stepBeforeApproval } from '@countersign/approvals';
-import { requestWords } from '@countersign/ui/request-words';
-import type { Words } from '../words/words.ts';
+import { approvalWords } from '@countersign/words';
+import type { Words } from '../words.ts';
 import type { PendingEntry } from './pending-approvals.ts';
 import { requestTitle } from './request-title.ts';
 
@@ -51,7 +51,7 @@ export function secondQuestion(
     case 'confirm-high':
       return { title: approval.highQuestion(title), confirm: approval.confirmApprove };
     case 'confirm-unseen': {
-      const { confirmUnseenTitle, confirmUnseen } = requestWords[words.language].approval;
+      const { confirmUnseenTitle, confirmUnseen } = approvalWords[words.language];
       return { title, warning: confirmUnseenTitle, confirm: confirmUnseen };
     }
     case null:

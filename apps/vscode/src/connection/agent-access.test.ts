@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
 import { FolderRunner } from '../runner/folder-runner.ts';
 import { MemorySecrets, ServerFixture } from '../server-fixture.test-data.ts';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import type { Account } from './account.ts';
 import { AgentAccess } from './agent-access.ts';
 

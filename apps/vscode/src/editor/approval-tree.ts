@@ -11,7 +11,7 @@ import type { PendingApprovals, PendingEntry } from '../approvals/pending-approv
 import { requestText } from '../approvals/preview-text.ts';
 import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
 type Entry = PendingEntry<FolderRunner>;

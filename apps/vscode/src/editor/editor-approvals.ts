@@ -15,7 +15,7 @@ import { requestText } from '../approvals/preview-text.ts';
 import { firstChoices, secondQuestion } from '../approvals/questions.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
@@ -233,7 +233,7 @@ export class EditorApprovals implements Disposable {
   #tell(answer: DecisionAnswer | undefined): void {
     const { words } = this.#options;
     const { approval } = words;
-    if (answer?.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
+    if (answer?.kind === 'failed') this.#say(approval.failed(said(answer.notice, words)));
     else if (answer?.kind === 'look-again')
       this.#say(
         answer.notice?.code === 'PREVIEW_PENDING' ? approval.previewPending : approval.changedMeanwhile,

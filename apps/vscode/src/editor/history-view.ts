@@ -12,7 +12,7 @@ import {
 } from 'vscode';
 import { said } from '../approvals/request-title.ts';
 import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { deliberateAnswer } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
@@ -120,7 +120,7 @@ export class HistoryView implements Disposable {
     try {
       await client()?.cancelExecution({ params: { tool_id: chosen.tool_id }, body: {} });
     } catch (error) {
-      void window.showErrorMessage(words.history.cancelFailed(said((error as Error).message, words)));
+      void window.showErrorMessage(words.history.cancelFailed(said(error as Error, words)));
     }
   }
 
@@ -135,7 +135,7 @@ export class HistoryView implements Disposable {
       const early = this.#early.get(asked.undo_id);
       if (early) void this.#undone(asked.undo_id, early.error);
     } catch (error) {
-      void window.showErrorMessage(words.history.undoFailed(said((error as Error).message, words)));
+      void window.showErrorMessage(words.history.undoFailed(said(error as Error, words)));
     } finally {
       this.#asking -= 1;
       if (this.#asking === 0) this.#early.clear();
@@ -160,7 +160,7 @@ export class HistoryView implements Disposable {
       return;
     }
     if (error.code !== 'UNDO_CONFLICT' || force) {
-      void window.showErrorMessage(history.undoFailed(said(error.message, this.#options.words)));
+      void window.showErrorMessage(history.undoFailed(said(error, this.#options.words)));
       return;
     }
     // Enter keeps what the person has written since.
@@ -241,7 +241,7 @@ export class HistoryView implements Disposable {
     item.description = [this.#folderOf(row), state, time].filter(Boolean).join(' · ');
     const [icon, colour] = row.undone_at !== null ? undoneIcon : isNonzero ? nonzeroIcon : icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
-    const problem = row.error && said(row.error.message, this.#options.words);
+    const problem = row.error && said(row.error, this.#options.words);
     item.tooltip = [labelOf(row), state, problem].filter(Boolean).join('\n');
     item.contextValue =
       [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';

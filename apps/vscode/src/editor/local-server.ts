@@ -7,7 +7,7 @@ import {
   window,
   workspace,
 } from 'vscode';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { deliberateAnswer } from './deliberate-answer.ts';
 import { completeStep } from './walkthrough.ts';
 

@@ -2,7 +2,7 @@ import { type Disposable, EventEmitter, lm, McpHttpServerDefinition, type Secret
 import type { PageProject } from '../chat/messages.ts';
 import type { Account } from '../connection/account.ts';
 import { AgentAccess } from '../connection/agent-access.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { deliberateAnswer } from './deliberate-answer.ts';
 
 export interface McpEndpointOptions {

@@ -3,7 +3,7 @@ import type { PendingApprovals, PendingEntry } from '../approvals/pending-approv
 import { previewText } from '../approvals/preview-text.ts';
 import { requestTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import type { EditorApprovals } from './editor-approvals.ts';
 import { nameAmongFolders } from './folder-name.ts';
 

@@ -20,7 +20,7 @@ import {
 } from 'vscode';
 import type { PendingEntry } from '../approvals/pending-approvals.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
 /** The editable side of a diff, and the current file beside it. Neither is on disk. */

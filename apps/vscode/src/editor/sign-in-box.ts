@@ -1,5 +1,5 @@
 import { window } from 'vscode';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 
 /**
  * Asks for a sign-in link until one is accepted or the person leaves. `signIn` resolves with what was wrong, which is

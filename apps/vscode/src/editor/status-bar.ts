@@ -1,7 +1,7 @@
 import { Disposable, MarkdownString, StatusBarAlignment, ThemeColor, window } from 'vscode';
 import { said } from '../approvals/request-title.ts';
 import type { FolderRunner, FolderState } from '../runner/folder-runner.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 
 export interface StatusFacts {
   readonly server: string | undefined;

@@ -9,7 +9,7 @@ import type { PagePlace, PageProject } from '../chat/messages.ts';
 import { type Account, Accounts } from '../connection/account.ts';
 import { CommandLog } from '../history/command-log.ts';
 import { FolderRunner } from '../runner/folder-runner.ts';
-import { type Words, wordsFor } from '../words/words.ts';
+import { type Words, wordsFor } from '../words.ts';
 import { showPendingTree } from './approval-tree.ts';
 import { ChatView } from './chat-view.ts';
 import type { CommandName } from './command-names.ts';
@@ -270,7 +270,7 @@ export class Workplace {
     const { resolved, elsewhere } = this.#words.approval;
     const title = requestTitle(entry.request, this.#words);
     // It failed before anybody decided: its preview could not be made, or it is denied now (AP-7, RK-5).
-    if (data.error) void window.showWarningMessage(`${title}: ${said(data.error.message, this.#words)}`);
+    if (data.error) void window.showWarningMessage(`${title}: ${said(data.error, this.#words)}`);
     if (data.status === 'cancelled') return;
     const text = resolved[data.status](title, data.device ?? elsewhere);
     window.setStatusBarMessage(`$(shield) ${text}`, 6_000);
@@ -352,7 +352,7 @@ export class Workplace {
       return undefined;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      return signIn.failed(said(error.message, this.#words));
+      return signIn.failed(said(error, this.#words));
     }
   }
 

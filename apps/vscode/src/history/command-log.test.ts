@@ -1,6 +1,6 @@
 import type { CountersignEvent } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import { callLabel, isRunning, isUndoable } from './call-label.ts';
 import { CommandLog } from './command-log.ts';
 

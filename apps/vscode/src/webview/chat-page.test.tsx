@@ -6,7 +6,7 @@ import { act, cleanup, render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { FromPage, PagePlace } from '../chat/messages.ts';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import { ChatPage } from './chat-page.tsx';
 import { PageLocation } from './page-location.ts';
 import { ToolRequests } from './tool-requests.ts';

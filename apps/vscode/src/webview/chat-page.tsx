@@ -20,7 +20,7 @@ import {
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, useEffect, useMemo, useState } from 'react';
 import type { FromPage, PagePlace } from '../chat/messages.ts';
-import type { Words } from '../words/words.ts';
+import type { Words } from '../words.ts';
 import type { PageLocation } from './page-location.ts';
 
 export interface ChatPageProps {

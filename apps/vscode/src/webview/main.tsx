@@ -5,7 +5,7 @@ import { LanguageProvider, languages, links, preferredLanguage, useObservable } 
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { FromPage, PagePlace, ToPage } from '../chat/messages.ts';
-import { wordsFor } from '../words/words.ts';
+import { wordsFor } from '../words.ts';
 import { BridgedFetch } from './bridged-fetch.ts';
 import { ChatPage } from './chat-page.tsx';
 import { PageLocation } from './page-location.ts';

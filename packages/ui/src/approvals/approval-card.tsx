@@ -160,7 +160,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           )}
         </div>
         <h2 id={titleId} className="card-title">
-          <Visible text={titleOf(approval, words)} />
+          <Visible text={titleOf(approval, words.approval)} />
         </h2>
       </header>
       {resolution ? (

@@ -56,9 +56,9 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
     const text = explained[notice.code];
     return (
       <div className="notice" role="alert">
-        <p>{text ?? <Visible text={said(notice.message)} />}</p>
+        <p>{text ?? <Visible text={said(notice)} />}</p>
         {text !== undefined && notice.code === 'GRANT_NOT_ALLOWED' && (
-          <Visible as="p" className="muted" text={said(notice.message)} />
+          <Visible as="p" className="muted" text={said(notice)} />
         )}
       </div>
     );
@@ -80,7 +80,7 @@ export function Reasons({ title, reasons, network }: ReasonsProps) {
       <ul>
         {reasons.map(({ rule, why, operand }) => (
           <li key={`${rule} ${operand ?? ''} ${why}`}>
-            <Visible text={sentence(said(why))} />
+            <Visible text={sentence(said({ rule, why }))} />
             {operand !== undefined && <Visible as="code" text={operand} />}
             <span className="rule-id">{rule}</span>
           </li>

@@ -62,7 +62,7 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
               onChange={() => setIndex(place)}
             />
             <span>
-              <Visible text={scopeLabel(offer, words)} />{' '}
+              <Visible text={scopeLabel(offer, words.approval)} />{' '}
               <span className="muted">{names.scopeUpTo(words.risk.short[offer.max_risk])}</span>
             </span>
           </label>

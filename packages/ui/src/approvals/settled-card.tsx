@@ -28,7 +28,7 @@ export function SettledCard({ entry, resolution, isAlone }: SettledCardProps) {
         role="status"
         text={resolutionText(resolution, words)}
       />
-      {isAlone && error && <Visible as="p" className="call-error" text={words.said(error.message)} />}
+      {isAlone && error && <Visible as="p" className="call-error" text={words.said(error)} />}
       {notice && afterwards.includes(notice.code) && <NoticeLine notice={notice} askedAgain={false} />}
       {reason !== null && reason !== '' && (
         <p>

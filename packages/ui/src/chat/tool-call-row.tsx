@@ -101,9 +101,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
           <Visible text={lastLines(output)} />
         </CodeBlock>
       )}
-      {error && status !== 'rejected' && (
-        <Visible as="p" className="call-error" text={words.said(error.message)} />
-      )}
+      {error && status !== 'rejected' && <Visible as="p" className="call-error" text={words.said(error)} />}
       {approvalId !== null && <ConnectedCard approvalId={approvalId} whenSettled={isCardAbove} />}
       {isOpen && (
         <>

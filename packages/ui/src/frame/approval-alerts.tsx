@@ -45,7 +45,7 @@ export function ApprovalAlerts() {
           })
         : undefined;
       known.current.set(id, shown);
-      setSpoken(words.approval.newOne(visibleText(titleOf(approval, words))));
+      setSpoken(words.approval.newOne(visibleText(titleOf(approval, words.approval))));
     }
   }, [entries, wantsNotifications, words]);
 

@@ -22,7 +22,7 @@ export function ConnectionBanner() {
   if (state.status === 'closed' && state.why === 'refused') {
     return (
       <div className="banner danger-banner" role="alert">
-        {words.refused} <Visible text={said(state.error.message)} />
+        {words.refused} <Visible text={said(state.error)} />
       </div>
     );
   }

@@ -44,7 +44,7 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   return (
     <div className="state" role="alert">
       <h2>{states.failed}</h2>
-      <Visible as="p" className="muted" text={said(error instanceof Error ? error.message : String(error))} />
+      <Visible as="p" className="muted" text={said(error instanceof Error ? error : String(error))} />
       {onRetry && <Button onClick={onRetry}>{states.retry}</Button>}
     </div>
   );

@@ -61,7 +61,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
       </header>
       {error && (
         <p className="notice danger">
-          <Visible text={words.said(error.message)} /> <code>{error.code}</code>
+          <Visible text={words.said(error)} /> <code>{error.code}</code>
         </p>
       )}
       {omitted && omitted.length > 0 && <p className="notice">{history.notKept}</p>}

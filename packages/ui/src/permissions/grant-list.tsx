@@ -73,7 +73,7 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
         </Button>
       )}
       {revoking.isError && (
-        <Visible as="p" className="field-problem" role="alert" text={said(revoking.error.message)} />
+        <Visible as="p" className="field-problem" role="alert" text={said(revoking.error)} />
       )}
     </li>
   );

@@ -75,7 +75,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
             </Button>
           )}
           {removing.isError && removing.variables === rule.id && (
-            <Visible as="p" className="field-problem" role="alert" text={said(removing.error.message)} />
+            <Visible as="p" className="field-problem" role="alert" text={said(removing.error)} />
           )}
         </li>
       ))}

@@ -4,14 +4,13 @@ import { callSummary } from '@countersign/approvals';
 import { cleanup, render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
-import { english } from '../words/english.ts';
-import { russianCount } from '../words/plural.ts';
-import { russian } from '../words/russian.ts';
-import { preferredLanguage } from '../words/words.ts';
+import { languages, preferredLanguage } from '../words/words.ts';
 import { byteSize, clockTime, duration } from './duration.ts';
 import { JsonView } from './json-view.tsx';
 import { moment, shortMoment } from './moment.ts';
 import { ResultView } from './result-view.tsx';
+
+const english = languages.en;
 
 afterEach(cleanup);
 
@@ -88,39 +87,6 @@ describe('results', () => {
 });
 
 describe('languages', () => {
-  /** Every word, functions called with numbers and texts. */
-  const wordsOf = (words: object): string[] =>
-    Object.values(words).flatMap((word: unknown) => {
-      if (typeof word === 'string') return [word];
-      if (typeof word === 'function') return [String(word(2, 3, 4))];
-      return wordsOf(word as object);
-    });
-
-  it('have a word for everything', () => {
-    for (const words of [english, russian])
-      expect(wordsOf(words).filter((word) => word.trim() === '')).toEqual([]);
-    expect(wordsOf(english.connection)).toContain('Trying again in 2 s.');
-    expect(english.connection.reconnecting(0)).toBe('Trying again now.');
-    expect(russian.connection.reconnecting(0)).toBe('Новая попытка.');
-  });
-
-  it('count as Russian does', () => {
-    const counted = [1, 2, 5, 11, 12, 21, 22, 25, 111].map((n) =>
-      russianCount(n, 'вызов', 'вызова', 'вызовов'),
-    );
-    expect(counted.map((text) => text.split(' ')[1])).toEqual([
-      'вызов',
-      'вызова',
-      'вызовов',
-      'вызовов',
-      'вызовов',
-      'вызов',
-      'вызова',
-      'вызовов',
-      'вызовов',
-    ]);
-  });
-
   it('follow the browser', () => {
     expect(preferredLanguage(['fr-FR', 'ru-RU', 'en'])).toBe('ru');
     expect(preferredLanguage(['fr'])).toBe('en');

@@ -1,0 +1,35 @@
+/**
+ * `node tooling/rule-sentences.ts`: the English of each rule of packages/policy, for packages/words. It is written once,
+ * beside its rule; a front end needs it to know the sentence again, and cannot load the policy. A test says when it is due.
+ */
+import { writeFileSync } from 'node:fs';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { executingPlaces, sensitivePlaces } from '../packages/policy/src/index.ts';
+import { commandRules } from '../packages/policy/src/program/manuals.ts';
+import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
+import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
+import { writeRules } from '../packages/policy/src/write-rules.ts';
+
+const rules = [
+  ...commandRules,
+  ...Object.values(warnings),
+  ...programWarnings,
+  ...catastropheList,
+  ...writeRules,
+];
+const places = [...executingPlaces.places, ...sensitivePlaces.places];
+
+/** Why a rule fires, or what kind of place it names, by its id. */
+export const ruleSentences: ReadonlyMap<string, string> = new Map([
+  ...rules.map(({ id, why }) => [id, why] as const),
+  ...places.map(({ id, kind }) => [id, kind] as const),
+]);
+
+export const ruleSentencesPath = fileURLToPath(
+  new URL('../packages/words/src/english/rules.json', import.meta.url),
+);
+/** Sorted: the order of the tables depends on which of them is loaded first. */
+export const ruleSentencesFile = `${JSON.stringify(Object.fromEntries([...ruleSentences].sort()), null, 2)}\n`;
+
+if (argv[1] === fileURLToPath(import.meta.url)) writeFileSync(ruleSentencesPath, ruleSentencesFile);

@@ -1,0 +1,105 @@
+/** Every sentence that our code gives as a reason has an id in packages/words, with the same English. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
+import { isRefused, ToolCallPolicy } from '../packages/policy/src/index.ts';
+import { sayIn, sentences } from '../packages/words/src/said.ts';
+import { ruleSentences, ruleSentencesFile, ruleSentencesPath } from './rule-sentences.ts';
+
+const root = join(import.meta.dirname, '..');
+/** Node says some of them, and others are put together from parts that stand apart. */
+const composed =
+  /^(there-no-|unknown-option|option-|address-in-use|database-use|fork-bomb-operand|path-executable|own-policy|workspace-policy|mb-written)/;
+
+/** Calls of each tool, some of them refused: their reasons are in no table of rules. */
+const calls: readonly (readonly [tool: string, params: object])[] = [
+  ['read_file', { path: 'a.md' }],
+  ['read_file', { path: '.env' }],
+  ['read_file', { path: '../a' }],
+  ['read_file', { path: 'a\\b' }],
+  ['read_file', { path: 'a/'.repeat(3_000) }],
+  ['read_file', { path: 'a'.repeat(300) }],
+  ['list_directory', { path: '.' }],
+  ['search_files', { content: 'x' }],
+  ['search_files', { pattern: '.env*' }],
+  ['diagnostics', { path: 'a.ts' }],
+  ['write_file', { path: 'a.exe', content: '' }],
+  ['write_file', { path: '.git/config', content: '' }],
+  ['delete_file', { path: 'a' }],
+  ['create_directory', { path: 'a' }],
+  ['execute_command', { command: 'rm', args: ['a'] }],
+  ['shell_exec', { command: 'ls' }],
+  ['shell_exec', { command: 'ls; ((' }],
+  ['shell_exec', { command: 'echo x > .git/config' }],
+  ['shell_exec', { command: 'b() { b | b & }; b' }],
+  ['shell_output', { job_id: 'a' }],
+  ['git_status', {}],
+  ['git_commit', { message: 'm', files: ['a'] }],
+  ['git_branch', {}],
+  ['git_branch', { name: 'b', create: true }],
+  ['git_push', {}],
+];
+const policy = new ToolCallPolicy({ root: '/workspace' });
+const given = calls.flatMap(([tool, params]) => {
+  const { verdict } = policy.decide(tool, params);
+  return [...verdict.reasons.map(({ why }) => why), ...(isRefused(verdict) ? [verdict.message] : [])];
+});
+const own = { description: '', network: false, input_schema: {}, category: 'custom' };
+const hints = { read_only: true, destructive: true, requires_approval: true };
+const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ...hints }).verdict.reasons.map(
+  ({ why }) => why,
+);
+
+/**
+ * Other sentences that a person reads, found in our sources: why a call is asked about again, why an audit log is
+ * broken.
+ */
+const written = (file: string, sentence: RegExp): string[] =>
+  [...readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').matchAll(sentence)].map(
+    ([, text]) => text as string,
+  );
+const stale = [
+  ...written('packages/engine/src/claim/claims.ts', /code: '[A-Z_]+', problem: '([^']+)'/g),
+  ...written('packages/engine/src/approve/policy-review.ts', /'(your policy [^']+)'/g),
+];
+const broken = written('packages/store/src/audit-log.ts', /broken\([^;']*'([^']+)'\)/g);
+
+it('finds the sentences in the sources', () => {
+  expect(stale.length).toBeGreaterThanOrEqual(5);
+  expect(broken.length).toBeGreaterThanOrEqual(7);
+});
+
+it.each([...new Set([...ruleSentences.values(), ...given, ...custom, ...stale, ...broken])])(
+  '[UI-1] %s',
+  (english) => {
+    const russian = sayIn('ru')(english);
+    expect(russian).toMatch(/[а-яё]{3}/i);
+    // Three English words in a row would be a part that was not understood; those of the shell's parser are not ours.
+    expect(russian.replace('unterminated arithmetic command', '')).not.toMatch(
+      /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/,
+    );
+  },
+);
+
+const english: Readonly<Record<string, string>> = sentences.en;
+
+it('[RK-3] the English of each rule is what packages/words has; else run node tooling/rule-sentences.ts', () => {
+  expect(readFileSync(ruleSentencesPath, 'utf8')).toBe(ruleSentencesFile);
+});
+
+it('has no sentence that nobody says any more', () => {
+  const ours = execFileSync('git', ['ls-files', 'packages', 'apps'], { cwd: root, encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$|^packages\/words\//.test(file))
+    .filter((file) => existsSync(join(root, file)));
+  const source = ours
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+    .join('\n')
+    .replaceAll("\\'", "'");
+  const isSaid = (text: string): boolean =>
+    text.split(/\{\w+\}/).every((part) => source.includes(part.trim()));
+  const unsaid = Object.entries(english).filter(([id, text]) => !composed.test(id) && !isSaid(text));
+  expect(unsaid).toEqual([]);
+});
