@@ -2,15 +2,15 @@ import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The longest files first, as always, but two quick ones before them: who waits sees within seconds that it works. */
-class SoonAResult extends BaseSequencer {
+/** Sorts the longest files first, as Vitest does, but two quick ones before them, to show a result within seconds. */
+class QuickResultFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const longestFirst = await super.sort(files);
     return [...longestFirst.slice(-2), ...longestFirst.slice(0, -2)];
   }
 }
 
-/** One threshold for each: a glob over all of them would let one make up for another. */
+/** One threshold for each package: a glob over all would let one package make up for another. */
 function eachPackage<T>(threshold: T): Record<string, T> {
   const folders = ['packages', 'apps'].flatMap((group) =>
     readdirSync(new URL(group, import.meta.url)).map((name) => `${group}/${name}/src`),
@@ -22,19 +22,18 @@ function eachPackage<T>(threshold: T): Record<string, T> {
 export default defineConfig({
   test: {
     include: ['{packages,apps,tests}/*/src/**/*.test.{ts,tsx}', '{tooling,bench}/**/*.test.ts'],
-    // On two cores as quick as threads (measured), and a test may use signals and change its folder.
+    // As fast as threads on two cores (measured), and a test may use signals and change its folder.
     pool: 'forks',
-    // All cores: by itself Vitest leaves one free, which on two is half of them.
+    // Use all cores: by default Vitest leaves one free, which is half of two.
     maxWorkers: '100%',
-    sequence: { sequencer: SoonAResult },
-    setupFiles: ['tooling/test/property-seed.ts', 'tooling/test/eventually.ts'],
-    // What is waited for comes at once. A machine that does much else takes longer, and no test may fail for that: single
-    // tests have no limits of their own (tooling/test/eventually.ts).
+    sequence: { sequencer: QuickResultFirst },
+    setupFiles: ['tooling/test/property-seed.ts', 'tooling/test/wait-limits.ts'],
+    // A busy machine may be slow, and no test may fail for that: single tests have no limits of their own (tooling/test/wait-limits.ts).
     testTimeout: 600_000,
     hookTimeout: 600_000,
     teardownTimeout: 120_000,
     expect: { poll: { timeout: 120_000 } },
-    // Coverage is off unless asked for; the full `npm test` asks, and then these lines hold.
+    // Coverage is off by default; the full `npm test` switches it on.
     coverage: {
       provider: 'v8',
       include: ['packages/*/src/**/*.{ts,tsx}', 'apps/*/src/**/*.{ts,tsx}'],
@@ -42,8 +41,8 @@ export default defineConfig({
         '**/*.test.{ts,tsx}',
         '**/*.test-data.{ts,tsx}',
         '**/*.d.ts',
-        // Run only inside a real editor: the vscode part counts these and adds the other files of the extension, which
-        // the report `json` has (tooling/test/editor-coverage.ts).
+        // These run only inside a real editor. The vscode part counts them, and adds the extension's other files from the
+        // `json` report (tooling/test/editor-coverage.ts).
         'apps/vscode/src/{extension.ts,editor/**}',
         'apps/vscode/src/webview/main.tsx',
       ],

@@ -1,7 +1,10 @@
 import { type Engine, type JsonObject, newId, type ProjectRow, type Store } from '@countersign/engine';
 import type { ToolOutcome } from '@countersign/protocol';
 
-/** A run that makes tool calls as an agent's step does: held, each in a step of its own, decided once (EX-1, AG-2). */
+/**
+ * A run that makes tool calls as an agent's step does: the run is leased, and each call is a step of its own (EX-1,
+ * AG-2).
+ */
 export class AgentRun {
   readonly #engine: Engine;
   readonly #project: ProjectRow;
@@ -34,7 +37,7 @@ export class AgentRun {
         step: 0,
         epoch: 1,
         lease_owner: 'bench',
-        // No server takes it over while the bench lasts.
+        // A lease that outlasts the bench, so that no server takes the run over.
         lease_until: now + 24 * 3600 * 1000,
         input_tokens: 0,
         output_tokens: 0,

@@ -1,7 +1,7 @@
-/** What was measured is what the documents say and show. */
+/** The documents say and show the measured results. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { picture } from './picture.ts';
+import { drawResults } from './picture.ts';
 import type { Results } from './results.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../docs/${path}`, import.meta.url), 'utf8');
@@ -9,12 +9,12 @@ const results = JSON.parse(read('bench/results.json')) as Results;
 const rows = results.benches.flatMap((bench) => bench.rows);
 const median = (name: string): number => rows.find((row) => row.name === name)?.median ?? Number.NaN;
 
-it('is drawn beside its numbers, of a whole run', () => {
+it('docs/bench has the picture of its numbers, from a complete run', () => {
   expect(results.quick).toBe(false);
-  expect(read('bench/results.svg')).toBe(picture(results));
+  expect(read('bench/results.svg')).toBe(drawResults(results));
 });
 
-it('is what docs/deployment.md says', () => {
+it('docs/deployment.md says the measured numbers', () => {
   const said = (about: string): number[] => {
     const [, one = '', three = ''] =
       new RegExp(`^\\| ${about} \\| ([\\d,]+) a second \\| ([\\d,]+) a second \\|$`, 'm').exec(

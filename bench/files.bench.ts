@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
 import { readingContext } from '@countersign/testing';
-import { FileSystemExecutor } from '../packages/tool-runner/src/files/file-system-executor.ts';
+import { fileTools } from '../packages/tool-runner/src/files/change-calls.test-data.ts';
 import { makeLargeTree, needle, wantedNames } from './files/large-tree.ts';
 import { countLinesOf } from './files/program.ts';
 import { compare, type Rounds, summaries } from './in-turns.ts';
@@ -16,20 +16,20 @@ const files = paced(100_000, 10_000);
 const rounds = paced(11, 3);
 const MB = 1_000_000;
 
-/** What each of ours is measured against, and how much longer it may take. */
+/** What each of our tools is compared with, and how many times as long it may take. */
 const promises: Readonly<Record<string, { readonly to: string; readonly mayTake: number }>> = {
   'search_files, content': { to: 'rg, content', mayTake: 1.3 },
   'search_files, names': { to: 'rg, names', mayTake: 1.3 },
   'list_directory, recursive': { to: 'find | head -1000', mayTake: 1.5 },
 };
 
-/** Searching and listing a tree of 100,000 files, beside the programs that people use; reading 100 MB by ranges. */
+/** Searches and lists a tree of 100,000 files beside common programs; reads 100 MB by ranges. */
 const filesBench: Bench = {
   name: `file tools, a tree of ${files.toLocaleString('en')} files`,
   async run(): Promise<readonly Row[]> {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-bench-')));
     const root = join(folder, 'workspace');
-    const executor = new FileSystemExecutor({
+    const executor = fileTools({
       root,
       stateFolder: join(folder, 'state'),
       limits: defaultLimits,
@@ -53,7 +53,7 @@ export default filesBench;
 type Call = (call: BuiltInToolCall) => Promise<{ readonly [key: string]: unknown }>;
 
 async function besidePrograms(root: string, call: Call): Promise<readonly Row[]> {
-  // The same binary that ours uses.
+  // The same binary as ours.
   const runner = createRequire(import.meta.resolve('../packages/tool-runner/src/index.ts'));
   const { rgPath } = (await import(runner.resolve('@vscode/ripgrep'))) as { rgPath: string };
   const found = files / 100;
@@ -82,7 +82,7 @@ async function besidePrograms(root: string, call: Call): Promise<readonly Row[]>
   });
 }
 
-/** Each once in a round; the first round only fills caches. Each takes too long to be repeated within one. */
+/** Runs each load once a round; the first round only fills caches. Each load is too slow to repeat within a round. */
 async function timeInTurns(
   loads: Readonly<Record<string, readonly [run: () => Promise<unknown>, expected: number]>>,
 ): Promise<Rounds> {
@@ -99,7 +99,7 @@ async function timeInTurns(
   return times;
 }
 
-/** How much memory grows at the most while a file of 100 MB is read in pieces of 1 MB, over and over. */
+/** The largest growth of memory while a file of 100 MB is read repeatedly in pieces of 1 MB. */
 async function memoryOfRanges(root: string, call: Call): Promise<Row> {
   const linesInPiece = 10_000;
   const pieces = 100;
@@ -120,7 +120,7 @@ async function memoryOfRanges(root: string, call: Call): Promise<Row> {
     }
     return most;
   };
-  // The first times fill the heap's young part, and the 16 MiB of results that are kept for a minute.
+  // The first reads fill the heap's young generation and the 16 MiB of results that are cached for a minute.
   const before = await readAll(2);
   const grown = (await readAll(3)) - before;
   rmSync(path);

@@ -5,7 +5,7 @@ import { type Measurement, measure } from './measure.ts';
 const page = Buffer.alloc(4096, 'x');
 const pages = 256;
 
-/** What the disk takes for a commit at the least: 4 KiB written over older ones, and flushed. */
+/** The least time that the disk takes for a commit: overwrite 4 KiB and flush. */
 export function measureFlush(folder: string): readonly Measurement[] {
   const file = openSync(join(folder, 'flush'), 'w');
   try {

@@ -32,7 +32,7 @@ const historyBench: Bench = {
     try {
       for (const [name, rows] of Object.entries(sizes)) {
         const path = join(folder, `${rows}.db`);
-        await (await openSqliteStore({ path, bus: new InProcessBus() })).close(); // makes the tables
+        await (await openSqliteStore({ path, bus: new InProcessBus() })).close(); // creates the tables
         seedHistory(path, rows);
         stores.set(name, await openSqliteStore({ path, bus: new InProcessBus() }));
       }

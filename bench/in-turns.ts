@@ -2,13 +2,13 @@ import { type Measurement, summarise } from './measure.ts';
 import { paced } from './pace.ts';
 import type { Comparison } from './results.ts';
 
-/** Something that is measured by running it so many times elsewhere; answers with milliseconds. */
+/** Runs something `count` times in another process; resolves with milliseconds. */
 export type Load = (count: number) => Promise<number>;
 
-/** Nanoseconds for one operation, one for each round: the same place is the same moment in every list. */
+/** Nanoseconds per operation, by round: the same index is the same moment in every list. */
 export type Rounds = ReadonlyMap<string, readonly number[]>;
 
-/** Measures loads in turns, round by round, so that what slows the machine down for a while slows all of them. */
+/** Measures loads in turns, round by round, so that a temporary slowdown of the machine affects all of them. */
 export async function measureInTurns(
   loads: Readonly<Record<string, Load>>,
   { rounds = paced(9, 3), roundMs = paced(500, 100), warmUpMs = paced(2_000, 200), least = 32 } = {},
@@ -28,7 +28,7 @@ export async function measureInTurns(
   return found;
 }
 
-/** Runs a load until the compilers have seen it, and finds how many fill a round. */
+/** Runs a load until it is compiled, and finds how many repetitions fill a round. */
 async function warmUp(
   load: Load,
   { warmUpMs, roundMs, least }: { warmUpMs: number; roundMs: number; least: number },
@@ -46,7 +46,7 @@ async function warmUp(
 export const summaries = (rounds: Rounds): Measurement[] =>
   [...rounds].map(([name, samples]) => summarise(name, samples));
 
-/** How many times as fast `name` is as `to`, round by round. */
+/** How many times as fast `name` is as `to`, by round. */
 export function compare(rounds: Rounds, name: string, to: string): Omit<Comparison, 'to'> {
   const own = rounds.get(name) ?? [];
   const others = rounds.get(to) ?? [];

@@ -8,12 +8,12 @@ import { IsolatingStarter } from '../packages/tool-runner/src/isolation/process-
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
 
-/** RN-5: isolation costs a command less than this. */
+/** RN-5: isolation adds less than this to a command. */
 const promised = 20e6;
 const folders = 400;
 const filesInEach = 10;
 
-/** A command with and without isolation, in a workspace of ordinary size with some secrets in it. */
+/** A command with and without isolation, in a workspace of ordinary size with some secrets. */
 const isolationBench: Bench = {
   name: `a command in a workspace of ${folders * filesInEach} files`,
   async run(): Promise<readonly Row[]> {
@@ -61,7 +61,7 @@ const isolationBench: Bench = {
       const alone = rows[0]?.median ?? Number.NaN;
       return rows.map((row, place): Row => {
         const note = place === 0 ? '' : `${((row.median - alone) / 1e6).toFixed(1)} ms more`;
-        // Network is granted to installations and the like; their bridge to it is a Node of its own.
+        // Network is granted to installs and the like; their network bridge is a Node process of its own.
         return place === 1 || place === 2 ? { ...row, limit: alone + promised, note } : { ...row, note };
       });
     } finally {

@@ -2,25 +2,26 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
+import { BuiltInTools } from '../packages/tool-runner/src/built-in-tools.ts';
 import { IsolatingStarter } from '../packages/tool-runner/src/isolation/process-starter.ts';
 import { LspExecutor } from '../packages/tool-runner/src/lsp/lsp-executor.ts';
 import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
 
-/** Modules of each project; the one that is asked about is used by all others. */
+/** Modules of each project. All of them use the module that is queried. */
 const MODULES = 200;
 const warmLimit = 50e6;
 
 interface Language {
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
-  /** Where the function stands that every module uses. */
+  /** Position of the function that every module uses. */
   readonly path: string;
   readonly line: number;
   readonly col: number;
 }
 
-/** The language tools on real servers in isolation: the first answer, with the start of the server, and warm ones. */
+/** Language tools with real, isolated servers: the first answer, which includes the server's start, and warm ones. */
 const lspBench: Bench = {
   name: `language tools, projects of ${MODULES} modules`,
   async run(): Promise<readonly Row[]> {
@@ -50,7 +51,7 @@ const lspBench: Bench = {
 };
 export default lspBench;
 
-/** A real folder, and an executor that is kept for the warm questions. */
+/** A real folder, and an executor that is kept for the warm queries. */
 class Project {
   readonly name: string;
   readonly #language: Language;
@@ -91,7 +92,7 @@ class Project {
     return execute(this.#warm, call);
   }
 
-  /** Somebody edits the file, and the answer is about what is there now. */
+  /** Edits the file, and queries its new content. */
   changeAndAsk(): Promise<void> {
     const { path, files } = this.#language;
     this.#changes += 1;
@@ -129,7 +130,7 @@ class Project {
 }
 
 async function execute(executor: LspExecutor, call: BuiltInToolCall): Promise<void> {
-  await executor.execute(call, {
+  await new BuiltInTools({ lsp: executor }).execute(call, {
     toolId: 'bench',
     attempt: 1,
     sessionId: 'bench',

@@ -1,17 +1,17 @@
 import { paced } from './pace.ts';
 
 /**
- * Measures how long one operation takes. Alternatives are measured in turns, in many short batches, so that a
- * machine that slows down for a while slows all of them; the spread tells how far to trust the median.
+ * Measures how long one operation takes. Alternatives are measured in turns, in many short batches, so that a temporary
+ * slowdown of the machine affects all of them. The spread shows how far to trust the median.
  */
 
-/** One alternative. It returns something, so that the optimiser cannot drop the work. */
+/** One alternative. It returns a value, so that the optimiser cannot drop the work. */
 export type Operation = () => unknown;
 
 export interface MeasureOptions {
   /** How many batches of each alternative are timed. */
   readonly batches?: number;
-  /** How long one batch should take; long against the clock's grain, short against the machine's moods. */
+  /** How long one batch should take: long compared with the clock's resolution, short compared with slowdowns. */
   readonly batchMs?: number;
   readonly warmUpMs?: number;
 }
@@ -24,7 +24,7 @@ export interface Measurement {
   readonly p90: number;
 }
 
-/** Times synchronous alternatives against each other. The result keeps their order. */
+/** Times synchronous alternatives against each other. Results are in the order of the alternatives. */
 export function measure(
   alternatives: Readonly<Record<string, Operation>>,
   { batches = paced(40, 10), batchMs = 10, warmUpMs = paced(200, 50) }: MeasureOptions = {},
@@ -41,7 +41,7 @@ export function measure(
   return runs.map(({ name, samples }) => summarise(name, samples));
 }
 
-/** Times alternatives that take milliseconds or more, such as starting a process; each sample is one run. */
+/** Times alternatives that take milliseconds or more, such as starting a process. Each sample is one run. */
 export async function measureSlow(
   alternatives: Readonly<Record<string, () => Promise<unknown>>>,
   { runs: whole = 15 }: { readonly runs?: number } = {},
@@ -60,7 +60,7 @@ export async function measureSlow(
   return [...samples].map(([name, values]) => summarise(name, values));
 }
 
-/** Runs an operation until the compiler has had its chance, and finds how many fill one batch. */
+/** Runs an operation until it is compiled, and finds how many repetitions fill one batch. */
 function warmUp(operation: Operation, { warmUpMs, batchMs }: { warmUpMs: number; batchMs: number }): number {
   const startedAt = performance.now();
   let count = 1;
@@ -73,7 +73,7 @@ function warmUp(operation: Operation, { warmUpMs, batchMs }: { warmUpMs: number;
   return Math.max(1, Math.round((count * batchMs) / elapsed));
 }
 
-/** Takes what operations return, where the optimiser cannot know that nobody looks. */
+/** Receives what operations return, so that the optimiser must compute it. */
 const sink = { value: undefined as unknown };
 
 /** Milliseconds for `count` operations. */

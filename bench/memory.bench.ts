@@ -12,17 +12,17 @@ interface Held {
   readonly resident: number;
 }
 
-/** A thousand sessions, and so many more approvals for each of them than the first one. */
+/** A thousand sessions, each with its first approval and `each` more. */
 const sessions = 1_000;
 const each = paced(9, 1);
 const approvals = sessions * (1 + each);
 const streams = paced(2_000, 200);
-/** With a new server each time. */
+/** Each round starts a new server. */
 const rounds = paced(3, 1);
-/** We promised at most 3 KB for an approval that waits. */
+/** We promised at most 3 KB for a pending approval. */
 const bytesOfApproval = 3_000;
 
-/** What waiting people and listening clients cost the server. */
+/** Memory of the server for pending approvals and open streams. */
 const memoryBench: Bench = {
   name: 'memory of the server, each above idle',
   async run(): Promise<readonly Row[]> {
@@ -43,7 +43,7 @@ async function measureOnce(): Promise<readonly Row[]> {
   const flags = ['--expose-gc'];
   const server = await Child.start(program, { input: { folder }, log: join(folder, 'log'), flags });
   try {
-    // Whatever is made once is made before: compiled code, prepared statements, the cache of the database.
+    // First allocate what is allocated only once: compiled code, prepared statements, the database cache.
     await server.ask('wait', { each: 1, content: 'x' });
     await listenAndCount(server, 100);
     return [await pendingApprovals(server), await openStreams(server)];
@@ -73,7 +73,7 @@ async function openStreams(server: Child): Promise<Row> {
   });
 }
 
-/** Opens streams of all people in turns, has everybody told something, and counts who hears of it. */
+/** Opens streams of all people in turns, sends everybody an event, and counts who receives it. */
 async function listenAndCount(server: Child, count: number) {
   const { address, tokens } = server.ready as { address: string; tokens: string[] };
   const clients = tokens.map((token) => new HttpClient(address, token));
@@ -86,7 +86,7 @@ async function listenAndCount(server: Child, count: number) {
   }
   const closing = await Promise.all(opened);
   const startedAt = performance.now();
-  await server.ask('tell');
+  await server.ask('sendEvents');
   while (told < count && performance.now() - startedAt < 10_000) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

@@ -16,10 +16,10 @@ const eventsEach = paced(200, 10);
 const calls = paced(2_000, 100);
 const streams = paced(2_000, 100);
 const approvals = people * sessions * paced(9, 2);
-/** Below it, LISTEN and NOTIFY would have to be replaced (issue 9). */
+/** With fewer events per second, LISTEN and NOTIFY would have to be replaced (issue 9). */
 const leastEvents = 5_000;
 
-/** One node and three on one PostgreSQL whose disk is waited for; every request goes to another node than the last. */
+/** One node and three on one PostgreSQL that waits for its disk; each request goes to another node than the last. */
 const nodesBench: Bench = {
   name: 'several nodes on one PostgreSQL',
   async run(): Promise<readonly Row[]> {
@@ -48,7 +48,7 @@ const nodesBench: Bench = {
 };
 export default nodesBench;
 
-/** Something done by a whole cluster; answers how often in a second. */
+/** Work of a whole cluster; resolves with operations per second. */
 type Work = (cluster: BenchCluster) => Promise<number>;
 
 async function inTurns(
@@ -72,7 +72,7 @@ async function inTurns(
   return rows;
 }
 
-/** Every node writes for all people, who listen on every node: until everybody has heard all of it. */
+/** Every node writes for all people, and each person listens on every node, until all events have arrived. */
 const events =
   (inCommit: number) =>
   async (cluster: BenchCluster): Promise<number> => {
@@ -90,7 +90,7 @@ const events =
     const startedAt = performance.now();
     const projects = cluster.people.map(({ project }) => project);
     await Promise.all(
-      cluster.nodes.map((node) => node.ask('tell', { projects, each: eventsEach, inCommit })),
+      cluster.nodes.map((node) => node.ask('sendEvents', { projects, each: eventsEach, inCommit })),
     );
     await until(
       () => heard >= expected,
@@ -101,7 +101,7 @@ const events =
     return rate;
   };
 
-/** Calls from request to result: asked at one node, executed by a runner at another, reported to a third. */
+/** Calls from request to result: requested at one node, executed by a runner at another, reported to a third. */
 async function callers(clusters: readonly BenchCluster[]): Promise<Work> {
   for (const cluster of clusters)
     for (const [place, person] of cluster.people.entries()) await cluster.run(person, place + 1);
@@ -136,7 +136,7 @@ async function ended(client: HttpClient, toolId: string): Promise<void> {
   );
 }
 
-/** Streams that listen and approvals that wait, at once. */
+/** Open streams and pending approvals at the same time. */
 async function held(cluster: BenchCluster, name: string): Promise<Row> {
   const before = await cluster.memory();
   const startedAt = performance.now();
@@ -162,7 +162,7 @@ async function held(cluster: BenchCluster, name: string): Promise<Row> {
   return { ...summarise(`streams opened, ${name}`, [rate]), unit: 'per second', note };
 }
 
-/** More than a node lets in: who is refused is told so and when to come again, and what was taken ends. */
+/** More requests than a node admits: refused ones are told when to retry, and every accepted one ends. */
 async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> {
   const settings = { requestsPerSecond: 2, maxStreams: 6 };
   const cluster = await BenchCluster.start(postgres, { nodes: 3, people: 4, sessions, log, settings });
@@ -205,7 +205,7 @@ async function overload(postgres: TemporaryPostgres, log: string): Promise<Row> 
       }),
     );
     const rate = (accepted.length / (performance.now() - startedAt)) * 1000;
-    // Each was given to a runner, none twice, and its result was taken.
+    // Each call was given to a runner, none twice, and its result was accepted.
     const reported = () => runners.reduce((sum, runner) => sum + runner.reported.size, 0);
     await until(
       () => reported() >= accepted.length,

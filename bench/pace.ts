@@ -1,5 +1,5 @@
-/** `--quick`: smaller amounts and fewer rounds, to see that everything runs. Its numbers are worth little. */
+/** `--quick`: smaller amounts and fewer rounds, to check that everything runs. Its numbers mean little. */
 export const isQuick = process.argv.includes('--quick');
 
-/** An amount, or the one that is enough to see that it works. */
+/** Returns `quick` with `--quick`, else `whole`. */
 export const paced = <T>(whole: T, quick: T): T => (isQuick ? quick : whole);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { picture } from './picture.ts';
+import { drawResults } from './picture.ts';
 import { breaksPromise, type Results, type Row } from './results.ts';
 import { table } from './table.ts';
 
@@ -28,24 +28,24 @@ const results: Results = {
   ],
 };
 
-it('draws every row, with what it is compared to, in light and dark', () => {
-  const svg = picture(results);
+it('draws every row with its comparisons, in light and dark', () => {
+  const svg = drawResults(results);
   expect(svg).toContain('prefers-color-scheme: dark');
   expect(svg).toContain('a quick run, worth little');
   expect(svg.match(/<rect class="(bar|ours|bad)"/g)?.length).toBe(5);
   expect(svg).toContain('1.90× MCP [1.70 – 2.10] (≥ 1.5 ✓)');
-  // All that is said of it, in lines that fit.
+  // The whole remark, in lines that fit.
   const remarks = [...svg.matchAll(/<text class="quiet" x="780"[^>]*>([^<]*)</g)].map(([, words]) => words);
   expect(remarks.join(' ')).toContain('0.25× the floor [0.20 – 0.30] a remark of many words');
   expect(remarks.join(' ')).toContain('more than one line of the picture and is not cut off');
   expect(Math.max(...remarks.map((words = '') => words.length))).toBeLessThanOrEqual(54);
   expect(svg).toContain('Countersign, "asked" &amp; &lt;waiting&gt;');
-  // The longest bar of a bench, with its spread, fills the width, and none is longer.
+  // The longest bar of a bench, with its spread, fills the width; none is longer.
   const lengths = [...svg.matchAll(/class="(?:bar|ours|bad)" x="\d+" y="\d+" width="([\d.]+)"/g)].map(
     ([, length]) => Number(length),
   );
   expect(lengths).toEqual([108.3, 57.8, 216.7, 216.7, 216.7]);
-  // Every element is closed, and nothing of a name is markup.
+  // Every element is closed, and no name becomes markup.
   const names = [...svg.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)].map(([, closes, name, closed]) =>
     closed ? '' : `${closes}${name}`,
   );
@@ -57,7 +57,7 @@ it('draws every row, with what it is compared to, in light and dark', () => {
   expect(open).toEqual([]);
 });
 
-it('prints one table, and knows what breaks a promise', () => {
+it('prints one table, and marks broken promises', () => {
   const lines = table(results).split('\n');
   expect(lines[0]).toContain('a quick run, worth little');
   expect(lines.find((text) => text.includes('waiting'))).toMatch(/3\.00 ms.*2\.70 ms – 3\.60 ms.*2\.00 ms ✗/);

@@ -1,23 +1,23 @@
-import { amount, comparisonText, isBroken, isShort, type Results, type Row } from './results.ts';
+import { amount, comparisonText, exceedsLimit, missesPromise, type Results, type Row } from './results.ts';
 
 const width = 1180;
 const margin = 24;
 const line = 22;
-/** Between two lines of one remark. */
+/** Distance between two lines of one remark. */
 const remarkLine = 16;
 const nameWidth = 380;
 const barWidth = 260;
 const barX = margin + nameWidth + 12;
 const valueX = barX + barWidth + 12;
 const noteX = valueX + 92;
-/** Characters of a line behind the value. */
+/** Maximum characters in a line of a remark. */
 const remarkWidth = 54;
 
 /**
- * The results as a picture that stands by itself in a page, light or dark. Bars of one bench and unit have one scale: the longest
- * fills the width; the thin line is the spread, p10 to p90, and the short one across is what we promised.
+ * Draws the results as a picture that works in any page, light or dark. Bars of one bench and unit share a scale: the
+ * longest fills the width. The thin line is the spread, p10 to p90, and the short line across it is our promise.
  */
-export function picture({ benches, machine, at, quick }: Results): string {
+export function drawResults({ benches, machine, at, quick }: Results): string {
   const parts: string[] = [];
   let y = margin + 26;
   parts.push(text(margin, y, 'title', 'Countersign, measured'));
@@ -32,7 +32,7 @@ export function picture({ benches, machine, at, quick }: Results): string {
       const remark = remarkOf(row);
       const alike = rows.filter(({ unit }) => unit === row.unit);
       const longest = Math.max(...alike.map(({ p90, limit = 0 }) => Math.max(p90, limit)));
-      parts.push(drawn(row, y, longest));
+      parts.push(drawRow(row, y, longest));
       for (const [at, words] of remark.entries())
         parts.push(text(noteX, y + at * remarkLine, 'quiet', words));
       y += Math.max(0, remark.length - 1) * remarkLine;
@@ -58,10 +58,10 @@ const style = `.page { fill: #ffffff } text { font: 13px ui-sans-serif, system-u
 .bar { fill: #46608a } .ours { fill: #6ea6ff } .bad { fill: #ff7b6b } .spread, .limit { stroke: #e6e9ef }
 }`;
 
-function drawn(row: Row, y: number, longest: number): string {
+function drawRow(row: Row, y: number, longest: number): string {
   const { name, median, p10, p90, limit, unit, comparisons = [] } = row;
   const x = (value: number) => (barX + barWidth * clamped(value / longest)).toFixed(1);
-  const isBad = isBroken(row) || comparisons.some(isShort);
+  const isBad = exceedsLimit(row) || comparisons.some(missesPromise);
   const isPromised = limit !== undefined || comparisons.some(({ atLeast }) => atLeast !== undefined);
   const kind = isBad ? 'bad' : isPromised ? 'ours' : 'bar';
   const middle = y - 4.5;
@@ -77,7 +77,7 @@ function drawn(row: Row, y: number, longest: number): string {
     .join('\n');
 }
 
-/** What it is compared to and what else is to be said, whole, in lines that fit. */
+/** Comparisons and note, uncut, in lines that fit. */
 function remarkOf({ comparisons = [], note = '' }: Row): string[] {
   const lines: string[] = [];
   for (const part of [...comparisons.map(comparisonText), note]) {
@@ -101,7 +101,7 @@ const text = (x: number, y: number, kind: string, words: string): string =>
     ? ''
     : `<text${kind === '' ? '' : ` class="${kind}"`} x="${x}" y="${y}">${escaped(words)}</text>`;
 
-/** The whole name is in the JSON beside the picture. */
+/** The full name is in the JSON beside the picture. */
 const cut = (words: string, most: number): string =>
   words.length > most ? `${words.slice(0, most - 1)}…` : words;
 

@@ -13,7 +13,7 @@ import type { Bench, Row } from './results.ts';
 
 const microsecond = 1_000;
 
-/** Decisions of each validator, one at a time, over the cases of security/ in turns. */
+/** Decisions of each validator, one at a time, over the cases of security/ in turn. */
 const policyBench: Bench = {
   name: 'policy: one decision',
   async run(): Promise<readonly Row[]> {
@@ -78,7 +78,7 @@ const text =
     'x',
   );
 
-/** A policy of many rules, none of which matches: the whole list is looked at for each call. */
+/** A policy of many rules that all miss, so that the whole list is checked for each call. */
 function policyOf(count: number) {
   const rules = Array.from({ length: count }, (_, i) => ({
     id: `r${i}`,
@@ -91,7 +91,7 @@ function policyOf(count: number) {
   return reading.policy;
 }
 
-/** The values one after the other, over and over. */
+/** Returns the values one after the other, over and over. */
 function inTurns<T>(values: readonly T[]): () => T {
   let next = 0;
   return () => values[next++ % values.length] as T;

@@ -11,12 +11,12 @@ import type { Bench, Row } from './results.ts';
 const few = 10_000;
 const many = paced(1_000_000, 100_000);
 const named = (events: number): string => `of ${events.toLocaleString('en')} kept`;
-/** What a client that was away has missed. */
+/** How many events a client missed while it was away. */
 const missed = [1, 100, 10_000] as const;
-/** With a hundred times as many events, catching up may take twice as long. */
+/** With a hundred times as many stored events, catching up may take twice as long. */
 const atLeast = 0.5;
 
-/** A client reconnects with `Last-Event-ID` until it has all that it missed (EV-2), over HTTP. */
+/** A client reconnects over HTTP with `Last-Event-ID` and waits for all events that it missed (EV-2). */
 const replayBench: Bench = {
   name: 'replay: a client reconnects and catches up',
   async run(): Promise<readonly Row[]> {

@@ -1,31 +1,31 @@
 import type { Measurement } from './measure.ts';
 
-/** One line of the table; times in nanoseconds for one operation, unless it counts something else. */
+/** One line of the table; in nanoseconds for one operation, unless it has another unit. */
 export interface Row extends Measurement {
   readonly unit?: 'bytes' | 'per second';
-  /** The most that the median may be, where we promised something; the least, where more is better. */
+  /** What we promised: the maximum of the median, or its minimum where more is better. */
   readonly limit?: number;
   readonly comparisons?: readonly Comparison[];
   readonly note?: string;
 }
 
-/** How many times as fast as another row: the median over rounds in which both were measured. */
+/** How many times as fast this row is as another: the median over rounds that measured both. */
 export interface Comparison {
   readonly to: string;
   readonly times: number;
   readonly p10: number;
   readonly p90: number;
-  /** What we promised. */
+  /** What we promised: the minimum. */
   readonly atLeast?: number;
 }
 
-/** What a `*.bench.ts` exports as `default`. */
+/** The default export of a `*.bench.ts`. */
 export interface Bench {
   readonly name: string;
   run(): Promise<readonly Row[]>;
 }
 
-/** What one run found: written to docs/bench/results.json, and drawn beside it. */
+/** The results of one run: written to docs/bench/results.json, and drawn beside it. */
 export interface Results {
   readonly machine: { readonly node: string; readonly cpu: string; readonly cores: number };
   /** ISO 8601. */
@@ -34,15 +34,17 @@ export interface Results {
   readonly benches: readonly { readonly name: string; readonly rows: readonly Row[] }[];
 }
 
-export const isBroken = ({ median, limit, unit }: Row): boolean =>
+export const exceedsLimit = ({ median, limit, unit }: Row): boolean =>
   limit !== undefined && (unit === 'per second' ? median < limit : median > limit);
 
-export const isShort = ({ times, atLeast }: Comparison): boolean => atLeast !== undefined && times < atLeast;
+export const missesPromise = ({ times, atLeast }: Comparison): boolean =>
+  atLeast !== undefined && times < atLeast;
 
-/** Whether something is worse than we promised. */
-export const breaksPromise = (row: Row): boolean => isBroken(row) || (row.comparisons ?? []).some(isShort);
+/** True if a measurement is worse than we promised. */
+export const breaksPromise = (row: Row): boolean =>
+  exceedsLimit(row) || (row.comparisons ?? []).some(missesPromise);
 
-/** A row's value in its unit. */
+/** A row's value with its unit. */
 export function amount(value: number, unit: Row['unit']): string {
   if (unit === 'per second') return `${Math.round(value).toLocaleString('en')} /s`;
   return unit === 'bytes' ? size(value) : duration(value);
@@ -50,7 +52,7 @@ export function amount(value: number, unit: Row['unit']): string {
 
 export function comparisonText(compared: Comparison): string {
   const { to, times, p10, p90, atLeast } = compared;
-  const promise = atLeast === undefined ? '' : ` (≥ ${atLeast} ${isShort(compared) ? '✗' : '✓'})`;
+  const promise = atLeast === undefined ? '' : ` (≥ ${atLeast} ${missesPromise(compared) ? '✗' : '✓'})`;
   return `${times.toFixed(2)}× ${to} [${p10.toFixed(2)} – ${p90.toFixed(2)}]${promise}`;
 }
 

@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: runs every `*.bench.ts` beside this file, or those whose file name contains an argument, and prints
- * one table. A whole run is written to docs/bench, as JSON and as a picture.
+ * one table. A complete run is written to docs/bench, as JSON and as a picture.
  *
- *   --quick        smaller amounts and fewer rounds: a few minutes, to see that everything runs
+ *   --quick        smaller amounts and fewer rounds: a few minutes, to check that everything runs
  *   --json         prints the results as JSON instead of the table
  *   --out FOLDER   where to write the results; a quick run, or one of some benches, is written only there
  */
@@ -13,7 +13,7 @@ import { version } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { isQuick } from './pace.ts';
-import { picture } from './picture.ts';
+import { drawResults } from './picture.ts';
 import { type Bench, breaksPromise, type Results } from './results.ts';
 import { table } from './table.ts';
 
@@ -26,7 +26,7 @@ const { values, positionals: words } = parseArgs({
   },
 });
 
-const results = await measured();
+const results = await runBenches();
 if (values.json) console.log(JSON.stringify(results, null, 2));
 else if (results.benches.length === 0)
   console.log('There is nothing to measure: no bench/*.bench.ts matches.');
@@ -35,12 +35,12 @@ else console.log(`\n${table(results)}`);
 const isWhole = words.length === 0 && !isQuick;
 const docs = fileURLToPath(new URL('../docs/bench', import.meta.url));
 const folder = values.out ?? (isWhole ? docs : undefined);
-if (folder !== undefined && results.benches.length > 0) keep(folder);
-// Where numbers are worth little, no promise is broken by them.
+if (folder !== undefined && results.benches.length > 0) writeResults(folder);
+// Quick numbers mean little, so they break no promise.
 if (!isQuick && results.benches.flatMap(({ rows }) => rows).some(breaksPromise)) process.exitCode = 1;
 
-/** What people ask about first comes first. */
-function placeOf(file: string): number {
+/** Sort order: what people ask about first. */
+function sortOrder(file: string): number {
   const order = [
     'tool-call',
     'nodes',
@@ -57,10 +57,10 @@ function placeOf(file: string): number {
   return place < 0 ? order.length : place;
 }
 
-async function measured(): Promise<Results> {
+async function runBenches(): Promise<Results> {
   const files = globSync('*.bench.ts', { cwd: import.meta.dirname })
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-    .sort((one, other) => placeOf(one) - placeOf(other) || one.localeCompare(other));
+    .sort((one, other) => sortOrder(one) - sortOrder(other) || one.localeCompare(other));
   const benches: Results['benches'][number][] = [];
   for (const file of files) {
     const { default: bench } = (await import(`./${file}`)) as { default: Bench };
@@ -75,9 +75,9 @@ async function measured(): Promise<Results> {
   };
 }
 
-function keep(folder: string): void {
+function writeResults(folder: string): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'results.json'), `${JSON.stringify(results, null, 2)}\n`);
-  writeFileSync(join(folder, 'results.svg'), picture(results));
+  writeFileSync(join(folder, 'results.svg'), drawResults(results));
   console.error(`written to ${join(folder, 'results.json')} and results.svg`);
 }

@@ -9,16 +9,16 @@ import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
 
 const second = 1e9;
-// The grammar is policy's dependency, so it is found from there.
+// The grammar is a dependency of policy, so resolve it from there.
 const grammar = pathToFileURL(
   createRequire(import.meta.resolve('@countersign/policy')).resolve('unbash'),
 ).href;
 const launcher = fileURLToPath(new URL('../apps/cli/bin/countersign.mjs', import.meta.url));
 
-/** Server, runner and page, until a person could sign in (UI-4); then it is stopped. */
+/** Server, runner and page until a person could sign in (UI-4); then stopped. */
 const ready = 'countersign up, ready and stopped';
 
-/** What starting costs: a bare Node, the shell grammar, the policy, and the command that people type. */
+/** Start-up time of a bare Node, the shell grammar, the policy, and the command. */
 const startUpBench: Bench = {
   name: 'start-up, a process each time',
   async run(): Promise<readonly Row[]> {

@@ -9,11 +9,11 @@ import type { Bench, Row } from './results.ts';
 const approvals = paced(3_000, 300);
 const streams = paced(500, 100);
 const rounds = paced(5, 1);
-/** We promised at most 1 s for the snapshot, and 50 ms for everybody else while many are opened. */
+/** We promised at most 1 s for the snapshot, and 50 ms for other requests while many streams open. */
 const snapshotMs = 1_000;
 const othersMs = 50;
 
-/** What a person sees who opens a page while much waits for them, and what everybody else notices of it (EV-2). */
+/** A person opens a page while much is pending, and what other requests notice of it (EV-2). */
 const streamsBench: Bench = {
   name: 'streams: opened while much is pending',
   async run(): Promise<readonly Row[]> {
@@ -60,12 +60,12 @@ interface Opened {
   readonly requests: number;
 }
 
-/** How long one stream took, in each of several rounds; the server keeps nothing from one round to the next. */
+/** Time to open one stream, in each of several rounds; the server caches nothing between rounds. */
 async function openTimes(listeners: Child, times: number): Promise<readonly number[]> {
   const found: number[] = [];
   for (let round = 0; round < rounds + 1; round += 1) {
     const { milliseconds } = await opened(listeners, times);
-    if (round > 0) found.push(...milliseconds); // the first one has statements to prepare
+    if (round > 0) found.push(...milliseconds); // the first round prepares statements
   }
   return found;
 }

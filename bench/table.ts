@@ -1,4 +1,4 @@
-import { amount, comparisonText, isBroken, type Results, type Row } from './results.ts';
+import { amount, comparisonText, exceedsLimit, type Results, type Row } from './results.ts';
 
 /** The results as one table for a terminal. */
 export function table({ benches, machine, quick }: Results): string {
@@ -24,7 +24,7 @@ export function table({ benches, machine, quick }: Results): string {
 
 function cells(row: Row): string[] {
   const { name, median, p10, p90, limit, unit, comparisons = [], note = '' } = row;
-  const verdict = limit === undefined ? '' : `${amount(limit, unit)} ${isBroken(row) ? '✗' : '✓'}`;
+  const verdict = limit === undefined ? '' : `${amount(limit, unit)} ${exceedsLimit(row) ? '✗' : '✓'}`;
   const rate = unit === undefined ? Math.round(1e9 / median).toLocaleString('en') : '';
   const compared = [...comparisons.map(comparisonText), note].filter((text) => text !== '').join(', ');
   const spread = `${amount(p10, unit)} – ${amount(p90, unit)}`;

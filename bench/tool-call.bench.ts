@@ -15,11 +15,11 @@ const mcpAsked = 'MCP with elicitation';
 const ours = 'Countersign';
 const oursAsked = 'Countersign with approval';
 const ways = { 'one at a time': 1, '32 in flight': 32 } as const;
-/** What we promise against MCP, one at a time and with 32 in flight. */
+/** Our promise compared with MCP, one at a time and with 32 in flight. */
 const atLeast = { 'one at a time': 1.5, '32 in flight': 3 } as const;
 type Way = keyof typeof ways;
 
-/** A tool call from the agent's request to its answer, each side of it in a process of its own. */
+/** A tool call from the agent's request to its result, with both sides in processes of their own. */
 const toolCallBench: Bench = {
   name: 'a tool call and its answer, between two processes',
   async run(): Promise<readonly Row[]> {
@@ -46,7 +46,7 @@ const toolCallBench: Bench = {
 };
 export default toolCallBench;
 
-/** The server, and whoever speaks with it. */
+/** A server and its peer. */
 interface Pair {
   readonly first: Child;
   readonly second: Child;
@@ -58,7 +58,7 @@ async function startPair(first: string, second: string, options?: ChildOptions):
   return { first: server, second: await Child.start(program(second), { input: server.ready }) };
 }
 
-/** `work` gets the processor time that each call cost. */
+/** `work` receives the processor time of each call. */
 function loadsOf(
   [floor, mcpPair, recordedFloor, own]: [Pair, Pair, Pair, Pair],
   work: Map<string, string>,
@@ -89,7 +89,7 @@ function loadsOf(
   return loads;
 }
 
-/** Microseconds of processor time that both processes have had. */
+/** Processor time of both processes in microseconds. */
 async function workOf({ first, second }: Pair): Promise<number[]> {
   const usages = [await first.ask<NodeJS.CpuUsage>('cpu'), await second.ask<NodeJS.CpuUsage>('cpu')];
   return usages.map(({ user, system }) => user + system);

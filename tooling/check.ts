@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint, format, and code or dependencies that nobody uses. */
+/** `npm run check`: types, lint, format, and code or dependencies that nothing uses. */
 import { join } from 'node:path';
 import { argv, execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ interface CheckStep {
   readonly name: string;
   /** Path inside node_modules of a program that Node runs, then its arguments. */
   readonly command: readonly [program: string, ...args: string[]];
-  /** What puts most findings right. */
+  /** A command that fixes most findings. */
   readonly remedy?: string;
 }
 

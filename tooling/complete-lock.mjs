@@ -1,10 +1,10 @@
 /**
  * `npm run lock`: after npm, adds to package-lock.json the packages for other platforms that npm left out.
  *
- * npm drops an optional package from the lock file when the registry at hand does not carry it, which happens
- * with mirrors that hold only some platforms, and then `npm ci` refuses that same lock file everywhere. Such a
- * package needs no more than its version and platform there: it is never fetched here, and where it is wanted
- * npm looks it up by these. Its digest is unknown to us, so that machine trusts its registry for it.
+ * npm drops an optional package from the lock file when the registry does not carry it, as with a mirror that holds
+ * only some platforms. `npm ci` then refuses that lock file everywhere. The entry of such a package needs only its
+ * version and platform: this machine never fetches it, and a machine that needs it looks it up by these. We do not know
+ * its digest, so that machine trusts its registry.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
@@ -12,15 +12,15 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * @typedef {{ version?: string, dev?: boolean, optionalDependencies?: Record<string, string> }} LockedPackage
- * @typedef {{ name: string, version: string, wantedBy: string, dev: boolean }} LeftOut
+ * @typedef {{ name: string, version: string, wantedBy: string, dev: boolean }} MissingPackage
  */
 
 /**
- * Optional packages that others in the lock file ask for and that it does not describe.
+ * Optional packages that other entries ask for and that have no entry of their own.
  * @param {Record<string, LockedPackage>} packages
- * @returns {LeftOut[]}
+ * @returns {MissingPackage[]}
  */
-export function leftOutOf(packages) {
+export function findMissingPackages(packages) {
   return Object.entries(packages).flatMap(([wantedBy, { optionalDependencies = {}, dev = false }]) =>
     Object.entries(optionalDependencies)
       .filter(
@@ -31,16 +31,16 @@ export function leftOutOf(packages) {
 }
 
 /**
- * The lock file's entry for a package that we only know by name, e.g. `@biomejs/cli-linux-x64-musl`.
- * @param {LeftOut} leftOut
+ * The lock file's entry for a package of which we know only the name, e.g. `@biomejs/cli-linux-x64-musl`.
+ * @param {MissingPackage} missing
  */
-export function entryFor({ name, version, wantedBy, dev }) {
+export function lockEntryFor({ name, version, wantedBy, dev }) {
   if (!/^\d+\.\d+\.\d+/.test(version))
-    throw new Error(`${wantedBy} wants ${name} ${version}: not one version.`);
+    throw new Error(`${wantedBy} wants ${name} ${version}, which is not an exact version.`);
   const words = name.split(/[/-]/);
   const os = words.find((word) => systems.includes(word));
   const cpu = words.find((word) => processors.includes(word));
-  if (cpu === undefined) throw new Error(`Which platform is ${name} for? Its name does not say.`);
+  if (cpu === undefined) throw new Error(`The name of ${name} does not say its platform.`);
   const libc = words.includes('musl') ? 'musl' : words.includes('gnu') ? 'glibc' : undefined;
   return {
     version,
@@ -80,12 +80,12 @@ const processors = [
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const path = fileURLToPath(new URL('../package-lock.json', import.meta.url));
   const lock = JSON.parse(readFileSync(path, 'utf8'));
-  const leftOut = leftOutOf(lock.packages);
-  for (const each of leftOut) lock.packages[`node_modules/${each.name}`] = entryFor(each);
-  // npm keeps its entries in this order, so that the next `npm install` changes nothing here.
+  const missing = findMissingPackages(lock.packages);
+  for (const each of missing) lock.packages[`node_modules/${each.name}`] = lockEntryFor(each);
+  // npm sorts its entries in this order, so the next `npm install` changes nothing here.
   const paths = Object.keys(lock.packages).sort((left, right) => left.localeCompare(right, 'en'));
   lock.packages = Object.fromEntries(paths.map((each) => [each, lock.packages[each]]));
   writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
-  if (leftOut.length > 0)
-    console.log(`Described ${leftOut.length} packages for other platforms in the lock file.`);
+  if (missing.length > 0)
+    console.log(`Added ${missing.length} packages for other platforms to the lock file.`);
 }

@@ -1,4 +1,4 @@
-/** What the documents name is there: files, links and commands. */
+/** Files, links and commands that the documents name exist. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -7,21 +7,21 @@ import { repositoryRoot } from './set-up.mjs';
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8');
 const files = execFileSync('git', ['ls-files'], { cwd: repositoryRoot, encoding: 'utf8' }).trim().split('\n');
-/** Not the changelog: it tells of what once was there. */
+/** Without the changelog: it names files that are gone. */
 const documents = files.filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md');
 const folders = new Set(
   files.flatMap((path) => path.split('/').map((_, depth, parts) => parts.slice(0, depth).join('/'))),
 );
-const isThere = (name: string): boolean =>
+const exists = (name: string): boolean =>
   folders.has(name) || files.some((path) => path === name || path.endsWith(`/${name}`));
 
-/** What stands in backticks, and in blocks for a shell. */
+/** Text in backticks, and lines of shell blocks. */
 const codeIn = (text: string): string[] => [
   ...[...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code),
   ...[...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = '']) => block.split('\n')),
 ];
 
-/** As GitHub makes them of headings. */
+/** The anchors that GitHub makes from headings. */
 const anchorsOf = (text: string): string[] =>
   [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -33,7 +33,7 @@ const anchorsOf = (text: string): string[] =>
 describe.each(documents)('%s', (document) => {
   const text = read(document);
 
-  it('leads somewhere with every link', () => {
+  it('has no broken link', () => {
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => to);
     const broken = links.filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;
@@ -52,10 +52,10 @@ describe.each(documents)('%s', (document) => {
       .map((code) => code.replace(/\/$/, ''));
     // Diagrams name files without backticks.
     const drawn = document === 'docs/architecture.md' ? (text.match(/[\w./-]+\.ts\b/g) ?? []) : [];
-    expect([...named, ...drawn].filter((name) => !isThere(name))).toEqual([]);
+    expect([...named, ...drawn].filter((name) => !exists(name))).toEqual([]);
   });
 
-  it('names commands that exist, with options that they have', () => {
+  it('names commands that exist, with options that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const code = codeIn(text);
     const named = code.flatMap((line) =>
@@ -79,7 +79,7 @@ const commands = [...read('apps/cli/src/main.ts').matchAll(/case '([a-z][a-z-]*)
   ([, name = '']) => name,
 );
 const known = new Map<string, string[]>();
-/** What the command's own help says. */
+/** The options that the command's own help names. */
 function optionsOf(command: string): string[] {
   const cli = join(repositoryRoot, 'apps/cli/bin/countersign.mjs');
   const help =

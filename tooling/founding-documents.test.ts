@@ -1,4 +1,4 @@
-/** What docs/founding-documents.md says stands where is there: files, exported names, routes, events and columns. */
+/** The files, exported names, routes, events and columns that docs/founding-documents.md names exist. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventSchemas, routes } from '@countersign/protocol';
@@ -22,7 +22,7 @@ function rowsUnder(heading: string): string[][] {
 }
 const code = (cell = ''): string => /^`([^`]+)`$/.exec(cell)?.[1] ?? `not code: ${cell}`;
 
-/** Exported from TypeScript or defined in Emacs Lisp, or a method of what is exported. */
+/** True for an export of TypeScript, a definition in Emacs Lisp, or a method of an exported class. */
 function isDefinedIn(name: string, path: string): boolean {
   const text = read(path);
   const literal = name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -58,7 +58,7 @@ describe('docs/founding-documents.md', () => {
     expect(Object.keys(columns)).toContain(column);
   });
 
-  it('says of each decision what, where and why', () => {
+  it('has three filled cells for each decision: what, where, why', () => {
     const rows = rowsUnder('Decided otherwise');
     expect(rows.length).toBeGreaterThan(20);
     expect(rows.filter((cells) => cells.length !== 3 || cells.includes(''))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Holds the import table of docs/style.md. A change here is a change of architecture, so it is written out. */
+/** Enforces the import table of docs/style.md. A change here is a change of architecture. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -22,7 +22,7 @@ const packages = [
   'ui',
 ];
 
-/** What the product code of a workspace may import of ours. */
+/** Which of our workspaces the product code of a workspace may import. */
 const importTable: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   policy: ['protocol'],
@@ -33,16 +33,16 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
   'tool-runner': ['protocol', 'policy'],
   'runner-client': ['protocol', 'client', 'tool-runner'],
   ui: ['protocol', 'client', 'approvals'],
-  /** What a person builds tools with: it runs in their server's process, and knows nothing of ours. */
+  /** For authors of tools: it runs in their server's process and imports nothing of ours. */
   'tool-kit': [],
   testing: packages, // imported by tests only
   'apps/server': packages,
   'apps/web': packages,
   'apps/vscode': packages,
-  /** `tools new` names the helper's folder on this machine. */
+  /** `tools new` writes the path of the tool kit on this machine. */
   'apps/cli': [...packages, 'tool-kit'],
   'apps/emacs': packages,
-  /** It measures a server, so it starts one, as tests/e2e does. */
+  /** It starts a server, as tests/e2e does. */
   bench: [...packages, 'testing', 'apps/server'],
   'tests/e2e': [
     ...packages,
@@ -55,7 +55,7 @@ const importTable: Readonly<Record<string, readonly string[]>> = {
     'apps/emacs',
   ],
   'tests/faults': ['protocol', 'engine', 'client', 'testing', 'tests/lab'],
-  /** Servers, runners and people for the two above. */
+  /** Servers, runners and people for tests/e2e and tests/faults. */
   'tests/lab': ['store', 'protocol', 'client', 'tool-runner', 'testing', 'apps/server', 'apps/cli'],
 };
 
@@ -108,7 +108,7 @@ describe('the import table', () => {
     expect(importers).toEqual(['bench', 'tests/e2e', 'tests/faults', 'tests/lab']);
   });
 
-  it('would notice every way to import', () => {
+  it('finds every form of import', () => {
     const text = `
       import { a } from '@countersign/one';
       import type { B } from '@countersign/two';
@@ -127,7 +127,7 @@ describe('the import table', () => {
     ]);
   });
 
-  it('would notice an import past a manifest, by relative path or below a package name', () => {
+  it('finds an import that bypasses a manifest, by relative path or below a package name', () => {
     const importer = join(folderOf('protocol'), 'src/index.ts');
     const targets = ['../../policy/src/index.ts', '@countersign/policy/src/verdict.ts', './risk.ts', 'zod'];
     expect(targets.map((target) => workspaceBehind(target, importer, all)?.name)).toEqual([
@@ -154,7 +154,7 @@ function offences(
   });
 }
 
-/** The names of those dependencies that are workspaces of ours. */
+/** The dependencies that are workspaces of ours, by name. */
 function ours(dependencies: Readonly<Record<string, string>> | undefined): readonly string[] {
   const names = Object.keys(dependencies ?? {});
   return all

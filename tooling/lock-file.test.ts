@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { entryFor, leftOutOf } from './complete-lock.mjs';
+import { findMissingPackages, lockEntryFor } from './complete-lock.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
   packages: Record<
@@ -9,8 +9,8 @@ const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta
   >;
 };
 
-it('describes every optional package, or `npm ci` would refuse it; `npm run lock` adds what is missing', () => {
-  expect(leftOutOf(lock.packages)).toEqual([]);
+it('has an entry for every optional package (`npm ci` refuses it otherwise; `npm run lock` adds them)', () => {
+  expect(findMissingPackages(lock.packages)).toEqual([]);
 });
 
 it('names no host, so that every machine can use its own registry', () => {
@@ -20,7 +20,7 @@ it('names no host, so that every machine can use its own registry', () => {
   expect(hosts).toEqual([]);
 });
 
-it('finds what npm left out', () => {
+it('finds the packages that npm left out', () => {
   const packages = {
     'node_modules/tool': {
       dev: true,
@@ -28,7 +28,7 @@ it('finds what npm left out', () => {
     },
     'node_modules/tool-linux-x64': { version: '1.0.0' },
   };
-  expect(leftOutOf(packages)).toEqual([
+  expect(findMissingPackages(packages)).toEqual([
     { name: 'tool-darwin-arm64', version: '1.0.0', wantedBy: 'node_modules/tool', dev: true },
   ]);
 });
@@ -39,11 +39,11 @@ it.each([
   ['@rolldown/binding-android-arm-eabi', { os: ['android'], cpu: ['arm'] }],
   ['@rolldown/binding-wasm32-wasi', { cpu: ['wasm32'] }],
 ])('knows the platform of %s', (name, platform) => {
-  const leftOut = { name, version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
-  expect(entryFor(leftOut)).toEqual({ version: '1.0.0', optional: true, ...platform });
+  const missing = { name, version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
+  expect(lockEntryFor(missing)).toEqual({ version: '1.0.0', optional: true, ...platform });
 });
 
-it('asks rather than guesses when a name says nothing about a platform', () => {
-  const leftOut = { name: 'fsevents', version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
-  expect(() => entryFor(leftOut)).toThrow('Which platform is fsevents for?');
+it('throws when a name says no platform', () => {
+  const missing = { name: 'fsevents', version: '1.0.0', wantedBy: 'node_modules/tool', dev: false };
+  expect(() => lockEntryFor(missing)).toThrow('The name of fsevents does not say its platform.');
 });

@@ -1,6 +1,6 @@
 /**
- * Proves that what runs in a browser can: bundles each such package, with all it imports from npm, and looks for
- * Node's built-in modules in the result. Reading our own sources would miss a dependency that changes its mind.
+ * Packages that run in a browser use no Node built-in. Each is bundled with everything that it imports from npm, and
+ * the bundle is searched, so a dependency that starts to use a built-in is found too.
  */
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
@@ -22,8 +22,8 @@ describe('packages that also run in a browser', () => {
   });
 });
 
-describe('the proof itself', () => {
-  it('finds a built-in behind a dependency, however it is spelled', async () => {
+describe('the search', () => {
+  it('finds a built-in behind a dependency, with and without node:', async () => {
     const modules = {
       entry: `export { read } from 'dependency'; export * from 'required'; export const late = import('node:os');`,
       dependency: `import { readFileSync } from 'node:fs'; export const read = readFileSync;`,

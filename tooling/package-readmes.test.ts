@@ -1,4 +1,4 @@
-/** A package's README answers, in this order: what it is for, how it is used, which file to read first. */
+/** Each package README says, in this order: what it is for, how it is used, which file to read first. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ const packages = readdirSync(join(repositoryRoot, 'packages'));
 const readmeOf = (name: string): string =>
   readFileSync(join(repositoryRoot, 'packages', name, 'README.md'), 'utf8');
 
-/** The TypeScript of a README, by the ending of the file that would hold it. */
+/** The TypeScript examples of a README, each with the file extension that it needs. */
 const examplesOf = (name: string): { extension: string; code: string }[] =>
   [...readmeOf(name).matchAll(/^```(tsx?)\n(.*?)^```/gms)].map(([, extension = '', code = '']) => ({
     extension,
@@ -17,7 +17,7 @@ const examplesOf = (name: string): { extension: string; code: string }[] =>
   }));
 
 describe.each(packages)('the README of %s', (name) => {
-  it('says what the package is for, then shows it, then names the file to read first', () => {
+  it('says what the package is for, shows an example, names the file to read first', () => {
     const [, purpose = '', rest = ''] = /^# @countersign\/\S+\n\n(.+?)\n\n(.*)$/s.exec(readmeOf(name)) ?? [];
     expect(purpose).toMatch(/^[A-Z].*\.$/s);
     expect(rest).toMatch(/^```tsx?\n/);
@@ -27,8 +27,8 @@ describe.each(packages)('the README of %s', (name) => {
   });
 });
 
-it('every example in the README of a package has the types that it needs', () => {
-  // Inside the repository, so that imports are resolved as they are in its packages.
+it('every example in a package README type-checks', () => {
+  // Inside the repository, so that imports resolve as in its packages.
   const folder = join(repositoryRoot, 'node_modules/.cache/readme-examples');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -53,12 +53,12 @@ it('every example in the README of a package has the types that it needs', () =>
   };
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}\n');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-  // One that is wrong shows that the compiler looked.
+  // A wrong one shows that the compiler ran.
   writeFileSync(join(folder, 'wrong.ts'), `import { nothing } from '@countersign/protocol';\nnothing();\n`);
   expect(typeErrors(folder)).toEqual([expect.stringContaining('wrong.ts(1,10): error TS2305')]);
 });
 
-/** The lines that the compiler prints about a folder. */
+/** The compiler's error lines for a folder. */
 function typeErrors(folder: string): string[] {
   const compiler = join(repositoryRoot, 'node_modules/typescript/bin/tsc');
   const { stdout } = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' });

@@ -1,4 +1,4 @@
-/** `npm run lines`: how many lines the product has, by workspace: without tests, test data, fixtures and goldens. */
+/** `npm run lines`: counts product lines by workspace, without tests, test data, fixtures and goldens. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 

@@ -1,9 +1,9 @@
-/** Every sentence that a rule of ours gives as a reason has its Russian one: the page is whole in both languages. */
+/** Every reason that a rule gives has a Russian translation. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { commandRules } from '../packages/policy/src/command/allowed-programs.ts';
 import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
 import { executingPlaces, isRefused, sensitivePlaces, ToolCallPolicy } from '../packages/policy/src/index.ts';
+import { commandRules } from '../packages/policy/src/program/manuals.ts';
 import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
 import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
 import { writeRules } from '../packages/policy/src/write-rules.ts';
@@ -18,7 +18,7 @@ const rules = [
 ];
 const places = [...executingPlaces.places, ...sensitivePlaces.places];
 
-/** Calls of each tool, and some that are refused: what is said where no table has it. */
+/** Calls of each tool, some of them refused: their reasons are in no table of rules. */
 const calls: readonly (readonly [tool: string, params: object])[] = [
   ['read_file', { path: 'a.md' }],
   ['read_file', { path: '.env' }],
@@ -57,7 +57,10 @@ const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ..
   ({ why }) => why,
 );
 
-/** What else a person reads, by where it stands in our sources: why a call is asked about again, why a log is broken. */
+/**
+ * Other sentences that a person reads, found in our sources: why a call is asked about again, why an audit log is
+ * broken.
+ */
 const written = (file: string, sentence: RegExp): string[] =>
   [...readFileSync(new URL(`../${file}`, import.meta.url), 'utf8').matchAll(sentence)].map(
     ([, text]) => text as string,
@@ -68,7 +71,7 @@ const stale = [
 ];
 const broken = written('packages/store/src/audit-log.ts', /broken\([^;']*'([^']+)'\)/g);
 
-it('finds what is written', () => {
+it('finds the sentences in the sources', () => {
   expect(stale.length).toBeGreaterThanOrEqual(5);
   expect(broken.length).toBeGreaterThanOrEqual(7);
 });
@@ -85,7 +88,7 @@ it.each([
 ])('[UI-1] %s', (english) => {
   const russian = languages.ru.said(english);
   expect(russian).toMatch(/[а-яё]{3}/i);
-  // Three English words in a row would be a part that was not understood; those of the shell's parser are not ours.
+  // Three English words in a row would be untranslated; messages of the shell parser stay English.
   expect(russian.replace('unterminated arithmetic command', '')).not.toMatch(
     /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/,
   );

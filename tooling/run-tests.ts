@@ -8,7 +8,7 @@ import { fork } from 'node:child_process';
 import { argv, env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { inBackground } from './test/child-process.ts';
-import { howToGet, type Need, nameOf, obtain } from './test/needs.ts';
+import { installHint, installMissing, type Need, nameOf } from './test/needs.ts';
 import { type Part, type PartResult, parts, partsWithFile } from './test/parts.ts';
 
 const inCi = env.CI !== undefined && env.CI !== '' && env.CI !== 'false';
@@ -23,8 +23,8 @@ if (chosen.length === 0) {
 } else {
   const keepsBusy = isBusy ? fork(fileURLToPath(new URL('test/keep-busy.mjs', import.meta.url))) : undefined;
   const { passed, failures } = await runAll(chosen);
-  keepsBusy?.disconnect(); // it ends with us
-  // A long log is read from its end: what failed stands there again.
+  keepsBusy?.disconnect(); // ends it
+  // Repeat the failures at the end: that is where people look in a long log.
   if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `- ${failure}`).join('\n')}`);
   console.log(`\n${passed} passed, ${failures.length} failed`);
   process.exitCode = failures.length === 0 ? 0 : 1;
@@ -37,40 +37,42 @@ function choose(name: string): readonly Part[] {
 
 interface Lane extends PartResult {
   readonly times: readonly string[];
-  readonly leftOut: readonly string[];
+  readonly skipped: readonly string[];
 }
 
-/** One part after the other; when everything runs, some of them in a second lane. */
+/** Runs one part after the other. When everything runs, the parts marked `parallel` run in a second lane. */
 async function runAll(chosen: readonly Part[]): Promise<PartResult> {
-  const beside = name === undefined ? chosen.filter((part) => part.beside) : [];
-  const [first, ...others] = chosen.filter((part) => !beside.includes(part));
+  const parallel = name === undefined ? chosen.filter((part) => part.parallel) : [];
+  const [first, ...others] = chosen.filter((part) => !parallel.includes(part));
   const lanes = [await runLane(first === undefined ? [] : [first])];
-  if (beside.length > 0)
-    console.log(`\n${beside.map((part) => part.name).join(', ')} run meanwhile; what they print follows.\n`);
-  lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(beside))])));
-  const leftOut = lanes.flatMap((lane) => lane.leftOut);
+  if (parallel.length > 0)
+    console.log(
+      `\n${parallel.map((part) => part.name).join(', ')} run at the same time; their output follows.\n`,
+    );
+  lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(parallel))])));
+  const skipped = lanes.flatMap((lane) => lane.skipped);
   console.log(`\nTook: ${lanes.flatMap((lane) => lane.times).join(', ')}`);
-  for (const line of leftOut) console.log(line);
+  for (const line of skipped) console.log(line);
   return {
     passed: lanes.reduce((sum, lane) => sum + lane.passed, 0),
-    // Someone who names a part, like CI, relies on it having run.
-    failures: [...lanes.flatMap((lane) => lane.failures), ...(inCi || name !== undefined ? leftOut : [])],
+    // A part that was named, and every part in CI, must not be skipped.
+    failures: [...lanes.flatMap((lane) => lane.failures), ...(inCi || name !== undefined ? skipped : [])],
   };
 }
 
 async function runLane(chosen: readonly Part[]): Promise<Lane> {
   let passed = 0;
   const failures: string[] = [];
-  const leftOut: string[] = [];
+  const skipped: string[] = [];
   const times: string[] = [];
   for (const part of chosen) {
-    const missing = await obtain(part.needs);
+    const missing = await installMissing(part.needs);
     if (missing.length > 0) {
-      leftOut.push(explainLeftOut(part, missing));
+      skipped.push(explainSkipped(part, missing));
       continue;
     }
     const startedAt = performance.now();
-    // A part that breaks fails; the others still run, and what failed before it is still told.
+    // A part that throws counts as failed; the other parts still run, and their failures are still reported.
     const result = await part
       .run({ args, whole: name === undefined })
       .catch((error: unknown) => ({ passed: 0, failures: [`it broke: ${error}`] }));
@@ -78,10 +80,10 @@ async function runLane(chosen: readonly Part[]): Promise<Lane> {
     passed += result.passed;
     failures.push(...result.failures.map((failure) => `${part.name}: ${failure}`));
   }
-  return { passed, failures, leftOut, times };
+  return { passed, failures, skipped, times };
 }
 
-function explainLeftOut(part: Part, missing: readonly Need[]): string {
+function explainSkipped(part: Part, missing: readonly Need[]): string {
   const names = missing.map(nameOf).join(', ');
-  return `Left out: ${part.name}, which needs ${names}. To get it: ${missing.map(howToGet).join('; ')}`;
+  return `Skipped: ${part.name}, which needs ${names}. To get it: ${missing.map(installHint).join('; ')}`;
 }

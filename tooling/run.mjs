@@ -1,6 +1,6 @@
 /**
  * `node tooling/run.mjs <program> [arguments]`: sets up when needed, then runs a program of ours on Node 24.
- * All npm scripts go through here, because the `node` a shell found before the set-up stays the old one after it.
+ * All npm scripts go through here, because a shell keeps using the `node` that it found before the set-up.
  */
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { argv, env, kill, pid, ppid } from 'node:process';
@@ -22,7 +22,7 @@ if (!endWithLauncher()) {
 
 const node = findNode24(repositoryRoot) ?? 'node';
 const binaries = [dirname(node), join(repositoryRoot, 'node_modules', '.bin')];
-env.PATH = [...binaries, env.PATH].join(delimiter); // so that whatever the program starts finds the same Node
+env.PATH = [...binaries, env.PATH].join(delimiter); // child processes use the same Node
 
 if (runsOnNode24) {
   argv.splice(1, 2, program);
@@ -31,9 +31,9 @@ if (runsOnNode24) {
   runAndExit(node, [fileURLToPath(import.meta.url), ...argv.slice(2)]);
 }
 
-/** The shell between npm and us passes no signal on. When it has been ended, so are we. */
+/** The shell between npm and this process passes no signals on. When that shell ends, this process ends too. */
 function endWithShell() {
-  if (env.npm_lifecycle_event === undefined) return; // started by hand, perhaps to outlive its shell
+  if (env.npm_lifecycle_event === undefined) return; // started by hand: it may outlive its shell
   setInterval(() => {
     if (process.ppid !== ppid) kill(pid, 'SIGTERM');
   }, 500).unref();

@@ -1,7 +1,7 @@
 /**
- * Brings a fresh clone, or one whose dependencies changed, to the point where everything runs.
- * Plain JavaScript for Node 18 and newer without a dependency, because it runs before there are any.
- * When nothing is to be done it says nothing and costs a few milliseconds.
+ * Installs everything that a fresh clone, or one whose dependencies changed, needs to run.
+ * Plain JavaScript for Node 18 and newer without dependencies, because it runs before they are installed.
+ * When there is nothing to do, it prints nothing and takes a few milliseconds.
  */
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -12,25 +12,26 @@ import { isPageBuilt } from './set-up/web-page.mjs';
 /** The root of this repository. */
 export const repositoryRoot = fileURLToPath(new URL('..', import.meta.url));
 
-/** Something a person can act on: its message is all that is shown. */
+/** A problem that a person can fix: only its message is shown. */
 class SetUpProblem extends Error {}
 
 /**
- * Installs what is missing below `root`, and builds the web page when its sources changed. Safe to call at any time and from several processes at once.
+ * Installs what is missing below `root`, and builds the web page when its sources changed. Safe to call at any time,
+ * and from several processes at once.
  * @param {{ root?: string }} [options]
- * @returns {Promise<void>} rejects with a SetUpProblem when a person has to do something first
+ * @returns {Promise<void>} rejects with a SetUpProblem when a person has to fix something first
  */
 export async function setUp({ root = repositoryRoot } = {}) {
   if (isSetUp(root) && findNode24(root) !== undefined && isPageBuilt(root)) return;
 
-  // Loaded only now: child processes and locks would double the time of the usual case.
+  // Imported only when needed: child processes and locks would double the time of the usual case.
   const { install } = await import('./set-up/install.mjs');
   const problem = await install(root);
   if (problem !== undefined) throw new SetUpProblem(problem);
 }
 
 /**
- * For programs that start with a set-up: what a person should read, without a stack trace.
+ * The message for programs that start with a set-up, without a stack trace.
  * @param {unknown} failure
  */
 export function explainSetUpFailure(failure) {

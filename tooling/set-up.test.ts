@@ -1,4 +1,4 @@
-/** The set-up as a person meets it: real processes and files, with a stand-in for npm that needs no network. */
+/** The set-up with real processes and files, and a fake npm that needs no network. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const setUpScript = fileURLToPath(new URL('set-up.mjs', import.meta.url));
-const standIn = fileURLToPath(new URL('set-up/npm-stand-in.mjs', import.meta.url));
+const fakeNpm = fileURLToPath(new URL('set-up/npm-fake.mjs', import.meta.url));
 
 let root: string;
 let stop: (() => void)[];
@@ -35,14 +35,14 @@ afterEach(() => {
   for (const step of stop.reverse()) step();
 });
 
-describe('when nothing is to be done', () => {
+describe('when there is nothing to do', () => {
   it('is silent, and does not start npm', async () => {
     await setUp();
     expect(await setUp()).toEqual({ code: 0, output: '' });
     expect(npmRuns()).toBe(1);
   });
 
-  it('accepts what someone installed by hand', async () => {
+  it('accepts an npm install that was run by hand', async () => {
     mkdirSync(join(root, 'node_modules', 'one'), { recursive: true });
     copyFileSync(join(root, 'package-lock.json'), join(root, 'node_modules', '.package-lock.json'));
     expect(await setUp()).toEqual({ code: 0, output: '' });
@@ -50,7 +50,7 @@ describe('when nothing is to be done', () => {
   });
 });
 
-describe('when something is to be done', () => {
+describe('when there is something to do', () => {
   it('installs, and says that it does', async () => {
     const { code, output } = await setUp();
     expect(code).toBe(0);
@@ -67,7 +67,7 @@ describe('when something is to be done', () => {
     expect(npmRuns()).toBe(2);
   });
 
-  it('leaves npm alone when a manifest changed in what needs no installing', async () => {
+  it('leaves npm alone when a change of a manifest needs no install', async () => {
     await setUp();
     writeJson('packages/inner/package.json', { name: 'inner', description: 'new words' });
     expect(await setUp()).toEqual({ code: 0, output: '' });
@@ -88,7 +88,7 @@ describe('when something is to be done', () => {
     expect(npmRuns()).toBe(2);
   });
 
-  it('works without a home folder that can be written to', async () => {
+  it('works without a writable home folder', async () => {
     const { code } = await setUp({ HOME: '/dev/null/nowhere', npm_config_cache: undefined });
     expect(code).toBe(0);
     expect(npmArguments()).toContain(`--cache=${join(root, '.cache', 'npm')}`);
@@ -101,7 +101,7 @@ describe('the web page', () => {
     mkdirSync(join(root, path, '..'), { recursive: true });
     writeFileSync(join(root, path), text);
   };
-  /** Counts its runs in the page it writes; a source that says so makes it fail. */
+  /** A fake builder that counts its runs in the page it writes, and fails when a source says so. */
   const builder = `
     import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
     if (readFileSync('src/main.tsx', 'utf8').includes('broken')) {
@@ -115,7 +115,7 @@ describe('the web page', () => {
   beforeEach(async () => {
     writeText('apps/web/index.html', '<!doctype html>');
     writeText('apps/web/src/main.tsx', 'one');
-    await setUp({ STAND_IN: undefined }); // installs; the builder is not there yet
+    await setUp({ FAKE_NPM: undefined }); // installs; the builder does not exist yet
     writeText('node_modules/vite/package.json', '{"type":"module"}');
     writeText('node_modules/vite/bin/vite.js', builder);
   });
@@ -143,7 +143,7 @@ describe('the web page', () => {
     expect(built()).toBe('1');
   });
 
-  it('holds nothing up when it cannot be built, says why, and is tried again', async () => {
+  it('does not fail the set-up when it cannot be built, says why, and is tried again', async () => {
     writeText('apps/web/src/main.tsx', 'broken');
     const { code, output } = await setUp();
     expect(code).toBe(0);
@@ -157,15 +157,15 @@ describe('the web page', () => {
 
 describe('when npm fails', () => {
   it('says what to do when the registry cannot be reached', async () => {
-    const { code, output } = await setUp({ STAND_IN: 'offline' });
+    const { code, output } = await setUp({ FAKE_NPM: 'offline' });
     expect(code).toBe(1);
     expect(output).toContain('Could not reach the npm registry');
     expect(output).toContain('Connect once and run the same command again; nothing else was changed.');
     expect(output).not.toContain('    at ');
   });
 
-  it('shows the last of what npm said, and where the rest is', async () => {
-    const { code, output } = await setUp({ STAND_IN: 'broken' });
+  it('shows the last lines of npm output, and where the rest is', async () => {
+    const { code, output } = await setUp({ FAKE_NPM: 'broken' });
     expect(code).toBe(1);
     expect(output).toContain('  npm error the lock file is out of step');
     expect(output).toContain(join(root, '.cache', 'set-up.log'));
@@ -179,7 +179,7 @@ describe('when npm fails', () => {
   });
 
   it('tries again the next time', async () => {
-    await setUp({ STAND_IN: 'offline' });
+    await setUp({ FAKE_NPM: 'offline' });
     expect(await setUp()).toMatchObject({ code: 0 });
     expect(npmRuns()).toBe(2);
   });
@@ -188,7 +188,7 @@ describe('when npm fails', () => {
 describe('when two start at once', () => {
   it('installs once, while the other waits', async () => {
     const gate = await openGate();
-    const first = start({ STAND_IN_GATE: gate.path });
+    const first = start({ FAKE_NPM_GATE: gate.path });
     const npm = await gate.arrival();
     const second = start();
     await said(second, 'Another set-up is at work here');
@@ -201,24 +201,24 @@ describe('when two start at once', () => {
 });
 
 describe('when it is killed in the middle', () => {
-  it('waits for the npm that is left behind, then repairs what that did not finish', async () => {
+  it('waits for the npm that is still running, then repairs what it left unfinished', async () => {
     const gate = await openGate();
-    const killed = start({ STAND_IN_GATE: gate.path });
+    const killed = start({ FAKE_NPM_GATE: gate.path });
     const npm = await gate.arrival();
     killed.child.kill('SIGKILL');
     await ended(killed);
 
     const next = start();
     await said(next, 'Another set-up is at work here');
-    npm.destroy(); // the npm left behind ends without having finished
+    npm.destroy(); // that npm ends unfinished
     expect(await ended(next)).toMatchObject({ code: 0 });
     expect(npmRuns()).toBe(2);
     expect(existsSync(join(root, 'node_modules', 'one'))).toBe(true);
   });
 
-  it('takes npm with it when it is asked to stop, and the next one starts afresh', async () => {
+  it('stops npm when it is stopped, and the next set-up starts afresh', async () => {
     const gate = await openGate();
-    const stopped = start({ STAND_IN_GATE: gate.path });
+    const stopped = start({ FAKE_NPM_GATE: gate.path });
     const npm = await gate.arrival();
     stopped.child.kill('SIGTERM');
     await once(npm, 'close');
@@ -228,7 +228,7 @@ describe('when it is killed in the middle', () => {
     expect(npmRuns()).toBe(2);
   });
 
-  it('is not held up by a lock that means nothing', async () => {
+  it('ignores a lock file that it cannot read', async () => {
     mkdirSync(join(root, '.cache'));
     writeFileSync(join(root, '.cache', 'set-up.lock'), '{"host":');
     expect(await setUp()).toMatchObject({ code: 0 });
@@ -253,7 +253,7 @@ function setUp(environment: Environment = {}): Promise<Ended> {
 
 function start(environment: Environment = {}): Running {
   const child = spawn(execPath, [setUpScript, root], {
-    env: { ...env, npm_execpath: standIn, npm_node_execpath: execPath, ...environment },
+    env: { ...env, npm_execpath: fakeNpm, npm_node_execpath: execPath, ...environment },
   });
   const running: Running = { child, output: '' };
   const add = (chunk: Buffer) => {
@@ -266,7 +266,7 @@ function start(environment: Environment = {}): Running {
 }
 
 async function ended(running: Running): Promise<Ended> {
-  // 'close' comes after the last output, unless it has been and gone.
+  // 'close' comes after the last output, unless it was emitted before.
   if (running.child.exitCode === null && running.child.signalCode === null)
     await once(running.child, 'close');
   return { code: running.child.exitCode, output: running.output };
@@ -280,7 +280,7 @@ async function said(running: Running, words: string): Promise<void> {
   }
 }
 
-/** A place where the stand-in for npm waits until a test lets it go on. */
+/** A socket at which the fake npm waits until the test lets it continue. */
 async function openGate(): Promise<{ path: string; arrival(): Promise<Socket> }> {
   const path = join(root, 'gate');
   const server: Server = createServer();

@@ -1,4 +1,4 @@
-/** The specification and the code agree on which rules there are. */
+/** The rules in the specification match the rule ids in sources, tests and documents. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,15 +35,15 @@ it('defines every rule that sources, tests and documents name', () => {
   expect(unknown).toEqual([]);
 });
 
-it('has a test for every rule, or says why not', () => {
+it('has a test for every rule, or a reason why there is none', () => {
   const tests = files.filter(isTest).map(read).join('\n');
   const proven = new Set((tests.match(/\[[A-Z]{2}-\d+\]/g) ?? []).map((id) => id.slice(1, -1)));
   expect(rules.filter((id) => !proven.has(id) && !untested.includes(id))).toEqual([]);
-  // Once a rule has a test, its excuse goes.
+  // A rule that has a test must leave the list of untested rules.
   expect(untested.filter((id) => proven.has(id))).toEqual([]);
 });
 
-it('stands alone: the repository names no document that is not in it', () => {
+it('is complete: the repository names no document outside itself', () => {
   const elsewhere = /\b(?:SPEC|STYLE|DESIGN|TECH-NOTES)\.md\b|\b[Tt]he seeds\b|\bseeds[/:]/;
   const named = files.filter(
     (path) => path !== 'tooling/specification.test.ts' && elsewhere.test(read(path)),

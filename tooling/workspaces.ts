@@ -1,4 +1,4 @@
-/** Our workspaces as they are on disk, for the tests that hold the import table. */
+/** Our workspaces as they are on disk, for the tests of the import table. */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseSync, Visitor } from 'rolldown/utils';
@@ -19,7 +19,7 @@ export interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Every workspace that exists. */
+/** All workspaces. */
 export function allWorkspaces(): readonly Workspace[] {
   const folders = ['packages', 'apps', 'tests'].flatMap((parent) =>
     existsSync(join(repositoryRoot, parent))
@@ -46,7 +46,7 @@ export function sourcesOf(workspace: Workspace, kind: 'product' | 'test'): reado
     .sort();
 }
 
-/** What a module asks for: static, re-exporting, dynamic and type-only imports alike. */
+/** The modules that a module imports: static, re-exported, dynamic and type-only. */
 export function importsOf(path: string, text = readFileSync(path, 'utf8')): readonly string[] {
   const found = new Set<string>();
   const add = (source: { value?: unknown } | null | undefined) => {
@@ -64,7 +64,7 @@ export function importsOf(path: string, text = readFileSync(path, 'utf8')): read
   return [...found];
 }
 
-/** Which of our workspaces an import leads to; undefined for npm packages, Node, and the importer itself. */
+/** The workspace that an import leads to; undefined for npm packages, Node, and the importer itself. */
 export function workspaceBehind(
   specifier: string,
   importer: string,
@@ -78,7 +78,7 @@ export function workspaceBehind(
   return target === all.find(isIn(importer)) ? undefined : target;
 }
 
-/** The workspaces that a TypeScript project refers to; undefined when there is no such project. */
+/** The workspaces that a TypeScript project references; undefined when there is no such project. */
 export function referencesOf(
   workspace: Workspace,
   project: 'tsconfig.json' | 'tsconfig.test.json',

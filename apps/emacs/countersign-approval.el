@@ -13,9 +13,9 @@
 ;; - A new card is displayed in another window at most.  It never selects
 ;;   itself, and never takes the place of something that is selected.
 ;; - A key counts only after the card has been in the selected window for
-;;   half a second, as it is.  What was typed before is discarded.
+;;   half a second, unchanged.  Earlier keys are discarded.
 ;; - HIGH takes its preview and a typed "yes".
-;; - A card that is changed under the eyes of a person is a new card.
+;; - A card that changes while it is shown counts as a new card.
 ;;
 ;; An approval names the digest that was displayed.  Leaving or killing a
 ;; buffer decides nothing (AP-3).
@@ -64,13 +64,13 @@ Otherwise the mode line tells that something waits."
 (defvar countersign-approval--arm-timer nil)
 
 (defun countersign-approval--attention ()
-  "Answer (WINDOW IDENTITY) of the card in the selected window, or nil."
+  "Return (WINDOW IDENTITY) of the card in the selected window, or nil."
   (let* ((window (selected-window))
          (drawn (buffer-local-value 'countersign-approval--drawn (window-buffer window))))
     (and drawn (list window drawn))))
 
 (defun countersign-approval--attend (&rest _)
-  "Begin to count when another card, or a changed one, is in the selected window."
+  "Restart the half second if the selected window shows another or changed card."
   (let ((attention (countersign-approval--attention)))
     (unless (equal attention countersign-approval--attended)
       (setq countersign-approval--attended attention
@@ -79,7 +79,7 @@ Otherwise the mode line tells that something waits."
       (when attention (countersign-approval--count)))))
 
 (defun countersign-approval--count ()
-  "Let the attended card be armed in half a second."
+  "Arm the attended card in half a second."
   (setq countersign-approval--arm-timer
         (run-at-time countersign-approval-focus nil #'countersign-approval--arm
                      countersign-approval--attended)))
@@ -111,7 +111,7 @@ Keys that wait to be read were typed before: then it counts anew."
     (user-error "%s" (countersign-words "Look at it first: keys count when it has been here for half a second")))))
 
 (defun countersign-approval--check-same (drawn)
-  "Signal an error unless this card still waits as DRAWN, as it was looked at."
+  "Signal an error unless this card is still pending and drawn as DRAWN."
   (when countersign-approval--outcome
     (user-error "%s" (countersign-words "Too late: %s" countersign-approval--outcome)))
   (unless (and (equal drawn countersign-approval--drawn)
@@ -155,7 +155,7 @@ Keys that wait to be read were typed before: then it counts anew."
   "Keys of an approval.")
 
 (define-derived-mode countersign-approval-mode special-mode "Approval"
-  "Where one call is approved or rejected.
+  "Mode for approving or rejecting one call.
 
 \\{countersign-approval-mode-map}"
   :interactive nil
@@ -164,7 +164,7 @@ Keys that wait to be read were typed before: then it counts anew."
   (setq header-line-format '(:eval (countersign-approval--header))))
 
 (defun countersign-card-plain-buffer ()
-  "Make the text of this buffer appear in the order in which it is."
+  "Display the text of this buffer in its logical order."
   (setq-local bidi-display-reordering nil
               bidi-paragraph-direction 'left-to-right
               truncate-lines nil
@@ -173,7 +173,7 @@ Keys that wait to be read were typed before: then it counts anew."
   (buffer-disable-undo))
 
 (defun countersign-approval--header ()
-  "Answer the header line: the risk, the time left, whether keys count."
+  "Return the header line: the risk, the time left, whether keys count."
   (cond
    (countersign-approval--outcome (countersign-approval--header-text
                                    (concat " " countersign-approval--outcome)))
@@ -190,7 +190,7 @@ Keys that wait to be read were typed before: then it counts anew."
          "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
          (and (> others 0) (countersign-words "  ·  %d more (l list)" others))
          "  ·  " (cond (countersign-approval--sending (countersign-words "sending …"))
-                       ;; While it is drawn, the window of a header is the selected one.
+                       ;; While a header is drawn, its window is selected.
                        ((and countersign-approval--armed
                              (equal (countersign-approval--attention) countersign-approval--attended))
                         "y n a e ?")
@@ -198,16 +198,16 @@ Keys that wait to be read were typed before: then it counts anew."
          (and (countersign-approval--more-below-p) (countersign-words "  ·  ↓ more below (SPC)")))))))))
 
 (defun countersign-approval--more-below-p ()
-  "Tell whether the card goes on below what its window shows."
+  "Return non-nil if the card continues below the end of its window."
   (let ((end (window-end)))
     (and end (< end (point-max)))))
 
 (defun countersign-approval--keys (text)
-  "Answer the keys that TEXT names as `substitute-command-keys' does."
+  "Return the keys that TEXT names as `substitute-command-keys' does."
   (substring-no-properties (substitute-command-keys text)))
 
 (defun countersign-approval--header-text (text)
-  "Answer TEXT for a header line, where a percent sign means something."
+  "Return TEXT for a header line, with percent signs escaped."
   (replace-regexp-in-string "%" "%%" text t t))
 
 (defun countersign-approval-time (pending)
@@ -217,7 +217,7 @@ Keys that wait to be read were typed before: then it counts anew."
       (countersign-words "%d:%02d left" (/ seconds 60) (% seconds 60)))))
 
 (defun countersign-approval--buffer (pending)
-  "Answer the buffer of PENDING, or nil."
+  "Return the buffer of PENDING, or nil."
   (let ((id (countersign-pending-id pending)))
     (cl-find-if (lambda (buffer)
                   (let ((known (buffer-local-value 'countersign-approval--pending buffer)))
@@ -227,7 +227,7 @@ Keys that wait to be read were typed before: then it counts anew."
                 (buffer-list))))
 
 (defun countersign-approval-buffer (project pending)
-  "Answer the buffer of PENDING in PROJECT; it is made when there is none."
+  "Return the buffer of PENDING in PROJECT; create it if needed."
   (or (countersign-approval--buffer pending)
       (with-current-buffer
           (generate-new-buffer
@@ -242,7 +242,7 @@ Keys that wait to be read were typed before: then it counts anew."
         (current-buffer))))
 
 (defun countersign-approval--draw ()
-  "Draw this card anew."
+  "Draw this card again."
   (let ((inhibit-read-only t)
         (line (line-number-at-pos)))
     (erase-buffer)
@@ -269,7 +269,7 @@ Keys that wait to be read were typed before: then it counts anew."
   (force-mode-line-update))
 
 (defun countersign-approval--insert-card ()
-  "Insert the card; what cannot be drawn is shown as it came."
+  "Insert the card; if that fails, insert its data as JSON."
   (let ((start (point))
         (data (countersign-pending-data countersign-approval--pending)))
     (condition-case problem
@@ -285,16 +285,20 @@ Keys that wait to be read were typed before: then it counts anew."
                "\n")))))
 
 (defun countersign-approval--insert-keys ()
-  "Insert which keys there are."
-  (insert "\n")
-  (pcase-dolist (`(,key ,what)
-                 `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
-                   ("a" ,(countersign-words "wider")) ("e" ,(countersign-words "edit"))
-                   ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
-                   ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
-    (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
-            "   "))
-  (insert "\n"))
+  "Insert a line that lists the keys.
+Approving is not offered while the preview is being made."
+  (let ((coming (countersign-project-preview-coming-p countersign-approval--project
+                                                      countersign-approval--pending)))
+    (insert "\n")
+    (pcase-dolist (`(,key ,what)
+                   `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
+                     ("a" ,(countersign-words "wider")) ("e" ,(countersign-words "edit"))
+                     ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
+                     ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
+      (unless (and coming (member key '("y" "a")))
+        (insert (propertize key 'face 'countersign-key) " " (propertize what 'face 'countersign-label)
+                "   ")))
+    (insert "\n")))
 
 (defun countersign-approval--revert (&rest _)
   "Fetch this card again."
@@ -305,7 +309,7 @@ Keys that wait to be read were typed before: then it counts anew."
 ;;;; What happens to a card
 
 (defun countersign-approval--happened (project pending what)
-  "Take note of WHAT happened to PENDING in PROJECT."
+  "Update the card of PENDING in PROJECT after WHAT happened to it."
   (pcase what
     ('new (countersign-approval--announce project pending))
     ('changed
@@ -347,7 +351,8 @@ HERE is non-nil when that was this Emacs."
         (countersign-approval--go-on project))))))
 
 (defun countersign-approval--go-on (project)
-  "Show what waits next in the selected window, of PROJECT first, or leave it."
+  "Show the next pending card in the selected window, or quit the window.
+Cards of PROJECT come first."
   (let ((next (or (cl-find project (countersign-waiting) :key #'car) (car (countersign-waiting))))
         (settled (window-buffer (selected-window))))
     (if next
@@ -358,19 +363,19 @@ HERE is non-nil when that was this Emacs."
       (quit-window t))))
 
 (defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
-  "How the person learned of what waits: `told' or `displayed'.
+  "How the person learned of each pending card: `told' or `displayed'.
 It stays when they kill the buffer of a card.")
 
 (defun countersign-approval--offered (pending how)
   "Remember HOW the person learned of PENDING."
   (puthash pending how countersign-approval--offered))
 
-;; A card is shown without taking anything from anybody.  Whether there is room
-;; is asked again every second (`countersign-approval--tick'): who was in the
-;; minibuffer when it came is shown it afterwards.
+;; A new card never takes a selected window or the minibuffer.  Whether there is
+;; room is checked every second (`countersign-approval--tick'), so that a card
+;; that came while the minibuffer was active is shown afterwards.
 
 (defun countersign-approval--announce (project pending)
-  "Tell that PENDING of PROJECT waits, and display it if that can be."
+  "Announce PENDING of PROJECT, and display it if there is room."
   (let ((buffer (countersign-approval-buffer project pending)))
     (countersign-approval--offer)
     (unless (or (active-minibuffer-window) (get-buffer-window buffer 'visible))
@@ -400,32 +405,32 @@ or looks at the list, is left alone."
           (countersign-approval--offered (cdr next) 'displayed))))))
 
 (defun countersign-approval--first (how)
-  "Answer the first (PROJECT . PENDING) that was offered in one of the ways HOW."
+  "Return the first (PROJECT . PENDING) that was offered in one of the ways HOW."
   (cl-find-if (lambda (waiting) (memq (gethash (cdr waiting) countersign-approval--offered) how))
               (countersign-waiting)))
 
 (defun countersign-approval--displayed-p ()
-  "Tell whether a card that waits can be seen."
+  "Return non-nil if a card that waits can be seen."
   (cl-some (lambda (window)
              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
            (window-list-1 nil 'nomini 'visible)))
 
 (defun countersign-approval--settled-window ()
-  "Answer a window that shows a settled card and is not selected, or nil."
+  "Return a window that shows a settled card and is not selected, or nil."
   (cl-find-if (lambda (window)
                 (and (not (eq window (selected-window)))
                      (buffer-local-value 'countersign-approval--outcome (window-buffer window))))
               (window-list-1 nil 'nomini 'visible)))
 
 (defun countersign-approval--fresh-p (buffer)
-  "Tell whether the card in BUFFER was settled just now."
+  "Return non-nil if the card in BUFFER was settled just now."
   (< (- (float-time) (buffer-local-value 'countersign-approval--settled-at buffer))
      countersign-approval-read-time))
 
 ;;;; Commands
 
 (defun countersign-approval--send (function)
-  "Call FUNCTION with what is told when it was answered; it sends a decision."
+  "Send a decision: call FUNCTION with a callback for the response."
   (let ((buffer (current-buffer)))
     (setq countersign-approval--sending t
           countersign-approval--note nil)
@@ -462,6 +467,8 @@ SEEN tells whether there is a preview."
       (user-error "%s" (countersign-words "The preview does not fit its digest: this call can only be rejected")))
      ((and high (not seen))
       (user-error "%s" (countersign-words "A HIGH call is approved with its preview only; it is being made")))
+     ((countersign-project-preview-coming-p countersign-approval--project pending)
+      (user-error "%s" (countersign-words "It can be approved once its preview is here; that is being made")))
      (high
       (countersign-approval--asking
         (countersign-approval--type-yes
@@ -536,7 +543,7 @@ HIGH calls count as covered if INCLUDE-HIGH."
                    (string-trim-right (error-message-string problem) "\\.")))))
 
 (defun countersign-approval--choices (offers)
-  "Answer (LABEL . OFFER) for each of OFFERS, each label once."
+  "Return (LABEL . OFFER) for each of OFFERS, each label once."
   (cl-loop for offer in offers
            for number from 1
            collect (cons (format "%d %s" number
@@ -544,7 +551,7 @@ HIGH calls count as covered if INCLUDE-HIGH."
                          offer)))
 
 (defun countersign-approval--in-order (labels)
-  "Answer a completion table of LABELS that keeps their order."
+  "Return a completion table of LABELS that keeps their order."
   (lambda (string predicate action)
     (if (eq action 'metadata)
         '(metadata (display-sort-function . identity) (cycle-sort-function . identity))
@@ -570,7 +577,7 @@ HIGH calls count as covered if INCLUDE-HIGH."
           (unless (bolp) (insert "\n"))))
       (setq default-directory directory)
       (let ((enable-local-variables nil)) (diff-mode))
-      ;; Highlighting by the files themselves would open them.
+      ;; Syntax highlighting would open the files.
       (setq-local diff-font-lock-syntax nil diff-refine nil)
       (setq-local bidi-display-reordering nil)
       (setq buffer-read-only t)
@@ -583,7 +590,7 @@ HIGH calls count as covered if INCLUDE-HIGH."
   (interactive)
   (let* ((pending countersign-approval--pending)
          (data (and pending (countersign-pending-data pending)))
-         ;; No help window: that makes links of what others wrote.
+         ;; Not a help window, which would turn text of others into links.
          (buffer (get-buffer-create "*countersign help*")))
     (countersign-approval--draw-help buffer data nil)
     (display-buffer buffer)
@@ -607,7 +614,7 @@ HIGH calls count as covered if INCLUDE-HIGH."
   "The approval that this help is about.")
 
 (defun countersign-approval--draw-help (buffer data tool)
-  "Draw in BUFFER the help for the approval DATA, of TOOL once that is known."
+  "Draw in BUFFER the help for the approval DATA; TOOL is nil until known."
   (with-current-buffer buffer
     (let ((inhibit-read-only t)
           (place (point)))
@@ -672,13 +679,13 @@ second.  Nothing is decided by time or by leaving.") "\n")
     (define-key map (kbd "C-c C-k") #'countersign-edit-cancel)
     (define-key map (kbd "C-c '") #'countersign-edit-string)
     map)
-  "Keys where parameters are edited.")
+  "Keys for editing parameters.")
 
 (defvar-local countersign-edit--card nil "The buffer of the card that is edited.")
 (defvar-local countersign-edit--drawn nil "Identity of the card when it was taken.")
 
 (define-derived-mode countersign-edit-mode text-mode "Edit-Call"
-  "Where the parameters of a call are edited before it is approved (AP-6).
+  "Mode for editing the parameters of a call before it is approved (AP-6).
 
 \\{countersign-edit-mode-map}"
   :interactive nil
@@ -706,7 +713,7 @@ second.  Nothing is decided by time or by leaving.") "\n")
       (setq countersign-edit--card card
             countersign-edit--drawn drawn)
       (set-buffer-modified-p nil))
-    ;; Not displayed anew: else the window would forget that it was made for the card, and stay when that is decided.
+    ;; Switch instead of display: otherwise the window forgets that it was made for the card and stays afterwards.
     (switch-to-buffer edit t t)))
 
 (defun countersign-edit-approve ()
@@ -732,7 +739,7 @@ second.  Nothing is decided by time or by leaving.") "\n")
            (countersign-project-approve
             project pending
             (lambda (problem)
-              ;; What was typed is kept until it was taken.
+              ;; Keep the edited text until the server has accepted it.
               (when (and (not problem) (buffer-live-p edit)) (kill-buffer edit))
               (funcall callback problem))
             :params (list params))))
@@ -754,10 +761,10 @@ second.  Nothing is decided by time or by leaving.") "\n")
     (define-key map (kbd "C-c '") #'countersign-edit-string-done)
     (define-key map (kbd "C-c C-c") #'countersign-edit-string-done)
     map)
-  "Keys where one text of the parameters is edited.")
+  "Keys for editing one string of the parameters.")
 
 (define-derived-mode countersign-edit-string-mode text-mode "Edit-Text"
-  "Where one text of the parameters is edited as it is.
+  "Mode for editing one string of the parameters as plain text.
 
 \\{countersign-edit-string-mode-map}"
   :interactive nil
@@ -782,7 +789,7 @@ second.  Nothing is decided by time or by leaving.") "\n")
     (setq countersign-edit--place (list buffer start end))))
 
 (defun countersign-edit--string-at (position)
-  "Answer (START . END) of the JSON string that POSITION is in, or nil.
+  "Return (START . END) of the JSON string that POSITION is in, or nil.
 On the name of a parameter, that is the string behind it."
   (save-excursion
     (goto-char (point-min))
@@ -835,7 +842,7 @@ On the name of a parameter, that is the string behind it."
   (tabulated-list-init-header))
 
 (defun countersign-approvals--entries ()
-  "Answer the rows of the list."
+  "Return the rows of the list."
   (cl-loop for (project . pending) in (countersign-waiting)
            for risk = (countersign-one-line (or (countersign-pending-get pending 'risk_level) "?") 8)
            collect (list (cons project pending)
@@ -865,7 +872,7 @@ On the name of a parameter, that is the string behind it."
        (user-error "%s" (countersign-words "It is settled"))))))
 
 (defun countersign-approvals--refresh ()
-  "Draw the list again, where it is shown."
+  "Redraw the list if it is shown."
   (when-let ((buffer (get-buffer "*countersign approvals*")))
     (with-current-buffer buffer (tabulated-list-print t))))
 
@@ -884,12 +891,12 @@ On the name of a parameter, that is the string behind it."
     (setq countersign-approval--clock nil)))
 
 (defun countersign-approval--start-clock (&rest _)
-  "Let the time go on while something waits."
+  "Update the remaining time while something is pending."
   (unless countersign-approval--clock
     (setq countersign-approval--clock (run-at-time 1 1 #'countersign-approval--tick))))
 
 (defun countersign-approval-install ()
-  "Let approvals be shown as they come."
+  "Show approvals when they arrive."
   (add-hook 'countersign-approval-functions #'countersign-approval--happened)
   (add-hook 'countersign-approval-functions #'countersign-approval--start-clock)
   (add-hook 'window-selection-change-functions #'countersign-approval--attend)

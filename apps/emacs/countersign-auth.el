@@ -27,12 +27,12 @@
   "Tokens of this Emacs by address: those that were made by signing in.")
 
 (defun countersign-auth-token (server)
-  "Answer the token for SERVER, or nil when there is none."
+  "Return the token for SERVER, or nil when there is none."
   (or (gethash (countersign-server-address server) countersign-auth--fresh)
       (countersign-auth--kept server)))
 
 (defun countersign-auth--kept (server)
-  "Answer the token that auth-source has for SERVER, or nil."
+  "Return the token that auth-source has for SERVER, or nil."
   (let* ((found (car (auth-source-search
                       :host (countersign-server-host server)
                       :port (number-to-string (countersign-server-port server))
@@ -41,12 +41,12 @@
     (if (functionp secret) (funcall secret) secret)))
 
 (defun countersign-auth-forget (server)
-  "Forget what is remembered of the token of SERVER; auth-source is asked anew."
+  "Forget the token of SERVER, so that auth-source is asked again."
   (remhash (countersign-server-address server) countersign-auth--fresh)
   (auth-source-forget+ :host (countersign-server-host server)))
 
 (defun countersign-auth-read-link (text)
-  "Answer (ADDRESS . CODE) of TEXT, a sign-in link; a bare code has no address."
+  "Return (ADDRESS . CODE) of TEXT, a sign-in link; a bare code has no address."
   (let ((text (string-trim text)))
     (cond
      ((string-match "\\`\\(https?://[^#?[:space:]]+?\\)/?#sign-in=\\([A-Za-z0-9_-]\\{16,200\\}\\)\\'" text)

@@ -24,12 +24,12 @@
   :group 'countersign)
 
 (defface countersign-low '((t :inherit success))
-  "Risk that is not asked about.")
+  "LOW risk, which does not ask.")
 ;; With a background of their own: they stand in header and mode lines too.
 (defface countersign-medium '((t :foreground "black" :background "gold" :weight bold))
-  "Risk that is asked about.")
+  "MEDIUM risk, which asks.")
 (defface countersign-high '((t :foreground "white" :background "red3" :weight bold))
-  "Risk that takes a second step.")
+  "HIGH risk, which takes a second step.")
 (defface countersign-heading '((t :inherit bold))
   "Headings of a card and a conversation.")
 (defface countersign-label '((t :inherit shadow))
@@ -40,7 +40,7 @@
   "Keys that can be pressed.")
 
 (defun countersign-card-risk-face (risk)
-  "Answer the face for RISK."
+  "Return the face for RISK."
   (pcase risk
     ("LOW" 'countersign-low)
     ("MEDIUM" 'countersign-medium)
@@ -55,12 +55,12 @@
   "Characters of a line before it is broken: Emacs is slow with longer ones.")
 
 (defun countersign-insert (text &optional face)
-  "Insert TEXT of a tool or a model, visibly, in FACE."
+  "Insert TEXT of a tool or a model in FACE, with hidden characters visible."
   (insert (if face (propertize (countersign-visible text) 'face face)
             (countersign-visible text))))
 
 (defun countersign-card-text (text &optional diff)
-  "Answer TEXT of others, visibly, with long lines broken.
+  "Return TEXT with hidden characters visible and long lines broken.
 It is cut when it is very long, and that is said.  In a DIFF each part of
 a line keeps the sign of the line."
   (let* ((text (if (stringp text) text (format "%s" text)))
@@ -142,7 +142,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
   (countersign-card--params (countersign-get data 'tool_params)))
 
 (defun countersign-card--reason (reason)
-  "Answer REASON in words."
+  "Return REASON in words."
   (let ((operand (countersign-get reason 'operand)))
     (concat (countersign-text-of reason 'why)
             (and operand (format ": %s" operand))
@@ -224,7 +224,7 @@ and does not run."))
     (_ (countersign-words "This Emacs does not know that level."))))
 
 (defun countersign-card--unsaved (data root)
-  "Answer the paths that DATA would change and that have unsaved buffers in ROOT."
+  "Return the paths that DATA would change and that have unsaved buffers in ROOT."
   (let ((paths (delete-dups
                 (append (mapcar (lambda (file) (countersign-text-of file 'path))
                                 (countersign-list-of data 'preview 'files))
@@ -277,7 +277,7 @@ and does not run."))
         (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
 
 (defun countersign-card--custom (preview)
-  "Insert PREVIEW, of a custom tool: what runs, and the tool's own word on it."
+  "Insert PREVIEW of a custom tool: what runs, and what the tool claims."
   (let ((tool (countersign-text-of preview 'tool))
         (runs (countersign-text-of preview 'runs))
         (hints (countersign-list-of preview 'hints)))
@@ -294,7 +294,7 @@ and does not run."))
       (countersign-insert (concat "  " (countersign-words "This tool's own program decides what it touches.") "\n")))))
 
 (defun countersign-card--network (preview)
-  "Insert whether what PREVIEW is of gets network."
+  "Insert whether the call of PREVIEW gets network access."
   (let ((network (countersign-get preview 'network)))
     (countersign-card--fact "  Network" (if network (countersign-words "yes") (countersign-words "no"))
                             (and network 'countersign-warning))))
@@ -330,7 +330,7 @@ and does not run."))
           (t ""))))
 
 (defun countersign-card-diff (diff)
-  "Answer DIFF as text with the faces of `diff-mode' and no other property."
+  "Return DIFF as text with the faces of `diff-mode' and no other property."
   (let ((text (concat (string-trim-right (countersign-card-text diff t) "\n")
                       "\n")))
     (with-temp-buffer
@@ -346,7 +346,7 @@ and does not run."))
         (countersign-card--faces-only (buffer-string))))))
 
 (defun countersign-card--faces-only (text)
-  "Answer TEXT with the property `face' alone."
+  "Return TEXT with the property `face' alone."
   (let ((result (substring-no-properties text)) (position 0))
     (while position
       (let ((next (next-single-property-change position 'face text))
@@ -376,7 +376,7 @@ and does not run."))
     (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning)))
 
 (defun countersign-card--word (word)
-  "Answer WORD of a command as a shell would take it back."
+  "Return WORD of a command, quoted for a shell if needed."
   (cond ((not (stringp word)) (countersign-words "⟨known only when it runs⟩"))
         ((string-match-p "\\`[[:alnum:]_@%+=:,./-]+\\'" word) word)
         (t (concat "'" (replace-regexp-in-string "'" "'\\\\''" word t) "'"))))

@@ -61,7 +61,7 @@ The last element is the symbol `loading'.")
 KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   id kind start next (open nil)
   role (text "")
-  tool-name params status note result error time-ms exit-code (output "") undo fetching)
+  tool-name params status note result error time-ms exit-code (output "") undoable undo fetching)
 
 ;;;; The buffer
 
@@ -109,7 +109,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   (setq buffer-undo-list nil))
 
 (defun countersign-chat--update-hint ()
-  "Say what to type where nothing was said yet; it is no text of the buffer."
+  "Show a hint in an empty conversation, as an overlay and not as text."
   (overlay-put
    countersign-chat--hint 'before-string
    (unless countersign-chat--last
@@ -122,7 +122,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
       'face 'countersign-label))))
 
 (defun countersign-chat-buffer (project)
-  "Answer the chat buffer of PROJECT; it is made when there is none."
+  "Return the chat buffer of PROJECT; create it if needed."
   (let ((buffer (countersign-project-chat project)))
     (if (buffer-live-p buffer) buffer
       (with-current-buffer (generate-new-buffer
@@ -135,7 +135,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
         (current-buffer)))))
 
 (defun countersign-chat--header ()
-  "Answer the header line of a conversation."
+  "Return the header line of a conversation."
   (let* ((project countersign-chat--project)
          (waiting (length (countersign-project-waiting project)))
          (agent (car (countersign-project-agent project countersign-chat--session))))
@@ -174,7 +174,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
 ;;;; Drawing
 
 (defmacro countersign-chat--drawing (&rest body)
-  "Change the transcript in BODY; point, input and its undo stay as they are."
+  "Run BODY, which changes the transcript; keep point, input and its undo."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t)
          (inhibit-modification-hooks t)
@@ -188,7 +188,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
      (countersign-chat--shift-undo (- (marker-position countersign-chat--end) before))))
 
 (defun countersign-chat--shift-undo (shift)
-  "Move what can be undone by SHIFT: text was inserted before it."
+  "Shift the undo list by SHIFT, after text was inserted before it."
   (unless (or (zerop shift) (atom buffer-undo-list))
     (dolist (cell (cl-loop for rest on buffer-undo-list collect rest))
       (let ((entry (car cell)))
@@ -201,11 +201,11 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
          ((and (stringp (car entry)) (integerp (cdr entry)))
           (setcar cell (cons (car entry)
                              (if (< (cdr entry) 0) (- (cdr entry) shift) (+ (cdr entry) shift)))))
-         ;; Of the rest we do not know where it is.
+         ;; The positions of the rest are unknown.
          ((memq (car entry) '(nil apply)) (setcar cell nil)))))))
 
 (defun countersign-chat--item-end (item)
-  "Answer where ITEM ends."
+  "Return where ITEM ends."
   (let ((next (countersign-item-next item)))
     (marker-position (if next (countersign-item-start next) countersign-chat--end))))
 
@@ -219,7 +219,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   (countersign-chat--redraw item))
 
 (defun countersign-chat--redraw (item)
-  "Draw ITEM anew.  Who was reading in it stays where they read."
+  "Draw ITEM again.  Windows that show it keep their place."
   (let* ((start (marker-position (countersign-item-start item)))
          (points (countersign-chat--points-in start (countersign-chat--item-end item))))
     (countersign-chat--drawing
@@ -227,13 +227,13 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
       (goto-char start)
       (insert (countersign-chat--render item))
       (set-marker (countersign-item-start item) start))
-    ;; Only now: drawing puts point back, to where nothing of the item is left.
+    ;; Only now, because drawing moves point to the end of the item.
     (pcase-dolist (`(,window . ,offset) points)
       (let ((position (min (+ start offset) (1- (countersign-chat--item-end item)))))
         (if window (set-window-point window position) (goto-char position))))))
 
 (defun countersign-chat--points-in (start end)
-  "Answer (WINDOW . OFFSET) for windows whose point is between START and END.
+  "Return (WINDOW . OFFSET) for windows whose point is between START and END.
 Where that is the buffer's own point, WINDOW is nil."
   (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
            for point = (if window (window-point window) (point))
@@ -247,7 +247,7 @@ Where that is the buffer's own point, WINDOW is nil."
     (insert (countersign-chat--sealed (countersign-card-text text) item))))
 
 (defun countersign-chat--sealed (text item)
-  "Answer TEXT so that nobody can type into it; it belongs to ITEM."
+  "Return TEXT as read-only text that belongs to ITEM."
   (add-text-properties 0 (length text)
                        (list 'read-only t 'front-sticky '(read-only) 'rear-nonsticky t
                              'countersign-item item)
@@ -255,7 +255,7 @@ Where that is the buffer's own point, WINDOW is nil."
   text)
 
 (defun countersign-chat--render (item)
-  "Answer ITEM as text."
+  "Return ITEM as text."
   (countersign-chat--sealed
    (with-temp-buffer
      (if (eq (countersign-item-kind item) 'tool)
@@ -323,12 +323,12 @@ Where that is the buffer's own point, WINDOW is nil."
       (insert "\n"))))
 
 (defun countersign-chat--nonzero-p (item)
-  "Answer whether ITEM is a command that ended by itself, but not with 0."
+  "Return non-nil if ITEM is a command that ended with a nonzero exit code."
   (let ((code (countersign-item-exit-code item)))
     (and (integerp code) (/= code 0))))
 
 (defun countersign-chat--insert-body (item)
-  "Insert what ITEM, a tool call, was given and what it answered."
+  "Insert the parameters and the result of ITEM, a tool call."
   (countersign-card--params (countersign-item-params item))
   (let ((problem (countersign-item-error item))
         (text (countersign-chat--result-text item)))
@@ -344,7 +344,7 @@ Where that is the buffer's own point, WINDOW is nil."
         (countersign-card--block text nil "  ")))))
 
 (defun countersign-chat--result-text (item)
-  "Answer what ITEM, a tool call, gave, as a person wants to read it."
+  "Return the result of ITEM, a tool call, as readable text."
   (let ((result (countersign-item-result item)))
     (cond
      ((countersign-item-fetching item) "…")
@@ -383,7 +383,7 @@ Where that is the buffer's own point, WINDOW is nil."
     ("tool.progress" (countersign-chat--take-progress payload))
     ("tool.result" (countersign-chat--take-result payload))
     ("tool.execution_signal" (countersign-chat--set-status payload "executing"))
-    ;; Somebody edited the call: what runs is what they made of it.
+    ;; The person edited the parameters: show those that run.
     ("approval.updated"
      (when-let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
        (unless (countersign-omits-p payload "tool_params")
@@ -443,7 +443,7 @@ Where that is the buffer's own point, WINDOW is nil."
   "Add the piece PAYLOAD to the message that it belongs to."
   (let* ((id (countersign-get payload 'message_id))
          (text (or (gethash id countersign-chat--texts)
-                   ;; One whose beginning we did not see.
+                   ;; We missed the beginning of this message.
                    (and id (not (gethash id countersign-chat--items))
                         (puthash id (countersign-stream-text-create) countersign-chat--texts))))
          (item (gethash id countersign-chat--items)))
@@ -457,7 +457,7 @@ Where that is the buffer's own point, WINDOW is nil."
         ('again (countersign-chat--show-text id "assistant" text))))))
 
 (defun countersign-chat--tool-item (id)
-  "Answer the item of the call ID; it is added when there is none."
+  "Return the item of the call ID; add it if needed."
   (or (gethash id countersign-chat--items)
       (let ((item (make-countersign-item :id id :kind 'tool)))
         (countersign-chat--add item)
@@ -468,14 +468,16 @@ Where that is the buffer's own point, WINDOW is nil."
   (when-let ((id (countersign-get payload 'tool_id)))
     (let* ((before countersign-chat--last)
            (item (countersign-chat--tool-item id)))
-      ;; A later event of a known call says where it stands, and not what it was called with.
+      ;; A later event of a known call has its status, but not its parameters.
       (unless (and (countersign-item-params item) (countersign-omits-p payload "tool_params"))
         (setf (countersign-item-params item) (countersign-get payload 'tool_params)))
       (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
             (countersign-item-status item) (countersign-get payload 'status)
             (countersign-item-error item) (countersign-get payload 'error)
             (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
-            (countersign-item-exit-code item) (countersign-get payload 'exit_code))
+            (countersign-item-exit-code item) (countersign-get payload 'exit_code)
+            (countersign-item-undoable item) (or (countersign-item-undoable item)
+                                                 (countersign-get payload 'undoable)))
       (when (countersign-get payload 'undone_at) (setf (countersign-item-undo item) 'undone))
       (countersign-chat--redraw item)
       ;; Calls that follow each other stand without a gap.
@@ -483,7 +485,7 @@ Where that is the buffer's own point, WINDOW is nil."
         (countersign-chat--redraw before)))))
 
 (defun countersign-chat--set-status (payload status)
-  "Let the call of PAYLOAD be STATUS."
+  "Set the status of the call of PAYLOAD to STATUS."
   (when-let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
     (setf (countersign-item-status item) status)
     (countersign-chat--redraw item)))
@@ -504,7 +506,7 @@ Where that is the buffer's own point, WINDOW is nil."
       (countersign-chat--redraw item))))
 
 (defun countersign-chat--tail (text)
-  "Answer the end of TEXT, as much as is shown."
+  "Return the end of TEXT, as much as is shown."
   (if (> (length text) countersign-chat-output-max)
       (substring text (- countersign-chat-output-max))
     text))
@@ -523,7 +525,12 @@ Where that is the buffer's own point, WINDOW is nil."
               (countersign-item-result item)
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))
-                  (if (consp result) result (and result `((content . ,(format "%s" result))))))))
+                  (if (consp result) result (and result `((content . ,(format "%s" result)))))))
+              ;; Only file tools name their file beside what changed; a command that changed files cannot be undone.
+              (countersign-item-undoable item)
+              (and (countersign-get payload 'result 'path)
+                   (countersign-list-of payload 'result 'changed_files)
+                   t))
         (when (countersign-get payload 'late)
           (setf (countersign-item-note item) (countersign-words "the result came late")))
         (when (and (countersign-item-open item) (eq (countersign-item-result item) 'omitted))
@@ -531,7 +538,7 @@ Where that is the buffer's own point, WINDOW is nil."
         (countersign-chat--redraw item)))))
 
 (defun countersign-chat--take-undo (item payload)
-  "Show what came of undoing ITEM, as PAYLOAD says."
+  "Show the outcome of undoing ITEM, as PAYLOAD says."
   (setf (countersign-item-undo item)
         (if (equal (countersign-get payload 'status) "completed") 'undone
           (countersign-words "not undone: %s" (countersign-text-of payload 'error 'message))))
@@ -616,7 +623,7 @@ CURSOR and SO-FAR are for the pages after the first."
   (countersign-chat--update-hint))
 
 (defconst countersign-chat--decisions-max 30
-  "Why so many calls were rejected is fetched with the session; newest first.")
+  "Upper bound for fetched rejection messages of a session, newest first.")
 
 (defun countersign-chat--show (messages executions)
   "Show MESSAGES and EXECUTIONS, in the order in which they happened."
@@ -661,7 +668,7 @@ CURSOR and SO-FAR are for the pages after the first."
       (countersign-chat--go-back window place))))
 
 (defun countersign-chat--place (window)
-  "Answer (ID . DISTANCE) of the item that is read in WINDOW, or at point if nil.
+  "Return (ID . DISTANCE) of the item that is read in WINDOW, or at point if nil.
 Nil where that is no item: who types stays where they type."
   (let* ((position (if window (window-point window) (point)))
          (item (and (< position (point-max)) (get-text-property position 'countersign-item))))
@@ -669,7 +676,7 @@ Nil where that is no item: who types stays where they type."
       (cons (countersign-item-id item) (- position (countersign-item-start item))))))
 
 (defun countersign-chat--go-back (window place)
-  "Let WINDOW, or point if nil, be at PLACE again."
+  "Move WINDOW, or point if nil, back to PLACE."
   (when-let ((item (and place (gethash (car place) countersign-chat--items)))
              (position (min (+ (countersign-item-start item) (cdr place)) (1- (countersign-chat--item-end item)))))
     (if window (set-window-point window position) (goto-char position))))
@@ -689,7 +696,7 @@ Nil where that is no item: who types stays where they type."
      (t (countersign-chat--unfold item)))))
 
 (defun countersign-chat--item-at-point ()
-  "Answer the tool call at point, or nil."
+  "Return the tool call at point, or nil."
   (let ((item (get-text-property (point) 'countersign-item)))
     (and item (eq (countersign-item-kind item) 'tool) item)))
 
@@ -739,17 +746,17 @@ Nil where that is no item: who types stays where they type."
   (interactive "p")
   (when (< (point) countersign-chat--input) (goto-char (point-max)))
   (self-insert-command count))
-;; So that what is marked is replaced, for those who have it so.
+;; For `delete-selection-mode'.
 (put 'countersign-chat-self-insert 'delete-selection 'delete-selection-uses-region-p)
 
 (defun countersign-chat-input ()
-  "Answer what was typed and not yet sent."
+  "Return what was typed and not yet sent."
   (save-restriction
     (widen)
     (buffer-substring-no-properties countersign-chat--input (point-max))))
 
 (defun countersign-chat--set-input (text)
-  "Let TEXT be what is typed."
+  "Replace the input by TEXT."
   (widen)
   (delete-region countersign-chat--input (point-max))
   (goto-char (point-max))
@@ -804,7 +811,7 @@ Nil where that is no item: who types stays where they type."
          (with-current-buffer buffer (countersign-chat--not-sent text problem)))))))
 
 (defun countersign-chat--not-sent (text problem)
-  "TEXT could not be sent because of PROBLEM: give it back."
+  "Put TEXT back into the input; it was not sent because of PROBLEM."
   (when (string-empty-p (string-trim (countersign-chat-input)))
     (save-excursion (countersign-chat--set-input text))
     (when (= (point) countersign-chat--input) (goto-char (point-max))))
@@ -863,7 +870,7 @@ Nil where that is no item: who types stays where they type."
            (buffer (countersign-project-chat project)))
        (when (and latest (buffer-live-p buffer))
          (with-current-buffer buffer
-           ;; Unless the person was quicker.
+           ;; Unless the person chose a session meanwhile.
            (unless countersign-chat--session
              (countersign-chat-show-session (countersign-get latest 'session_id)
                                             (countersign-text-of latest 'title)))))))))
@@ -893,7 +900,7 @@ Nil where that is no item: who types stays where they type."
                                        (countersign-text-of chosen 'title))))))
 
 (defun countersign-chat--call-at-point-or-last (test nothing)
-  "Answer the call at point, or the last one that passes TEST.
+  "Return the call at point, or the last one that passes TEST.
 NOTHING is said when there is none."
   (or (countersign-chat--item-at-point)
       (let ((found nil))
@@ -913,9 +920,7 @@ that change is lost then."
                (lambda (item)
                  (and (equal (countersign-item-status item) "completed")
                       (not (eq (countersign-item-undo item) 'undone))
-                      (member (countersign-item-tool-name item)
-                              '("write_file" "edit_file" "copy_file" "delete_file"
-                                "create_directory"))))
+                      (countersign-item-undoable item)))
                (countersign-words "There is no call to undo")))
         (buffer (current-buffer)))
     (when (y-or-n-p (countersign-words "Undo %s %s%s? "
@@ -958,7 +963,7 @@ that change is lost then."
       (with-current-buffer buffer (force-mode-line-update)))))
 
 (defun countersign-chat-install ()
-  "Let conversations show what happens."
+  "Show events in the chat buffers."
   (add-hook 'countersign-event-functions #'countersign-chat--event)
   (add-hook 'countersign-state-functions #'countersign-chat--state))
 

@@ -22,14 +22,14 @@
   :group 'countersign)
 
 (defun countersign-files--event (project name payload)
-  "Follow NAME and PAYLOAD of PROJECT when they tell that a file changed."
+  "Update buffers if the event NAME with PAYLOAD changed a file of PROJECT."
   (when (equal name "file.changed")
     (countersign-files-changed (countersign-project-root project)
                                (countersign-text-of payload 'path)
                                (countersign-get payload 'operation))))
 
 (defun countersign-files-changed (root path operation)
-  "The file PATH below ROOT was changed by OPERATION: let its buffers follow.
+  "Update the buffers of the file PATH below ROOT after OPERATION.
 A path that leads out of ROOT is none of ours."
   (let* ((file (countersign-file-below root path))
          (truename (and file (countersign-files--truename-below root file))))
@@ -42,7 +42,7 @@ A path that leads out of ROOT is none of ours."
             (countersign-files--follow file path operation)))))))
 
 (defun countersign-files--truename-below (root file)
-  "Answer FILE as `buffer-file-truename' has it, if it is below ROOT.
+  "Return FILE as `buffer-file-truename' has it, if it is below ROOT.
 A link may lead out of it.  No handler of file names runs: others wrote
 the name."
   (let ((file-name-handler-alist nil))
@@ -51,7 +51,7 @@ the name."
            (abbreviate-file-name (file-truename file))))))
 
 (defun countersign-files--follow (file path operation)
-  "Let this buffer follow what OPERATION did to FILE, which is called PATH."
+  "Update this buffer after OPERATION on FILE, which is shown as PATH."
   (let ((name (countersign-one-line path 100)))
     (cond
      ((buffer-modified-p)
@@ -75,7 +75,7 @@ revert-buffer takes the file, saving takes yours."
                         name (error-message-string problem)))))))))
 
 (defun countersign-files-install ()
-  "Let buffers follow what tools change."
+  "Revert buffers whose files were changed by tools."
   (add-hook 'countersign-event-functions #'countersign-files--event))
 
 (provide 'countersign-files)

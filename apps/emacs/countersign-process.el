@@ -36,17 +36,17 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
   :group 'countersign)
 
 (defconst countersign-process--log-max 200000
-  "Characters that are kept of what a program printed.")
+  "Characters of a program's output that are kept.")
 
 (defvar countersign-process-grace 5
   "Seconds that a program has to end before it is killed.")
 
 (defun countersign-process--log-name (project)
-  "Answer the name of the buffer with what the programs of PROJECT print."
+  "Return the name of the buffer with what the programs of PROJECT print."
   (format "*countersign log: %s*" (countersign-project-name project)))
 
 (defun countersign-process-log (project text)
-  "Add TEXT to the log of PROJECT, visibly."
+  "Add TEXT to the log of PROJECT, with hidden characters visible."
   (with-current-buffer (get-buffer-create (countersign-process--log-name project))
     (unless (derived-mode-p 'special-mode) (special-mode))
     (let ((inhibit-read-only t)
@@ -61,7 +61,7 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
       (when at-end (goto-char (point-max))))))
 
 (defun countersign-process--last-words (project)
-  "Answer the last line of the log of PROJECT."
+  "Return the last line of the log of PROJECT."
   (let ((buffer (get-buffer (countersign-process--log-name project))))
     (if buffer
         (with-current-buffer buffer
@@ -94,7 +94,7 @@ What it writes to its standard error goes to the log."
 ;;;; The runner
 
 (defun countersign-process-start-runner (project)
-  "Start the runner of PROJECT, unless it runs."
+  "Start the runner of PROJECT unless it is running."
   (unless (process-live-p (countersign-project-runner-process project))
     (let ((server (countersign-project-server project)))
       (setf (countersign-project-runner-process project)
@@ -190,7 +190,7 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
       (accept-process-output nil 0.05))))
 
 (defun countersign-process--of (project)
-  "Answer the processes that Emacs started for PROJECT."
+  "Return the processes that Emacs started for PROJECT."
   (delq nil (list (countersign-project-runner-process project)
                   (countersign-project-up-process project))))
 

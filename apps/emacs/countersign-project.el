@@ -20,12 +20,12 @@
 (require 'countersign-auth)
 
 (defcustom countersign-device nil
-  "How this Emacs is called where decisions are listed; nil is \"Emacs on HOST\"."
+  "Device name of this Emacs in lists of decisions; nil means \"Emacs on HOST\"."
   :type '(choice (const :tag "Emacs on HOST" nil) string)
   :group 'countersign)
 
 (defun countersign-device ()
-  "Answer how this Emacs is called where decisions are listed."
+  "Return the device name of this Emacs in lists of decisions."
   (truncate-string-to-width (or countersign-device (format "Emacs on %s" (system-name))) 100))
 
 (cl-defstruct (countersign-project (:copier nil))
@@ -36,7 +36,7 @@ STATE is `starting', `connecting', `open', `waiting', `signed-out',
   (approvals (countersign-approvals-create))
   (agents (make-hash-table :test #'equal)) ; session id -> (STATE . RUN-ID)
   (decided-here (make-hash-table :test #'equal))
-  (runners nil)                            ; ids of those that are connected
+  (runners nil)                            ; (ID . PREVIEWS) of each connected one
   runner-process up-process chat)
 
 (defvar countersign-projects '()
@@ -54,26 +54,26 @@ That is `new', `changed' or the payload of an `approval.resolved'.")
   "Functions called with a project when its state or what is known changes.")
 
 (defun countersign-project-at (root)
-  "Answer the open project of the folder ROOT, or nil."
+  "Return the open project of the folder ROOT, or nil."
   (let ((name (countersign-project-root-name root)))
     (cl-find name countersign-projects :key #'countersign-project-root :test #'equal)))
 
 (defun countersign-project-root-name (folder)
-  "Answer FOLDER as a runner names it: absolute, links resolved, no slash."
+  "Return FOLDER as a runner names it: absolute, links resolved, no slash."
   (directory-file-name (file-truename (expand-file-name folder))))
 
 (defun countersign-project-waiting (project)
-  "Answer what waits for a decision in PROJECT, oldest first."
+  "Return what waits for a decision in PROJECT, oldest first."
   (countersign-approvals-waiting (countersign-project-approvals project)))
 
 (defun countersign-waiting ()
-  "Answer (PROJECT . PENDING) for everything that waits."
+  "Return (PROJECT . PENDING) for everything that waits."
   (cl-loop for project in countersign-projects
            append (mapcar (lambda (pending) (cons project pending))
                           (countersign-project-waiting project))))
 
 (defun countersign-project-find-pending (project id)
-  "Answer what waits in PROJECT under the approval ID."
+  "Return what waits in PROJECT under the approval ID."
   (countersign-approvals-find (countersign-project-approvals project) id))
 
 (defun countersign-project-changed (project &optional state problem)
@@ -84,7 +84,7 @@ That is `new', `changed' or the payload of an `approval.resolved'.")
   (run-hook-with-args 'countersign-state-functions project))
 
 (defun countersign-project-agent (project session)
-  "Answer (STATE . RUN-ID) of the agent of PROJECT in SESSION."
+  "Return (STATE . RUN-ID) of the agent of PROJECT in SESSION."
   (or (gethash session (countersign-project-agents project)) '("idle")))
 
 ;;;; Requests
@@ -104,7 +104,7 @@ that is refused ends in the state `signed-out'."
      (when callback (funcall callback answer problem)))))
 
 (defun countersign-project-await (project method path &optional body)
-  "Answer what PROJECT gets for METHOD, PATH and BODY; \\[keyboard-quit] gives up.
+  "Return the response of PROJECT to METHOD, PATH and BODY; \\[keyboard-quit] gives up.
 No answer in 10 seconds, or an error, is a `user-error'."
   (let ((done nil) (answer nil) (problem nil)
         (until (+ (float-time) 10)))
@@ -118,7 +118,7 @@ No answer in 10 seconds, or an error, is a `user-error'."
     answer))
 
 (defun countersign-project-path (project &rest parts)
-  "Answer the path of PARTS below PROJECT."
+  "Return the path of PARTS below PROJECT."
   (apply #'countersign-transport-path "my" "projects" (countersign-project-id project) parts))
 
 ;;;; Opening and closing
@@ -148,7 +148,7 @@ CALLBACK gets nil, or an error."
               (funcall callback problem)))))))))
 
 (defun countersign-project-lost-its-up-p (project)
-  "Tell whether PROJECT cannot connect because its `countersign up' has ended.
+  "Return non-nil if PROJECT cannot connect because its `countersign up' has ended.
 Where another program has the server, ours ends at once and the stream is
 open; when that program ends as well, a new one of ours is needed."
   (and (countersign-project-up-process project)
@@ -168,7 +168,7 @@ open; when that program ends as well, a new one of ours is needed."
          :on-state (lambda (stream) (countersign-project--stream-state project stream)))))
 
 (defun countersign-project--stream-state (project stream)
-  "Take the state of STREAM for that of PROJECT."
+  "Update the state of PROJECT from that of STREAM."
   (unless (eq (countersign-project-state project) 'closed)
     (let* ((problem (countersign-stream-problem stream))
            (words (plist-get problem :message)))
@@ -198,7 +198,7 @@ open; when that program ends as well, a new one of ours is needed."
     (countersign-project-changed project)))
 
 (defun countersign-project--fetch-runners (project)
-  "Learn which runners of PROJECT are connected."
+  "Fetch the connected runners of PROJECT."
   (countersign-project-request
    project "GET" "/my/runners"
    :callback
@@ -209,13 +209,25 @@ open; when that program ends as well, a new one of ours is needed."
                       when (and (equal (countersign-get runner 'project_id)
                                        (countersign-project-id project))
                                 (countersign-get runner 'connected))
-                      collect (countersign-get runner 'runner_id)))
+                      collect (countersign-project--runner runner)))
        (countersign-project-changed project)))))
+
+(defun countersign-project--runner (data)
+  "Return (ID . PREVIEWS) of the runner DATA.
+PREVIEWS is non-nil if it makes previews."
+  (cons (countersign-get data 'runner_id)
+        (and (member "preview" (countersign-list-of data 'capabilities)) t)))
+
+(defun countersign-project-preview-coming-p (project pending)
+  "Return non-nil if a runner of PROJECT is making the preview of PENDING.
+The server lets nobody approve it before (AP-7)."
+  (and (not (countersign-pending-get pending 'preview))
+       (cl-some #'cdr (countersign-project-runners project))))
 
 ;;;; Events
 
 (defun countersign-project-receive (project name payload)
-  "Take the event NAME with PAYLOAD into PROJECT and tell who wants to know."
+  "Apply the event NAME with PAYLOAD to PROJECT and run the hooks."
   (pcase name
     ((or "tool.approval_request" "approval.updated") (countersign-project--keep project payload))
     ("approval.resolved" (countersign-project-settle project payload))
@@ -226,16 +238,16 @@ open; when that program ends as well, a new one of ours is needed."
     ("runner.changed"
      (let ((id (countersign-get payload 'runner_id)))
        (setf (countersign-project-runners project)
-             (remove id (countersign-project-runners project)))
+             (assoc-delete-all id (countersign-project-runners project)))
        (when (equal (countersign-get payload 'state) "connected")
-         (push id (countersign-project-runners project)))))
+         (push (countersign-project--runner payload) (countersign-project-runners project)))))
     ("stream.reset" (countersign-project--read-anew project)))
   (run-hook-with-args 'countersign-event-functions project name payload)
   (when (member name '("agent.state" "runner.changed"))
     (countersign-project-changed project)))
 
 (defun countersign-project--keep (project data)
-  "Take the approval DATA into PROJECT."
+  "Add or update the approval DATA in PROJECT."
   (let* ((approvals (countersign-project-approvals project))
          (what (countersign-approvals-keep approvals data (float-time))))
     (pcase what
@@ -257,7 +269,7 @@ CALLBACK is called then, with an error or nil."
        (cond
         ((null approval))
         ((equal (countersign-get approval 'status) "pending")
-         ;; What is missing now is not to be had; the card says so.
+         ;; Parts that are missing now do not exist; the card says so.
          (countersign-project--keep
           project `((left_out . ,(or (countersign-get approval 'omitted) []))
                     ,@(assq-delete-all 'omitted (copy-alist approval)))))
@@ -265,7 +277,7 @@ CALLBACK is called then, with an error or nil."
      (when callback (funcall callback problem)))))
 
 (defun countersign-project-settle (project resolution)
-  "Withdraw what RESOLUTION is about from PROJECT, and say who decided."
+  "Remove the approval of RESOLUTION from PROJECT, and say who decided."
   (let* ((id (countersign-get resolution 'approval_id))
          (pending (and id (countersign-approvals-settle
                            (countersign-project-approvals project) id))))
@@ -274,7 +286,7 @@ CALLBACK is called then, with an error or nil."
       (countersign-project-changed project))))
 
 (defun countersign-project--read-anew (project)
-  "Read again what waits in PROJECT, after a reset of the stream."
+  "Read the pending approvals of PROJECT after a reset of the stream."
   (countersign-project-request
    project "GET" "/my/approvals" :retries 3
    :callback
@@ -342,7 +354,7 @@ answer comes; that the same decision stands already is a success."
              (funcall callback nil))))))))
 
 (defun countersign-project-decided-here-p (project pending)
-  "Tell whether PENDING of PROJECT was decided in this Emacs."
+  "Return non-nil if PENDING of PROJECT was decided in this Emacs."
   (gethash (countersign-pending-id pending) (countersign-project-decided-here project)))
 
 (provide 'countersign-project)

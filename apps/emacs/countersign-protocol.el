@@ -66,7 +66,7 @@ and an empty object stay what they were."
                         'utf-8 t))
 
 (defun countersign-json--deeply (function)
-  "Call FUNCTION with room for nested values.
+  "Call FUNCTION with a larger limit for nested values.
 The protocol has 200 levels, and each takes several of Lisp."
   ;; By their names: Emacs 29 finds the second one obsolete.
   (cl-progv '(max-lisp-eval-depth max-specpdl-size) '(4000 8000) (funcall function)))
@@ -102,7 +102,7 @@ The protocol has 200 levels, and each takes several of Lisp."
           "\""))
 
 (defun countersign-get (object &rest path)
-  "Answer what stands in OBJECT at PATH: names, or indices of lists.
+  "Return the value in OBJECT at PATH: names, or indices of lists.
 Null, false and what is missing are nil."
   (dolist (step path)
     (setq object
@@ -112,17 +112,17 @@ Null, false and what is missing are nil."
   (if (memq object '(:null :false)) nil object))
 
 (defun countersign-text-of (object &rest path)
-  "Answer the string in OBJECT at PATH, or an empty one."
+  "Return the string in OBJECT at PATH, or an empty one."
   (let ((value (apply #'countersign-get object path)))
     (if (stringp value) value "")))
 
 (defun countersign-list-of (object &rest path)
-  "Answer the list in OBJECT at PATH as a Lisp list."
+  "Return the list in OBJECT at PATH as a Lisp list."
   (let ((value (apply #'countersign-get object path)))
     (and (vectorp value) (append value nil))))
 
 (defun countersign-omits-p (object what)
-  "Tell whether OBJECT came without WHAT because of its size."
+  "Return non-nil if OBJECT came without WHAT because of its size."
   (member what (countersign-list-of object 'omitted)))
 
 ;;;; A card shows only what its digest names (AP-8)
@@ -131,7 +131,7 @@ Null, false and what is missing are nil."
   "Texts that are digested as they are, the last one first.")
 
 (defun countersign-digest (value)
-  "Answer the protocol's digest of VALUE, as `countersign-json-read' answers it.
+  "Return the protocol's digest of VALUE, as `countersign-json-read' answers it.
 It is that of its canonical JSON and then of its long texts, each with
 its length.  The examples in packages/protocol/fixtures/digests.json pin it."
   (let* ((countersign-digest--long nil)
@@ -162,11 +162,11 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
    (t (countersign-json--text value))))
 
 (defun countersign-digest--key (field)
-  "Answer what the name of FIELD is ordered by: its UTF-16 code units."
+  "Return the sort key of the name of FIELD: its UTF-16 code units."
   (encode-coding-string (format "%s" (car field)) 'utf-16be t))
 
 (defun countersign-digest--length (text)
-  "Answer the length of TEXT in UTF-16 code units."
+  "Return the length of TEXT in UTF-16 code units."
   (if (or (<= (length text) 32768) (string-match-p "\\`[[:ascii:]]*\\'" text)) (length text)
     (/ (length (encode-coding-string text 'utf-16be t)) 2)))
 
@@ -204,7 +204,7 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
                    (format "e%+d" (1- point)))))))))
 
 (defun countersign-shown-digest (data)
-  "Answer the digest of what the card of the approval DATA shows."
+  "Return the digest of what the card of the approval DATA shows."
   (countersign-digest
    `((form . 2)
      (base . ,(alist-get 'digest_base data))
@@ -214,7 +214,7 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
      (preview . ,(alist-get 'preview data)))))
 
 (defun countersign-checked (data)
-  "Answer the approval DATA as it may be shown.
+  "Return the approval DATA as it may be shown.
 A preview that its digest does not name is taken away, and `unfit' says so:
 then only rejecting is left."
   (let ((preview (countersign-get data 'preview)) (digest (countersign-get data 'digest))
@@ -242,7 +242,7 @@ then only rejecting is left."
          (#x13430 . #x1343f) (#x1bca0 . #x1bca3) (#x1d173 . #x1d17a) (#xe0000 . #xe0fff)
          (#xf0000 . #x3fff7f))
    t)
-  "Characters that move, hide, reorder or imitate, or that nobody can see.")
+  "Invisible characters, and those that move, hide, reorder or imitate text.")
 
 (defconst countersign-text--foreign
   (rx-to-string
@@ -256,7 +256,7 @@ then only rejecting is left."
   "A Latin letter.")
 
 (defun countersign-visible (text)
-  "Answer TEXT as a person may safely read it, without properties.
+  "Return TEXT with hidden characters visible, without properties.
 Nothing in it moves the cursor, hides, reorders or imitates: such
 characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
   (let ((plain (substring-no-properties (if (stringp text) text (format "%s" text)))))
@@ -279,7 +279,7 @@ characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
   (format "⟨U+%04X⟩" (aref character 0)))
 
 (defun countersign-text--name-bytes (text)
-  "Name what is in TEXT that is no character at all, but a raw byte.
+  "Name the raw bytes in TEXT, which are not characters.
 No regular expression of Emacs matches these reliably."
   (let ((text (if (multibyte-string-p text) text (string-to-multibyte text))))
     (if (cl-some (lambda (code) (>= code #x3fff80)) text)
@@ -302,7 +302,7 @@ Point is behind the first of them, and behind the word afterwards."
     (set-marker end nil)))
 
 (defun countersign-one-line (text &optional limit)
-  "Answer TEXT on one line, visibly, cut to LIMIT characters."
+  "Return TEXT on one line of LIMIT characters, hidden characters visible."
   (let* ((text (if (stringp text) text (format "%s" text)))
          ;; Of a long text only the beginning can be seen.
          (text (if (and limit (> (length text) (* 20 limit))) (substring text 0 (* 20 limit)) text))
@@ -333,7 +333,7 @@ Line breaks between values stay as they are."
 ;;;; Names of files
 
 (defun countersign-file-below (root path)
-  "Answer PATH, which others wrote, as a file below the folder ROOT, or nil.
+  "Return PATH, which others wrote, as a file below the folder ROOT, or nil.
 Only names are compared: no file is touched, and no handler of file
 names runs, as a name like /sudo:root@localhost:/etc would start a program."
   (let ((file-name-handler-alist nil))
@@ -350,12 +350,12 @@ names runs, as a name like /sudo:root@localhost:/etc would start a program."
   (rest "") (name "") (data nil) (id nil) (size 0))
 
 (defconst countersign-sse-max 4194304
-  "Bytes of one event after which a server is taken to be out of its mind.")
+  "Upper bound for the bytes of one event.")
 
 (define-error 'countersign-bad-stream "The event stream cannot be read")
 
 (defun countersign-sse-feed (reader bytes)
-  "Give BYTES to READER and answer the frames that are whole now.
+  "Feed BYTES to READER and return the frames that are complete now.
 A frame is a list (NAME DATA ID); DATA and ID may be nil.  A frame
 named \"retry\" without data asks to wait ID milliseconds."
   (let* ((text (concat (countersign-sse-rest reader) bytes))
@@ -373,7 +373,7 @@ named \"retry\" without data asks to wait ID milliseconds."
     (nreverse frames)))
 
 (defun countersign-sse--line (reader line)
-  "Take LINE into READER and answer the frame that it ends, if it does."
+  "Feed LINE to READER and return the frame that it ends, or nil."
   (cond
    ((string-empty-p line) (countersign-sse--dispatch reader))
    ((eq (aref line 0) ?:) nil)
@@ -395,7 +395,7 @@ named \"retry\" without data asks to wait ID milliseconds."
         (list "retry" nil (string-to-number value))))))))
 
 (defun countersign-sse--dispatch (reader)
-  "Answer the frame that READER has gathered, and begin the next."
+  "Return the frame that READER has gathered, and begin the next."
   (let ((name (countersign-sse-name reader))
         (data (countersign-sse-data reader))
         (id (countersign-sse-id reader)))
@@ -409,7 +409,7 @@ named \"retry\" without data asks to wait ID milliseconds."
             id))))
 
 (defun countersign-event-read (frame)
-  "Answer FRAME as (NAME . PAYLOAD), or nil when it is no event of ours.
+  "Return FRAME as (NAME . PAYLOAD), or nil for an unknown event.
 Events that we do not know are the business of who listens."
   (pcase-let ((`(,name ,data ,_) frame))
     (when (and data (not (string-empty-p name)))
@@ -426,7 +426,7 @@ Events that we do not know are the business of who listens."
     count))
 
 (defun countersign-utf16-tail (text units)
-  "Answer TEXT without its first UNITS UTF-16 code units."
+  "Return TEXT without its first UNITS UTF-16 code units."
   (let ((index 0) (left units))
     (while (and (> left 0) (< index (length text)))
       (cl-decf left (if (> (aref text index) #xffff) 2 1))
@@ -438,7 +438,7 @@ Events that we do not know are the business of who listens."
   (pieces nil) (units 0) (complete nil) (held nil))
 
 (defun countersign-stream-text-string (message)
-  "Answer all of the text of MESSAGE so far."
+  "Return all of the text of MESSAGE so far."
   (let ((pieces (countersign-stream-text-pieces message)))
     (if (cdr pieces)
         (car (setf (countersign-stream-text-pieces message) (list (string-join (reverse pieces)))))
@@ -446,7 +446,7 @@ Events that we do not know are the business of who listens."
 
 (defun countersign-stream-text-add (message offset text)
   "Add TEXT to MESSAGE where OFFSET says.
-Answer the string by which it grew, `again' when it began anew, `gap'
+Return the string by which it grew, `again' when it began again, `gap'
 when something before it is missing and must be fetched, or nil."
   (let ((units (countersign-stream-text-units message)))
     (cond
@@ -467,7 +467,7 @@ when something before it is missing and must be fetched, or nil."
             tail))))))
 
 (defun countersign-stream-text-replace (message content complete)
-  "Take CONTENT for what the server has of MESSAGE; COMPLETE if it is all.
+  "Set MESSAGE to CONTENT of the server; COMPLETE if that is all of it.
 What was streamed beyond it stays while it is not complete."
   (if complete
       (progn (countersign-stream-text--set message content)
@@ -488,25 +488,25 @@ What was streamed beyond it stays while it is not complete."
 ;;;; Approvals that wait
 
 (cl-defstruct (countersign-pending (:copier nil))
-  "One approval that waits: DATA as it came, DEADLINE by our clock."
+  "One pending approval: DATA as received, DEADLINE by our clock."
   data deadline)
 
 (cl-defstruct (countersign-approvals (:constructor countersign-approvals-create) (:copier nil))
-  "What waits for a person, in the order in which it came."
+  "The pending approvals, in the order of their arrival."
   (waiting nil)
-  ;; Ids that are settled: an answer that was overtaken must not bring them back.
+  ;; Ids that are settled: a late response must not bring them back.
   (settled (make-hash-table :test #'equal)))
 
 (defun countersign-approvals-find (approvals id)
-  "Answer the one of APPROVALS with ID that waits, or nil."
+  "Return the pending one of APPROVALS with ID, or nil."
   (cl-find id (countersign-approvals-waiting approvals) :key #'countersign-pending-id :test #'equal))
 
 (defun countersign-pending-id (pending)
-  "Answer the id of the approval PENDING."
+  "Return the id of the approval PENDING."
   (countersign-get (countersign-pending-data pending) 'approval_id))
 
 (defun countersign-pending-get (pending &rest path)
-  "Answer what stands in the approval PENDING at PATH."
+  "Return the value in the approval PENDING at PATH."
   (apply #'countersign-get (countersign-pending-data pending) path))
 
 (defun countersign-pending-title (pending)
@@ -523,7 +523,7 @@ for the tools that we know."
       (countersign-text-of data 'description))))
 
 (defun countersign-intent (data)
-  "Answer the tool of the approval DATA, or a name for this use of it.
+  "Return the tool of the approval DATA, or a name for this use of it.
 Only a preview knows that a file is new; without one, writing is changing."
   (let ((tool (countersign-get data 'tool_name)))
     (cond ((not (equal tool "write_file")) tool)
@@ -532,7 +532,7 @@ Only a preview knows that a file is new; without one, writing is changing."
           (t tool))))
 
 (defun countersign-operand (params)
-  "Answer what PARAMS are mostly about, in a few words."
+  "Return the parameter that identifies a call with PARAMS best, as text."
   (let ((command (countersign-get params 'command)))
     (countersign-one-line
      (cond
@@ -547,11 +547,11 @@ Only a preview knows that a file is new; without one, writing is changing."
      60)))
 
 (defun countersign-pending-high-p (pending)
-  "Tell whether PENDING is HIGH; what we do not know is."
+  "Return non-nil if PENDING is HIGH, or of an unknown risk."
   (not (member (countersign-pending-get pending 'risk_level) '("LOW" "MEDIUM"))))
 
 (defun countersign-pending-identity (pending)
-  "Answer what tells, by `equal', whether PENDING is still what was displayed.
+  "Return a value that is `equal' as long as PENDING is what was displayed.
 It begins with the id and the revision."
   (let ((data (countersign-pending-data pending)))
     (mapcar (lambda (field) (countersign-get data field))
@@ -559,12 +559,12 @@ It begins with the id and the revision."
                           description reasons runner_id offered_scopes))))
 
 (defun countersign-pending-remaining (pending now)
-  "Answer how many seconds are left for PENDING at NOW."
+  "Return how many seconds are left for PENDING at NOW."
   (max 0 (- (countersign-pending-deadline pending) now)))
 
 (defun countersign-approvals-keep (approvals data now)
-  "Take the approval DATA, which came at NOW, into APPROVALS.
-Answer `new', `changed', `fetch' when parts of it were left out for
+  "Add or update the approval DATA, received at NOW, in APPROVALS.
+Return `new', `changed', `fetch' when parts of it were left out for
 their size, or nil when it is settled or older than what is known."
   (let* ((id (countersign-get data 'approval_id))
          (known (and id (countersign-approvals-find approvals id)))
@@ -590,11 +590,11 @@ their size, or nil when it is settled or older than what is known."
         'new))))
 
 (defun countersign--merge (old new)
-  "Answer the fields of NEW, and those of OLD that NEW does not have."
+  "Return the fields of NEW, and those of OLD that NEW does not have."
   (append new (cl-remove-if (lambda (field) (or (assq (car field) new) (eq (car field) 'omitted))) old)))
 
 (defun countersign-approvals-settle (approvals id)
-  "Remember that ID is settled, and answer what waited in APPROVALS."
+  "Remember that ID is settled; return its pending entry of APPROVALS."
   (let ((known (countersign-approvals-find approvals id)))
     (puthash id t (countersign-approvals-settled approvals))
     (setf (countersign-approvals-waiting approvals)
@@ -602,7 +602,7 @@ their size, or nil when it is settled or older than what is known."
     known))
 
 (defun countersign-resolution-words (resolution here)
-  "Say how RESOLUTION, an `approval.resolved', came about.
+  "Return a sentence about RESOLUTION, an `approval.resolved'.
 HERE is non-nil when this Emacs decided it."
   (let ((status (countersign-get resolution 'status))
         (device (countersign-one-line (or (countersign-get resolution 'device) (countersign-words "another device")) 100)))

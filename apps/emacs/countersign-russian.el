@@ -131,6 +131,8 @@
                       . "он не подходит к своему дайджесту, поэтому не показан и не может быть одобрен")
                      ("The preview does not fit its digest: this call can only be rejected"
                       . "Предпросмотр не подходит к своему дайджесту: этот вызов можно только отклонить")
+                     ("It can be approved once its preview is here; that is being made"
+                      . "Одобрить можно, когда появится предпросмотр; он готовится")
                      ("A HIGH call is approved with its preview only; it is being made"
                       . "Вызов с высоким риском одобряется только с предпросмотром; он готовится")
                      ("HIGH risk: %s."

@@ -42,11 +42,11 @@
 ;;;; Servers
 
 (cl-defstruct (countersign-server (:copier nil))
-  "Where requests go: ADDRESS as people write it, and a function for the TOKEN."
+  "A server: ADDRESS as people write it, and a function for the TOKEN."
   address tls host port path token)
 
 (defun countersign-server-at (address &optional token)
-  "Answer the server at ADDRESS, such as http://127.0.0.1:4180.
+  "Return the server at ADDRESS, such as http://127.0.0.1:4180.
 TOKEN is a function that answers the token, or nil without one."
   (let* ((url (url-generic-parse-url (string-trim address)))
          (scheme (url-type url))
@@ -64,13 +64,13 @@ TOKEN is a function that answers the token, or nil without one."
      :tls (equal scheme "https") :host host :port (url-port url) :path path :token token)))
 
 (defun countersign-transport--loopback-p (host)
-  "Tell whether HOST is this machine."
+  "Return non-nil if HOST is this machine."
   (or (member host '("localhost" "::1"))
       (string-suffix-p ".localhost" host)
       (string-match-p "\\`127\\(?:\\.[0-9]\\{1,3\\}\\)\\{3\\}\\'" host)))
 
 (defun countersign-transport--authority (url host)
-  "Answer HOST and the port of URL as a Host header has them."
+  "Return HOST and the port of URL as a Host header has them."
   (let ((name (if (string-search ":" host) (format "[%s]" host) host))
         (port (url-port url)))
     (if (= port (if (equal (url-type url) "https") 443 80)) name (format "%s:%d" name port))))
@@ -87,7 +87,7 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 (defconst countersign-transport--max-head 65536 "Bytes of the head of an answer.")
 
 (defun countersign-http-feed (reader bytes)
-  "Give BYTES to READER and answer the pieces of the body in them."
+  "Feed BYTES to READER and return the pieces of the body in them."
   (let ((text (concat (countersign-http-rest reader) bytes))
         (position 0)
         (pieces '())
@@ -161,17 +161,18 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
                   (t (setf (countersign-http-left reader) (string-to-number size)) 'sized))))))
 
 (defun countersign-http-header (reader name)
-  "Answer the header NAME that READER has read."
+  "Return the header NAME that READER has read."
   (cdr (assoc name (countersign-http-headers reader))))
 
 ;;;; Errors
 
-(defun countersign-transport-error (status code message &optional body)
-  "An error as callbacks get it: STATUS, CODE, MESSAGE and the BODY."
-  (list :status status :code code :message message :body body))
+(defun countersign-transport-error (status code message &optional body retry-after)
+  "An error as callbacks get it: STATUS, CODE, MESSAGE, the BODY and RETRY-AFTER.
+That is the number of seconds that the server asks to wait, or nil."
+  (list :status status :code code :message message :body body :retry-after retry-after))
 
-(defun countersign-transport--passing-p (problem)
-  "Tell whether asking again may get another answer than PROBLEM."
+(defun countersign-transport--retryable-p (problem)
+  "Return non-nil if sending again may succeed after PROBLEM."
   (let ((status (plist-get problem :status)))
     (and (not (equal (plist-get problem :code) "TLS_REFUSED"))
          (or (memq status '(0 408 425 429)) (>= status 500)))))
@@ -184,7 +185,7 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 ;; person; a refusal stands, and they are not asked again and again.
 
 (defun countersign-transport--refused-p (server event)
-  "Tell whether EVENT says that the certificate of SERVER was refused.
+  "Return non-nil if EVENT says that the certificate of SERVER was refused.
 The Network Security Manager deletes the process then; nobody else does."
   (and (countersign-server-tls server) (string-prefix-p "deleted" event)))
 
@@ -197,14 +198,14 @@ The Network Security Manager deletes the process then; nobody else does."
            (countersign-server-address server))))
 
 (defun countersign-transport--asked-about-p (process)
-  "Tell whether the person is being asked whether PROCESS may go on."
+  "Return non-nil while Emacs asks the person about the certificate of PROCESS."
   (and (process-live-p process)
        (get-buffer-window "*Network Security Manager*" t)))
 
 ;;;; One exchange
 
 (defmacro countersign-transport--guarding (&rest body)
-  "Run BODY; what it signals is told and does not stop what comes after.
+  "Run BODY; show an error that it signals as a message.
 Unlike `with-demoted-errors' also while Lisp is debugged: a stream that
 stops in the middle of an event would lose it."
   (declare (indent 0) (debug t))
@@ -227,12 +228,12 @@ Answers at once; the sentinel learns when it is there."
     process))
 
 (defun countersign-transport--open-already (process)
-  "Tell the sentinel of PROCESS if it is open: an address may need no waiting."
+  "Call the sentinel of PROCESS if it is already open."
   (when (eq (process-status process) 'open)
     (funcall (process-sentinel process) process "open")))
 
 (defun countersign-transport--encrypt-first (server process filter sentinel)
-  "Let PROCESS to SERVER speak TLS before FILTER and SENTINEL hear of it.
+  "Start TLS on PROCESS to SERVER before FILTER and SENTINEL are set.
 A network process that is opened with TLS and without waiting may hang:
 when the other side is quick, Emacs forgets to say that it is open.  So
 the handshake begins when the connection is there, and still nobody waits:
@@ -241,9 +242,9 @@ judged the certificate."
   (let ((begun nil)
         (parameters (gnutls-boot-parameters :type 'gnutls-x509pki
                                             :hostname (countersign-server-host server))))
-    ;; Where Emacs looks for the name that the certificate must have.
+    ;; Emacs looks here for the name that the certificate must have.
     (plist-put (process-contact process t) :tls-parameters (cons 'gnutls-x509pki parameters))
-    ;; Nothing is to come before the handshake.
+    ;; No data may come before the handshake.
     (set-process-filter process (lambda (process _bytes) (delete-process process)))
     (cl-labels
         ((hand-over (event)
@@ -267,7 +268,7 @@ judged the certificate."
                                 (hand-over event)))))))
 
 (defun countersign-transport--request-text (server method path headers body)
-  "Answer the bytes of a request to SERVER: METHOD, PATH, HEADERS and BODY."
+  "Return the bytes of a request to SERVER: METHOD, PATH, HEADERS and BODY."
   (let* ((token (and (countersign-server-token server) (funcall (countersign-server-token server))))
          (url (url-generic-parse-url (countersign-server-address server)))
          (lines `(,(format "%s %s%s HTTP/1.1" method (countersign-server-path server) path)
@@ -284,24 +285,27 @@ judged the certificate."
     (concat (encode-coding-string (string-join lines "\r\n") 'us-ascii t) "\r\n\r\n" body)))
 
 (defconst countersign-transport-max-body 67108864
-  "Bytes of an answer after which nobody listens any more.")
+  "Upper bound for the bytes of a response.")
 
 (cl-defun countersign-transport-request (server method path &key body callback (retries 0))
   "Send METHOD to PATH of SERVER, with BODY as JSON unless it is nil.
 An empty BODY is given as `empty'.  CALLBACK is called once, later, with
 the answer and nil, or with nil and an error as
 `countersign-transport-error' makes it.  RETRIES more tries are made when
-there is no answer, or one that may change, after 0.5, 1, 2 seconds."
+there is no answer, or one that may change, after 0.5, 1, 2 seconds, or
+after as many as the server asks for (Retry-After), up to a minute."
   (let ((try 0) send)
     (setq send
           (lambda ()
             (countersign-transport--exchange
              server method path body
              (lambda (answer problem)
-               (if (and problem (< try retries) (countersign-transport--passing-p problem))
-                   (progn (run-at-time (* 0.5 (expt 2 try)) nil send)
-                          (cl-incf try))
-                 (when callback (funcall callback answer problem)))))))
+               (let ((asked (or (plist-get problem :retry-after) 0)))
+                 (if (and problem (< try retries) (<= asked 60)
+                          (countersign-transport--retryable-p problem))
+                     (progn (run-at-time (max asked (* 0.5 (expt 2 try))) nil send)
+                            (cl-incf try))
+                   (when callback (funcall callback answer problem))))))))
     (funcall send)))
 
 (defun countersign-transport--exchange (server method path body callback)
@@ -366,27 +370,30 @@ there is no answer, or one that may change, after 0.5, 1, 2 seconds."
       nil)))
 
 (defun countersign-transport--call (callback answer problem)
-  "Call CALLBACK with ANSWER and PROBLEM; what it signals is told, not lost."
+  "Call CALLBACK with ANSWER and PROBLEM; show its errors as messages."
   (countersign-transport--guarding (funcall callback answer problem)))
 
 (defun countersign-transport--judge (reader body)
-  "Answer (ANSWER PROBLEM) for what READER has read and its BODY."
+  "Return (ANSWER PROBLEM) for what READER has read and its BODY."
   (let* ((status (countersign-http-status reader))
          (value (ignore-error countersign-bad-json
                   (countersign-json-read (decode-coding-string body 'utf-8))))
-         (good (and (consp value) (consp (car value)))))
+         (good (and (consp value) (consp (car value))))
+         (wait (countersign-http-header reader "retry-after"))
+         (retry-after (and wait (string-match-p "\\`[0-9]+\\'" wait) (string-to-number wait))))
     (cond
      ((and good (= (/ status 100) 2)) (list value nil))
      (good (list nil (countersign-transport-error
                       status (or (countersign-get value 'code) "INTERNAL")
                       (countersign-one-line (or (countersign-get value 'error) "It was refused") 500)
-                      value)))
+                      value retry-after)))
      (t (list nil (countersign-transport-error
                    (if (= (/ status 100) 2) 500 status) "INTERNAL"
-                   (format "The server answered %d with something that is no JSON object" status)))))))
+                   (format "The server answered %d with something that is no JSON object" status)
+                   nil retry-after))))))
 
 (defun countersign-transport-path (&rest parts)
-  "Answer the path of PARTS, each of which is escaped.
+  "Return the path of PARTS, each of which is escaped.
 A last part that is a list of (NAME . VALUE) is the query."
   (let ((query (and (consp (car (last parts))) (car (last parts)))))
     (concat "/" (mapconcat #'url-hexify-string (cl-remove-if #'consp parts) "/")
@@ -405,11 +412,11 @@ STATE is `connecting', `open', `waiting' or `closed'; PROBLEM says why."
   process timer watchdog last-id (failures 0) (retry 0) opened-at)
 
 (defvar countersign-stream-silence 45
-  "Seconds of silence after which a connection is taken to be dead.
+  "Seconds of silence after which a connection counts as lost.
 The server says something every 15 seconds.")
 
 (defvar countersign-stream-stable 5
-  "Seconds after which a connection that was open counts as a good one.")
+  "Seconds after which an open connection resets the pauses.")
 
 (defvar countersign-stream-pause 1.0
   "Seconds before the second try; they double, up to 20.")
@@ -436,7 +443,7 @@ LAST-ID is the id of an event to go on from."
     (countersign-stream--connect stream)))
 
 (defun countersign-stream--enter (stream state &optional problem)
-  "Let STREAM be in STATE, because of PROBLEM, and tell who listens."
+  "Set STREAM to STATE because of PROBLEM, and tell its listener."
   (setf (countersign-stream-state stream) state
         (countersign-stream-problem stream) problem)
   (when (countersign-stream-on-state stream)
@@ -456,7 +463,7 @@ LAST-ID is the id of an event to go on from."
       (delete-process process))))
 
 (defun countersign-stream--connect (stream)
-  "Connect STREAM, whatever was before."
+  "Connect STREAM; an earlier connection is closed."
   (countersign-stream--drop stream)
   (setf (countersign-stream-opened-at stream) nil)
   (countersign-stream--enter stream 'connecting)
@@ -480,7 +487,7 @@ LAST-ID is the id of an event to go on from."
                                                0 "UNAVAILABLE" (error-message-string problem)))))))
 
 (defun countersign-stream--change (stream process event http refusal)
-  "Take note of EVENT of PROCESS, which is the connection of STREAM.
+  "Handle EVENT of PROCESS, the connection of STREAM.
 HTTP and REFUSAL are what was read from it."
   (cond
    ((string-prefix-p "open" event)
@@ -507,7 +514,7 @@ HTTP and REFUSAL are what was read from it."
                                        (string-trim (countersign-visible event))))))))
 
 (defun countersign-stream--receive (stream http frames bytes refusal)
-  "Take BYTES of STREAM through HTTP and FRAMES.
+  "Feed BYTES of STREAM to the readers HTTP and FRAMES.
 REFUSAL are the pieces of an answer that is no stream; answer them."
   (countersign-stream--watch stream)
   (condition-case problem
@@ -551,7 +558,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
      ((and (equal name "retry") (null data))
       (setf (countersign-stream-retry stream) (min 20 (/ id 1000.0))))
      (t
-      ;; The numbers begin anew.
+      ;; The event ids start again.
       (when (equal name "stream.reset") (setf (countersign-stream-last-id stream) nil))
       (let ((last (countersign-stream-last-id stream)))
         (unless (and id last (<= (string-to-number id) (string-to-number last)))
@@ -562,7 +569,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
             (setf (countersign-stream-last-id stream) id))))))))
 
 (defun countersign-stream--watch (stream)
-  "Something was heard of STREAM: begin to count its silence."
+  "Restart the timer for the silence of STREAM."
   (when (countersign-stream-watchdog stream) (cancel-timer (countersign-stream-watchdog stream)))
   (setf (countersign-stream-watchdog stream)
         (run-at-time countersign-stream-silence nil
@@ -574,23 +581,23 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
                                   0 "UNAVAILABLE" (countersign-words "Nothing was heard from the server"))))))))
 
 (defun countersign-stream--refused (stream http pieces)
-  "The server refused STREAM, as HTTP and PIECES of the body say."
+  "Close STREAM, which the server refused with HTTP and PIECES of a body."
   (let ((problem (cadr (countersign-transport--judge http (string-join pieces)))))
-    (if (or (null problem) (countersign-transport--passing-p problem))
+    (if (or (null problem) (countersign-transport--retryable-p problem))
         (countersign-stream--lost
          stream (or problem (countersign-transport-error 0 "INTERNAL" "No event stream")))
       (countersign-stream--drop stream)
       (countersign-stream--enter stream 'closed problem))))
 
 (defun countersign-stream--lost (stream problem)
-  "The connection of STREAM is gone because of PROBLEM: try again later."
+  "Reconnect STREAM later; its connection was lost because of PROBLEM."
   (unless (eq (countersign-stream-state stream) 'closed)
     (let* ((opened (countersign-stream-opened-at stream))
            (good (and opened (>= (- (float-time) opened) countersign-stream-stable)))
            (failures (if good 1 (1+ (countersign-stream-failures stream))))
            (pause (if (= failures 1) 0
                     (min 20 (* countersign-stream-pause (expt 2 (min 10 (- failures 2)))))))
-           ;; Never sooner than the server asked for, and not all of us at once.
+           ;; Not before the server asked for, and with jitter.
            (pause (* (max pause (countersign-stream-retry stream))
                      (+ 1 (/ (random 500) 1000.0)))))
       (countersign-stream--drop stream)

@@ -31,23 +31,23 @@ Countersign has it, and English otherwise."
 (defvar countersign-russian-titles)
 
 (defun countersign-words (text &rest arguments)
-  "Answer TEXT in the language of the person, with ARGUMENTS as for `format'.
+  "Return TEXT in the language of the person, with ARGUMENTS as for `format'.
 TEXT is English; what has no translation stays so."
   (let ((words (or (and (countersign-words--russian-p) (gethash text countersign-russian)) text)))
     (if arguments (apply #'format words arguments) words)))
 
 (defun countersign-words-title (tool)
-  "Answer a sentence with a place for what a call of TOOL is about, or nil.
+  "Return a sentence with a place for what a call of TOOL is about, or nil.
 In English that is the server's."
   (and (countersign-words--russian-p) (cdr (assoc tool countersign-russian-titles))))
 
 (defun countersign-words--russian-p ()
-  "Tell whether the person reads Russian; then the table is there."
+  "Return non-nil if the person reads Russian; load the table then."
   (and (eq (or countersign-language (countersign-words--environment)) 'ru)
        (or (featurep 'countersign-russian) (require 'countersign-russian nil t))))
 
 (defun countersign-words--environment ()
-  "Answer the language of the environment, if it is one of ours, or nil."
+  "Return the language of the environment, if it is one of ours, or nil."
   (let ((locale (cl-some (lambda (name)
                            (let ((value (getenv name)))
                              (and value (not (string-empty-p value)) value)))

@@ -69,7 +69,7 @@ With a prefix argument ASK, ask for the folder and for the server."
       (when known (countersign--bring-back project address)))))
 
 (defun countersign--bring-back (project address)
-  "Bring PROJECT, which is open in this Emacs, back to work where it has stopped.
+  "Restart what has stopped of PROJECT, which is open in this Emacs.
 ADDRESS is that of its server; nil: one of its own."
   (let ((runner (countersign-project-runner-process project)))
     (cond
@@ -83,12 +83,12 @@ ADDRESS is that of its server; nil: one of its own."
       (message "%s" (countersign-words "Countersign for %s: %s" (countersign-project-name project)
                                        (countersign-chat--state-words project)))
       (countersign-stream-retry-now (countersign-project-stream project)))
-     ;; It ended by itself: nobody asked it to.
+     ;; It ended by itself.
      ((and runner (not (process-live-p runner)) (not (process-get runner 'countersign-asked)))
       (countersign-process-start-runner project)))))
 
 (defun countersign--root (ask)
-  "Answer the folder of the current project; ask for it when ASK."
+  "Return the folder of the current project; ask for it when ASK."
   (let ((root (or (when-let ((project (project-current)))
                     (if (fboundp 'project-root) (project-root project)
                       (car (with-no-warnings (project-roots project)))))
@@ -108,7 +108,7 @@ ADDRESS is that of its server; nil: one of its own."
                                           (countersign-project-name project))))))
 
 (defun countersign--check-root (root)
-  "Signal an error when nobody can have meant ROOT: it holds the home folder.
+  "Signal an error if ROOT contains the home folder.
 That is the default folder of many a buffer."
   (when (file-in-directory-p (expand-file-name "~") root)
     (user-error "%s" (countersign-words "%s has your home folder in it, and the agent would work in all of that.  Begin in a buffer of a project, or choose a folder with C-u M-x countersign"
@@ -116,7 +116,7 @@ That is the default folder of many a buffer."
 
 (defun countersign-connect (root &optional address)
   "Connect the folder ROOT to the server at ADDRESS, or to one of its own.
-Answer the project at once; its state tells how far it is."
+Return the project at once; its state tells how far it is."
   (countersign--install)
   (let ((project (make-countersign-project
                   :root root :name (file-name-nondirectory root))))
@@ -130,7 +130,7 @@ Answer the project at once; its state tells how far it is."
     project))
 
 (defun countersign--reconnect (project address)
-  "Connect PROJECT anew to the server at ADDRESS, or to one of its own.
+  "Reconnect PROJECT to the server at ADDRESS, or to one of its own.
 Its buffer stays, with what was typed there."
   (let ((stream (countersign-project-stream project))
         (state (countersign-project-state project))
@@ -158,13 +158,13 @@ Its buffer stays, with what was typed there."
     (countersign-chat-buffer project)))
 
 (defun countersign--server (address)
-  "Answer the server at ADDRESS with the token that auth-source has for it."
+  "Return the server at ADDRESS with the token that auth-source has for it."
   (let ((server (countersign-server-at address)))
     (setf (countersign-server-token server) (lambda () (countersign-auth-token server)))
     server))
 
 (defun countersign--up-is-there (project line problem)
-  "`countersign up' of PROJECT printed LINE, or ended because of PROBLEM."
+  "Handle LINE of the `countersign up' of PROJECT, or its end by PROBLEM."
   (cond
    ((eq (countersign-project-state project) 'closed))
    (problem (countersign--fail project problem))
@@ -218,7 +218,7 @@ When there is none, ask for the sign-in link that the server printed."
                    (countersign--fail project (plist-get problem :message))))
         (t
          (countersign-project-listen project)
-         ;; What happened since an earlier stream is read, as after a gap.
+         ;; Read what was missed since an earlier stream.
          (when again (countersign-project-receive project "stream.reset" nil))
          (countersign-chat-open-latest project)
          (when with-runner
@@ -227,12 +227,12 @@ When there is none, ask for the sign-in link that the server printed."
              (error (message "%s" (error-message-string trouble)))))))))))
 
 (defun countersign--fail (project words)
-  "Connecting PROJECT failed, as WORDS say."
+  "Report that connecting PROJECT failed, as WORDS say."
   (countersign-project-changed project 'failed words)
   (message "%s" (countersign-words "Countersign for %s: %s" (countersign-project-name project) words)))
 
 (defun countersign--current ()
-  "Answer the project that the current buffer is about, or ask for one."
+  "Return the project that the current buffer is about, or ask for one."
   (or countersign-chat--project
       countersign-approval--project
       (and (not (file-remote-p default-directory))
@@ -295,7 +295,7 @@ Nothing that waits is decided by this."
   "What a click on the mode line does.")
 
 (defun countersign-mode-line ()
-  "Answer what the mode line shows: how many calls wait, and trouble."
+  "Return what the mode line shows: how many calls wait, and trouble."
   (let ((waiting (countersign-waiting))
         (lost (cl-some (lambda (project)
                          (memq (countersign-project-state project) '(waiting failed signed-out)))
@@ -331,7 +331,7 @@ Nothing that waits is decided by this."
 (defvar countersign--installed nil "Whether the parts know of each other.")
 
 (defun countersign--install ()
-  "Let the parts know of each other, once."
+  "Install the hooks of all parts, once."
   (unless countersign--installed
     (setq countersign--installed t)
     (countersign-files-install)

@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a content search finds: in one file of a hundred. */
+/** A content search finds this in one file of a hundred. */
 export const needle = 'needleInAHaystack';
-/** What a name search finds: one file of a hundred. */
+/** A name search finds one file of a hundred. */
 export const wantedNames = '*.spec.ts';
 
 const filesInFolder = 100;
 
-/** A tree like a large source tree: folders of a hundred files of some lines, two levels deep. */
+/** A tree like a large source tree: folders of a hundred short files, two levels deep. */
 export function makeLargeTree(root: string, files: number): void {
   const text = 'export const value = compute(1, 2, 3); // some words of text\n'.repeat(8);
   for (let folder = 0; folder < files / filesInFolder; folder += 1) {

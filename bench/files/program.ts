@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Runs a program to its end, reads all it prints, and answers with how many lines that were. */
+/** Runs a program to its end, reads all its output, and returns the number of lines. */
 export async function countLinesOf(program: string, args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   let lines = 0;

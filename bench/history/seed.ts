@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 export const historyOwner = 'ada';
 
-/** What a call is recorded with, as a number of SQL from its place `n` in the history. Most calls complete. */
+/** The columns of a call as SQL expressions of its index `n` in the history. Most calls complete. */
 const columns: Readonly<Record<string, string>> = {
   id: "printf('%012x-7000-8000-%012x', n, n)",
   user_id: `case when n % 10 = 9 then 'grace' else '${historyOwner}' end`,
@@ -27,7 +27,7 @@ const columns: Readonly<Record<string, string>> = {
   completed_at: 'n + 5',
 };
 
-/** Fills the table of calls directly, in one transaction; indexes are made afterwards, which is faster. */
+/** Fills the table of calls directly in one transaction, and creates indexes afterwards, which is faster. */
 export function seedHistory(path: string, rows: number): void {
   const database = new DatabaseSync(path);
   const indexes = database

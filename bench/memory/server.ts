@@ -1,7 +1,7 @@
-/** The real server, which tells how much memory it holds, has agents wait for approvals and sends events. */
+/** The real server, which can report its memory, make agents wait for approvals, and send events. */
 import { makeEvent, type ProjectRow } from '@countersign/engine';
 import { AgentRun } from '../agent-run.ts';
-import { newProject, sessionOf, startServer, tokenFor } from '../own-server.ts';
+import { newProject, sessionOf, startServer, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { folder } = inputOf<{ folder: string }>();
@@ -23,9 +23,9 @@ for (let person = 0; person < people; person += 1) {
   tokens.push(await tokenFor(userId, 'front_end'));
 }
 
-announceReady({ address, tokens }, { held, wait, tell });
+announceReady({ address, tokens }, { held, wait, sendEvents });
 
-/** What is held once everything that nobody needs is gone. */
+/** Memory after garbage collection. */
 async function held(): Promise<{ inUse: number; resident: number }> {
   for (let round = 0; round < 4; round += 1) {
     globalThis.gc?.();
@@ -35,7 +35,7 @@ async function held(): Promise<{ inUse: number; resident: number }> {
   return { inUse: heapUsed + external, resident: rss };
 }
 
-/** Agents call a tool that somebody must approve, and wait; answers how many do. `each` is for one session. */
+/** Agents call a tool that needs approval, and wait. Returns how many wait. `each`: calls per session. */
 async function wait({ each, content }: { each: number; content: string }): Promise<number> {
   let pending = 0;
   for (const project of projects) {
@@ -55,8 +55,8 @@ async function pendingOf({ user_id }: ProjectRow): Promise<number> {
   return (await store.read((tx) => tx.pendingApprovals(user_id))).length;
 }
 
-/** An event for everybody. */
-async function tell(): Promise<void> {
+/** Sends an event to everybody. */
+async function sendEvents(): Promise<void> {
   for (const { user_id, id } of projects) {
     const timestamp = new Date(store.now()).toISOString();
     const event = makeEvent('runner.changed', {

@@ -1,6 +1,6 @@
 import type { ProjectRow } from '@countersign/engine';
 import type { TemporaryPostgres } from '@countersign/testing';
-import { sessionOf } from '../own-server.ts';
+import { sessionOf } from '../bench-server.ts';
 import { Child } from '../processes/child.ts';
 import { HttpClient } from '../processes/http-client.ts';
 
@@ -18,13 +18,13 @@ export interface ClusterOptions {
 }
 
 export interface BenchRunner {
-  /** The calls that it was told to make, each as often as it was told. */
+  /** The ids of the calls that it was told to execute, with repetitions. */
   readonly given: readonly string[];
-  /** Those whose result was taken. */
+  /** The calls whose result was accepted. */
   readonly reported: ReadonlySet<string>;
 }
 
-/** Several real servers on one database, each a process, and people who use whichever node is next. */
+/** Several real servers on one database, each a process, and people whose requests go to the nodes in turn. */
 export class BenchCluster {
   readonly nodes: readonly Child[];
   readonly people: readonly Person[];
@@ -41,7 +41,7 @@ export class BenchCluster {
     const nodes: Child[] = [];
     const input = { database, settings: { requestsPerSecond: 1_000_000, ...settings } };
     for (let node = 0; node < count; node += 1) nodes.push(await Child.start(program, { input, log }));
-    const made = await (nodes[0] as Child).ask<Person[]>('settle', { people, sessions });
+    const made = await (nodes[0] as Child).ask<Person[]>('createPeople', { people, sessions });
     return new BenchCluster(nodes, made);
   }
 
@@ -50,12 +50,12 @@ export class BenchCluster {
     return (ready as { address: string }).address;
   }
 
-  /** Clients of a person, one for each node. */
+  /** A person's clients, one for each node. */
   clients(token: string): readonly HttpClient[] {
     return this.nodes.map((_, node) => new HttpClient(this.addressOf(node), token));
   }
 
-  /** A runner that answers at once: it listens at one node and posts to the next. Answers what it was given. */
+  /** A runner that responds at once: it listens at one node and posts to the next. Returns what it was given. */
   async run({ project, tokens }: Person, place: number): Promise<BenchRunner> {
     const clients = this.clients(tokens.runner);
     const at = (turn: number) => clients[turn % clients.length] as HttpClient;
@@ -85,7 +85,7 @@ export class BenchCluster {
     return { given, reported };
   }
 
-  /** Megabytes that each node holds. */
+  /** Memory of each node in megabytes. */
   async memory(): Promise<string> {
     const held = await Promise.all(this.nodes.map((node) => node.ask<number>('memory')));
     return `${held.map((bytes) => Math.round(bytes / 1e6)).join(' + ')} MB resident`;
@@ -96,7 +96,7 @@ export class BenchCluster {
   }
 }
 
-/** What a person asks for: a call that nobody is asked about, in one of their sessions. */
+/** A call that needs no approval, in one of the person's sessions. */
 export const callOf = ({ project }: Person, lane: number) => ({
   tool_name: 'read_file',
   tool_params: { path: 'README.md' },

@@ -1,20 +1,20 @@
-/** One node of several, which writes events when it is told to. */
+/** One node of several, which writes events on request. */
 import { makeEvent, type ProjectRow } from '@countersign/engine';
-import { newProject, startNode, tokenFor } from '../own-server.ts';
+import { newProject, startNode, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { database, settings } = inputOf<{ database: string; settings: Record<string, unknown> }>();
 const { address, store } = await startNode(database, settings);
-announceReady({ address }, { settle, tell, memory: () => process.memoryUsage.rss() });
+announceReady({ address }, { createPeople, sendEvents, memory: () => process.memoryUsage.rss() });
 
-interface Telling {
+interface EventOrder {
   readonly projects: readonly ProjectRow[];
   readonly each: number;
   readonly inCommit: number;
 }
 
-/** Makes people with a project each, on any one node. */
-async function settle({ people, sessions }: { people: number; sessions: number }) {
+/** Creates people with a project each; any one node can do it. */
+async function createPeople({ people, sessions }: { people: number; sessions: number }) {
   const made = [];
   for (let place = 0; place < people; place += 1) {
     const userId = `person-${place}`;
@@ -28,8 +28,8 @@ async function settle({ people, sessions }: { people: number; sessions: number }
   return made;
 }
 
-/** So many events for each of these people, some in a commit, as many units of writing at once as there are people. */
-async function tell({ projects, each, inCommit }: Telling): Promise<void> {
+/** Writes `each` events for each person, `inCommit` in a commit, with one concurrent writer per person. */
+async function sendEvents({ projects, each, inCommit }: EventOrder): Promise<void> {
   await Promise.all(
     projects.map(async ({ user_id, id }) => {
       for (let told = 0; told < each; told += inCommit) {

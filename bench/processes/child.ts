@@ -5,17 +5,17 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface ChildOptions {
-  /** What the program gets to know from the start. */
+  /** Passed to the program when it starts. */
   readonly input?: unknown;
-  /** Takes its standard error, for one that writes a lot there. */
+  /** File for its standard error, for a program that writes much there. */
   readonly log?: string;
   /** Further flags for Node. */
   readonly flags?: readonly string[];
 }
 
-/** A program of the bench in a process of its own, which ends when we do. */
+/** A program of the bench in its own process, which ends when this process ends. */
 export class Child {
-  /** What the program said when it was ready: its address, for example. */
+  /** What the program announced when it was ready, such as its address. */
   readonly ready: unknown;
   readonly #process: ChildProcess;
   #stopping = false;
@@ -23,7 +23,7 @@ export class Child {
   private constructor(child: ChildProcess, ready: unknown) {
     this.#process = child;
     this.ready = ready;
-    // Without it somebody would wait for ever; it has said on standard error why it ended.
+    // If it ended early, requests to it would wait for ever; its standard error says why it ended.
     child.once('exit', () => this.#stopping || process.exit(1));
   }
 
@@ -36,7 +36,7 @@ export class Child {
     return new Child(child, await nextMessage(child));
   }
 
-  /** Has the program do something that it offers; answers with what came of it. */
+  /** Asks the program to run one of its commands; resolves with the result. */
   async ask<Answer>(what: string, input: unknown = null): Promise<Answer> {
     this.#process.send({ what, input });
     return (await nextMessage(this.#process)) as Answer;
@@ -51,7 +51,7 @@ export class Child {
   }
 }
 
-/** `BENCH_PROFILE=folder` writes a CPU profile of each thread there, in a folder for each program. */
+/** `BENCH_PROFILE=folder` writes a CPU profile of each thread to a subfolder for each program. */
 function profileFlags(name: string): string[] {
   const folder = process.env.BENCH_PROFILE;
   if (folder === undefined) return [];

@@ -1,6 +1,6 @@
 import { Agent, get, type OutgoingHttpHeaders, request } from 'node:http';
 
-/** A client with no more than a call needs: JSON there, JSON back, on connections that stay open. */
+/** A minimal client: JSON requests and responses on connections that stay open. */
 export class HttpClient {
   readonly #origin: string;
   readonly #headers: OutgoingHttpHeaders;
@@ -17,7 +17,7 @@ export class HttpClient {
     return JSON.parse(text);
   }
 
-  /** Whatever the answer is. */
+  /** Resolves with any response. */
   ask(
     path: string,
     body: unknown,
@@ -46,14 +46,14 @@ export class HttpClient {
     });
   }
 
-  /** How far a call is. */
+  /** The status of a call. */
   async statusOf(toolId: string): Promise<string> {
     const answered = await fetch(`${this.#origin}/my/tools/${toolId}`, { headers: this.#headers as never });
     const { execution } = (await answered.json()) as { execution: { status: string } };
     return execution.status;
   }
 
-  /** Listens to Server-Sent Events; resolves when the stream is open, with what closes it. */
+  /** Listens to Server-Sent Events; resolves when the stream is open, with a function that closes it. */
   listen(path: string, onEvent: (event: string, data: unknown) => void): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const options = { headers: { ...this.#headers, accept: 'text/event-stream' } };
@@ -65,7 +65,7 @@ export class HttpClient {
           const frames = (rest + chunk).split('\n\n');
           rest = frames.pop() ?? '';
           for (const frame of frames) {
-            // A server says by a comment or an event that it listens; what is written from then on is heard.
+            // The first comment or event means that the server is subscribed: nothing written after it is missed.
             if (/^(:|event:)/m.test(frame)) resolve(() => asked.destroy());
             tell(frame, onEvent);
           }

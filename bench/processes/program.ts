@@ -1,11 +1,11 @@
-/** What the process that started this one told it. */
+/** The input from the process that started this one. */
 export const inputOf = <T>(): T => JSON.parse(process.argv[2] ?? 'null') as T;
 
-type Offers = Readonly<Record<string, (input: never) => unknown>>;
+type Commands = Readonly<Record<string, (input: never) => unknown>>;
 
-/** Says that this program is ready, what others must know of it and what it can be asked. It ends with its parent. */
-export function announceReady(ready: unknown = {}, offers: Offers = {}): void {
-  const all: Offers = { ...offers, cpu: () => process.cpuUsage() };
+/** Announces that this program is ready and what it can be asked. The program ends with its parent. */
+export function announceReady(ready: unknown = {}, commands: Commands = {}): void {
+  const all: Commands = { ...commands, cpu: () => process.cpuUsage() };
   process.on('disconnect', () => process.exit());
   process.on('message', ({ what, input }: { what: string; input: never }) => {
     Promise.resolve(all[what]?.(input)).then(

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { InProcessBus, openSqliteStore } from '@countersign/store';
-import { newProject } from '../own-server.ts';
+import { newProject } from '../bench-server.ts';
 
 export const replayOwner = 'ada';
 
-/** A database whose person has so many events: the first one written as the server does, the others after it. */
+/** Creates a database with this many events of one person: the server writes the first, SQL copies it. */
 export async function seedEvents(path: string, events: number): Promise<void> {
   const store = await openSqliteStore({ path, bus: new InProcessBus() });
   const { id } = await newProject(store, replayOwner, 1);

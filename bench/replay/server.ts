@@ -1,5 +1,5 @@
-/** The real server on a database that has many events. */
-import { startServer, tokenFor } from '../own-server.ts';
+/** The real server on a database with many events. */
+import { startServer, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { replayOwner } from './seed.ts';
 

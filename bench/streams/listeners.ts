@@ -1,4 +1,4 @@
-/** Opens streams, all at once, and says when each has its whole snapshot. Bytes are counted and thrown away. */
+/** Opens many streams at once and reports when each has its whole snapshot. Bytes are counted and dropped. */
 import { connect, type Socket } from 'node:net';
 import { announceReady, inputOf } from '../processes/program.ts';
 
@@ -10,9 +10,9 @@ const frame = Buffer.from('event: tool.approval_request');
 announceReady({}, { open });
 
 interface Opened {
-  /** Of each stream that got all, until it had. */
+  /** Time of each stream that got its whole snapshot. */
   readonly milliseconds: readonly number[];
-  /** Requests that came, on all of them. */
+  /** Number of requests received on all streams. */
   readonly requests: number;
 }
 

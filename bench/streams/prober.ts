@@ -1,4 +1,4 @@
-/** Asks whether the server is alive, again and again, as a balancer would: one at a time, on a connection of its own. */
+/** Requests the health of the server repeatedly, as a load balancer would: one at a time, on its own connection. */
 import { Agent, get } from 'node:http';
 import { announceReady, inputOf } from '../processes/program.ts';
 
@@ -14,7 +14,7 @@ function start(): void {
   probing = probe();
 }
 
-/** How long each answer took, in milliseconds. */
+/** Response times in milliseconds. */
 function stop(): Promise<readonly number[]> {
   isStopped = true;
   return probing;

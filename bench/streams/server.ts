@@ -1,6 +1,6 @@
-/** The real server with one person for whom many approvals wait. */
+/** The real server with one person who has many pending approvals. */
 import { newId } from '@countersign/engine';
-import { newProject, sessionOf, startNode, tokenFor } from '../own-server.ts';
+import { newProject, sessionOf, startNode, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 
 const { folder, approvals } = inputOf<{ folder: string; approvals: number }>();
@@ -8,7 +8,7 @@ const { address, engine, store } = await startNode(`${folder}/countersign.db`, {
   requestsPerSecond: 1_000_000,
   anonymousRequestsPerSecond: 1_000_000,
 });
-/** No session has more that wait (AG-3). */
+/** At most this many may wait in one session (AG-3). */
 const ofSession = 10;
 const project = await newProject(store, 'ada', Math.ceil(approvals / ofSession));
 for (let place = 0; place < approvals; place += 1)

@@ -1,14 +1,14 @@
-/** One call, from its request to its answer. `lane` tells apart those that are under way at once. */
+/** One call, from request to result. `lane`: the index among the calls that run at once. */
 export type Call = (lane: number) => Promise<unknown>;
 
-/** So many calls of a kind, at most so many of them at once. */
+/** A number of calls of one kind, with a limit on concurrency. */
 export interface Order {
   readonly kind: string;
   readonly calls: number;
   readonly inFlight: number;
 }
 
-/** Makes the calls of an order; answers with the milliseconds that they took. */
+/** Makes the calls of an order; resolves with the milliseconds that they took. */
 export const callsOf =
   (kinds: Readonly<Record<string, Call>>) =>
   async ({ kind, calls, inFlight }: Order): Promise<number> => {

@@ -1,4 +1,4 @@
-/** Plays the runners of two people, and for the one who is asked, the person in front of the screen. */
+/** Plays the runners of two people, and for one of them the person who approves. */
 import { HttpClient } from '../processes/http-client.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { fileText, writeParams } from './contents.ts';
@@ -32,7 +32,7 @@ await run(writer);
 await decide(writer);
 announceReady();
 
-/** A runner: previews what is asked about, claims what was approved, answers with a result. */
+/** A runner: previews requests, claims approved calls, reports results. */
 async function run({ project, runner: token }: Person): Promise<void> {
   const http = new HttpClient(address, token);
   const runner_id = `runner-of-${project.id}`;
@@ -62,7 +62,7 @@ async function run({ project, runner: token }: Person): Promise<void> {
   });
 }
 
-/** A person who approves whatever is shown, at once. */
+/** A person who approves everything at once. */
 async function decide({ project, frontEnd: token }: Person): Promise<void> {
   const http = new HttpClient(address, token);
   const base = `/my/projects/${project.id}`;

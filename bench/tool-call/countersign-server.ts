@@ -1,7 +1,7 @@
-/** The real server on a database file, with an agent inside that calls tools: its part of a call is what is timed. */
+/** The real server on a database file, with an agent inside that calls tools; the agent's side is timed. */
 import type { JsonObject } from '@countersign/engine';
 import { AgentRun } from '../agent-run.ts';
-import { newProject, sessionOf, startServer, tokenFor } from '../own-server.ts';
+import { newProject, sessionOf, startServer, tokenFor } from '../bench-server.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { callsOf } from './calls.ts';
 import { readParams, writeParams } from './contents.ts';
@@ -9,7 +9,7 @@ import { readParams, writeParams } from './contents.ts';
 const { folder } = inputOf<{ folder: string }>();
 const server = await startServer(folder);
 
-/** In one session only so many approvals may wait, and only one run is under way: each lane has its own. */
+/** A session allows only some pending approvals and one active run, so each lane has its own session. */
 const lanes = 64;
 const [reader, writer] = [await person('reader'), await person('writer')];
 const time = callsOf({

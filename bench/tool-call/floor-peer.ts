@@ -1,4 +1,4 @@
-/** Answers what the floor's server pushes. */
+/** Answers the events of the floor's server. */
 import { HttpClient } from '../processes/http-client.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { fileText } from './contents.ts';

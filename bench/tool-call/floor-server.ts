@@ -1,4 +1,4 @@
-/** The floor: pushes an event over SSE and waits for the POST that answers it. No record, no checks, no schema. */
+/** The floor: pushes an event over SSE and waits for the POST that answers it. No records, no checks, no schema. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { announceReady } from '../processes/program.ts';
@@ -9,7 +9,7 @@ const waiting = new Map<string, (result: unknown) => void>();
 let listener: ServerResponse | undefined;
 let calls = 0;
 
-// Connections stay while others are measured.
+// Connections stay open while other programs are measured.
 const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   if (request.method === 'GET') {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');

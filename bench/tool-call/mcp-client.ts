@@ -1,4 +1,4 @@
-/** Calls the MCP server's tools with the official client, and answers its question. */
+/** Calls the MCP server's tools with the official client, and answers its elicitation. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { callsOf } from './calls.ts';

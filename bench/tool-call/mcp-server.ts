@@ -1,4 +1,4 @@
-/** An MCP server of the official package, as its documentation makes one: a tool, and one that asks first. */
+/** An MCP server as the official documentation makes one: a plain tool, and one that asks first. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
@@ -28,9 +28,9 @@ function newServer(): McpServer {
   return server;
 }
 
-// As it is by default: one JSON answer where nothing was sent before it, which is its fastest way.
+// The default, which is its fastest way: a single JSON response if nothing was sent before it.
 const handler = toNodeHandler(createMcpHandler(newServer));
-// Connections stay while others are measured.
+// Connections stay open while other programs are measured.
 const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   void handler(request as NodeIncomingMessageLike, response);
 });

@@ -1,7 +1,7 @@
 /**
- * The floor with records: pushes and waits as the bare one does, and stores each step with its event and its audit row
- * in a flushed commit, which those share that come together. No token, no schema, no policy, and nobody looks at what is
- * in a step: a server that keeps our promises does all of this and more.
+ * The floor with records: pushes and waits like the bare floor, and stores each step with its event and audit row in a
+ * flushed commit, which concurrent steps share. No tokens, no schema, no policy, and the content of a step is not
+ * checked. A server that keeps our promises does all of this and more.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
@@ -32,7 +32,7 @@ let events = 0;
 let head = '';
 let units: { readonly write: () => void; readonly stored: () => void }[] = [];
 
-/** Resolves when it is stored, with whatever else came until then. */
+/** Resolves when the row is stored, together with all others that came before the commit. */
 function stored(type: string, data: string, write: () => void): Promise<void> {
   if (units.length === 0) setImmediate(store);
   const unit = () => {
@@ -61,10 +61,10 @@ function push(type: string, data: string): void {
 }
 
 const waiting = new Map<string, () => void>();
-/** What is pushed after a step. A claim (`start`) is answered, and nothing is pushed. */
+/** The event to push after a step. A claim (`start`) gets a response, and nothing is pushed. */
 const next: Readonly<Record<string, string>> = { preview: 'approval', approve: 'execute' };
 
-// Connections stay while others are measured.
+// Connections stay open while other programs are measured.
 const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   if (request.method === 'GET') {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');

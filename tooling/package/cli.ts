@@ -1,7 +1,7 @@
 /**
- * `npm run package:cli`: the command as one package, `dist/countersign-VERSION.tgz`, with the server and the web page
- * in it, or in the folder that `--out` names. Our own packages and everything that is plain JavaScript are bundled; what brings programs of its own stays a
- * dependency, which npm installs for the machine at hand.
+ * `npm run package:cli`: packs the command with the server and the web page as `dist/countersign-VERSION.tgz`, or into
+ * the folder of `--out`. Our own packages and plain JavaScript are bundled. Packages that bring programs stay
+ * dependencies, which npm installs for its platform.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,11 +17,14 @@ const inRoot = (path: string): string => join(repositoryRoot, path);
 const { values } = parseArgs({ options: { out: { type: 'string' } } });
 const output = resolve(values.out ?? inRoot('dist'));
 
-/** What is no plain JavaScript: language servers and ripgrep. */
+/** Packages that contain programs: language servers and ripgrep. */
 const ownPrograms = ['@vscode/ripgrep', 'pyright', 'typescript'];
-/** The first that runs a `.ts` file as it is, which `countersign tools new` makes. The launcher reads it from here. */
+/**
+ * The first version that runs a `.ts` file directly, as `countersign tools new` needs. The launcher reads it from
+ * here.
+ */
 const oldestNode = '22.18';
-/** Asked for by libraries that go on without it. */
+/** Optional imports of libraries; they work without these. */
 const leftOut = ['pg-native', 'pg-cloudflare'];
 
 async function packageCli(): Promise<string> {
@@ -37,7 +40,7 @@ async function packageCli(): Promise<string> {
   cpSync(inRoot('tooling/package/launcher.mjs'), join(stage, 'countersign.mjs'));
   chmodSync(join(stage, 'countersign.mjs'), 0o755);
   writeManifest(stage, manifest());
-  // What `countersign tools new` links to.
+  // `countersign tools new` links to this folder.
   const { version, license } = readManifest('packages/tool-kit/package.json');
   const helper = {
     name: '@countersign/tool-kit',

@@ -1,9 +1,9 @@
-/** The licences of what is bundled: most ask that they come along with every copy. */
+/** Collects the licences of bundled packages: most must be included with every copy. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from 'rolldown';
 
-/** Writes them into one file beside the programs. */
+/** Writes all licences into one file beside the programs. */
 export const withLicences = (fileName: string): Plugin => ({
   name: 'with-licences',
   generateBundle(_, bundle) {

@@ -1,4 +1,4 @@
-/** The programs of the packaged command, and how their files find each other. */
+/** The programs of the packaged command, and how their files find one another. */
 import { readFileSync } from 'node:fs';
 import { dirname, posix, relative, sep } from 'node:path';
 import type { Plugin } from 'rolldown';
@@ -12,11 +12,11 @@ const pathFromRoot = (file: string): string => relative(repositoryRoot, file).sp
 
 const built = (path: string): string => path.replace(/\.ts$/, '.js');
 
-/** The command and the server that it starts; an editor's extension is a package of its own. */
+/** True for the command and the server that it starts. The VS Code extension is a package of its own. */
 const isPartOfCommand = ({ name }: Workspace): boolean =>
   ['apps/cli', 'apps/server'].includes(name) || (!name.includes('/') && name !== 'testing');
 
-/** Every file that its code names by `new URL('…', import.meta.url)`: programs, and folders with data. */
+/** Every file that the code names by `new URL('…', import.meta.url)`: programs and data folders. */
 export function namedFiles(): readonly string[] {
   const named = allWorkspaces()
     .filter(isPartOfCommand)
@@ -30,13 +30,13 @@ export function namedFiles(): readonly string[] {
   return [...new Set(named)].sort();
 }
 
-/** Without the launcher of a checkout, which sets that up. */
+/** Without `bin/`: the launcher of a checkout sets that checkout up. */
 const ownSourcesOf = (workspace: Workspace): readonly string[] =>
   sourcesOf(workspace, 'product').filter((source) => source.startsWith('src/'));
 
 /**
- * Code moves into shared files when it is bundled, so a path from its own place leads nowhere. It is written from the
- * package's root instead, where the programs keep their places.
+ * Bundling moves code into shared files, which breaks paths relative to a source file. This rewrites them relative to
+ * the package's root, where the programs keep their paths.
  */
 export const pathsFromTheRoot: Plugin = {
   name: 'paths-from-the-root',
@@ -51,7 +51,7 @@ export const pathsFromTheRoot: Plugin = {
   },
 };
 
-/** What stands first in each file: where the package's root is, seen from it. */
+/** The first line of each bundled file: the path from there to the package's root. */
 export function rootOf(fileName: string): string {
   const up = '../'.repeat(fileName.split('/').length - 1) || './';
   return `const packageRoot = new URL('${up}', import.meta.url);`;

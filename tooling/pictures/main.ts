@@ -1,7 +1,7 @@
 /**
- * `npm run pictures`: makes every picture of the documents from the running product, all with the sample project.
- * `npm run pictures -- NAME…` makes some: page, terminal, explain, vscode, emacs. It needs chromium, tmux and emacs.
- * Look at what changed before you commit it.
+ * `npm run pictures`: takes every picture of the documents from the running product, with the sample project.
+ * `npm run pictures -- NAME…` takes some: page, terminal, explain, vscode, emacs. It needs chromium, tmux and emacs.
+ * Review the changed pictures before you commit them.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { argv, env, execPath } from 'node:process';
 import { EditorHome } from '../../tests/e2e/src/vscode/editor-home.ts';
 import { installVsCode, isVsCodeInstalled } from '../../tests/e2e/src/vscode/real-vs-code.ts';
 import { launchChromium } from '../../tests/e2e/src/web/chromium.ts';
-import { Household } from '../../tests/e2e/src/web/household.ts';
+import { WebHome } from '../../tests/e2e/src/web/web-home.ts';
 import { until } from '../../tests/lab/src/waiting.ts';
 import { repositoryRoot } from '../set-up.mjs';
 import { runErt } from '../test/ert-run.ts';
@@ -24,26 +24,26 @@ const launcher = join(repositoryRoot, 'apps/cli/bin/countersign.mjs');
 const readCall = '/read_file path=src/greeting.js';
 const editCall = '/edit_file path=src/greeting.js old=Helo new=Hello';
 
-/** The page: an edit waits, with its diff. */
+/** The page with an edit that waits, and its diff. */
 async function page(browser: Browser): Promise<void> {
-  const household = await Household.open(browser);
+  const home = await WebHome.open(browser);
   try {
-    const window = await household.window();
+    const window = await home.window();
     await window.say(`${readCall}\n${editCall}\n/run node --test`);
     await window.look(window.waiting.first());
     await window.blur();
     await window.page.screenshot({ path: fileAt('docs/images/page.png'), animations: 'disabled' });
   } finally {
-    await household.close();
+    await home.close();
   }
 }
 
-/** `countersign chat`: the same edit, decided by keys. */
+/** `countersign chat` with the same edit, decided by keys. */
 async function terminal(browser: Browser): Promise<void> {
-  const household = await Household.open(browser);
+  const home = await WebHome.open(browser);
   let screen: TerminalScreen | undefined;
   try {
-    screen = new TerminalScreen([execPath, launcher, 'chat'], household.env);
+    screen = new TerminalScreen([execPath, launcher, 'chat'], home.env);
     await screen.shows('Enter sends');
     screen.type(readCall);
     screen.press('Enter');
@@ -59,11 +59,11 @@ async function terminal(browser: Browser): Promise<void> {
     );
   } finally {
     screen?.close();
-    await household.close();
+    await home.close();
   }
 }
 
-/** What `policy explain` says about a shell line. */
+/** The output of `policy explain` for a shell line. */
 function explain(): void {
   const line = 'npm ci && rm -rf dist && git push';
   const workspace = fileAt('apps/cli/sample-workspace');
@@ -78,7 +78,7 @@ function explain(): void {
   write('docs/images/policy-explain.svg', drawScreen(screen, command));
 }
 
-/** VS Code: the editor's own diff, and the card in the chat. */
+/** VS Code with its own diff, and the card in the chat. */
 async function vscode(browser: Browser): Promise<void> {
   if (!isVsCodeInstalled() && !(await installVsCode())) throw new Error('VS Code could not be installed');
   const home = await EditorHome.open(browser);
@@ -105,7 +105,7 @@ async function vscode(browser: Browser): Promise<void> {
   }
 }
 
-/** Emacs: the screens that its test in a real terminal keeps. */
+/** Emacs: the screens that its test in a real terminal saves. */
 async function emacs(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-screens-'));
   try {

@@ -16,7 +16,7 @@ interface Style {
   readonly inverse?: boolean;
 }
 
-/** Draws a screen of a terminal, text with escape sequences, as an SVG. Every character takes one cell. */
+/** Draws a terminal screen (text with escape sequences) as SVG. Every character takes one cell. */
 export function drawScreen(screen: string, title: string): string {
   const lines = screen.trimEnd().split('\n');
   const boxes: string[] = [];
@@ -26,7 +26,7 @@ export function drawScreen(screen: string, title: string): string {
   for (const [row, line] of lines.entries()) {
     const y = 16 + row * lineHeight;
     let column = 0;
-    // Splitting by the sequences that set a style leaves their codes at the odd places.
+    // Splitting by style sequences leaves their codes at the odd indexes.
     for (const [i, part] of line.split(styleSequence).entries()) {
       if (i % 2 === 1) style = applyCodes(style, part.split(';').map(Number));
       else if (part !== '') {
@@ -85,7 +85,7 @@ function applyCodes(before: Style, codes: readonly number[]): Style {
   return style;
 }
 
-/** One of 256: the sixteen above, a cube of 6 × 6 × 6, and 24 greys. */
+/** A colour of the 256: the sixteen above, a cube of 6 × 6 × 6, and 24 greys. */
 function colorOf(number: number): string {
   if (number < 16) return colors[number] ?? foreground;
   const hex = (...levels: number[]) =>

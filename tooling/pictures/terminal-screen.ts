@@ -20,7 +20,7 @@ export class TerminalScreen {
     this.#tmux('send-keys', '-t', '0', ...keys);
   }
 
-  /** Waits until all of it is on the screen. */
+  /** Waits until all these words are on the screen. */
   async shows(...words: string[]): Promise<void> {
     const text = () => this.#tmux('capture-pane', '-p', '-t', '0');
     const holds = () => {

@@ -1,4 +1,4 @@
-/** The entry of one release, made from the subjects of its commits. */
+/** Makes the changelog entry of a release from the subjects of its commits. */
 
 export interface Commit {
   readonly id: string;
@@ -6,8 +6,8 @@ export interface Commit {
   readonly subject: string;
 }
 
-/** Parts of a subject that matter only to those who work on it. */
-const inward = new Set([
+/** Parts that users do not notice. */
+const internalParts = new Set([
   'bench',
   'check',
   'ci',
@@ -28,12 +28,12 @@ const inward = new Set([
   'vitest',
 ]);
 
-/** Grouped by the part that the subject names, in the order of the alphabet; the newest first within each. */
+/** Groups the commits by the part that their subject names, alphabetically; newest first within a part. */
 export function changelogEntry(version: string, date: string, commits: readonly Commit[]): string {
   const parts = new Map<string, string[]>();
   for (const { id, subject } of commits) {
     const [, part = 'other', what = subject] = /^([a-z][\w-]*)(?:, [\w, -]+)?: (.+)$/.exec(subject) ?? [];
-    if (inward.has(part) || /^merge\b/i.test(subject)) continue;
+    if (internalParts.has(part) || /^merge\b/i.test(subject)) continue;
     parts.set(part, [...(parts.get(part) ?? []), `- ${what} (${id.slice(0, 7)})`]);
   }
   const sections = [...parts].sort(([a], [b]) => a.localeCompare(b));
@@ -41,10 +41,10 @@ export function changelogEntry(version: string, date: string, commits: readonly 
   return [`## ${version}, ${date}`, '', ...body].join('\n');
 }
 
-/** What the page says until the first entry. */
+/** The text of the page before the first release. */
 const nothingYet = 'Nothing has been released yet.';
 
-/** Puts an entry in front of those before it, behind the page's own introduction. */
+/** Inserts an entry after the page's introduction, before the earlier entries. */
 export function withEntry(changelog: string, entry: string): string {
   const first = changelog.indexOf('\n## ');
   return first === -1

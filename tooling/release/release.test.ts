@@ -7,13 +7,13 @@ import { repositoryRoot } from '../set-up.mjs';
 import { changelogEntry, withEntry } from './changelog.ts';
 import { nextVersion } from './versions.ts';
 
-it('knows which version comes next, and takes none that does not', () => {
+it('accepts the next version, and no other', () => {
   const next = (wanted: string) => nextVersion('1.9.3', wanted);
   expect(['patch', 'minor', 'major', '1.10.0'].map(next)).toEqual(['1.9.4', '1.10.0', '2.0.0', '1.10.0']);
   expect(['', '1.9.3', '1.9.2', '2', 'v2.0.0', '2.0.0-beta'].map(next)).toEqual(Array(6).fill(undefined));
 });
 
-it('makes an entry of what a person who uses it may notice', () => {
+it('lists in its entry what users may notice', () => {
   const commit = (subject: string) => ({ id: 'abcdef1234567890', subject });
   const entry = changelogEntry('0.2.0', '2026-11-16', [
     commit('runner: undo says why it refuses'),
@@ -74,7 +74,7 @@ describe('npm run release', () => {
   const release = (...args: string[]) =>
     spawnSync(process.execPath, [join(copy, 'tooling/release/release.ts'), ...args], { encoding: 'utf8' });
 
-  it('writes one version everywhere, and what is new', () => {
+  it('writes one version everywhere, and the changelog entry', () => {
     const { status, stdout, stderr } = release('9.8.7');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain('→ 9.8.7');
@@ -105,7 +105,7 @@ describe('npm run release', () => {
     expect(changelog).not.toContain('Nothing has been released');
   });
 
-  it('changes nothing when the version is none, or work is not committed', () => {
+  it('changes nothing when the version is not valid or there are uncommitted changes', () => {
     expect(release('nonsense')).toMatchObject({ status: 2, stderr: expect.stringContaining('Say patch') });
     expect(release('patch').status).toBe(0);
     expect(release('patch')).toMatchObject({ status: 2, stderr: expect.stringContaining('not committed') });

@@ -1,6 +1,6 @@
 /**
- * `npm run release -- minor` (or patch, major, 1.2.3): writes the version everywhere and the entry of CHANGELOG.md, and
- * says what to do next. It neither commits nor publishes.
+ * `npm run release -- minor` (or patch, major, 1.2.3): writes the version everywhere, adds the entry of CHANGELOG.md,
+ * and prints the next steps. It neither commits nor publishes.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const { version: now } = JSON.parse(readFileSync(inRoot('package.json'), 'utf8')
 const next = nextVersion(now, argv[2] ?? '');
 if (next === undefined) fail(`Say patch, minor, major or a version after ${now}: npm run release -- minor`);
 else if (git('status', '--porcelain') !== '')
-  fail('There are changes that are not committed: commit them first.');
+  fail('There are changes that are not committed. Commit them first.');
 else release(next);
 
 function release(version: string): void {

@@ -2,7 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `minor` and the like, or a version itself. Undefined when it is neither, or not after the one we have. */
+/**
+ * `wanted`: patch, minor, major or a version. Returns undefined for anything else, and for a version that is not
+ * newer.
+ */
 export function nextVersion(now: string, wanted: string): string | undefined {
   const [major = 0, minor = 0, patch = 0] = now.split('.').map(Number);
   const named: Record<string, string> = {
@@ -15,14 +18,14 @@ export function nextVersion(now: string, wanted: string): string | undefined {
   return next.localeCompare(now, 'en', { numeric: true }) > 0 ? next : undefined;
 }
 
-/** Files that hold the version, with the text each gets. */
+/** Files that contain the version, each with its new text. */
 export function filesWithVersion(root: string, now: string, next: string): Map<string, string> {
   const changed = new Map<string, string>();
   const read = (path: string) => readFileSync(join(root, path), 'utf8');
   const manifests = globSync(['package.json', '{packages,apps,tests}/*/package.json', 'bench/package.json'], {
     cwd: root,
   });
-  // Our own packages name each other with the exact version, and nobody else's begin with our name.
+  // Our packages depend on each other by exact version; only ours are named @countersign/….
   const own = (text: string) =>
     text
       .replace(`"version": "${now}"`, `"version": "${next}"`)

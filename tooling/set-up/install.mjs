@@ -1,4 +1,4 @@
-/** The part of the set-up that does something, one at a time: `npm ci`, then the web page. It says how that went. */
+/** The part of the set-up that changes something: runs `npm ci`, then builds the web page. One process at a time. */
 import { execFileSync } from 'node:child_process';
 import { arch, platform, versions } from 'node:process';
 import { SetUpLock } from './lock.mjs';
@@ -11,7 +11,7 @@ import { buildPage, isPageBuilt } from './web-page.mjs';
 /**
  * Installs what the lock file asks for.
  * @param {string} root
- * @returns {Promise<string | undefined>} what a person has to do first, or undefined when all is well
+ * @returns {Promise<string | undefined>} the problem that a person has to fix, or undefined
  */
 export async function install(root) {
   if (!runsOnNode24 && packagedNode(root) === undefined) return needsNode24();
@@ -49,7 +49,7 @@ async function installPackages(/** @type {string} */ root, /** @type {SetUpLock}
   }
 }
 
-/** A page that cannot be built is said and holds nothing up: everything but the page works without it. */
+/** A page that cannot be built is reported and fails nothing: everything else works without it. */
 async function buildPageIfNeeded(/** @type {string} */ root, /** @type {SetUpLock} */ lock) {
   const node = findNode24(root);
   if (node === undefined || isPageBuilt(root)) return;
@@ -116,7 +116,7 @@ function looksOffline(/** @type {string} */ output) {
   return signs.test(output);
 }
 
-/** An installed Node may still not run here, for example on a Linux without glibc. */
+/** An installed Node may still not run on this machine, for example on a Linux without glibc. */
 function nodeProblem(/** @type {string} */ root) {
   const path = packagedNode(root);
   if (runsOnNode24 || path === undefined) return undefined;

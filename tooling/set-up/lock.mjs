@@ -17,7 +17,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { kill, pid } from 'node:process';
 
-/** How long a holder on another machine or in another container may be silent before we take its lock. */
+/** How long a holder on another machine or in another container may be silent before its lock is taken over. */
 const silentForMs = 60_000;
 
 /**
@@ -36,7 +36,7 @@ export class SetUpLock {
     this.#draft = `${this.#path}.${hostname()}.${pid}`;
   }
 
-  /** Takes the lock, or returns who has it. */
+  /** Takes the lock, or returns its holder. */
   tryTake() {
     const holder = this.#holder();
     if (holder !== undefined && this.#isAlive(holder)) return holder;
@@ -44,14 +44,14 @@ export class SetUpLock {
     return this.#create() ? undefined : this.#holder();
   }
 
-  /** Also holds the lock for as long as this child lives, should this process be killed before it. */
+  /** Keeps the lock held while this child lives, even if this process is killed first. */
   nameWorker(/** @type {number} */ workerPid) {
     const worker = { pid: workerPid, startedAt: startOf(workerPid) };
     writeFileSync(this.#draft, JSON.stringify({ ...describeSelf(), worker }));
     renameSync(this.#draft, this.#path);
   }
 
-  /** Tells other machines that we are still at it. */
+  /** Shows other machines that this process is still running. */
   refresh() {
     const now = new Date();
     utimesSync(this.#path, now, now);
@@ -61,7 +61,7 @@ export class SetUpLock {
     rmSync(this.#path, { force: true });
   }
 
-  /** A link appears complete or not at all, and fails when the name is taken. */
+  /** link() is atomic, and fails when the name is taken. */
   #create() {
     writeFileSync(this.#draft, JSON.stringify(describeSelf()));
     try {
@@ -76,8 +76,8 @@ export class SetUpLock {
   }
 
   /**
-   * Two processes may find the same stale lock. Without a guard the slower one would remove the lock that the
-   * quicker one has just created, so each looks again while it alone may remove.
+   * Two processes may find the same stale lock. The slower one must not remove the lock that the quicker one has just
+   * created, so each checks again while it holds the right to remove.
    */
   #removeStale() {
     const guard = `${this.#path}.removing`;
@@ -105,7 +105,7 @@ export class SetUpLock {
     try {
       return JSON.parse(readFileSync(this.#path, 'utf8'));
     } catch (failure) {
-      // A file we cannot understand has no living holder: it was cut short, or is not ours.
+      // A file that we cannot parse has no living holder: it was cut short, or is not ours.
       return codeOf(failure) === 'ENOENT' ? undefined : { host: hostname(), pid: 0, startedAt: undefined };
     }
   }
@@ -126,7 +126,7 @@ function isRunning(/** @type {Process} */ process) {
   return process.startedAt === startOf(process.pid);
 }
 
-/** When a process started, in the kernel's ticks: a process number alone may have been given to another since. */
+/** When a process started, in the kernel's ticks: its number alone may have been reused. */
 function startOf(/** @type {number} */ processId) {
   try {
     const afterName = readFileSync(`/proc/${processId}/stat`, 'utf8').split(') ').pop() ?? '';

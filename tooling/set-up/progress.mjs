@@ -1,8 +1,8 @@
-/** Shows a person that something takes long and still moves, on standard error so that output stays clean. */
+/** Shows on standard error that a long task is still running, so that standard output stays clean. */
 import { stderr } from 'node:process';
 
 /**
- * @param {string} task what is being done, as the start of a sentence
+ * @param {string} task the task, as the start of a sentence
  * @param {() => void} onTick called every second
  */
 export function showProgress(task, onTick) {
@@ -17,14 +17,14 @@ export function showProgress(task, onTick) {
     onTick();
     ticks += 1;
     if (stderr.isTTY) draw();
-    // In a log, a line now and then shows that nothing hangs.
-    else if (ticks % 15 === 0) console.error(`  still at it after ${seconds()} s`);
+    // In a log, print a line now and then to show that nothing hangs.
+    else if (ticks % 15 === 0) console.error(`  still running after ${seconds()} s`);
   }, 1000);
 
   const stop = () => clearInterval(timer);
   return {
     stop,
-    /** Replaces the moving line by how it ended. */
+    /** Replaces the progress line by the outcome. */
     end(/** @type {string} */ outcome) {
       stop();
       if (stderr.isTTY) stderr.write('\r\x1b[2K');

@@ -43,7 +43,7 @@ it.runIf(platform !== 'win32')('ends the program, as SIGTERM does, when this pro
   const [ready] = await once(child.stdout, 'data');
   const { isLaunched, again, names } = JSON.parse(String(ready));
   expect([isLaunched, again]).toEqual([true, false]);
-  expect(names).not.toContain('COUNTERSIGN_LAUNCHER_PIPE'); // not for what the program starts
+  expect(names).not.toContain('COUNTERSIGN_LAUNCHER_PIPE'); // its child processes must not see it
   child.kill('SIGKILL');
   const [words] = await once(child.stdout, 'data');
   expect(String(words)).toBe('in order\n');

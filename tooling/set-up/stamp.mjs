@@ -1,16 +1,16 @@
-/** Knows whether node_modules holds what the lock file asks for. */
+/** Tells whether node_modules contains what the lock file asks for. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { arch, pid, platform } from 'node:process';
 
-/** Inside node_modules, so that whoever deletes that folder deletes the claim with it. */
+/** Inside node_modules, so that deleting that folder deletes the stamp too. */
 const stampPath = (/** @type {string} */ root) => join(root, 'node_modules', '.countersign-set-up');
 
 /** npm's own record of what it installed. It writes this file last. */
 const installedLockPath = (/** @type {string} */ root) => join(root, 'node_modules', '.package-lock.json');
 
-/** The quick answer: true when the last set-up finished for exactly these manifests, lock file and platform. */
+/** The quick check: true when the last set-up finished for exactly these manifests, lock file and platform. */
 export function isSetUp(/** @type {string} */ root) {
   return existsSync(installedLockPath(root)) && readText(stampPath(root)) === fingerprint(root);
 }
@@ -22,15 +22,15 @@ export function markAsSetUp(/** @type {string} */ root) {
   renameSync(draft, stampPath(root));
 }
 
-/** Takes back every claim, before node_modules is changed: a set-up killed half-way must not look finished. */
+/** Removes the stamps before node_modules is changed: a set-up killed half-way must not look finished. */
 export function markAsUnfinished(/** @type {string} */ root) {
   rmSync(stampPath(root), { force: true });
   rmSync(installedLockPath(root), { force: true });
 }
 
 /**
- * The slower answer, for someone who ran `npm install` by hand or only edited a description: compares, package
- * by package, what npm says it installed with what the lock file and the manifests ask for.
+ * The slower check, for someone who ran `npm install` by hand or only edited a description: compares, package by
+ * package, what npm says it installed with what the lock file and the manifests ask for.
  */
 export function isInstalledByHand(/** @type {string} */ root) {
   try {
@@ -89,7 +89,7 @@ function packagesAgree(
   const everyWantedIsThere = Object.entries(wanted).every(([path, locked]) => {
     if (path === '') return true;
     const found = installed[path];
-    // Packages for other platforms are locked too, and rightly not installed.
+    // Packages for other platforms are in the lock file too, but not installed.
     if (found === undefined) return locked.optional === true || locked.devOptional === true;
     const same = found.version === locked.version && found.integrity === locked.integrity;
     return same && existsSync(join(root, path));

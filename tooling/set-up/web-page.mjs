@@ -1,11 +1,13 @@
-/** Builds the web page when what it is made of has changed. It is not committed: one build, of one's own sources. */
+/**
+ * Builds the web page when its sources changed. The page is not committed: everyone builds it from their own sources.
+ */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pid } from 'node:process';
 
-/** What goes into the page, from the root. Tests and types do not. */
+/** The inputs of the page, relative to the root. Tests and types are not inputs. */
 const sources = [
   'package-lock.json',
   'apps/web/index.html',
@@ -21,17 +23,17 @@ const sources = [
 const pagePath = (/** @type {string} */ root) => join(root, 'apps', 'web', 'dist', 'index.html');
 const stampPath = (/** @type {string} */ root) => join(root, 'node_modules', '.countersign-web-page');
 
-/** The quick answer: true when there is no page to build, or it was built from exactly these sources. */
+/** The quick check: true when there is no page to build, or it was built from exactly these sources. */
 export function isPageBuilt(/** @type {string} */ root) {
   if (!existsSync(join(root, 'apps', 'web', 'index.html'))) return true;
   return existsSync(pagePath(root)) && readText(stampPath(root)) === fingerprint(root);
 }
 
 /**
- * Builds the page. The fingerprint is taken before: sources that change meanwhile make another build.
+ * Builds the page. The fingerprint is taken first, so sources that change meanwhile cause another build.
  * @param {string} root
  * @param {{ node: string, onStart: (pid: number) => void }} options
- * @returns {Promise<string | undefined>} what the builder said when it failed
+ * @returns {Promise<string | undefined>} the builder's output when it failed
  */
 export async function buildPage(root, { node, onStart }) {
   const built = fingerprint(root);
@@ -64,7 +66,7 @@ function fingerprint(/** @type {string} */ root) {
   return hash.digest('hex');
 }
 
-/** By content: a checkout that only touched the files builds nothing. */
+/** Hashes contents: a checkout that only touches files does not rebuild. */
 function addTo(
   /** @type {import('node:crypto').Hash} */ hash,
   /** @type {string} */ root,

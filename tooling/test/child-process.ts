@@ -11,10 +11,10 @@ export interface RunResult {
   readonly output: string;
 }
 
-/** Whether the programs that are started here run beside others: what they print is shown when they have ended. */
+/** True while `inBackground` runs: output is held back until a program ends. */
 const background = new AsyncLocalStorage<boolean>();
 
-/** Does `work` beside other work: what its programs print is shown in one piece when each has ended. */
+/** Runs `work` beside other work: the output of each of its programs is printed in one piece when it ends. */
 export const inBackground = <T>(work: () => Promise<T>): Promise<T> => background.run(true, work);
 
 export async function run(
@@ -22,9 +22,9 @@ export async function run(
   args: readonly string[],
   { capture = false } = {},
 ): Promise<RunResult> {
-  const isBeside = background.getStore() === true;
-  const result = await start(program, args, capture || isBeside);
-  if (!capture && isBeside) console.log(result.output);
+  const isInBackground = background.getStore() === true;
+  const result = await start(program, args, capture || isInBackground);
+  if (!capture && isInBackground) console.log(result.output);
   return result;
 }
 
@@ -42,7 +42,7 @@ function start(program: string, args: readonly string[], capture: boolean): Prom
   }).finally(release);
 }
 
-/** A signal that ends this process ends the program as well. Ctrl-C in a terminal reaches both by itself. */
+/** A signal that ends this process ends the program as well. Ctrl-C in a terminal reaches both. */
 function endTogether(child: ChildProcess): () => void {
   const signals = ['SIGTERM', 'SIGHUP'] as const;
   const end = (signal: NodeJS.Signals) => {

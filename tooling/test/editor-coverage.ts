@@ -1,5 +1,5 @@
 /**
- * Which lines of the VS Code extension the stories in the real editor reach. Its extension hosts write V8's counts when
+ * Line coverage of the VS Code extension by the stories in the real editor. Its extension hosts write V8's counts when
  * they end (NODE_V8_COVERAGE); the source maps of the bundle lead back to our files.
  */
 
@@ -18,10 +18,10 @@ import {
 } from './line-coverage.ts';
 
 const dist = join(repositoryRoot, 'apps', 'vscode', 'dist');
-/** These run nowhere but in an editor. The other files of the extension are counted by their own tests. */
+/** Files that run only in an editor. The extension's other files are counted by their own tests. */
 const onlyInEditor = /^apps\/vscode\/src\/(?:extension\.ts|editor\/)/;
 
-/** `folder`: where the extension hosts wrote their reports. */
+/** `folder`: the reports of the extension hosts. */
 export async function editorCoverage(folder: string): Promise<CoveredFile[]> {
   const reached = new Map<string, Lines>();
   for (const name of readdirSync(folder)) {
@@ -31,7 +31,7 @@ export async function editorCoverage(folder: string): Promise<CoveredFile[]> {
   return [...reached].map(([path, lines]) => coveredFile(path, lines)).sort(byPath);
 }
 
-/** What Vitest counted of the extension's other files in the unit part, which ran before. */
+/** Coverage of the extension's other files, which Vitest counted in the unit part. */
 export function unitCoverage(): CoveredFile[] {
   const report = join(repositoryRoot, 'coverage', 'coverage-final.json');
   const files = JSON.parse(readFileSync(report, 'utf8')) as Record<string, StatementCounts>;
@@ -53,7 +53,7 @@ interface Bundle {
 }
 const bundles = new Map<string, Bundle | undefined>();
 
-/** A script of the packaged extension with something that counts in it; undefined for any other script. */
+/** A script of the packaged extension that contains counted files; undefined for any other script. */
 function bundleOf(url: string): Bundle | undefined {
   if (!/\/countersign[^/]*\/dist\/[^/]+$/.test(url)) return undefined;
   const path = join(dist, basename(url));
@@ -70,15 +70,15 @@ function readBundle(path: string): Bundle | undefined {
 
 const sourcePath = (source: string): string => relative(repositoryRoot, resolve(dist, source));
 
-/** What one process reached counts for all. */
+/** A line that any process reached counts as reached. */
 async function addScript({ url, functions }: ScriptCoverage, reached: Map<string, Lines>): Promise<void> {
   const bundle = bundleOf(url);
   if (!bundle) return;
   const covered = await convert({
     code: bundle.code,
-    sourceMap: bundle.sourceMap as never, // as rolldown wrote it
+    sourceMap: bundle.sourceMap as never, // rolldown's format
     coverage: { url: `file://${join(dist, basename(url))}`, functions },
-    ast: parseAstAsync(bundle.code) as never, // the same tree, by another package's types
+    ast: parseAstAsync(bundle.code) as never, // the same tree, typed by another package
   });
   for (const [path, file] of Object.entries(covered)) {
     const source = sourcePath(path);

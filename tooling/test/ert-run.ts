@@ -1,4 +1,4 @@
-/** Runs the ERT tests of the Emacs client in a real Emacs, and counts from what they leave. */
+/** Runs the ERT tests of the Emacs client in a real Emacs, and counts their results from its report. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { env } from 'node:process';
@@ -7,10 +7,10 @@ import { run } from './child-process.ts';
 import { type CoveredFile, checkLineCoverage } from './line-coverage.ts';
 import type { PartResult } from './parts.ts';
 
-/** Percent of the lines of the package that its tests reach. */
-const LINES_REACHED = 90;
+/** Percentage of the package's lines that its tests must reach. */
+const requiredPercent = 90;
 
-/** `args`: a regular expression on the names of tests, as Emacs writes them. All of them: their coverage counts too. */
+/** `args`: a regular expression for test names, in Emacs syntax. Without one, line coverage is checked too. */
 export async function runErt(args: readonly string[]): Promise<PartResult> {
   const report = join(repositoryRoot, 'node_modules', '.cache', 'test-reports', 'emacs.json');
   mkdirSync(dirname(report), { recursive: true });
@@ -24,18 +24,18 @@ export async function runErt(args: readonly string[]): Promise<PartResult> {
   const { passed, failures } = countErt(left, exitCode);
   if (!isWhole || left === undefined) return { passed, failures };
   const { coverage = [] } = left as { readonly coverage?: readonly CoveredFile[] };
-  return { passed, failures: [...failures, ...checkLineCoverage('apps/emacs', coverage, LINES_REACHED)] };
+  return { passed, failures: [...failures, ...checkLineCoverage('apps/emacs', coverage, requiredPercent)] };
 }
 
 function readReport(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    return undefined; // Emacs did not get as far; its exit code says so
+    return undefined; // Emacs ended before it wrote one; its exit code says so
   }
 }
 
-/** Every way in which Emacs can fail counts at least once. */
+/** Counts at least one failure for every way in which Emacs can fail. */
 export function countErt(report: unknown, exitCode: number): PartResult {
   const { passed = 0, failures = [] } = (report ?? {}) as Partial<PartResult>;
   const failedOtherwise = failures.length === 0 && exitCode !== 0;

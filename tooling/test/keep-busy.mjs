@@ -1,6 +1,6 @@
 /**
- * `node tooling/test/keep-busy.mjs [cores] [minutes]`: keeps every core busy, so that a test which only passes when it is
- * quick fails. It ends by itself after three hours, and with the program that started it.
+ * `node tooling/test/keep-busy.mjs [cores] [minutes]`: keeps every core busy, so that tests which depend on speed fail.
+ * It ends after three hours, or with the program that started it.
  */
 import { availableParallelism } from 'node:os';
 import { argv } from 'node:process';
@@ -15,4 +15,4 @@ if (!(cores > 0 && minutes > 0)) {
 for (let core = 0; core < cores; core += 1) new Worker('for (;;) {}', { eval: true });
 setTimeout(() => process.exit(), minutes * 60_000);
 if (process.connected === false) process.exit();
-process.on('disconnect', () => process.exit()); // `npm test -- --busy` has ended, however it ended
+process.on('disconnect', () => process.exit()); // `npm test -- --busy` has ended or died

@@ -1,23 +1,23 @@
-/** Line coverage of what Vitest does not count by itself: Emacs Lisp, and what runs only inside a real editor. */
+/** Line coverage of code that Vitest does not count: Emacs Lisp, and code that runs only inside a real editor. */
 
 export interface CoveredFile {
   readonly path: string;
-  /** How many lines count. */
+  /** Number of lines that count. */
   readonly lines: number;
-  /** Which of them were not reached. */
+  /** Lines that were not reached. */
   readonly missed: readonly number[];
 }
 
-/** The part of Istanbul's report on a file by which lines are counted. */
+/** The part of Istanbul's report on a file that line coverage needs. */
 export interface StatementCounts {
   readonly statementMap: Readonly<Record<string, { readonly start: { readonly line: number } }>>;
   readonly s: Readonly<Record<string, number>>;
 }
 
-/** Each line in which a statement begins, and whether one of these ran. */
+/** Each line on which a statement begins, and whether one of them ran. */
 export type Lines = Map<number, boolean>;
 
-/** Adds what one report says to what others said. */
+/** Merges one report into `lines`. */
 export function addLines(lines: Lines, { statementMap, s }: StatementCounts): Lines {
   for (const [id, { start }] of Object.entries(statementMap))
     lines.set(start.line, (s[id] ?? 0) > 0 || lines.get(start.line) === true);
@@ -29,7 +29,7 @@ export function coveredFile(path: string, lines: Lines): CoveredFile {
   return { path, lines: lines.size, missed: missed.sort((a, b) => a - b) };
 }
 
-/** Prints a table; returns why this is not enough, or nothing. */
+/** Prints a table; returns the failures. */
 export function checkLineCoverage(name: string, files: readonly CoveredFile[], atLeast: number): string[] {
   for (const { path, lines, missed } of files)
     console.log(`${percent(lines, missed.length).padStart(8)}  ${path}  ${ranges(missed).slice(0, 120)}`);
@@ -44,7 +44,7 @@ export function checkLineCoverage(name: string, files: readonly CoveredFile[], a
 const percent = (lines: number, missed: number): string =>
   lines === 0 ? 'none' : `${(((lines - missed) * 100) / lines).toFixed(2)} %`;
 
-/** 3-5,9 */
+/** For example `3-5,9`. */
 function ranges(lines: readonly number[]): string {
   const found: [number, number][] = [];
   for (const line of lines) {

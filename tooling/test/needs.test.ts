@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env, getuid } from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { howToGet, nameOf, obtain } from './needs.ts';
+import { installHint, installMissing, nameOf } from './needs.ts';
 
 const editor = { program: 'the-editor', debianPackage: 'editor-nox' };
 const path = env.PATH;
@@ -20,19 +20,19 @@ afterEach(() => {
 });
 
 describe('programs that a part of the suite needs', () => {
-  it('are left as they are when they are there', async () => {
+  it('are not installed when they exist', async () => {
     putProgram('the-editor', '');
-    expect(await obtain([editor])).toEqual([]);
+    expect(await installMissing([editor])).toEqual([]);
   });
 
-  it('are named when they are missing and nothing can install them', async () => {
-    expect(await obtain([editor])).toEqual([editor]);
+  it('are reported when they are missing and cannot be installed', async () => {
+    expect(await installMissing([editor])).toEqual([editor]);
   });
 
   it.runIf(getuid?.() === 0)(
     'are installed by apt-get for root, after an update when the lists are old',
     async () => {
-      // As on a fresh container: `install` finds nothing until `update` ran.
+      // As in a fresh container: `install` finds nothing before `update` has run.
       putProgram(
         'apt-get',
         `case "$*" in
@@ -40,19 +40,24 @@ describe('programs that a part of the suite needs', () => {
          *install\\ editor-nox) [ -e ${folder}/lists ] && printf '#!/bin/sh\\n' > ${folder}/the-editor && /bin/chmod +x ${folder}/the-editor ;;
        esac`,
       );
-      expect(await obtain([editor])).toEqual([]);
+      expect(await installMissing([editor])).toEqual([]);
     },
   );
 
-  it('are named when apt-get fails', async () => {
+  it('are reported when apt-get fails', async () => {
     putProgram('apt-get', 'exit 100');
-    expect(await obtain([editor])).toEqual([editor]);
+    expect(await installMissing([editor])).toEqual([editor]);
   });
 });
 
-describe('things that are fetched', () => {
-  const fetched = (isThere: boolean, comes: boolean) => {
-    const need = { name: 'the other editor', isThere: () => isThere, fetch: async () => comes, fetches: 0 };
+describe('downloads', () => {
+  const fetched = (isInstalled: boolean, comes: boolean) => {
+    const need = {
+      name: 'the other editor',
+      isInstalled: () => isInstalled,
+      fetch: async () => comes,
+      fetches: 0,
+    };
     need.fetch = async () => {
       need.fetches += 1;
       return comes;
@@ -62,14 +67,14 @@ describe('things that are fetched', () => {
 
   it('are fetched only when they are missing', async () => {
     const [there, missing] = [fetched(true, false), fetched(false, true)];
-    expect(await obtain([there, missing])).toEqual([]);
+    expect(await installMissing([there, missing])).toEqual([]);
     expect([there.fetches, missing.fetches]).toEqual([0, 1]);
   });
 
-  it('are named when they do not come', async () => {
+  it('are reported when the download fails', async () => {
     const need = fetched(false, false);
-    expect(await obtain([need])).toEqual([need]);
-    expect([nameOf(need), howToGet(need)]).toEqual(['the other editor', 'run it again with network']);
+    expect(await installMissing([need])).toEqual([need]);
+    expect([nameOf(need), installHint(need)]).toEqual(['the other editor', 'run it again with network']);
   });
 });
 

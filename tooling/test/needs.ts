@@ -1,4 +1,4 @@
-/** Programs that a part of the suite needs from the system, and how they come here. */
+/** Programs that a part of the suite needs from the system, and how to install them. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -11,37 +11,37 @@ export interface ProgramNeed {
   readonly debianPackage: string;
 }
 
-/** Something that we fetch and keep by ourselves. */
-export interface FetchedNeed {
+/** Something that we download and keep ourselves. */
+export interface DownloadNeed {
   readonly name: string;
-  isThere(): boolean;
-  /** Answers whether it is there now. */
+  isInstalled(): boolean;
+  /** Returns whether it is available now. */
   fetch(): Promise<boolean>;
 }
 
-export type Need = ProgramNeed | FetchedNeed;
+export type Need = ProgramNeed | DownloadNeed;
 
-/** Installs what is missing where we may (root on Debian), and returns what is missing still. */
-export async function obtain(needs: readonly Need[]): Promise<readonly Need[]> {
-  const missing: Need[] = [...(await obtainPrograms(needs.filter((need) => 'program' in need)))];
+/** Installs missing programs where we may (as root on Debian); returns what is still missing. */
+export async function installMissing(needs: readonly Need[]): Promise<readonly Need[]> {
+  const missing: Need[] = [...(await installPrograms(needs.filter((need) => 'program' in need)))];
   for (const need of needs)
-    if ('fetch' in need && !need.isThere() && !(await need.fetch())) missing.push(need);
+    if ('fetch' in need && !need.isInstalled() && !(await need.fetch())) missing.push(need);
   return missing;
 }
 
-/** What a person does to get it. */
-export const howToGet = (need: Need): string =>
+/** How a person can install it. */
+export const installHint = (need: Need): string =>
   'program' in need ? `apt-get install ${need.debianPackage} (on Debian)` : 'run it again with network';
 
 export const nameOf = (need: Need): string => ('program' in need ? need.program : need.name);
 
-async function obtainPrograms(needs: readonly ProgramNeed[]): Promise<readonly ProgramNeed[]> {
+async function installPrograms(needs: readonly ProgramNeed[]): Promise<readonly ProgramNeed[]> {
   const missing = needs.filter((need) => !isOnPath(need.program));
   if (missing.length === 0 || !mayInstall()) return missing;
 
   const packages = missing.map((need) => need.debianPackage);
   console.log(`Installing ${packages.join(', ')}, which the tests need …`);
-  // A fresh container has no package lists; one that has them may hold outdated ones.
+  // A fresh container has no package lists, and existing lists may be outdated.
   if (!(await aptGet('install', ...packages)) && (await aptGet('update')))
     await aptGet('install', ...packages);
   return missing.filter((need) => !isOnPath(need.program));

@@ -1,4 +1,4 @@
-/** The parts of the suite. A new part is a new row here. */
+/** The parts of the test suite. A new part is a new row here. */
 import { globSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { env, execPath } from 'node:process';
@@ -14,41 +14,41 @@ import { runVitest } from './vitest-run.ts';
 
 export interface PartResult {
   readonly passed: number;
-  /** What failed, one entry each: its name, and why in a line or some. */
+  /** One entry for each failure: its name and the reason, in a few lines. */
   readonly failures: readonly string[];
 }
 
 export interface RunOptions {
-  /** What the person typed after the part's name, e.g. the name of a test file. */
+  /** Arguments after the part's name, e.g. the name of a test file. */
   readonly args: readonly string[];
-  /** Whether all parts run, so that totals such as coverage mean something. */
+  /** True if all parts run, so that totals such as coverage are complete. */
   readonly whole: boolean;
 }
 
 export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** When everything runs, it runs beside other parts once `unit` is over: it waits for editors and browsers a lot. */
-  readonly beside?: true;
+  /** In a full run, it runs beside other parts after `unit`: it mostly waits for editors and browsers. */
+  readonly parallel?: true;
   run(options: RunOptions): Promise<PartResult>;
 }
 
 const git: Need = { program: 'git', debianPackage: 'git' };
 const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
-/** Without it commands are not isolated, and what proves the isolation is left out. */
+/** Without it commands are not isolated, and the tests of the isolation are skipped. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
-const realVsCode: Need = { name: 'VS Code', isThere: isVsCodeInstalled, fetch: installVsCode };
+const realVsCode: Need = { name: 'VS Code', isInstalled: isVsCodeInstalled, fetch: installVsCode };
 
-/** How the files end whose tests start a database server. */
+/** File name ending of tests that start a database server. */
 const postgresTests = 'postgres.test.ts';
 
-/** How the files end whose tests kill servers for minutes. */
+/** File name ending of tests that kill servers for minutes. */
 const killLoops = 'faults.test.ts';
-/** Everything fails at random, and what came of it is checked. */
+/** Random faults, and checks of what came of them. */
 const faultSuite = 'tests/faults';
 
-/** Whole stories in processes of their own: nothing of them counts for coverage. */
+/** End-to-end tests in processes of their own, which coverage does not count. */
 const stories = 'tests/**';
 
 /** The page in a browser. */
@@ -56,17 +56,17 @@ const webTests = 'tests/e2e/src/web';
 /** The extension in a real editor. */
 const vsCodeTests = 'tests/e2e/src/vscode';
 
-/** What the quick part leaves to the parts behind it. */
+/** Tests that `unit` leaves to later parts when it runs alone. */
 const slowTests = [`**/*.${postgresTests}`, 'apps/server/**'];
 
 const excluding = (tests: readonly string[]): string[] => tests.flatMap((pattern) => ['--exclude', pattern]);
 
-/** In the order in which they run: what answers soonest comes first. */
+/** In the order in which they run: the fastest results come first. */
 export const parts: readonly Part[] = [
   {
-    name: 'unit', // everything beside its source; by itself only what is quick
+    name: 'unit', // tests beside their source; alone, only the quick ones
     needs: [git, bubblewrap],
-    // Coverage is counted in one run, so the whole suite has PostgreSQL's tests in it.
+    // Coverage is counted in one run, so in a full run PostgreSQL's tests are part of it.
     run: ({ args, whole }) =>
       runVitest({
         name: 'unit',
@@ -87,7 +87,7 @@ export const parts: readonly Part[] = [
           }),
   },
   {
-    name: 'postgres', // the stories that need a PostgreSQL server, which comes with a package
+    name: 'postgres', // tests that need a PostgreSQL server, which an npm package brings
     needs: [],
     run: async ({ args, whole }) =>
       whole
@@ -104,7 +104,7 @@ export const parts: readonly Part[] = [
     run: ({ args }) =>
       runVitest({
         name: 'e2e',
-        // Two files at a time, however many cores: each starts servers, runners and terminals of its own.
+        // Two files at a time on any machine: each starts servers, runners and terminals of its own.
         args: [
           'tests',
           '--maxWorkers=2',
@@ -116,7 +116,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'emacs', // the Emacs client in a real Emacs, with the real server and runner, and in a terminal
-    beside: true,
+    parallel: true,
     needs: [
       git,
       { program: 'emacs', debianPackage: 'emacs-nox' },
@@ -126,18 +126,18 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'web', // the page in a real browser, by keyboard and by mouse
-    beside: true,
+    parallel: true,
     needs: [chromium],
     run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
   },
   {
     name: 'vscode', // the packaged extension in a real VS Code, with the real server
-    beside: true,
+    parallel: true,
     needs: [git, bubblewrap, chromium, realVsCode],
     run: runVsCode,
   },
   {
-    name: 'faults', // everything fails at random: shortly, or as long as one likes when it is named
+    name: 'faults', // random faults: a short run, or as long as asked for when the part is named
     needs: [git, bubblewrap],
     run: ({ args, whole }) => (whole ? runVitest(shortFaults) : runFaults(args)),
   },
@@ -148,7 +148,7 @@ export const parts: readonly Part[] = [
   },
 ];
 
-/** The test files whose path contains this, each as a part of its own, with the needs of the part that it belongs to. */
+/** The test files whose path contains `name`, each as its own part, with the needs of the part that it belongs to. */
 export function partsWithFile(name: string): readonly Part[] {
   const files = globSync('{packages,apps,tests,tooling,bench}/**/*.test.{ts,tsx}', {
     cwd: repositoryRoot,
@@ -170,8 +170,8 @@ export function partsWithFile(name: string): readonly Part[] {
 }
 
 /**
- * With all of its stories, the lines are counted that run nowhere but in the editor. Together with what the unit part
- * counted of the extension they must reach what every app must (QA-1).
+ * A run of all stories also counts the lines that run only in the editor. Together with the extension's lines that the
+ * unit part counted, they must reach the threshold of every app (QA-1).
  */
 async function runVsCode({ args, whole }: RunOptions): Promise<PartResult> {
   const counts = join(repositoryRoot, 'node_modules', '.cache', 'editor-coverage');
@@ -185,21 +185,22 @@ async function runVsCode({ args, whole }: RunOptions): Promise<PartResult> {
   });
   if (args.length > 0) return { passed, failures };
   const inEditor = await editorCoverage(counts);
-  // Named alone, this part does not know the other files: less is asked of what is hard to reach in an editor.
+  // When this part runs alone, the other files are unknown: a lower threshold for code that is hard to reach in an
+  // editor.
   const tooLow = whole
     ? checkLineCoverage('apps/vscode', [...unitCoverage(), ...inEditor], 90)
     : checkLineCoverage('apps/vscode inside the editor', inEditor, 80);
   return { passed, failures: [...failures, ...tooLow] };
 }
 
-/** One file at a time, and in it three runs: each starts servers, runners and a database. */
+/** One file at a time with three concurrent runs, because each run starts servers, runners and a database. */
 const shortFaults = {
   name: 'faults',
   args: [faultSuite, '--maxWorkers=1', '--maxConcurrency=3'],
   coverage: false,
 };
 
-/** `--kill-loop`: kill -9 at every labelled point, over and over. Without a word: that, and the long form of the rest. */
+/** `--kill-loop`: kill -9 at every labelled point. Without arguments: the kill loop and the long random runs. */
 async function runFaults(args: readonly string[]): Promise<PartResult> {
   const [first, ...rest] = args;
   if (first === '--kill-loop')

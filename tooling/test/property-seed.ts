@@ -1,4 +1,4 @@
-/** Properties are tried on the same inputs in every run; `PROPERTY_SEED=7` tries others. */
+/** Property tests use the same inputs in every run; `PROPERTY_SEED=7` uses others. */
 import { env } from 'node:process';
 import fc from 'fast-check';
 

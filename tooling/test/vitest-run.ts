@@ -1,4 +1,4 @@
-/** Runs Vitest where a person can watch it, and counts from the report it leaves. */
+/** Runs Vitest with visible output, and counts results from its report. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { execPath } from 'node:process';
@@ -7,7 +7,7 @@ import { run } from './child-process.ts';
 import type { PartResult } from './parts.ts';
 
 export interface VitestRun {
-  /** Names the report, so that parts do not overwrite each other's. */
+  /** Name of the report, so that parts do not overwrite each other's. */
   readonly name: string;
   /** Passed on to Vitest: file names to filter by, or its options. */
   readonly args: readonly string[];
@@ -52,11 +52,11 @@ function readReport(path: string): VitestReport | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as VitestReport;
   } catch {
-    return undefined; // Vitest did not get as far as a report; its exit code says so
+    return undefined; // Vitest ended before it wrote one; its exit code says so
   }
 }
 
-/** Every way in which Vitest can fail counts at least once, also those without a failing test. */
+/** Counts at least one failure for every way in which Vitest can fail, even without a failing test. */
 export function countResults(report: VitestReport | undefined, exitCode: number): PartResult {
   const failures = (report?.testResults ?? []).flatMap(failuresOf);
   const failedOtherwise = failures.length === 0 && exitCode !== 0;
@@ -74,7 +74,7 @@ function failuresOf({ name, status, message, assertionResults }: FileReport): st
     .map(({ fullName, failureMessages }) => entry(`${file} > ${fullName}`, failureMessages[0] ?? ''));
 }
 
-/** The message without the places in the code: those stand further up. */
+/** The message without its stack trace, which is further up in the log. */
 function entry(what: string, message: string): string {
   const lines = message.split('\n');
   const stack = lines.findIndex((line) => /^\s+at /.test(line));

@@ -1,6 +1,6 @@
 /**
- * Loaded into each process by walk.ts (`--import`). At the first SIGUSR2 it begins to count which functions run, at
- * the second it writes the files they are in, one on a line, to a file named after the process.
+ * Loaded into each process by walk.ts (`--import`). The first SIGUSR2 starts counting which functions run. The second
+ * one writes the files of these functions, one on a line, to a file named after the process.
  */
 import { writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';
@@ -18,7 +18,7 @@ const counts = (): Promise<Profiler.TakePreciseCoverageReturnType> =>
 
 let isCounting = false;
 process.on('SIGUSR2', async () => {
-  const { result } = await counts(); // also sets the counts back to zero
+  const { result } = await counts(); // also resets the counts
   if (isCounting) {
     const files = result
       .filter(({ functions }) =>

@@ -1,7 +1,7 @@
 /**
- * `node tooling/walk/walk.ts [write|shell]`: the product files that one approved call walks through, from the
+ * `node tooling/walk/walk.ts [write|shell]`: lists the product files that one approved call goes through, from the
  * person's message to the agent's answer, in the server and in the runner. A file counts if one of its functions ran
- * meanwhile. It drives `countersign up` by its own commands, so it measures any commit that has them.
+ * meanwhile. It drives `countersign up` by commands, so it can measure any commit that has them.
  */
 import { execFile, spawn } from 'node:child_process';
 import {
@@ -62,7 +62,7 @@ const signal = async (mark: string): Promise<void> => {
 };
 try {
   await new Promise((resolve) => up.stdout.once('data', resolve));
-  await countersign('chat', '--new', '/list_directory path=.'); // everything is loaded and warm
+  await countersign('chat', '--new', '/list_directory path=.'); // loads and warms up everything
   await signal('ready');
   const chat = countersign('chat', call);
   let card: { approval_id: string; digest: string | null; risk_level: string } | undefined;

@@ -39,7 +39,7 @@ export class ActivityLines {
     const paint = paints(this.#color);
     switch (event) {
       case 'tool.call':
-      case 'tool.approval_request': // also those that waited before we looked
+      case 'tool.approval_request': // including those that waited before we connected
         if (data.omitted?.includes('tool_params') && this.#calls.has(data.tool_id)) return [];
         this.#calls.set(data.tool_id, {
           call: callWords(data.tool_name, data.tool_params),

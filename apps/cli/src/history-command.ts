@@ -103,7 +103,7 @@ function historyLines(execution: Execution, columns: number, color: boolean, wor
   ];
 }
 
-/** Less of a call than this says too little. */
+/** A shorter call text says too little. */
 const leastCallColumns = 20;
 /** Room for an error code, or whether the call can be undone. */
 const factColumns = 20;

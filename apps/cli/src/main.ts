@@ -1,10 +1,9 @@
 import { ApiError } from '@countersign/client';
 import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import manifest from '../package.json' with { type: 'json' };
-import { askedLanguage, type CommandContext } from './command-context.ts';
+import { askedLanguage, type CommandContext, usageProblem } from './command-context.ts';
 import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-import { usageProblem } from './usage-problem.ts';
 import { isSpoken, type Words, wordsFor } from './words.ts';
 
 /** Runs one command line. Returns the exit status: 0 done, 2 wrong input, 1 failure. */
@@ -121,6 +120,6 @@ function reportFailure(
   return 1;
 }
 
-/** The reader of our output went away (`| head`): nothing is wrong. */
+/** The reader of our output has closed it (`| head`), which is not an error. */
 const isClosedPipe = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE';

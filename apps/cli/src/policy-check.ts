@@ -3,7 +3,7 @@ import { describeError, makeVisible } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
 
-/** One line of the answer (RK-4). */
+/** One line of the output (RK-4). */
 export interface CheckLine {
   readonly id: unknown;
   readonly decision: 'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT';
@@ -15,8 +15,8 @@ const MAX_LINE_CHARACTERS = 128 * 1024 * 1024;
 const OUTPUT_CHUNK_CHARACTERS = 64 * 1024;
 
 /**
- * Reads calls as JSON Lines and prints a decision for each, in order. A line that is no call is answered with
- * REJECT like any other, named on standard error, and makes the exit status 2; the rest is still decided.
+ * Reads calls as JSON Lines and prints a decision for each, in order. A line that is not a call gets REJECT, is named
+ * on standard error, and makes the exit status 2; the rest is still decided.
  */
 export async function checkCalls(policy: ToolCallPolicy, terminal: Terminal, words: Words): Promise<number> {
   let number = 0;
@@ -74,7 +74,7 @@ function readCall(line: string): Call {
   return { id, tool, args };
 }
 
-/** Lines of a stream of UTF-8, without their ends; a last line needs no end. */
+/** The lines of a UTF-8 stream, without line ends; the last line needs none. */
 export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let rest = '';

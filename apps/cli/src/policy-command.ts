@@ -51,7 +51,7 @@ interface PolicyOptions {
   readonly lang?: string | undefined;
 }
 
-/** Options stand before the tool; what follows it belongs to the call, also when it looks like an option. */
+/** Options come before the tool; everything after it belongs to the call, even if it looks like an option. */
 function readOptions(argv: readonly string[]): { options: PolicyOptions; typed: readonly string[] } {
   const withValue = new Set(['--workspace', '--policy', '--lang']);
   let end = 0;

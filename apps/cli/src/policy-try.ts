@@ -15,8 +15,8 @@ const examples = [
 ];
 
 /**
- * Shows the decision on whatever is typed or piped in, until the input ends; on a few calls where nothing came.
- * Nothing is executed.
+ * Shows the decision on each call that is typed or piped in, or on a few sample calls if there is no input. Nothing is
+ * executed.
  */
 export async function tryCalls(
   policy: ToolCallPolicy,
@@ -27,7 +27,7 @@ export async function tryCalls(
   const { policy: said } = words;
   if (!terminal.interactive) {
     let shown = 0;
-    // A person at the keyboard whose output goes elsewhere would not know that we wait for them.
+    // Tell a person at the keyboard that we wait, if the output goes elsewhere.
     const piped = isKeyboard(terminal.stdin) ? [] : linesOf(terminal.stdin);
     for await (const line of piped) {
       if (line.trim() === '') continue;

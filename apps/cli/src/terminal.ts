@@ -13,14 +13,14 @@ export interface Terminal {
   readonly interactive: boolean;
   /** What a person types, line by line, behind a prompt, until they end it. */
   typed(prompt: string): AsyncIterable<string>;
-  /** Where a person sits in front of it: keys as they are pressed, and lines that are drawn again. */
+  /** Set if a person uses it interactively: single keys, and lines that can be redrawn. */
   readonly screen?: Screen;
 }
 
 export interface Screen extends Surface {
-  /** The answer stops listening. */
+  /** Returns a function that stops listening. */
   onResize(listener: () => void): () => void;
-  /** Takes the keyboard, also Ctrl-C, until the answer is called. */
+  /** Takes the keyboard, including Ctrl-C. Returns a function that releases it. */
   onKeys(listener: (key: Key) => void): () => void;
 }
 
@@ -56,7 +56,7 @@ export interface TerminalStreams {
 
 /** The terminal of this process. */
 export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams = process): Terminal {
-  // A reader that went away (`| head`) is told to whoever writes next; nobody else needs to hear of it.
+  // Ignore the error of a closed reader (`| head`) here: the next write reports it.
   stdout.on('error', () => {});
   const interactive = stdin.isTTY === true && stdout.isTTY === true;
   return {
@@ -81,7 +81,7 @@ export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams 
           if (isOpen) lines.prompt(); // the input may have ended while the line was being used
         }
       } finally {
-        lines.close(); // who needs one line only would otherwise wait for the end of the input
+        lines.close(); // otherwise a caller that needs one line would wait for the end of the input
       }
     },
     ...(interactive && movesCursor(env) && { screen: screenOf(stdin, stdout) }),
@@ -126,5 +126,5 @@ function wantsColor(env: TerminalStreams['env'], stdout: NodeJS.WriteStream): bo
   return env.FORCE_COLOR !== undefined || (stdout.isTTY === true && movesCursor(env));
 }
 
-/** Where lines cannot be drawn again (Emacs' `M-x shell`), a card would stay beside the next one: there is none. */
+/** A terminal that cannot redraw lines (Emacs' `M-x shell`) gets no cards: old ones would stay. */
 const movesCursor = ({ TERM }: TerminalStreams['env']): boolean => TERM !== 'dumb';

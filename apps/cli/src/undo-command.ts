@@ -56,7 +56,7 @@ export async function undoCommand(argv: readonly string[], context: CommandConte
   try {
     calls = run === undefined ? [await callOf(client, toolId ?? '')] : await callsOfRun(client, run);
   } catch (error) {
-    // No server, but the journal of this machine knows the call; a run only the server knows.
+    // Without a server, undo a call from this machine's journal; only the server knows the calls of a run.
     if (toolId === undefined || !(error instanceof ApiError) || error.status !== 0) throw error;
     terminal.writeError(`${words.undo.offline(error.code)}\n`);
     return offline();
@@ -78,7 +78,7 @@ async function callOf(client: Client, tool_id: string): Promise<Execution> {
   return (await client.getExecution({ params: { tool_id } })).execution;
 }
 
-/** Newest first, as the changes have to be taken back. */
+/** Newest first, because changes must be undone in reverse order. */
 async function callsOfRun(client: Client, run_id: string): Promise<Execution[]> {
   const found: Execution[] = [];
   for (let cursor: string | undefined; ; ) {
@@ -90,7 +90,7 @@ async function callsOfRun(client: Client, run_id: string): Promise<Execution[]> 
   }
 }
 
-/** Asks, and waits for the outcome on a stream that was open before. */
+/** Requests the undo and waits for its outcome on a stream that was opened before. */
 async function undoThroughServer(
   client: Client,
   { tool_id, project_id }: Execution,
@@ -151,7 +151,7 @@ async function undoThroughServer(
   }
 }
 
-/** From the journal, as the runner would. What came of it is sent when a runner connects again. */
+/** Undoes from the journal, as the runner would. The outcome is sent when a runner connects again. */
 async function undoOffline(
   tool_id: string,
   about: { folder: string | undefined; force: boolean; env: CommandContext['env'] },
@@ -184,7 +184,7 @@ const nobody: RunnerApi = {
   sendToolResult: unreachable,
 };
 
-/** Answers whether it was undone. */
+/** Returns whether it was undone. */
 async function report(
   outcome: Outcome,
   what: string,

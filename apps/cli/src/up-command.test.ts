@@ -17,9 +17,9 @@ import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
 import { widthOf, withoutStyles } from './screen/text-width.ts';
 import { KeptServer } from './up/kept-server.ts';
 import { openInBrowser } from './up/open-in-browser.ts';
-import { isForPages, isFree, preferredPorts } from './up/preferred-ports.ts';
 import { announceUp, findRunningUp, readUpRecord } from './up/running-up.ts';
 import { ServerProcess } from './up/server-process.ts';
+import { isForPages, isFree, preferredPorts } from './up/up-session.ts';
 import { upWordsFor } from './up/up-words.ts';
 
 /** Kept between tests and runs: a server that need not be compiled starts in a third of the time. */

@@ -272,6 +272,29 @@
       (countersign-test-wait (null (countersign-waiting)))
       (should (equal (cdr (countersign-test-sent fake)) `((device . ,(countersign-device))))))))
 
+(ert-deftest countersign-approval-waits-for-a-preview-that-is-being-made ()
+  "[AP-7] Where a runner that previews is connected, nothing is approved before."
+  (countersign-test-with-approvals project fake
+    (countersign-project-receive project "runner.changed"
+                                 '((runner_id . "r") (state . "connected") (capabilities . ["preview"])))
+    (let ((pending (countersign-test-arrive
+                    project (countersign-test-approval '(preview . :null) '(digest . :null)))))
+      (countersign-test-look project pending)
+      (should-not (string-match-p "y approve" (buffer-string)))
+      (should-error (countersign-test-press "y") :type 'user-error)
+      (should-not (countersign-fake-exchanges fake))
+      (countersign-project-receive project "runner.changed"
+                                   '((runner_id . "r") (state . "disconnected") (capabilities . ["preview"])))
+      (countersign-test-answering '("no") ; nobody previews it: it is asked about again
+        (should-error (countersign-test-press "y") :type 'user-error))
+      (countersign-project-receive project "runner.changed"
+                                   '((runner_id . "r") (state . "connected") (capabilities . ["preview"])))
+      (countersign-project-receive project "approval.updated" (countersign-test-approval))
+      (countersign-test-wait countersign-approval--armed)
+      (should (string-match-p "y approve" (buffer-string)))
+      (countersign-test-press "y")
+      (countersign-test-wait (null (countersign-waiting))))))
+
 (ert-deftest countersign-approval-reject-carries-a-message ()
   "[AP-5] n asks for a message; an empty one is left out."
   (countersign-test-with-approvals project fake
@@ -601,7 +624,7 @@
     (should (member '(:eval (countersign-mode-line)) global-mode-string))))
 
 (defun countersign-test-help (fake project tools &rest fields)
-  "Answer the help of an approval with FIELDS in PROJECT, when FAKE has TOOLS."
+  "Return the help of an approval with FIELDS in PROJECT, when FAKE has TOOLS."
   (setf (countersign-fake-handler fake)
         (lambda (exchange) (countersign-fake-answer exchange 200 (countersign-json-write tools))))
   (let ((pending (countersign-test-arrive project (apply #'countersign-test-approval fields))))

@@ -42,7 +42,7 @@
   (delete-process (countersign-fake-process fake)))
 
 (defun countersign-fake-server (fake &optional token)
-  "Answer FAKE as a client knows it, with TOKEN."
+  "Return FAKE as a client knows it, with TOKEN."
   (countersign-server-at (format "http://127.0.0.1:%d" (countersign-fake-port fake))
                          (lambda () (or token "secret"))))
 
@@ -69,7 +69,7 @@
             (funcall (countersign-fake-handler fake) exchange)))))))
 
 (defun countersign-fake-answer (exchange status body &optional type)
-  "Answer EXCHANGE with STATUS and BODY, bytes of TYPE."
+  "Return EXCHANGE with STATUS and BODY, bytes of TYPE."
   (process-send-string
    (countersign-fake-exchange-connection exchange)
    (format "HTTP/1.1 %d X\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s"
@@ -92,16 +92,16 @@
   (delete-process (countersign-fake-exchange-connection exchange)))
 
 (defun countersign-fake-header (exchange name)
-  "Answer the header NAME of EXCHANGE."
+  "Return the header NAME of EXCHANGE."
   (cdr (assoc name (countersign-fake-exchange-headers exchange))))
 
 (defun countersign-fake-frame (name payload &optional id)
-  "Answer the frame of an event NAME with PAYLOAD and ID."
+  "Return the frame of an event NAME with PAYLOAD and ID."
   (concat (and id (format "id: %s\n" id)) (format "event: %s\n" name)
           "data: " (decode-coding-string (countersign-json-write payload) 'utf-8) "\n\n"))
 
 (defun countersign-fake-project (&optional root fake)
-  "Answer a project at ROOT that nobody listens to; requests go to FAKE."
+  "Return a project at ROOT that nobody listens to; requests go to FAKE."
   (countersign--install)
   (let ((project (make-countersign-project
                   :root (countersign-project-root-name (or root temporary-file-directory))

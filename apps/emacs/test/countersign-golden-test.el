@@ -18,7 +18,7 @@
   "Where the texts are kept.")
 
 (defun countersign-golden--cards (language)
-  "Answer the text of every card in LANGUAGE."
+  "Return the text of every card in LANGUAGE."
   (countersign-test-with-approvals project fake
     (let ((countersign-language language))
       (mapconcat

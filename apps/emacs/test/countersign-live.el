@@ -21,19 +21,19 @@
 (defvar countersign-live--turns '() "What the model answers next: functions of its exchange.")
 
 (defun countersign-live-program ()
-  "Answer the countersign command of this checkout."
+  "Return the countersign command of this checkout."
   (list (expand-file-name "node_modules/.bin/node" countersign-test-root)
         (expand-file-name "apps/cli/bin/countersign.mjs" countersign-test-root)))
 
 (defun countersign-live-source-has-p (file text)
-  "Tell whether FILE of this checkout has TEXT.
+  "Return non-nil if FILE of this checkout has TEXT.
 Some stories need a part of the runner that is merged separately."
   (with-temp-buffer
     (insert-file-contents (expand-file-name file countersign-test-root))
     (search-forward text nil t)))
 
 (defun countersign-live-address ()
-  "Answer the address of the server."
+  "Return the address of the server."
   (format "http://127.0.0.1:%d" countersign-live--port))
 
 (defun countersign-live-start ()
@@ -68,7 +68,7 @@ Some stories need a part of the runner that is merged separately."
         (setq auth-sources (list file))))))
 
 (defun countersign-live--free-port ()
-  "Answer a port that was free a moment ago; a server that restarts keeps it."
+  "Return a port that was free a moment ago; a server that restarts keeps it."
   (let ((fake (countersign-fake-start)))
     (prog1 (countersign-fake-port fake) (countersign-fake-stop fake))))
 
@@ -113,7 +113,7 @@ Some stories need a part of the runner that is merged separately."
     root))
 
 (defun countersign-live-read (root file)
-  "Answer what FILE in ROOT holds on disk."
+  "Return what FILE in ROOT holds on disk."
   (with-temp-buffer (insert-file-contents (expand-file-name file root)) (buffer-string)))
 
 (defun countersign-live-connect (root)
@@ -154,7 +154,7 @@ Some stories need a part of the runner that is merged separately."
   (countersign-test-press "RET"))
 
 (defun countersign-live-chat-text (project)
-  "Answer what the chat buffer of PROJECT shows."
+  "Return what the chat buffer of PROJECT shows."
   (with-current-buffer (countersign-project-chat project)
     (buffer-substring-no-properties (point-min) (point-max))))
 

@@ -10,7 +10,7 @@
 (require 'countersign-test-helper)
 
 (defun countersign-test-sources ()
-  "Answer the files of the package."
+  "Return the files of the package."
   (directory-files (expand-file-name "apps/emacs" countersign-test-root) t "\\`countersign.*\\.el\\'"))
 
 (ert-deftest countersign-manners-compiles-without-a-warning ()

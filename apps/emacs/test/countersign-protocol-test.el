@@ -152,7 +152,7 @@
     (should-not (countersign-approvals-keep approvals (countersign--merge request '((revision . 2))) 0.0))))
 
 (defun countersign-test--same-p (a b)
-  "Tell whether objects A and B have the same fields, in any order."
+  "Return non-nil if objects A and B have the same fields, in any order."
   (let ((key (lambda (x y) (string< (symbol-name (car x)) (symbol-name (car y))))))
     (equal (sort (copy-sequence a) key) (sort (copy-sequence b) key))))
 

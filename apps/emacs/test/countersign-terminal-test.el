@@ -23,7 +23,7 @@
     (buffer-string)))
 
 (defun countersign-terminal-screen ()
-  "Answer what is on the screen."
+  "Return what is on the screen."
   (countersign-terminal--tmux "capture-pane" "-p" "-t" "0"))
 
 (defun countersign-terminal-keys (&rest keys)
@@ -179,7 +179,7 @@
     (should-not (string-search "owned" (countersign-terminal--tmux "display-message" "-p" "#{pane_title}")))))
 
 (defun countersign-terminal--runners (root)
-  "Answer the ids of processes that run for ROOT."
+  "Return the ids of processes that run for ROOT."
   (cl-remove-if-not
    (lambda (id)
      (let ((line (or (cdr (assq 'args (process-attributes id))) "")))

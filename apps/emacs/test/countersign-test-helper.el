@@ -20,7 +20,7 @@
   "The root of the repository.")
 
 (defun countersign-test-fixture (path)
-  "Answer the examples in the fixture PATH as a list."
+  "Return the examples in the fixture PATH as a list."
   (with-temp-buffer
     (let ((coding-system-for-read 'utf-8))
       (insert-file-contents (expand-file-name (concat "packages/protocol/fixtures/" path)
@@ -28,7 +28,7 @@
     (append (countersign-json-read (buffer-string)) nil)))
 
 (defun countersign-test-fixtures (folder)
-  "Answer (NAME . EXAMPLES) of all fixtures in FOLDER."
+  "Return (NAME . EXAMPLES) of all fixtures in FOLDER."
   (mapcar (lambda (file)
             (cons (file-name-sans-extension (file-name-nondirectory file))
                   (countersign-test-fixture (concat folder "/" (file-name-nondirectory file)))))
@@ -107,11 +107,11 @@
 
 ;; Parameters can be too deep for Emacs to digest: then no digest fits.
 (defun countersign-test--digest-of (data)
-  "Answer the digest of what is shown of DATA, or one that does not fit."
+  "Return the digest of what is shown of DATA, or one that does not fit."
   (or (ignore-errors (countersign-shown-digest data)) countersign-test-digest))
 
 (defun countersign-test-sealed (data)
-  "Answer the approval DATA with the digest of what it shows.
+  "Return the approval DATA with the digest of what it shows.
 A digest that the test made up is taken for the runner's part of it."
   (let ((base (or (alist-get 'digest data) :null)))
     (setq data (countersign--merge data `((digest_base . ,base))))
@@ -119,7 +119,7 @@ A digest that the test made up is taken for the runner's part of it."
       (countersign--merge data `((digest . ,(countersign-test--digest-of data)))))))
 
 (defun countersign-test-approval (&rest fields)
-  "Answer an approval request with a preview, and with FIELDS as (NAME . VALUE)."
+  "Return an approval request with a preview, and with FIELDS as (NAME . VALUE)."
   (countersign-test-sealed
    (countersign--merge
    (car (countersign-test-fixture "events/tool.approval_request.json"))
@@ -139,7 +139,7 @@ A digest that the test made up is taken for the runner's part of it."
   (countersign-project-find-pending project (countersign-get approval 'approval_id)))
 
 (defun countersign-test-card-text (pending)
-  "Answer the text of the card of PENDING."
+  "Return the text of the card of PENDING."
   (with-current-buffer (countersign-approval--buffer pending) (buffer-string)))
 
 (defmacro countersign-test-with-approvals (project fake &rest body)
@@ -155,7 +155,7 @@ A digest that the test made up is taken for the runner's part of it."
        (countersign-fake-stop ,fake))))
 
 (defun countersign-test-sent (fake)
-  "Answer (PATH . BODY) of the last request that FAKE got."
+  "Return (PATH . BODY) of the last request that FAKE got."
   (let ((exchange (car (countersign-fake-exchanges fake))))
     (and exchange (cons (countersign-fake-exchange-path exchange)
                         (countersign-json-read (decode-coding-string

@@ -135,6 +135,23 @@
         (should (cadr (countersign-test-request server "GET" "/" :retries 3)))
         (should (equal (length (countersign-fake-exchanges fake)) 5))))))
 
+(ert-deftest countersign-transport-waits-as-long-as-the-server-asks ()
+  "[RN-1] Retry-After counts; more than a minute is left to the person."
+  (let ((answers '("1" nil)) (began (float-time)))
+    (countersign-test-with-fake fake
+        (lambda (exchange)
+          (let ((wait (pop answers)))
+            (if wait
+                (countersign-fake-answer exchange 429 "{\"code\":\"RATE_LIMITED\"}"
+                                         (format "application/json\r\nRetry-After: %s" wait))
+              (countersign-fake-answer exchange 200 "{\"success\":true}"))))
+      (let ((server (countersign-fake-server fake)))
+        (should (car (countersign-test-request server "GET" "/" :retries 3)))
+        (should (>= (- (float-time) began) 1))
+        (setq answers '("61" nil))
+        (should (equal (plist-get (cadr (countersign-test-request server "GET" "/" :retries 3)) :retry-after)
+                       61))))))
+
 (ert-deftest countersign-transport-takes-a-large-answer ()
   "A result of megabytes arrives, and one without end is given up."
   (let ((size 3000000))
@@ -172,13 +189,13 @@
            (countersign-stream-close ,stream))))))
 
 (defun countersign-test-next (fake count)
-  "Answer the exchange number COUNT that FAKE gets."
+  "Return the exchange number COUNT that FAKE gets."
   (countersign-test-until (format "exchange %d" count)
                           (lambda () (= (length (countersign-fake-exchanges fake)) count)))
   (car (countersign-fake-exchanges fake)))
 
 (defun countersign-test-cancel (reason &optional id)
-  "Answer the frame of a tool.cancel with REASON and ID."
+  "Return the frame of a tool.cancel with REASON and ID."
   (countersign-fake-frame "tool.cancel" `((tool_id . "t") (reason . ,reason)) id))
 
 (ert-deftest countersign-stream-goes-on-from-the-last-id ()

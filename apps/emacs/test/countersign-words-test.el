@@ -8,7 +8,7 @@
 (require 'countersign-russian)
 
 (defun countersign-words-test-used ()
-  "Answer all English texts that the sources ask for."
+  "Return all English texts that the sources ask for."
   (let ((found '()))
     (dolist (file (directory-files (expand-file-name "apps/emacs" countersign-test-root) t "\\`countersign.*\\.el\\'"))
       (with-temp-buffer
@@ -21,7 +21,7 @@
     (delete-dups found)))
 
 (defun countersign-words-test-places (text)
-  "Answer the places for arguments in TEXT."
+  "Return the places for arguments in TEXT."
   (let ((places '()) (start 0))
     (while (string-match "%[0-9]*[a-z]" text start)
       (push (match-string 0 text) places)

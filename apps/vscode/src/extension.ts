@@ -4,9 +4,9 @@ import type { Workplace } from './editor/workplace.ts';
 
 let opened: Promise<Workplace> | undefined;
 
-/** Registers what the manifest promises and returns at once; the rest is loaded behind it. */
+/** Registers what the manifest declares and returns at once; the rest is loaded afterwards. */
 export function activate(context: ExtensionContext): void {
-  // Only when this has returned: an editor that starts waits for its extensions one by one.
+  // After this returns: an editor that starts waits for each extension.
   const workplace = new Promise((resolve) => setImmediate(resolve)).then(async () => {
     const { Workplace } = await import('./editor/workplace.ts');
     return Workplace.open(context);
@@ -26,8 +26,8 @@ export function activate(context: ExtensionContext): void {
   );
 }
 
-/** The window closes: cards go away and nothing is decided; what executes is stopped and reported. */
+/** Called when the window closes: cards go and nothing is decided; running calls are stopped and reported. */
 export async function deactivate(): Promise<void> {
-  const workplace = await opened?.catch(() => undefined); // what never opened has nothing to close
+  const workplace = await opened?.catch(() => undefined); // nothing to close if opening failed
   await workplace?.dispose();
 }

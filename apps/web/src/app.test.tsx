@@ -6,7 +6,7 @@ import { act, cleanup, render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { App } from './app.tsx';
-import { tokenStorage } from './token-storage.ts';
+import { tokenStorage } from './sign-in.ts';
 
 const fixtures = join(import.meta.dirname, '../../../packages/protocol/fixtures/bodies');
 const example = (route: string) =>

@@ -12,11 +12,15 @@ import {
 } from '@countersign/ui';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import { deviceName } from './device-name.ts';
-import { type SignInOutcome, signIn, signInWithToken } from './sign-in.ts';
-import { signOut } from './sign-out.ts';
+import {
+  deviceName,
+  type SignInOutcome,
+  signIn,
+  signInWithToken,
+  signOut,
+  type TokenStorage,
+} from './sign-in.ts';
 import { SignedOut, type SignedOutWhy } from './signed-out.tsx';
-import type { TokenStorage } from './token-storage.ts';
 import { Workplace } from './workplace.tsx';
 
 interface AppProps {

@@ -3,8 +3,7 @@ import { keepPreferences, loadPreferences } from '@countersign/ui';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { takeSignInCode } from './sign-in.ts';
-import { tokenStorage } from './token-storage.ts';
+import { takeSignInCode, tokenStorage } from './sign-in.ts';
 
 const code = takeSignInCode(window.location, window.history);
 loadPreferences(localStorage);

@@ -1,10 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from 'vitest';
-import { deviceName } from './device-name.ts';
-import { readFirstMessage } from './page-settings.ts';
-import { signIn, takeSignInCode } from './sign-in.ts';
-import { tokenIdOf } from './token-id.ts';
-import { tokenStorage } from './token-storage.ts';
+import { deviceName, signIn, takeSignInCode, tokenIdOf, tokenStorage } from './sign-in.ts';
+import { readFirstMessage } from './workplace.tsx';
 
 const memory = () => {
   const kept = new Map<string, string>();

@@ -1,9 +1,8 @@
-import { ApiError, createClient } from '@countersign/client';
-import type { TokenStorage } from './token-storage.ts';
+import { ApiError, type Client, createClient } from '@countersign/client';
 
 const prefix = '#sign-in=';
 
-/** Takes the one-time code out of the address bar, before anything else can see or keep it. */
+/** Removes the one-time code from the address bar, before anything else can read or store it. */
 export function takeSignInCode(
   location: Pick<Location, 'hash' | 'pathname' | 'search'>,
   history: Pick<History, 'replaceState'>,
@@ -47,4 +46,85 @@ export async function signIn(
   } catch (error) {
     return error instanceof ApiError && error.status === 0 ? 'unreachable' : 'refused';
   }
+}
+
+/** How long to wait for the server. The token is deleted here in any case. */
+const timeoutMs = 3_000;
+
+/** Revokes this browser's token where the server can be reached, so that a copy of it is useless. */
+export async function signOut(client: Pick<Client, 'revokeToken'>, tokens: TokenStorage): Promise<void> {
+  const tokenId = tokenIdOf(tokens.read() ?? '');
+  if (tokenId === undefined) return;
+  await client.revokeToken({ params: { token_id: tokenId } }, { timeoutMs }).catch(() => {});
+}
+
+/** Reads the id of a token from its claims; undefined if the token is not one of ours. */
+export function tokenIdOf(token: string): string | undefined {
+  try {
+    const payload = token.split('.')[1] ?? '';
+    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
+    const isObject = typeof claims === 'object' && claims !== null && 'jti' in claims;
+    return isObject && typeof claims.jti === 'string' ? claims.jti : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const systems: readonly (readonly [RegExp, string])[] = [
+  [/iPhone/, 'iPhone'],
+  [/iPad/, 'iPad'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Macintosh/, 'Mac'],
+  [/Linux/, 'Linux'],
+];
+
+const browsers: readonly (readonly [RegExp, string])[] = [
+  [/Edg\//, 'Edge'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrom(e|ium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+];
+
+/** The name that other devices show for a decision made here: "Chrome on Linux". */
+export function deviceName(userAgent: string): string {
+  const nameIn = (names: typeof systems) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const browser = nameIn(browsers) ?? 'browser';
+  const system = nameIn(systems);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+/**
+ * This browser's bearer token. It is kept in origin-scoped storage: unlike a cookie, pages on other ports cannot read
+ * it (RE-5).
+ */
+export interface TokenStorage {
+  read(): string | null;
+  keep(token: string): void;
+  forget(): void;
+}
+
+const key = 'countersign.token';
+
+/** Over `localStorage`; where the browser refuses it, the token lasts as long as the page. */
+export function tokenStorage(storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>): TokenStorage {
+  let inMemory: string | null = null;
+  const guarded = <T>(use: () => T, otherwise: T): T => {
+    try {
+      return use();
+    } catch {
+      return otherwise;
+    }
+  };
+  return {
+    read: () => inMemory ?? guarded(() => storage.getItem(key), null),
+    keep(token) {
+      inMemory = token;
+      guarded(() => storage.setItem(key, token), undefined);
+    },
+    forget() {
+      inMemory = null;
+      guarded(() => storage.removeItem(key), undefined);
+    },
+  };
 }

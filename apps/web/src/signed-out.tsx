@@ -1,4 +1,4 @@
-import { CommandLine, useWords } from '@countersign/ui';
+import { Button, CommandLine, useWords } from '@countersign/ui';
 import { type SubmitEvent, useState } from 'react';
 
 export type SignedOutWhy = 'new' | 'refused' | 'token-refused' | 'unreachable' | 'expired';
@@ -63,9 +63,9 @@ function TokenForm({ onToken }: Pick<SignedOutProps, 'onToken'>) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <button type="submit" className="button" disabled={text.trim() === '' || isAsking}>
+        <Button type="submit" disabled={text.trim() === '' || isAsking}>
           {signIn.useToken}
-        </button>
+        </Button>
       </div>
     </form>
   );

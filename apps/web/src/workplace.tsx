@@ -1,24 +1,32 @@
 import {
   AppFrame,
   ApprovalAlerts,
+  CallDetail,
   ChatBar,
+  ChatScreen,
+  CommandLine,
+  EmptyState,
   ErrorBoundary,
   ErrorState,
   EventSync,
+  HistoryScreen,
+  Inbox,
   LoadingState,
+  type Location,
   links,
+  MetricsScreen,
+  PermissionsScreen,
   ProjectPicker,
+  RunnersScreen,
+  readLocation,
   SessionList,
   SettingsMenu,
   Shortcuts,
   usePreference,
   useProjects,
+  useWords,
 } from '@countersign/ui';
-import { Suspense, useCallback, useEffect, useState } from 'react';
-import { NoProject } from './no-project.tsx';
-import { readFirstMessage } from './page-settings.ts';
-import { Screen } from './screen.tsx';
-import { useLocation } from './use-location.ts';
+import { Suspense, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
 /** The signed-in page: the frame, and the screen that the address names. */
 export function Workplace({ onSignOut }: { onSignOut(): void }) {
@@ -75,4 +83,75 @@ export function Workplace({ onSignOut }: { onSignOut(): void }) {
       </AppFrame>
     </>
   );
+}
+
+/** Signed in, but nothing has ever been connected. */
+function NoProject() {
+  const { project } = useWords();
+  return (
+    <EmptyState title={project.none} hint={project.noneHint}>
+      <CommandLine text="npx countersign connect DIR" />
+    </EmptyState>
+  );
+}
+
+/** Reads the server's suggestion for the first message of a conversation; null without one. */
+export async function readFirstMessage(fetchWith: typeof fetch = fetch): Promise<string | null> {
+  try {
+    const response = await fetchWith('page-settings.json');
+    const settings: unknown = response.ok ? await response.json() : null;
+    const isObject = typeof settings === 'object' && settings !== null && 'first_message' in settings;
+    return isObject && typeof settings.first_message === 'string' ? settings.first_message : null;
+  } catch {
+    return null; // the page works without the suggestion
+  }
+}
+
+interface ScreenProps {
+  readonly location: Location;
+  readonly projectId: string;
+  readonly firstMessage: string | null;
+}
+
+/** Chooses the screen for an address. */
+function Screen({ location, projectId, firstMessage }: ScreenProps) {
+  switch (location.screen) {
+    case 'chat':
+      return (
+        <ChatScreen
+          projectId={projectId}
+          sessionId={location.sessionId}
+          toolId={location.toolId}
+          firstMessage={firstMessage}
+          onSession={(sessionId) => {
+            window.location.hash = links.chat(sessionId);
+          }}
+        />
+      );
+    case 'approvals':
+      return <Inbox approvalId={location.approvalId} />;
+    case 'history':
+      return location.toolId === null ? (
+        <HistoryScreen projectId={projectId} />
+      ) : (
+        <CallDetail key={location.toolId} toolId={location.toolId} />
+      );
+    case 'metrics':
+      return <MetricsScreen projectId={projectId} />;
+    case 'permissions':
+      return <PermissionsScreen />;
+    case 'runners':
+      return <RunnersScreen />;
+  }
+}
+
+const subscribe = (changed: () => void) => {
+  window.addEventListener('hashchange', changed);
+  return () => window.removeEventListener('hashchange', changed);
+};
+
+/** Parses the page's location from the part of the address after `#`. */
+function useLocation(): Location {
+  const hash = useSyncExternalStore(subscribe, () => window.location.hash);
+  return useMemo(() => readLocation(hash), [hash]);
 }

@@ -16,7 +16,7 @@ export type ApprovalRequest = EventPayload<'tool.approval_request'>;
 export interface Resolution {
   readonly status: Exclude<ApprovalStatus, 'pending'>;
   readonly device: string | null;
-  /** Decided by this very front end. */
+  /** True if this front end decided it. */
   readonly here: boolean;
   readonly approvedBy: ApprovedBy | null;
   readonly reason: string | null;
@@ -29,14 +29,16 @@ export interface Resolution {
 export interface ApprovalEntry {
   /** Its preview is shown only if it is what the digest names (AP-8). */
   readonly approval: CheckedCard<ApprovalRequest>;
-  /** When its time is over, by the monotonic clock of this front end (AP-3: it is only shown). */
+  /** When it expires, by this front end's monotonic clock. Only for display: the server expires it (AP-3). */
   readonly deadline: number;
   readonly resolution: Resolution | null;
-  /** The decision that is on its way. Until it is answered, nobody knows whether an equal one is ours. */
+  /** The decision that is being sent. Until the response, an equal decision may be ours or another device's. */
   readonly sending: 'approved' | 'rejected' | null;
   readonly notice: Notice | null;
   /** Parts that did not fit into the event are being fetched (EV-2). */
   readonly incomplete: boolean;
+  /** Its preview is being made: a runner that does so is connected, and nothing is approved before (AP-7). */
+  readonly isPreviewComing: boolean;
 }
 
 /** Every approval that a front end knows, by id. A settled one stays readable. */
@@ -77,7 +79,7 @@ function withRequest(
     status === 'pending' &&
     known?.revision === request.revision &&
     request.preview === null &&
-    known.preview !== null; // this answer was on its way while an event told more
+    known.preview !== null; // an event that came meanwhile had the preview
   return isOlder ? all : withCard(all, request, now, status);
 }
 
@@ -94,11 +96,12 @@ export function withCard(
   const next = new Map(all).set(id, {
     approval: checkedCard(request),
     deadline: now + request.remaining_ms,
-    // A settled approval stays settled: an answer that says otherwise was on its way when it happened.
+    // A settled approval stays settled: a response that says otherwise is older.
     resolution: known?.resolution ?? (status === 'pending' ? null : settledAs(status)),
     sending: known?.sending ?? null,
     notice: known?.notice ?? null,
     incomplete: (request.omitted?.length ?? 0) > 0,
+    isPreviewComing: known?.isPreviewComing ?? false,
   });
   for (const old of known ? [] : approvedBefore(all, request))
     next.set(old.approval.approval_id, { ...old, notice: { code: 'APPROVAL_STALE', message: '' } });
@@ -114,6 +117,21 @@ export function withEntry(
   return entry ? new Map(all).set(approvalId, change(entry)) : all;
 }
 
+/** The entries, marked by which projects have a runner that makes previews. Undefined: not known. */
+export function withPreviewers(
+  all: ApprovalEntries,
+  projects: ReadonlySet<string> | undefined,
+): ApprovalEntries {
+  const isComing = ({ approval: { preview, project_id } }: ApprovalEntry) =>
+    preview === null && (projects?.has(project_id) ?? false);
+  const changed = [...all.values()].filter((entry) => entry.isPreviewComing !== isComing(entry));
+  return changed.reduce(
+    (entries, entry) =>
+      withEntry(entries, entry.approval.approval_id, () => ({ ...entry, isPreviewComing: isComing(entry) })),
+    all,
+  );
+}
+
 /** The entries that wait for a decision, oldest first. */
 export function pendingOf(all: ApprovalEntries): readonly ApprovalEntry[] {
   return oldestFirst([...all.values()].filter(({ resolution }) => resolution === null));
@@ -124,7 +142,7 @@ export const oldestFirst = (entries: readonly ApprovalEntry[]): readonly Approva
     a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0,
   );
 
-/** For a decision that was made while we were not listening: only its status is known. */
+/** For a decision whose event was missed: only its status is known. */
 export const settledAs = (status: Resolution['status']): Resolution => ({
   status,
   device: null,
@@ -135,7 +153,7 @@ export const settledAs = (status: Resolution['status']): Resolution => ({
   error: null,
 });
 
-/** A new revision or preview replaces what was shown; what the person has begun to type is kept by the card. */
+/** A new revision or preview replaces what was shown. The card keeps what the person has begun to type. */
 function updatedEntry(
   entry: ApprovalEntry,
   data: EventPayload<'approval.updated'>,
@@ -162,12 +180,12 @@ function resolvedEntry(entry: ApprovalEntry, data: EventPayload<'approval.resolv
     message: data.message,
     error: data.error ?? null,
   };
-  // A notice about a decision that stands already stays.
+  // Keep a notice about a decision that already stands.
   const sending = entry.sending === data.status ? entry.sending : null;
   return { ...entry, sending, notice: entry.resolution && entry.notice, resolution };
 }
 
-/** The same call under other approvals: what was approved had changed before it ran (AP-8). */
+/** Earlier approved approvals of the same call: what was approved changed before it ran (AP-8). */
 const approvedBefore = (all: ApprovalEntries, { approval_id, tool_id }: ApprovalRequest): ApprovalEntry[] =>
   [...all.values()].filter(
     ({ approval, resolution }) =>

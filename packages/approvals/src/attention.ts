@@ -1,6 +1,6 @@
 import type { Clock } from '@countersign/client';
 
-/** UI-6: how long a card must have been before the person until a key, a click or an answer decides. */
+/** UI-6: how long a card must be in sight before a key, a click or an answer counts. */
 export const attentionMs = 500;
 
 /** Whether that time has passed since a card, or a question on it, was shown. */
@@ -12,14 +12,14 @@ export const isSeenLongEnough = (
 
 interface DeliberateOptions<T> {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Answers that decide nothing need no time; by default each one decides. */
+  /** Whether an answer decides something; others may come at any time. By default all do. */
   readonly decides?: (answer: T) => boolean;
   /** Called before the question is shown again. */
   readonly onTooSoon?: () => void;
   readonly ms?: number | undefined;
 }
 
-/** Asks again when a question was answered sooner than anybody can read. Undefined: not answered. */
+/** Repeats a question that was answered before anybody could read it. Undefined: not answered. */
 export async function askDeliberately<T>(
   ask: () => PromiseLike<T | undefined>,
   { clock, decides = () => true, onTooSoon, ms }: DeliberateOptions<T>,
@@ -32,13 +32,12 @@ export async function askDeliberately<T>(
   }
 }
 
-/** The device of an act. A click that Enter or Space made counts as the keyboard. */
+/** How the person acted. A click made by Enter or Space counts as the keyboard. */
 export type Means = 'keyboard' | 'pointer' | 'touch';
 
 /**
- * Since when the person has had one card before them: by the keyboard's focus inside it, by the pointer resting on it,
- * or, for a finger, by its being in sight. A key counts from the focus alone: where the pointer happens to lie is not
- * what a key is meant for. A card whose content changed begins anew.
+ * Tracks since when the person has looked at one card: the keyboard's focus is in it, the pointer rests on it or, for
+ * touch, it is in sight. A key counts by the focus alone, wherever the pointer is. A changed card starts again.
  */
 export class Attention {
   readonly #clock: Clock;
@@ -59,17 +58,17 @@ export class Attention {
     this.#pointerSince = has ? (this.#pointerSince ?? this.#clock.monotonic()) : null;
   }
 
-  /** Whether it stands still in sight. */
+  /** Tells whether the card is in sight without moving. */
   view(has: boolean): void {
     this.#viewSince = has ? (this.#viewSince ?? this.#clock.monotonic()) : null;
   }
 
-  /** Names the device of the act that is about to come. */
+  /** Tells how the next action is made. */
   by(means: Means): void {
     this.#means = means;
   }
 
-  /** The card shows something else now, which has not been looked at yet. */
+  /** Starts again: the card has changed, and nobody has looked at it yet. */
   restart(): void {
     const now = this.#clock.monotonic();
     if (this.#focusSince !== null) this.#focusSince = now;
@@ -77,7 +76,7 @@ export class Attention {
     if (this.#viewSince !== null) this.#viewSince = now;
   }
 
-  /** Whether the act that has just come may decide. */
+  /** Whether the current action counts. */
   get isGiven(): boolean {
     if (isSeenLongEnough(this.#focusSince, this.#clock)) return true;
     if (this.#means === 'pointer') return isSeenLongEnough(this.#pointerSince, this.#clock);

@@ -14,17 +14,23 @@ const offer = (scope: OfferedScope['scope'], pattern: string | null): OfferedSco
 });
 
 it.each([
-  ['LOW', preview, undefined, null],
-  ['MEDIUM', preview, undefined, null],
-  ['MEDIUM', null, undefined, 'confirm-unseen'],
-  ['HIGH', preview, undefined, 'confirm-high'],
-  ['HIGH', null, undefined, 'wait-for-preview'],
-  ['MEDIUM', preview, true, 'unfit'],
-  ['HIGH', null, true, 'unfit'],
-] as const)('[RK-1] [AP-7] [AP-8] approving %s with preview %o, unfit %s takes %s', (...row) => {
-  const [risk_level, shown, unfit, step] = row;
-  expect(stepBeforeApproval({ risk_level, preview: shown, ...(unfit && { unfit }) })).toBe(step);
-});
+  ['LOW', preview, undefined, false, null],
+  ['MEDIUM', preview, undefined, false, null],
+  ['MEDIUM', null, undefined, false, 'confirm-unseen'],
+  ['MEDIUM', null, undefined, true, 'wait-for-preview'],
+  ['HIGH', preview, undefined, false, 'confirm-high'],
+  ['HIGH', null, undefined, false, 'wait-for-preview'],
+  ['HIGH', null, undefined, true, 'wait-for-preview'],
+  ['MEDIUM', preview, true, false, 'unfit'],
+  ['HIGH', null, true, false, 'unfit'],
+] as const)(
+  '[RK-1] [AP-7] [AP-8] approving %s with preview %o, unfit %s, one coming: %s takes %s',
+  (...row) => {
+    const [risk_level, shown, unfit, isPreviewComing, step] = row;
+    const approval = { risk_level, preview: shown, ...(unfit && { unfit }) };
+    expect(stepBeforeApproval({ approval, isPreviewComing })).toBe(step);
+  },
+);
 
 it('[AP-4] a wider approval sends scope and pattern back, and HIGH only where the person said so', () => {
   expect(choiceOf(offer('class', 'src/**'))).toEqual({ scope: 'class', pattern: 'src/**' });

@@ -1,5 +1,11 @@
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
-import type { CheckedCard, ErrorCode, OfferedScope, PolicyRule } from '@countersign/protocol';
+import {
+  type CheckedCard,
+  type ErrorCode,
+  lookAgainCodes,
+  type OfferedScope,
+  type PolicyRule,
+} from '@countersign/protocol';
 import type { ApprovalRequest, Resolution } from './approval-entries.ts';
 
 /** The fields of a displayed card that a decision names. */
@@ -22,7 +28,7 @@ export const rejectionOf = (
   choice: RejectChoice,
 ): ApprovalDecision => ({ decision: 'rejected', params: { project_id, approval_id }, body: choice });
 
-/** A wider approval as the server wants it back (AP-4). HIGH calls are covered only where the person said so. */
+/** The request body of a wider approval (AP-4). It covers HIGH calls only if the person said so. */
 export const choiceOf = (
   { scope, pattern }: Pick<OfferedScope, 'scope' | 'pattern'>,
   includesHigh = false,
@@ -32,27 +38,26 @@ export const choiceOf = (
   ...(includesHigh && { include_high: true }),
 });
 
-/** The rule that is tried on the history before such a choice is granted (RK-5). */
+/** The rule to backtest before a wider approval is sent (RK-5). */
 export const ruleOf = ({ rule }: Pick<OfferedScope, 'rule'>, includesHigh = false): PolicyRule =>
   includesHigh ? { ...rule, max_risk: 'HIGH' } : rule;
 
 /**
- * The step between a first "yes" and sending it. `unfit`: only rejecting is left (AP-8). `wait-for-preview`: a HIGH call
- * must be previewed first (AP-7). `confirm-…`: HIGH (RK-1), or a call without a preview, takes a deliberate second step.
+ * The step between a first "yes" and sending it. `unfit`: only rejecting is left (AP-8). `wait-for-preview`: a HIGH call,
+ * and any call whose preview is being made, must be previewed first (AP-7). `confirm-…`: HIGH (RK-1), or a call that
+ * nobody previews, takes a deliberate second step.
  */
 export function stepBeforeApproval({
-  risk_level,
-  preview,
-  unfit,
-}: Pick<CheckedCard<ApprovalRequest>, 'risk_level' | 'preview' | 'unfit'>):
-  | 'unfit'
-  | 'wait-for-preview'
-  | 'confirm-high'
-  | 'confirm-unseen'
-  | null {
+  approval: { risk_level, preview, unfit },
+  isPreviewComing,
+}: {
+  readonly approval: Pick<CheckedCard<ApprovalRequest>, 'risk_level' | 'preview' | 'unfit'>;
+  readonly isPreviewComing: boolean;
+}): 'unfit' | 'wait-for-preview' | 'confirm-high' | 'confirm-unseen' | null {
   if (unfit) return 'unfit';
-  if (risk_level === 'HIGH') return preview === null ? 'wait-for-preview' : 'confirm-high';
-  return preview === null ? 'confirm-unseen' : null;
+  if (preview === null)
+    return risk_level === 'HIGH' || isPreviewComing ? 'wait-for-preview' : 'confirm-unseen';
+  return risk_level === 'HIGH' ? 'confirm-high' : null;
 }
 
 /** Tells the person why a decision did not count. */
@@ -75,14 +80,6 @@ export type DecisionAnswer =
   /** The request has changed: it must be read again, so that the card shows what would be decided now. */
   | { readonly kind: 'look-again'; readonly notice: Notice | null }
   | { readonly kind: 'failed'; readonly notice: Notice };
-
-const lookAgainCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'PREVIEW_CHANGED',
-  'PREVIEW_PENDING',
-  'RISK_ROSE',
-  'APPROVAL_STALE',
-  'ALREADY_DECIDED',
-]);
 
 export async function answerOf(sent: Promise<DecisionOutcome>): Promise<DecisionAnswer> {
   try {

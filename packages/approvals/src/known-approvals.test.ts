@@ -2,6 +2,7 @@ import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@counters
 import { type Approval, type CountersignEvent, shownDigest } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
+import type { ApprovalsServer } from './approvals-server.ts';
 import { KnownApprovals, type KnownApprovalsDeps } from './known-approvals.ts';
 
 const digest_base = `sha256:${'a'.repeat(64)}`;
@@ -36,19 +37,28 @@ const updated = (change: Partial<Approval>): CountersignEvent =>
 const resolved = (status: string, change: object = {}): CountersignEvent =>
   ({ event: 'approval.resolved', data: { approval_id: 'a1', status, device: 'phone', ...change } }) as never;
 
-function setUp(deps: Partial<KnownApprovalsDeps> = {}) {
+/** A test names only the parts of the server that it is about. */
+type SetUp = Partial<Omit<KnownApprovalsDeps, 'server'> & ApprovalsServer>;
+
+function setUp({ isBesideRunner, isShown, ...server }: SetUp = {}) {
   const clock = new ManualClock();
   const sent: ApprovalDecision[] = [];
   const problems: unknown[] = [];
   const known = new KnownApprovals({
     clock,
-    fetch: async () => approval(),
-    decide: async (decision) => {
-      sent.push(decision);
-      return { outcome: 'recorded', response: { success: true, approval_id: 'a1', status: 'approved' } };
+    server: {
+      fetch: async () => approval(),
+      list: async () => [],
+      runners: async () => [],
+      decide: async (decision) => {
+        sent.push(decision);
+        return { outcome: 'recorded', response: { success: true, approval_id: 'a1', status: 'approved' } };
+      },
+      ...server,
     },
     onProblem: (error) => problems.push(error),
-    ...deps,
+    ...(isBesideRunner && { isBesideRunner }),
+    ...(isShown && { isShown }),
   });
   const entry = () => known.entries.get().get('a1');
   return { known, clock, sent, problems, entry };
@@ -178,6 +188,126 @@ describe('what is known of approvals', () => {
     known.receive(resolved('approved'));
     known.receive(requested({ approval_id: 'a2' }));
     expect(entry()?.notice?.code).toBe('APPROVAL_STALE');
+  });
+});
+
+const reset: CountersignEvent = { event: 'stream.reset', data: { reason: 'too old', timestamp: 'now' } };
+
+describe('after a reset of the stream', () => {
+  it('[AP-10] the list is read, and those that it lacks one by one', async () => {
+    const { known, entry } = setUp({
+      list: async () => ['a2', 'a3'].map((approval_id) => approval({ approval_id })),
+      isShown: ({ approval_id }) => approval_id !== 'a3',
+      fetch: async () => approval({ status: 'rejected' }),
+    });
+    known.receive(requested());
+    known.receive(reset);
+    await settle();
+    expect(known.pending().map(({ approval: { approval_id } }) => approval_id)).toEqual(['a2']);
+    expect(entry()?.resolution?.status).toBe('rejected');
+  });
+
+  it('tells that the list could not be read, and keeps what is shown', async () => {
+    const { known, problems } = setUp({ list: () => Promise.reject(new Error('away')) });
+    known.receive(requested());
+    known.receive(reset);
+    await settle();
+    expect([known.pending().length, problems]).toEqual([1, [new Error('away')]]);
+  });
+});
+
+describe('[RN-2] beside a runner', () => {
+  it('only that runner draws cards; the server tells how they ended', async () => {
+    const { known, entry } = setUp({
+      isBesideRunner: () => true,
+      list: async () => [approval({ approval_id: 'a2' })],
+      fetch: async () => approval({ revision: 2 }),
+    });
+    for (const event of [requested(), updated({ revision: 2 }), reset]) known.receive(event);
+    await settle();
+    expect(known.entries.get().size).toBe(0);
+    known.show(requested({ revision: 1 }).data as never);
+    for (const event of [requested({ revision: 2 }), updated({ revision: 2 }), reset]) known.receive(event);
+    await known.refresh('a1');
+    await settle();
+    expect(known.pending().map((each) => each.approval.revision)).toEqual([1]);
+    known.receive(resolved('rejected'));
+    expect(entry()?.resolution?.status).toBe('rejected');
+  });
+
+  it.each(['refresh', 'readAgain'] as const)(
+    'an answer to %s from the time before does not replace what the runner has drawn',
+    async (read) => {
+      let isBesideRunner = false;
+      const served = approval({ preview: { kind: 'summary', summary: 'Harmless.' } });
+      const { known, entry } = setUp({
+        isBesideRunner: () => isBesideRunner,
+        fetch: async () => served,
+        list: async () => [served],
+      });
+      known.receive(requested());
+      const reading = known[read]('a1');
+      isBesideRunner = true;
+      known.show(requested().data as never);
+      await reading;
+      expect(entry()?.approval.preview).toEqual(preview);
+    },
+  );
+});
+
+describe('[AP-7] a preview that is being made', () => {
+  const runner = (change: object = {}) =>
+    ({ project_id: 'p1', connected: true, capabilities: ['files', 'preview'], ...change }) as never;
+  const changed = { event: 'runner.changed', data: { project_id: 'p1' } } as unknown as CountersignEvent;
+
+  it.each([
+    [true, [runner()]],
+    [false, []],
+    [false, [runner({ connected: false })]],
+    [false, [runner({ project_id: 'p2' })]],
+    [false, [runner({ capabilities: ['files'] })]],
+  ])('is %s with runners %j', async (isComing, runners) => {
+    const { known, entry } = setUp({ runners: async () => runners });
+    known.receive(requested({ preview: null }));
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(isComing);
+    known.receive(updated({ preview }));
+    expect(entry()?.isPreviewComing).toBe(false);
+  });
+
+  it('is looked for again when a runner comes or goes, and only while a preview is missing', async () => {
+    let runners = [runner()];
+    let reads = 0;
+    const { known, entry } = setUp({
+      runners: async () => {
+        reads += 1;
+        return runners;
+      },
+    });
+    known.receive(requested());
+    known.receive(changed);
+    await settle();
+    expect(reads).toBe(0);
+    known.receive(requested({ approval_id: 'a2', preview: null }));
+    known.receive(requested({ revision: 2, preview: null }));
+    await settle();
+    expect([reads, entry()?.isPreviewComing]).toEqual([1, true]);
+    runners = [];
+    known.receive(changed);
+    await settle();
+    expect([reads, entry()?.isPreviewComing]).toEqual([2, false]);
+  });
+
+  it('is unknown where the runners cannot be read; the next card tries again', async () => {
+    let answer = () => Promise.reject(new Error('away'));
+    const { known, entry, problems } = setUp({ runners: () => answer() });
+    known.receive(requested({ preview: null }));
+    await settle();
+    expect([entry()?.isPreviewComing, problems]).toEqual([false, []]);
+    answer = (async () => [runner()]) as never;
+    known.receive(requested({ approval_id: 'a2', preview: null }));
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
   });
 });
 

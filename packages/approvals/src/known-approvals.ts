@@ -1,5 +1,5 @@
-import { ApiError, type ApprovalDecision, type Clock, type DecisionOutcome } from '@countersign/client';
-import type { Approval, CountersignEvent } from '@countersign/protocol';
+import { ApiError, type ApprovalDecision, type Clock } from '@countersign/client';
+import { type Approval, type CountersignEvent, runnerCapabilities } from '@countersign/protocol';
 import {
   type ApprovalEntries,
   type ApprovalEntry,
@@ -10,7 +10,9 @@ import {
   withCard,
   withEntry,
   withEvent,
+  withPreviewers,
 } from './approval-entries.ts';
+import type { ApprovalsServer } from './approvals-server.ts';
 import {
   type ApproveChoice,
   answerOf,
@@ -24,22 +26,30 @@ import { Observable } from './observable.ts';
 
 export interface KnownApprovalsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Reads the newest version in full (EV-2). Undefined: another program shows this approval. */
-  fetch(approvalId: string): Promise<Approval | undefined>;
-  decide(decision: ApprovalDecision): Promise<DecisionOutcome>;
-  /** An approval could not be fetched. */
+  readonly server: ApprovalsServer;
+  /**
+   * While true, cards come from the runner in this process (`show`), and the server is heard only about how a request
+   * ended: a server that lies must not change what is shown (RN-2).
+   */
+  isBesideRunner?(): boolean;
+  /** Which listed approvals belong here; all of them if left out. */
+  isShown?(approval: Approval): boolean;
+  /** An approval or the list could not be read. */
   onProblem?(error: unknown): void;
 }
 
-/** So many settled approvals stay readable. */
+/** How many settled approvals are kept. */
 const MOST_SETTLED = 200;
 
-/** Every approval that one front end has heard of: kept by events, decided by the person. */
+/** The approvals of one front end: kept up to date by events, and decided by the person. */
 export class KnownApprovals {
   readonly entries = new Observable<ApprovalEntries>(new Map());
   readonly #deps: KnownApprovalsDeps;
   /** Ids settled before they were known here: a fetch that is under way must not add them. */
   readonly #settledUnknown = new Set<string>();
+  /** Projects with a connected runner that makes previews; undefined until somebody has to know. */
+  #previewers: ReadonlySet<string> | undefined;
+  #readingPreviewers: object | undefined;
 
   constructor(deps: KnownApprovalsDeps) {
     this.#deps = deps;
@@ -58,12 +68,18 @@ export class KnownApprovals {
     return entry?.resolution || entry?.incomplete ? undefined : entry;
   }
 
-  /** The time until the server's timer ends it. */
+  /** Milliseconds until the server expires it. */
   remainingMs({ deadline }: Pick<ApprovalEntry, 'deadline'>): number {
     return Math.max(deadline - this.#deps.clock.monotonic(), 0);
   }
 
   receive(event: CountersignEvent): void {
+    if (this.#isBesideRunner() && event.event !== 'approval.resolved') return;
+    if (event.event === 'runner.changed') this.#readPreviewers();
+    if (event.event === 'stream.reset') {
+      this.#readPreviewers();
+      void this.readAgain();
+    }
     if (!('approval_id' in event.data)) return;
     const { approval_id } = event.data;
     if (typeof approval_id !== 'string') return;
@@ -75,7 +91,7 @@ export class KnownApprovals {
     this.#complete(approval_id);
   }
 
-  /** A card as the runner beside us drew it; the same approval again is a newer version. */
+  /** Shows a card as the runner in this process drew it. The same approval again is a newer version. */
   show(request: ApprovalRequest): void {
     if (this.#settledUnknown.has(request.approval_id)) return;
     this.#update((all, now) => withCard(all, request, now));
@@ -95,13 +111,26 @@ export class KnownApprovals {
     return gone;
   }
 
-  /** Reads one approval in full. One that was withdrawn meanwhile stays away. */
+  /** Compares what is shown with what waits on the server: events may have been missed. */
+  async readAgain(): Promise<void> {
+    const { server, isShown = () => true, onProblem } = this.#deps;
+    try {
+      const listed = (await server.list()).filter((approval) => isShown(approval));
+      if (this.#isBesideRunner()) return;
+      await Promise.all(this.replace(listed).map((id) => this.refresh(id)));
+    } catch (error) {
+      onProblem?.(error);
+    }
+  }
+
+  /** Reads one approval in full. One that was withdrawn meanwhile, or that a runner draws now, stays as it is. */
   async refresh(approvalId: string): Promise<void> {
+    if (this.#isBesideRunner()) return;
     const wasKnown = this.entries.get().has(approvalId);
     try {
-      const approval = await this.#deps.fetch(approvalId);
+      const approval = await this.#deps.server.fetch(approvalId);
       const isWithdrawn = wasKnown && !this.entries.get().has(approvalId);
-      if (approval && !isWithdrawn && !this.#settledUnknown.has(approvalId))
+      if (!isWithdrawn && !this.#isBesideRunner() && !this.#settledUnknown.has(approvalId))
         this.#update((all, now) => withApproval(all, approval, now));
     } catch (error) {
       if (error instanceof ApiError && error.status === 404)
@@ -113,6 +142,11 @@ export class KnownApprovals {
   /** Removes an approval without a decision; it may be shown again. */
   withdraw(approvalId: string): void {
     this.#keep((id) => id !== approvalId);
+  }
+
+  /** Removes every approval, as if this front end had just started. */
+  withdrawAll(): void {
+    this.#keep(() => false);
   }
 
   /** Removes the settled ones. */
@@ -134,7 +168,7 @@ export class KnownApprovals {
     const entry = this.entries.get().get(approval_id);
     if (entry?.sending || entry?.resolution) return undefined;
     this.#change(approval_id, (known) => ({ ...known, sending: decision.decision, notice: null }));
-    const answer = await answerOf(this.#deps.decide(decision));
+    const answer = await answerOf(this.#deps.server.decide(decision));
     if (entry && !this.entries.get().has(approval_id)) return undefined; // settled and withdrawn meanwhile
     const wasTold = this.entries.get().get(approval_id)?.resolution;
     this.#change(approval_id, (known) => answeredEntry(known, answer));
@@ -142,7 +176,7 @@ export class KnownApprovals {
     return wasTold && answer.kind === 'settled' ? undefined : answer;
   }
 
-  /** A program that runs for weeks must not keep every card of its life. */
+  /** A program that runs for weeks must not keep every settled card. */
   #forgetLongSettled(): void {
     const settled = [...this.entries.get().values()].filter(({ resolution }) => resolution !== null);
     const old = settled.slice(0, Math.max(0, settled.length - MOST_SETTLED));
@@ -161,8 +195,43 @@ export class KnownApprovals {
     if (this.entries.get().get(approvalId)?.incomplete) void this.refresh(approvalId);
   }
 
+  /**
+   * Asks once which projects have a runner that makes previews, as soon as an approval without one waits, and again
+   * after a runner came or went. While that is unknown, the server's refusal is what stops an approval (AP-7).
+   */
+  #readPreviewers(): void {
+    const isWaitedFor = pendingOf(this.entries.get()).some(({ approval }) => approval.preview === null);
+    if (!isWaitedFor) {
+      this.#previewers = undefined;
+      this.#readingPreviewers = undefined;
+      return;
+    }
+    const reading = {};
+    this.#readingPreviewers = reading;
+    this.#deps.server.runners().then(
+      (runners) => {
+        if (this.#readingPreviewers !== reading) return; // a runner came or went meanwhile
+        const previewing = runners.filter(
+          ({ connected, capabilities }) => connected && capabilities.includes(runnerCapabilities.preview),
+        );
+        this.#previewers = new Set(previewing.map(({ project_id }) => project_id));
+        this.#update((all) => all);
+      },
+      () => {
+        if (this.#readingPreviewers === reading) this.#readingPreviewers = undefined; // the next card tries again
+      },
+    );
+  }
+
+  #isBesideRunner(): boolean {
+    return this.#deps.isBesideRunner?.() ?? false;
+  }
+
   #update(change: (all: ApprovalEntries, now: number) => ApprovalEntries): void {
-    this.entries.update((all) => change(all, this.#deps.clock.monotonic()));
+    const now = this.#deps.clock.monotonic();
+    this.entries.update((all) => withPreviewers(change(all, now), this.#previewers));
+    const isUnknown = this.#previewers === undefined && this.#readingPreviewers === undefined;
+    if (isUnknown && !this.#isBesideRunner()) this.#readPreviewers();
   }
 
   #change(approvalId: string, change: (entry: ApprovalEntry) => ApprovalEntry): void {
@@ -183,7 +252,7 @@ function answeredEntry(entry: ApprovalEntry, answer: DecisionAnswer): ApprovalEn
   return {
     ...entry,
     sending: null,
-    // The event may have been quicker, and knows more.
+    // If the event came first, keep what it told.
     resolution: {
       ...(entry.resolution ?? settledAs(status)),
       device: entry.resolution?.device ?? device,

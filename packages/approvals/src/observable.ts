@@ -1,4 +1,4 @@
-/** A value that changes and tells its listeners. Values are immutable: what did not change keeps its identity. */
+/** A value with listeners. Values are immutable: an unchanged part keeps its identity. */
 export class Observable<T> {
   #value: T;
   readonly #listeners = new Set<() => void>();

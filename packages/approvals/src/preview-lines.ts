@@ -1,4 +1,4 @@
-import type { Preview } from '@countersign/protocol';
+import { type Approval, findTool, type Preview } from '@countersign/protocol';
 import { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
 
 /** One line of a preview. Its text may contain line feeds; each front end draws it in its own way. */
@@ -15,7 +15,7 @@ type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
 /** How the facts of a preview read in one language. */
 export interface PreviewWords extends Readonly<Record<LabelName, string>> {
-  /** Left out where the card tells it of every call. */
+  /** Left out if the card already says it elsewhere. */
   readonly network?: string | undefined;
   readonly operation: Readonly<Record<string, string>>;
   bytes(before: number | null, after: number | null): string;
@@ -88,7 +88,7 @@ export function previewLines(
   }
 }
 
-/** Only `runs` and `network` are known for certain; the rest is the tool's own word. */
+/** Only `runs` and `network` are certain; the tool itself claims the rest. */
 function customLines(
   { server, tool, summary, runs, network, hints = [] }: Extract<Preview, { kind: 'custom' }>,
   words: PreviewWords,
@@ -139,7 +139,7 @@ function diffLine({ kind, text }: DiffLine): ViewLine {
   return { lead: kind === 'added' ? '+ ' : '- ', text, tone: kind };
 }
 
-/** A word of a command as a shell would take it back. */
+/** A word of a command, quoted for a shell if needed. */
 function shellWord(word: string | null, { unknownWord }: PreviewWords): string {
   if (word === null) return unknownWord;
   return word !== '' && /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
@@ -148,3 +148,24 @@ function shellWord(word: string | null, { unknownWord }: PreviewWords): string {
 const linesOf = (text: string): string[] => (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
 
 const blank: ViewLine = { text: '' };
+
+export type CalledTool = Pick<Approval, 'tool_name' | 'tool_params'>;
+
+/** A shell line as it was written: the list of programs does not show redirections, pipes and separators (AP-7). */
+export function shellLineOf({ tool_name, tool_params }: CalledTool): string | undefined {
+  const { command } = tool_params;
+  return findTool(tool_name)?.category === 'shell' && typeof command === 'string' ? command : undefined;
+}
+
+/**
+ * Every parameter as text. The caller of a custom tool also chooses parameter names, so any but a plain name is quoted:
+ * one with a line feed would look like a line of the card.
+ */
+export const parameterLines = ({
+  tool_params,
+}: CalledTool): { isPlain: boolean; name: string; text: string }[] =>
+  Object.entries(tool_params).map(([name, value]) => {
+    const isPlain = /^[\w.$-]{1,40}$/.test(name);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return { isPlain, name: isPlain ? name : JSON.stringify(name), text };
+  });

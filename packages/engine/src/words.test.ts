@@ -12,6 +12,7 @@ describe('[AP-1] describeCall', () => {
     ['edit_file', { path: 'config.json' }, 'change config.json'],
     ['delete_file', { path: 'a.md' }, 'delete a.md'],
     ['copy_file', { source: 'a', dest: 'b' }, 'copy a to b'],
+    ['move_file', { source: 'a', dest: 'b' }, 'move a to b'],
     ['create_directory', { path: 'x' }, 'create the directory x'],
     ['read_file', { path: 'a' }, 'read a'],
     ['list_directory', { path: 'a' }, 'list a'],

@@ -1,6 +1,6 @@
 import { PlaceTable } from './named-place.ts';
 import { expandBraces } from './shell/brace-expansion.ts';
-import { wordList } from './word-list.ts';
+import { wordList } from './text.ts';
 
 /** Every name that lists of names with braces stand for: `{.,}lefthook.{yml,yaml}`. */
 const spellings = (...lists: readonly string[]): string[] =>
@@ -61,41 +61,11 @@ export const executingPlaces = new PlaceTable([
         {.,}devfile.yaml .gitpod.{yml,yaml,dockerfile} .stackblitzrc .replit .aider.conf.yml
         opencode.{json,jsonc} {.,}crush.json .claude.json`,
     ),
-    directories: [
-      '.vscode',
-      '.vs',
-      '.idea',
-      '.run',
-      '.zed',
-      '.nova',
-      '.fleet',
-      '.helix',
-      '.theia',
-      '.externaltoolbuilders',
-      '.vim',
-      '.nvim',
-      '.emacs.d',
-      '.devcontainer',
-      '.codesandbox',
-      '.idx',
-      '.cursor',
-      '.claude',
-      '.codex',
-      '.gemini',
-      '.qwen',
-      '.opencode',
-      '.continue',
-      '.kiro',
-      '.amazonq',
-      '.roo',
-      '.kilocode',
-      '.cline',
-      '.clinerules',
-      '.windsurf',
-      '.junie',
-      '.openhands',
-      '.bsp', // build servers, which Metals and IntelliJ start
-    ],
+    // The last one: build servers, which Metals and IntelliJ start.
+    directories:
+      wordList(`.vscode .vs .idea .run .zed .nova .fleet .helix .theia .externaltoolbuilders .vim .nvim
+      .devcontainer .codesandbox .idx .cursor .claude .codex .gemini .qwen .opencode .continue .kiro
+      .amazonq .roo .kilocode .cline .clinerules .windsurf .junie .openhands .bsp`),
     runs: spellings('.config/{nvim,emacs,helix,zed}'),
     namePattern: /\.(code-workspace|sublime-project)$/,
     matches: wordList(`.vscode/launch.json .idea/runConfigurations/a.xml .mcp.json a.code-workspace

@@ -34,7 +34,7 @@ export function fileKindOf(head: Uint8Array): FileKind {
   return { kind: 'text', encoding: isUtf8(head) ? 'utf-8' : 'latin1' };
 }
 
-/** A short magic such as BMP's `BM` also begins ordinary text. */
+/** Ordinary text may begin with a short signature such as BMP's `BM`. */
 function isText(head: Uint8Array, mediaType: string): boolean {
   return mediaType === 'image/bmp' && !head.includes(0);
 }
@@ -43,7 +43,7 @@ function startsWith(bytes: Uint8Array, offset: number, expected: readonly number
   return bytes.length >= offset + expected.length && expected.every((byte, i) => bytes[offset + i] === byte);
 }
 
-/** Text in UTF-16 without a mark has its NULs at every second place only, and many of them. */
+/** UTF-16 text without a byte order mark has many NULs, all at even or all at odd positions. */
 function withNulBytes(head: Uint8Array): FileKind {
   let even = 0;
   let odd = 0;
@@ -58,7 +58,7 @@ function withNulBytes(head: Uint8Array): FileKind {
   return { kind: 'binary' };
 }
 
-/** Control characters that no text has: all but tab, line feed, vertical tab, form feed, return, escape. */
+/** Control characters that text does not contain: all but tab, line feed, vertical tab, form feed, return, escape. */
 function hasBinaryControls(head: Uint8Array): boolean {
   return head.some((byte) => byte < 0x20 && (byte < 0x09 || byte > 0x0d) && byte !== 0x1b);
 }

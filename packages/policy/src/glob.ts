@@ -47,7 +47,7 @@ export const writtenOut = (pattern: string): number =>
     ? 0
     : (expandBraces(pattern) ?? []).reduce((sum, { length }) => sum + length, 0);
 
-/** A name or a path as a part of a pattern that stands for itself, whatever characters it has. */
+/** Escapes a name or path so that a pattern matches it literally. */
 export const escapeGlob = (text: string): string => text.replace(/[\\*?[\]{}]/g, '\\$&');
 
 /** The pattern that matches this one path and nothing else. */
@@ -192,7 +192,7 @@ function closure(segments: readonly Segment[], positions: Set<number>): Set<numb
   return positions;
 }
 
-/** From here on, trying each start anew takes longer than looking at all of them at once. */
+/** From this many steps on, matching all positions at once is faster than trying each start. */
 const MANY_TRIES = 4_096;
 
 function matchesName(tokens: readonly Token[], text: readonly string[]): boolean {
@@ -202,7 +202,7 @@ function matchesName(tokens: readonly Token[], text: readonly string[]): boolean
 
 /**
  * The classic two-pointer match: on a mismatch, let the last star take one character more. At most pattern × text steps.
- * What stands for a star or a character is the caller's: tokens here, marked text in shell/pattern.ts.
+ * What stands for a star or a character is the caller's: tokens here, marked text in shell/word-paths.ts.
  */
 export function matchesStars<Token>(
   pattern: ArrayLike<Token>,
@@ -232,8 +232,8 @@ export function matchesStars<Token>(
 }
 
 /**
- * The same for long ones: bit i of `reached` says that the first i tokens that stand for a character fit the text so far.
- * Each character of the text moves 32 of them in one step, whatever pattern somebody thought of.
+ * The same for long names: bit i of `reached` says that the first i tokens that stand for a character fit the text so far.
+ * Each character of the text moves 32 bits in one step, so that no pattern is slow.
  */
 function matchesLongName(tokens: readonly Token[], text: readonly string[]): boolean {
   const single = tokens.filter(({ kind }) => kind !== 'star');

@@ -9,7 +9,6 @@ import {
 } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as added from './command/added-programs.test-data.ts';
-import { commandRules } from './command/allowed-programs.ts';
 import { spellings } from './command/command-spellings.test-data.ts';
 import { NOT_PROGRAMS } from './command/command-validator.test-data.ts';
 import { NOT_COVERED } from './command/harmless-commands.test-data.ts';
@@ -27,19 +26,19 @@ import {
   ToolCallPolicy,
   type ToolCallPolicyOptions,
 } from './index.ts';
-import { codeOptions } from './program/code-options.ts';
-import { executedFiles } from './program/executed-files.ts';
-import * as lastOptions from './program/option-state.test-data.ts';
+import { codeOptions, executedFiles } from './program/executed-code.ts';
+import { commandRules } from './program/manuals.ts';
+import * as lastOptions from './program/options.test-data.ts';
 import { wrappers } from './program/wrappers.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
 import { argumentsOf } from './security-paths.test-data.ts';
 import { DISGUISED } from './shell/attacks.test-data.ts';
 import { BENIGN } from './shell/benign.test-data.ts';
-import { binaryNames } from './shell/binary-names.ts';
 import { catastropheList } from './shell/catastrophes.ts';
 import * as evaluated from './shell/evaluated-text.test-data.ts';
 import { INDIRECT } from './shell/indirect-attacks.test-data.ts';
 import * as shellGrants from './shell/needs-person.test-data.ts';
+import { binaryNames } from './shell/operands.ts';
 import { SECRETS } from './shell/secrets.test-data.ts';
 import * as network from './shell/shell-check.test-data.ts';
 import { SLOW, TOO_COMPLEX, UNPARSABLE, WRAPPINGS } from './shell/shell-properties.test-data.ts';

@@ -1,15 +1,16 @@
 import {
+  findTool,
   gitCommandsPattern,
   type PolicyRule,
   type RiskLevel,
   riskLevels,
   type ToolCall,
 } from '@countersign/protocol';
+import type { CallAssessment } from './call-assessment.ts';
 import { compileRule } from './policy-rules.ts';
-import type { CallAssessment } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
 
-/** What a grant covers (AP-4), whoever keeps it. */
+/** What a grant covers (AP-4). */
 export interface GrantPredicate {
   readonly tool: string;
   /** Path glob or command pattern, as the tool has it; null covers every call of the tool. */
@@ -25,7 +26,7 @@ export interface GrantPredicate {
 export interface GrantedCall {
   readonly sessionId: string;
   readonly workspace: string;
-  /** How risky the call is, by whoever knows it worst. */
+  /** The highest risk that any assessment of the call gave. */
   readonly risk: RiskLevel;
   readonly now: number;
 }
@@ -46,22 +47,15 @@ export function grantCovers(
   return typeof rule !== 'string' && rule.matches(call, assessment);
 }
 
-const commandTools: ReadonlySet<string> = new Set([
-  'execute_command',
-  'shell_exec',
-  'shell_background',
-  gitCommandsPattern,
-]);
-
 /**
- * The same as a rule of a policy file: what "always" saves. A click on a card is less than a rule written by hand, so for
- * commands it covers the harmless ones that match.
+ * The grant as a rule of a policy file, which "always" saves. A click on a card is weaker than a rule written by hand, so of
+ * commands it covers only the harmless ones that match.
  */
 export function ruleOfGrant(
   id: string,
   { tool, pattern }: Pick<GrantPredicate, 'tool' | 'pattern'>,
 ): PolicyRule {
-  const isCommand = commandTools.has(tool);
+  const isCommand = tool === gitCommandsPattern || findTool(tool)?.changes === 'anything';
   const part = pattern === null ? {} : isCommand ? { command: pattern } : { path: pattern };
   return { id, effect: 'allow', tool, ...part, ...(isCommand && { harmless_only: true }) };
 }

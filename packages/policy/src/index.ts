@@ -1,13 +1,12 @@
-export type { CommandCheck, CommandOperand } from './command/command-check.ts';
+export type { CallAssessment, CommandOperand } from './call-assessment.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';
-export { readDamagedPolicy } from './damaged-policy.ts';
-export type { Disk, DiskEntry } from './disk.ts';
 export { executingPlaces } from './executing-places.ts';
 export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, type ParsedGlob, parseGlob } from './glob.ts';
 export { grantCovers, ruleOfGrant } from './grant.ts';
+export type { Disk, DiskEntry } from './path-validator.ts';
 export {
   type CheckedPath,
   type PathCheck,
@@ -20,14 +19,14 @@ export {
   type LoadedPolicy,
   type PolicyOwner,
   type PolicyReading,
+  readDamagedPolicy,
   readPolicyFile,
   rulesOnPaths,
 } from './policy-rules.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
-export { type CallAssessment, RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
+export { RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
 export { maskSecretShapes, SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
 export { sensitivePlaces } from './sensitive-places.ts';
-export type { ShellCheck, SimpleCommand } from './shell/shell-check.ts';
 export { ShellValidator } from './shell/shell-validator.ts';
 export { SizeLimiter } from './size-limiter.ts';
 export { type PolicyDecision, ToolCallPolicy, type ToolCallPolicyOptions } from './tool-call-policy.ts';

@@ -22,10 +22,10 @@ export interface NamedPlace {
   readonly doesNotMatch: readonly string[];
 }
 
-/** What editors and people put behind the name of a copy. */
+/** Suffixes that editors and people give to copies. */
 const backupSuffix = /(~|#|\.(bak|backup|old|orig|save|swp|swo|tmp|copy))+$/;
 
-/** Answers which place of a table a workspace-relative path is in, if any. */
+/** Finds the place of a table that a workspace-relative path is in, if any. */
 export class PlaceTable {
   readonly places: readonly NamedPlace[];
   readonly #byName = new Map<string, NamedPlace>();
@@ -47,7 +47,7 @@ export class PlaceTable {
     }
   }
 
-  /** Whether a folder's own name may begin a place that is told by several names in a row: `.cargo`, `gradle`. */
+  /** Whether a component of the folder begins an entry of `runs`: `.cargo`, `gradle`. */
   beginsRun(relativeFolder: string): boolean {
     return relativeFolder.split('/').some((component) => this.#runStarts.has(foldName(component)));
   }
@@ -63,7 +63,7 @@ export class PlaceTable {
     const original = name.replace(backupSuffix, '');
     if (original === name || original === '') return undefined;
     const folder = folded.slice(0, -1);
-    // An editor may also put something in front: `.id_rsa.swp`, `#.env#`.
+    // Editors may add a prefix too: `.id_rsa.swp`, `#.env#`.
     return this.#find([...folder, original]) ?? this.#find([...folder, original.replace(/^[.#]/, '')]);
   }
 

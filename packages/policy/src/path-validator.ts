@@ -1,10 +1,9 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
-import type { Disk, DiskEntry } from './disk.ts';
 import { executingPlaces } from './executing-places.ts';
 import type { NamedPlace } from './named-place.ts';
 import { sensitivePlaces } from './sensitive-places.ts';
-import { shorten } from './shown-text.ts';
 import { utf8Length } from './size-limiter.ts';
+import { shorten } from './text.ts';
 import { type Refused, refuse } from './verdict.ts';
 import { absoluteComponents, joinAbsolute, pushComponent, relativeInside } from './workspace-path.ts';
 
@@ -25,7 +24,7 @@ export interface CheckedPath {
   readonly named: string;
   /** Below the root, with links resolved as far as a disk told. */
   readonly relative: string;
-  /** What stands there; `undefined` when nothing does, or when no disk was looked at. */
+  /** What is there; `undefined` if nothing is, or if there is no disk to look at. */
   readonly entry: DiskEntry | undefined;
   /** The place of VA-3 it is in, by any of its names. */
   readonly executesLater: NamedPlace | undefined;
@@ -198,7 +197,7 @@ interface Walk {
 function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | 'LOOP' {
   let real = [...start];
   const links: string[][] = [];
-  /** Below something that is not there nothing need be looked at. */
+  /** Components below one that does not exist need no look at the disk. */
   let missingFrom = Number.POSITIVE_INFINITY;
   const todo = path.split('/').reverse();
   while (todo.length > 0) {
@@ -242,4 +241,24 @@ function refused(
     ok: false,
     refused: refuse(code, { path: shown, problem }, { rule, why: `"${shown}": ${problem}`, operand: shown }),
   };
+}
+
+/**
+ * What policy needs to know of a disk. The server has none and decides by text alone; the runner and `policy check` pass
+ * the real one. All paths are absolute. Every method returns `undefined` if nothing is there or it may not be read; none
+ * throws.
+ */
+export interface Disk {
+  /** Looks at the last component itself, without following it when it is a link. */
+  look(path: string): DiskEntry | undefined;
+  readLink(path: string): string | undefined;
+  /** The first bytes of a regular file, to tell text from binary. */
+  readHead(path: string, bytes: number): Uint8Array | undefined;
+}
+
+export interface DiskEntry {
+  readonly type: 'file' | 'directory' | 'link' | 'other';
+  readonly size: number;
+  /** How many names the file has. With more than one, it may also be a file outside the workspace. */
+  readonly hardLinks: number;
 }

@@ -2,23 +2,25 @@ import {
   builtInToolNames,
   type CustomToolCall,
   describeIssues,
+  findTool,
   isCustomToolName,
-  isLocalGitTool,
   type PolicyFile,
   type PolicyRule,
   parseToolCall,
   policyFileSchema,
+  policyRuleSchema,
   type ToolCall,
 } from '@countersign/protocol';
+import type { CallAssessment } from './call-assessment.ts';
 import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { type Glob, parseGlob, writtenOut } from './glob.ts';
 import { plainCommandWords } from './program/plain-words.ts';
-import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
 import { allow } from './verdict.ts';
 
-/** Whose policy a rule stands in. A workspace's file can only tighten (RK-5). */
+/** Who owns a policy. A workspace's file can only tighten (RK-5). */
 export type PolicyOwner = 'person' | 'workspace';
 
 /** A rule that has been read, with its patterns ready. */
@@ -26,7 +28,7 @@ export interface CompiledRule {
   readonly rule: PolicyRule;
   readonly owner: PolicyOwner;
   matches(call: ToolCall, assessment: CallAssessment): boolean;
-  /** A deny or ask rule on paths: the call reads a whole folder above such a path, and may show what is in it. */
+  /** For a deny or ask rule on paths: the call reads a folder above such a path, and may show what is in it. */
   mayReach(call: ToolCall, assessment: CallAssessment): boolean;
 }
 
@@ -73,10 +75,10 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   return { ok: true, policy: { owner, file: parsed.data, rules, ignored } };
 }
 
-/** Characters of all patterns of a file, alternatives written out: one person's must not slow down everybody's server. */
+/** Most characters of all patterns of a file, with alternatives written out: more would slow the server for everyone. */
 const MOST_WRITTEN_OUT = 200_000;
 
-/** What can never take effect is a mistake, and a mistyped deny must not fail silently. */
+/** Finds rules that can never take effect: a mistyped deny must not fail silently. */
 function findImpossible(file: PolicyFile): string | undefined {
   let characters = 0;
   for (const { tool, path = '', command = '' } of file.rules) {
@@ -125,15 +127,18 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
       if (words && !matchesCommands(words, commands, rule.effect)) return false;
       // A rule that forbids is never narrowed.
       if (rule.effect !== 'allow' || !rule.harmless_only) return true;
-      // Nor does a line that was spelt out say with which variables, or where: a folder may be a repository of its own,
-      // whose configuration executes.
-      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot(call)) return false;
+      // Even a pattern without wildcards says nothing of variables and of the folder, which may be a repository of its own,
+      // whose configuration git executes.
+      const startsAtRoot = !('cwd' in call.params) || (call.params.cwd ?? '.') === '.';
+      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot) return false;
       return words?.isOneLine || commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
         return false;
-      if (showsOtherFiles.has(call.tool) || assessment.commands.some(printsAnyFile)) return true;
+      // A language server shows lines, types and values of any file that has to do with the named one.
+      const readsProject = findTool(call.tool)?.readsBeyond === 'project';
+      if (readsProject || assessment.commands.some(printsAnyFile)) return true;
       if (!readsWholeFolders(call, assessment)) return false;
       const folder = literalFolder(rule.path);
       return assessment.operands.some((operand) => operand.use === 'read' && isAbove(operand.path, folder));
@@ -141,12 +146,12 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
   };
 }
 
-/** So that an event that tells them stays small; nobody writes so many by hand. */
+/** Keeps the event that carries the rules small; nobody writes so many by hand. */
 const MOST_BYTES_OF_RULES = 32 * 1024;
 
 /**
- * The rules that deny or ask about paths of this tool, for whoever sees the real disk: by text alone, a link cannot be
- * told from what it leads to (VA-8). Where they are too many to be told, everything is asked about.
+ * The rules that deny or ask about paths of this tool, for the runner, which sees the real disk: text alone does not show
+ * where a link leads (VA-8). If they are too many to send, one rule asks about everything.
  */
 export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): readonly PolicyRule[] {
   const found = rules.flatMap(({ matches: _, does_not_match: __, ...rule }) => {
@@ -160,26 +165,22 @@ export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): re
   ];
 }
 
-/** Whoever allows `git_*` means the tools that we know: not what a server that is called git calls `git__push`. */
+/** `git_*` means our own git tools, not `git__push` of a custom server that is called git. */
 const isMeant = ({ tool }: PolicyRule, call: ToolCall): boolean =>
   !isCustomToolName(call.tool) || tool === '*' || tool.includes('__');
-
-const shellTools: ReadonlySet<string> = new Set(['shell_exec', 'shell_background']);
 
 /**
  * A shell line does what its commands do and writes where its redirections lead: an allow rule must speak of both.
  * A rule on paths alone, or on commands alone where the line also writes a file, does not cover it.
  */
 function namesEverything(rule: PolicyRule, call: ToolCall, { operands }: CallAssessment): boolean {
-  if (!shellTools.has(call.tool)) return true;
+  const { category, changes } = findTool(call.tool) ?? {};
+  if (category !== 'shell' || changes !== 'anything') return true;
   if (rule.path !== undefined && rule.command === undefined) return false;
   return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
 }
 
-/** A language server answers with lines, types and values of any file that has to do with the one that is named. */
-const showsOtherFiles: ReadonlySet<string> = new Set(['hover', 'definition', 'references']);
-
-/** What git prints files with. Without `--` its words may be revisions, each of which has every file. */
+/** Subcommands of git that print files. Without `--` its words may be revisions, which contain every file. */
 const printingSubcommands: ReadonlySet<string | undefined> = new Set(
   'annotate archive blame cat-file diff diff-files diff-index diff-tree format-patch grep log range-diff show stash whatchanged'.split(
     ' ',
@@ -196,9 +197,7 @@ const printsAnyFile = ({ words }: CallAssessment['commands'][number]): boolean =
 
 /** Whether a call reads everything below a folder, and not only the files it names. */
 function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessment): boolean {
-  if (tool === 'search_files' || tool === 'git_diff' || tool === 'git_log' || tool === 'git_status')
-    return true;
-  if (tool === 'list_directory') return params.recursive;
+  if (findTool(tool)?.readsBeyond === 'folders') return !('recursive' in params) || params.recursive === true;
   return commands.some(({ words }) => isRecursive(words));
 }
 
@@ -225,7 +224,7 @@ function literalFolder(pattern: string): string {
 const isAbove = (folder: string, path: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
 
-/** Allowing needs every path to match, but for what may be read unasked anyway; asking or denying needs one. */
+/** To allow, every path must match, except those that may be read unasked; to ask or deny, one is enough. */
 function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule['effect']): boolean {
   const operands = assessment.operands.filter(({ implied }) => !implied);
   if (effect !== 'allow') return operands.some(({ path }) => glob.matches(path));
@@ -234,24 +233,25 @@ function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule
 }
 
 /**
- * What a call starts, to a rule on harmless commands: there a tool that commits or makes a branch is that command of git
- * (AP-4). A commit that names what executes later is not.
+ * The commands of a call, for a rule on harmless commands: a tool that commits or makes a branch counts as that command of
+ * git (AP-4), unless it commits a file that executes later.
  */
 function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment): CallAssessment['commands'] {
-  if (!isLocalGitTool(tool) || operands.some(({ path }) => executingPlaces.find(path) !== undefined))
+  if (
+    findTool(tool)?.changes !== 'repository' ||
+    operands.some(({ path }) => executingPlaces.find(path) !== undefined)
+  )
     return commands;
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }
 
-const startsAtRoot = ({ params }: ToolCall): boolean => !('cwd' in params) || (params.cwd ?? '.') === '.';
-
-/** Likewise for the programs a call starts. A word only known at run time never helps to allow. */
+/** The same for the programs that a call starts. A word only known at run time never helps to allow. */
 function matchesCommands(
   pattern: CommandPattern,
   commands: CallAssessment['commands'],
   effect: PolicyRule['effect'],
 ): boolean {
-  // A rule that forbids must not be walked around by a spelling: `git -C . push` is `git push`.
+  // Another spelling must not evade a rule that forbids: `git -C . push` is `git push`.
   if (effect !== 'allow') {
     return commands.some(
       ({ words }) =>
@@ -332,3 +332,40 @@ function findBrokenExample(compiled: CompiledRule): string | undefined {
 const opaque: CallAssessment = { verdict: allow('MEDIUM'), operands: [], commands: [], needsPerson: false };
 
 const invalid = (problem: string): PolicyReading => ({ ok: false, problem });
+
+/**
+ * What still counts of an invalid policy (RK-5): it allows nothing, and nothing that it forbade becomes possible. Its
+ * allow rules, programs and lifted paths are left out. Its deny and ask rules stay; one that cannot be read counts for
+ * every call of its tool, or for every call if even the tool cannot be read.
+ */
+export function readDamagedPolicy(file: unknown, owner: PolicyOwner, problem: string): LoadedPolicy {
+  const { rules } = (file ?? {}) as { rules?: unknown };
+  const entries: readonly unknown[] = Array.isArray(rules) ? rules : [{ effect: 'deny' }];
+  const standing = entries.flatMap((entry, index) => strictestReading(entry, index, owner) ?? []);
+  return {
+    owner,
+    file: { version: 1, rules: standing.map(({ rule }) => rule) },
+    rules: standing,
+    ignored: [problem],
+  };
+}
+
+function strictestReading(entry: unknown, index: number, owner: PolicyOwner): CompiledRule | undefined {
+  const parsed = policyRuleSchema.safeParse(entry);
+  if (parsed.success) {
+    if (parsed.data.effect === 'allow') return undefined;
+    const compiled = compileRule(parsed.data, owner);
+    if (typeof compiled !== 'string') return compiled;
+  }
+  const { effect, tool } = (entry ?? {}) as { effect?: unknown; tool?: unknown };
+  if (effect === 'allow') return undefined;
+  const forAll: PolicyRule = {
+    id: `unreadable-${index + 1}`,
+    effect: effect === 'ask' ? 'ask' : 'deny',
+    tool: '*',
+    why: `rule ${index + 1} of the policy cannot be read, so it counts for every call; save the policy again`,
+  };
+  const forTool = typeof tool === 'string' ? compileRule({ ...forAll, tool }, owner) : undefined;
+  if (forTool !== undefined && typeof forTool !== 'string') return forTool;
+  return compileRule(forAll, owner) as CompiledRule;
+}

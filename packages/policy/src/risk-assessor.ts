@@ -7,19 +7,17 @@ import {
   type RiskLevel,
   type ToolParams,
 } from '@countersign/protocol';
-import type { CommandOperand } from './command/command-check.ts';
+import type { CallAssessment, CommandOperand } from './call-assessment.ts';
 import { CommandValidator } from './command/command-validator.ts';
 import { judgeGlob } from './command/sensitive-glob.ts';
-import type { Disk } from './disk.ts';
 import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
-import { type CheckedPath, PathValidator } from './path-validator.ts';
+import { type CheckedPath, type Disk, PathValidator } from './path-validator.ts';
 import { isBranchName, isRemoteName } from './ref-name.ts';
 import { problemOfSearchPattern } from './search-pattern.ts';
-import type { SimpleCommand } from './shell/shell-check.ts';
 import { ShellValidator } from './shell/shell-validator.ts';
-import { shorten } from './shown-text.ts';
 import { SizeLimiter } from './size-limiter.ts';
+import { shorten } from './text.ts';
 import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
 import { writeRuleFor } from './write-rules.ts';
 
@@ -34,22 +32,6 @@ export interface RiskAssessorOptions {
   /** From the person's own policy file (RK-5). */
   readonly liftedSensitivePaths?: ReadonlySet<string>;
   readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
-}
-
-/** What was found out about one call: the verdict, and what cards, digests, grants and policy rules look at. */
-export interface CallAssessment {
-  readonly verdict: Verdict;
-  /** Files the call names, workspace-relative. */
-  readonly operands: readonly CommandOperand[];
-  /** Programs the call would start, word by word. */
-  readonly commands: readonly SimpleCommand[];
-  /** Variables that it sets for these programs. */
-  readonly environment?: readonly string[];
-  /**
-   * No grant and no allow rule may answer for this call: it changes a place that executes later (VA-3), uses a
-   * sensitive file that was lifted, or is a command that says so of itself.
-   */
-  readonly needsPerson: boolean;
 }
 
 /**
@@ -103,6 +85,8 @@ export class RiskAssessor {
         return this.#edit(params);
       case 'copy_file':
         return this.#copy(params);
+      case 'move_file':
+        return this.#move(params);
       case 'delete_file':
         return this.#delete(params.path);
       case 'create_directory':
@@ -110,9 +94,9 @@ export class RiskAssessor {
       case 'execute_command':
         return this.#command(params);
       case 'shell_exec':
-        return this.#shellLine(params.command, params.cwd, params.timeout);
+        return this.#inTime(this.#shell.check(params.command, params.cwd), params.timeout);
       case 'shell_background':
-        return this.#shellLine(params.command, params.cwd);
+        return this.#shell.check(params.command, params.cwd);
       case 'shell_output':
       case 'shell_kill':
         return justOf(
@@ -200,6 +184,20 @@ export class RiskAssessor {
     return withOperands(stricter(allow('HIGH', [reason]), laterRisk(path, file)), [file, 'write']);
   }
 
+  /** As copying and deleting together. Both files are written: a rule that allows it must cover both. */
+  #move(params: ToolParams<'move_file'>): CallAssessment {
+    const copied = this.#copy(params);
+    const deleted = this.#delete(params.source);
+    const verdict = stricter(copied.verdict, deleted.verdict);
+    if (isRefused(verdict)) return justOf(verdict);
+    return {
+      verdict,
+      operands: [...deleted.operands, ...copied.operands.filter(({ use }) => use === 'write')],
+      commands: [],
+      needsPerson: copied.needsPerson || deleted.needsPerson,
+    };
+  }
+
   #createDirectory(path: string): CallAssessment {
     const checked = this.paths.check(path);
     if (!checked.ok) return justOf(checked.refused);
@@ -211,27 +209,13 @@ export class RiskAssessor {
   }
 
   #command({ command, args, timeout }: ToolParams<'execute_command'>): CallAssessment {
-    const { verdict, operands, needsPerson } = this.#commands.check(command, args);
-    const tooLong = this.#sizes.checkTimeout(timeout);
     const commands = [{ words: [command, ...args] }];
-    return {
-      verdict: tooLong ? stricter(verdict, tooLong) : verdict,
-      operands,
-      commands,
-      needsPerson,
-    };
+    return this.#inTime({ ...this.#commands.check(command, args), commands }, timeout);
   }
 
-  #shellLine(command: string, cwd: string | undefined, timeout?: number): CallAssessment {
-    const { verdict, operands, commands, environment, needsPerson } = this.#shell.check(command, cwd);
-    const tooLong = timeout === undefined ? undefined : this.#sizes.checkTimeout(timeout);
-    return {
-      verdict: tooLong ? stricter(verdict, tooLong) : verdict,
-      operands,
-      commands,
-      environment,
-      needsPerson,
-    };
+  #inTime(assessment: CallAssessment, timeout: number): CallAssessment {
+    const tooLong = this.#sizes.checkTimeout(timeout);
+    return tooLong ? { ...assessment, verdict: stricter(assessment.verdict, tooLong) } : assessment;
   }
 
   #gitRead(path: string | undefined): CallAssessment {

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PolicyRule } from '@countersign/protocol';
 import {
   meetsExpectation,
   realDisk,
@@ -7,7 +8,8 @@ import {
   startSwapping,
   temporaryWorkspace,
 } from '@countersign/testing';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readPolicyFile } from './policy-rules.ts';
 import { argumentsOf } from './security-paths.test-data.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 import { isRefused } from './verdict.ts';
@@ -94,5 +96,91 @@ describe('[TL-4] [TL-3] what the disk tells of a file', () => {
     expect(codeOf('write_file', { path: 'src', content: '' })).toBe('IS_A_DIRECTORY');
     expect(codeOf('write_file', { path: 'new.md/', content: '' })).toBe('IS_A_DIRECTORY');
     workspace.remove();
+  });
+});
+
+describe('[RK-2] move_file is judged as copying and deleting together', () => {
+  const workspace = temporaryWorkspace();
+  afterAll(() => workspace.remove());
+  workspace.apply([
+    { op: 'file', path: 'a.md', content: 'x' },
+    { op: 'file', path: '.env', content: 'TOKEN=x' },
+    { op: 'file', path: '.husky/pre-commit', content: 'x' },
+    { op: 'file', path: '{outside}/x.md', content: 'x' },
+    { op: 'symlink', path: 'out.md', target: '{outside}/x.md' },
+    { op: 'symlink', path: 'secret.md', target: '.env' },
+    { op: 'sparse', path: 'large.csv', size: 104_857_601 },
+  ]);
+  mkdirSync(join(workspace.root, 'd'));
+  const decide = (source: string, dest: string, rules: readonly PolicyRule[] = []) => {
+    const reading = readPolicyFile(JSON.stringify({ version: 1, rules }), 'person');
+    if (!reading.ok) throw new Error(reading.problem);
+    const policy = new ToolCallPolicy({ root: workspace.root, disk: realDisk, policies: [reading.policy] });
+    return policy.decide('move_file', { source, dest });
+  };
+  const outcomeOf = (...asked: Parameters<typeof decide>): string => {
+    const { verdict } = decide(...asked);
+    return isRefused(verdict) ? verdict.code : verdict.decision;
+  };
+
+  it.each([
+    ['a.md', 'b.md', 'HIGH'],
+    ['a.md', 'made/b.md', 'HIGH'],
+    ['a.md', '.git/hooks/pre-commit', 'HIGH'],
+    ['.husky/pre-commit', 'b.md', 'HIGH'],
+    ['a.md', 'b.exe', 'EXTENSION_REFUSED'],
+    ['a.md', '.env', 'PATH_SENSITIVE'],
+    ['.env', 'b.md', 'PATH_SENSITIVE'],
+    ['secret.md', 'b.md', 'PATH_SENSITIVE'],
+    ['a.md', 'secret.md', 'PATH_SENSITIVE'],
+    ['a.md', '../b.md', 'PATH_OUTSIDE_WORKSPACE'],
+    ['../x.md', 'b.md', 'PATH_OUTSIDE_WORKSPACE'],
+    ['out.md', 'b.md', 'PATH_OUTSIDE_WORKSPACE'],
+    ['a.md', 'out.md', 'PATH_OUTSIDE_WORKSPACE'],
+    ['none.md', 'b.md', 'FILE_NOT_FOUND'],
+    ['large.csv', 'b.csv', 'FILE_TOO_LARGE'],
+    ['d', 'b', 'IS_A_DIRECTORY'],
+    ['a.md', 'd', 'IS_A_DIRECTORY'],
+    ['a.md', 'b.md/', 'IS_A_DIRECTORY'],
+  ])('%s to %s is %s', (source, dest, expected) => {
+    expect(outcomeOf(source, dest)).toBe(expected);
+  });
+
+  it('names the reasons of both, and both files as written', () => {
+    const { verdict, details } = decide('.husky/pre-commit', '.vscode/tasks.json');
+    expect(verdict.reasons.map(({ rule, operand }) => `${rule} ${operand}`)).toEqual(
+      expect.arrayContaining([
+        'DELETE-1 .husky/pre-commit',
+        expect.stringMatching(/^LATER-.* \.husky\/pre-commit$/),
+        expect.stringMatching(/^LATER-.* \.vscode\/tasks\.json$/),
+      ]),
+    );
+    expect(details?.operands.map(({ path, use }) => `${use} ${path}`)).toEqual([
+      'write .husky/pre-commit',
+      'write .vscode/tasks.json',
+    ]);
+  });
+
+  it('[VA-3] no grant covers it where one end is executed later', () => {
+    const needsPerson = (source: string, dest: string) => decide(source, dest).details?.needsPerson;
+    expect(needsPerson('a.md', 'b.md')).toBe(false);
+    expect(needsPerson('.husky/pre-commit', 'b.md')).toBe(true);
+    expect(needsPerson('a.md', '.vscode/tasks.json')).toBe(true);
+  });
+
+  it('[RK-5] a rule that denies one end denies it, and one that allows must cover both', () => {
+    const rule = (effect: 'allow' | 'deny', path: string): PolicyRule => ({
+      id: 'r',
+      effect,
+      tool: 'move_file',
+      path,
+      ...(effect === 'allow' && { max_risk: 'HIGH' }),
+    });
+    expect(outcomeOf('a.md', 'made/b.md', [rule('deny', 'made/**')])).toBe('DENIED_BY_POLICY');
+    expect(outcomeOf('a.md', 'made/b.md', [rule('deny', 'a.md')])).toBe('DENIED_BY_POLICY');
+    const isAsked = (rules: PolicyRule[]) => decide('a.md', 'made/b.md', rules).allowedBy === undefined;
+    expect(isAsked([rule('allow', 'made/**')])).toBe(true);
+    expect(isAsked([rule('allow', 'a.md')])).toBe(true);
+    expect(isAsked([rule('allow', '**')])).toBe(false);
   });
 });

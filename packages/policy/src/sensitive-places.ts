@@ -1,5 +1,5 @@
 import { PlaceTable } from './named-place.ts';
-import { wordList } from './word-list.ts';
+import { wordList } from './text.ts';
 
 /** VA-2: files that hold secrets. As an operand of any tool they are refused. */
 export const sensitivePlaces = new PlaceTable([
@@ -8,7 +8,7 @@ export const sensitivePlaces = new PlaceTable([
     kind: 'environment file with secrets',
     names: ['.env'],
     namePattern: /^(\.env[._-].+|\.env\d+|.+\.env)$/,
-    // A template is one by its last word: `.env.example`, and `example.env`; `.env.dist.local` is no template.
+    // Templates: `.env.example` and `example.env`, but not `.env.dist.local`, which does not end in such a word.
     exceptions:
       /^\.env.*[._-](example|sample|template|tpl|dist|defaults?|schema)$|^(example|sample|template|tpl|dist|defaults?|schema)\.env$/,
     matches: wordList(`.env src/.env .Env .env.local .env.production config/prod.env .env. .env~ #.env#

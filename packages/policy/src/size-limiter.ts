@@ -1,7 +1,7 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { type Refused, refuse } from './verdict.ts';
 
-/** Refuses what is larger or longer than TL-3 allows. Each method answers undefined when it fits. */
+/** Refuses what is larger or longer than TL-3 allows. Each method returns undefined when it fits. */
 export class SizeLimiter {
   readonly limits: Limits;
 
@@ -33,7 +33,7 @@ export class SizeLimiter {
 
   checkTimeout(seconds: number): Refused | undefined {
     const limit = this.limits.commandTimeoutMaxSeconds;
-    // Nobody asked for the default: where the limit was lowered below it, the runner simply stops earlier.
+    // The default was not asked for: if the limit is lower, the runner simply stops earlier.
     if (seconds <= limit || seconds === defaultLimits.commandTimeoutDefaultSeconds) return undefined;
     const why = `it asks for more than ${limit} seconds`;
     return refuse(
@@ -44,14 +44,17 @@ export class SizeLimiter {
   }
 }
 
-/** Every runtime that we know has it, though it is no part of the language. */
+/** Not part of the language, but every runtime that we use has it. */
 declare const TextEncoder: new () => {
+  encode(text: string): Uint8Array;
   encodeInto(text: string, bytes: Uint8Array): { readonly written: number };
 };
 const encoder = new TextEncoder();
 /** Characters that are encoded at once, and room for them: one takes at most 3 bytes. */
 const PIECE = 16 * 1024;
 const room = new Uint8Array(3 * PIECE);
+
+export const utf8Bytes = (text: string): Uint8Array => encoder.encode(text);
 
 /** Bytes of a text in UTF-8. Piece by piece: a file of 100 MiB takes 10 ms, counting its characters here 30 times that. */
 export function utf8Length(text: string): number {

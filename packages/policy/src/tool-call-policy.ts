@@ -1,6 +1,5 @@
 import {
   defaultLimits,
-  hasTimeout,
   isCustomToolName,
   type Limits,
   type PolicyRule,
@@ -9,7 +8,9 @@ import {
   riskLevels,
   type ToolCall,
   type ToolErrorValue,
+  waitsForCommand,
 } from '@countersign/protocol';
+import type { CallAssessment } from './call-assessment.ts';
 import {
   assessCustomCall,
   type CustomTools,
@@ -17,9 +18,9 @@ import {
   noCustomTools,
   parseCustomCall,
 } from './custom/assess-custom-call.ts';
-import type { Disk } from './disk.ts';
+import type { Disk } from './path-validator.ts';
 import { type CompiledRule, type LoadedPolicy, rulesOnPaths } from './policy-rules.ts';
-import { type CallAssessment, RiskAssessor } from './risk-assessor.ts';
+import { RiskAssessor } from './risk-assessor.ts';
 import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';
 
 export interface ToolCallPolicyOptions {
@@ -29,7 +30,7 @@ export interface ToolCallPolicyOptions {
   readonly home?: string;
   readonly limits?: Limits;
   readonly policies?: readonly LoadedPolicy[];
-  /** Asked at each call; none unless said. */
+  /** Asked at each call; no custom tools when left out. */
   readonly customTools?: CustomTools;
 }
 
@@ -87,15 +88,15 @@ export class ToolCallPolicy {
       };
       return { verdict, assessed: undefined, allowedBy: undefined, call: undefined, details: undefined };
     }
-    const { call, details, leave } = found;
+    const { call, details, implicitAllow } = found;
     if (isRefused(details.verdict)) {
       return { verdict: details.verdict, assessed: undefined, allowedBy: undefined, call, details };
     }
-    const ruled = this.#applyRules(call, details, details.verdict, leave);
+    const ruled = this.#applyRules(call, details, details.verdict, implicitAllow);
     return { ...ruled, assessed: details.verdict, call, details };
   }
 
-  /** For the runner of a call, which applies them to the real disk. */
+  /** Deny and ask rules on paths, which the runner applies to the real disk. */
   rulesOnPaths(tool: string): readonly PolicyRule[] {
     let known = this.#onPaths.get(tool);
     if (!known) {
@@ -108,37 +109,39 @@ export class ToolCallPolicy {
     return known;
   }
 
-  /** A call that names no timeout has the default in force, which an operator may have changed (TL-3). */
+  /** A call without a timeout gets the default, which an operator may have changed (TL-3). */
   #withTimeout(tool: unknown, params: unknown): unknown {
-    if (!hasTimeout(tool) || typeof params !== 'object' || params === null || 'timeout' in params)
+    if (!waitsForCommand(tool) || typeof params !== 'object' || params === null || 'timeout' in params)
       return params;
     return { ...params, timeout: this.#limits.commandTimeoutDefaultSeconds };
   }
 
-  /** `leave`: the person's own configuration lets this custom tool run unasked. */
+  /** `implicitAllow`: the rule by which the person's configuration lets this custom tool run unasked. */
   #assess(
     tool: unknown,
     params: unknown,
-  ): { call: ToolCall; details: CallAssessment; leave?: PolicyRule | undefined } | { error: ToolErrorValue } {
+  ):
+    | { call: ToolCall; details: CallAssessment; implicitAllow?: PolicyRule | undefined }
+    | { error: ToolErrorValue } {
     if (typeof tool === 'string' && isCustomToolName(tool)) {
       const parsed = parseCustomCall(tool, params, this.#customTools);
       if (!parsed.ok) return parsed;
       return {
         call: parsed.call,
         details: assessCustomCall(parsed.tool),
-        leave: implicitAllowRule(parsed.tool),
+        implicitAllow: implicitAllowRule(parsed.tool),
       };
     }
     const parsed = parseToolCall(tool, this.#withTimeout(tool, params));
     return parsed.ok ? { call: parsed.call, details: this.#assessor.assess(parsed.call) } : parsed;
   }
 
-  /** Deny beats ask beats allow (RK-5). Nothing here lifts a refusal: those have returned before. */
+  /** Deny beats ask beats allow (RK-5). Refused calls never get here. */
   #applyRules(
     call: ToolCall,
     details: CallAssessment,
     assessed: Allowed,
-    leave: PolicyRule | undefined,
+    implicitAllow: PolicyRule | undefined,
   ): Pick<PolicyDecision, 'verdict' | 'allowedBy' | 'askedBy'> {
     const compared = this.#rules.length * (details.operands.length + details.commands.length);
     if (compared > MOST_COMPARED) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
@@ -154,7 +157,7 @@ export class ToolCallPolicy {
     }
     const allowed: Pick<CompiledRule, 'rule' | 'owner'> | undefined =
       matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details)) ??
-      (leave && { rule: leave, owner: 'person' });
+      (implicitAllow && { rule: implicitAllow, owner: 'person' });
     if (!allowed || assessed.decision === 'LOW') return { verdict: assessed, allowedBy: undefined };
     return {
       verdict: allow('LOW', [reasonOf(allowed), ...assessed.reasons], assessed.network),
@@ -163,7 +166,7 @@ export class ToolCallPolicy {
   }
 }
 
-/** Rules times what a call names: about a second's work. More would keep everybody else on this server waiting. */
+/** Rules × names in the call: about a second of work. More would make other calls on the server wait. */
 const MOST_COMPARED = 500_000;
 
 function tooManyToCompare(tool: string): Verdict {

@@ -43,8 +43,8 @@ export function foldName(component: string): string {
 }
 
 /**
- * The last extension of a file name with its dot, in lower case: `A.TAR.GZ` → `.gz`, `Makefile` → `''`. A colon makes
- * two readings, a name with a stream on Windows and a plain name elsewhere: both are answered.
+ * The last extension of a file name with its dot, in lower case: `A.TAR.GZ` → `.gz`, `Makefile` → `''`. A name with a
+ * colon has two: on Windows the colon starts a stream, elsewhere it is part of the name.
  */
 export function extensionsOf(path: string): string[] {
   const name = path.slice(path.lastIndexOf('/') + 1);

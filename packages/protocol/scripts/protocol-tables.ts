@@ -190,9 +190,9 @@ export const tables: Readonly<Record<string, () => string>> = {
           .fieldsOf(tool.parameters)
           .map(({ name, optional, type }) => `\`${name}${optional ? '?' : ''}\` ${type}`)
           .join('<br>'),
-        { auto: 'never', always: 'always', depends: 'depends on the call' }[tool.approval],
+        tool.baseRisk === 'LOW' ? 'never' : tool.mayRunUnasked ? 'depends on the call' : 'always',
         tool.baseRisk,
-        tool.readOnly ? 'yes' : 'no',
+        tool.changes === 'nothing' ? 'yes' : 'no',
       ]),
     ),
   results: () =>

@@ -398,3 +398,12 @@ export const errorCodes = {
 } as const satisfies Readonly<Record<string, ErrorDefinition>>;
 
 export type ErrorCode = keyof typeof errorCodes;
+
+/** A decision was refused because the request is another one now: show the newest version and let the person decide on it. */
+export const lookAgainCodes: ReadonlySet<ErrorCode> = new Set([
+  'PREVIEW_CHANGED',
+  'PREVIEW_PENDING',
+  'RISK_ROSE',
+  'APPROVAL_STALE',
+  'ALREADY_DECIDED',
+]);

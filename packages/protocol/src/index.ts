@@ -2,7 +2,13 @@ export { type Approval, approvalSchema } from './approval.ts';
 export { describeCall, intentOf } from './call-description.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
 export { canonicalJson, digestOf, type Sha256 } from './digest.ts';
-export { type ErrorCode, type ErrorDefinition, errorCodes, type Remedy } from './error-codes.ts';
+export {
+  type ErrorCode,
+  type ErrorDefinition,
+  errorCodes,
+  lookAgainCodes,
+  type Remedy,
+} from './error-codes.ts';
 export {
   CountersignError,
   describeError,
@@ -90,18 +96,17 @@ export {
   type BuiltInToolName,
   builtInToolNames,
   catalogue,
-  changesFiles,
   changingToolsPattern,
   findTool,
   gitCommandsPattern,
-  isLocalGitTool,
   type ParsedCall,
   parseToolCall,
   resultSchemaOf,
+  type ToolCategoryOf,
   type ToolParams,
   type ToolSuccess,
+  waitsForCommand,
 } from './tools/catalogue.ts';
-export { hasTimeout } from './tools/command.ts';
 export {
   type CustomTool,
   type CustomToolCall,

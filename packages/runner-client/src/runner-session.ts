@@ -58,9 +58,7 @@ export interface RunnerSessionOptions {
   readonly onStream: (state: StreamState) => void;
   /** This session has become the runner; its stream is opened afterwards. */
   readonly onStarted: (runner: WorkspaceRunner) => void;
-  /**
-   * The workspace was given to an editor, because this runner was idle. If undefined, it is never given away (RN-10).
-   */
+  /** The workspace was given to an editor, because this runner was idle. If undefined, it is never given away (RN-10). */
   readonly onHandedOver?: (editor: string) => void;
   /** Becoming the runner later, or handing over, failed. It is tried again. */
   readonly onTrouble: (error: unknown) => void;

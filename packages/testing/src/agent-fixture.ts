@@ -16,10 +16,10 @@ import {
 import { SecretMasker } from '@countersign/policy';
 import type { PolicyFile } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
+import { type CrashableStore, crashableStore } from './crashable-store.ts';
 import { Listener, testProject, testSession } from './engine-fixture.ts';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
-import { type MortalStore, mortalStore } from './mortal-store.ts';
 import { ScriptedRunner, type ScriptedTool } from './scripted-runner.ts';
 
 export interface AgentFixtureOptions {
@@ -28,22 +28,22 @@ export interface AgentFixtureOptions {
   readonly budget?: AgentRunsDeps['budget'];
   readonly stallMs?: number;
   readonly policy?: PolicyFile;
-  /** Another database than SQLite in memory. */
+  /** Opens another database; the default is SQLite in memory. */
   readonly openStore?: (options: { readonly bus: Bus; readonly now: () => number }) => Promise<Store>;
 }
 
-/** One server process: it may die at any moment, and another one goes on with its store. */
+/** One server process. It may die at any moment, and another one continues with its store. */
 export interface AgentNode {
   readonly name: string;
-  readonly store: MortalStore;
+  readonly store: CrashableStore;
   readonly engine: Engine;
   readonly runs: AgentRuns;
   readonly errors: unknown[];
-  /** As `kill -9`: nothing of it reaches the store or the runner from here on. */
+  /** Like `kill -9`: nothing reaches the store or the runner after this. */
   die(): void;
 }
 
-/** An agent on SQLite in memory, with a scripted model, a scripted runner and time in the test's hands. */
+/** An agent on SQLite in memory, with a scripted model, a scripted runner and a manual clock. */
 export class AgentFixture {
   readonly clock: ManualClock;
   readonly store: Store;
@@ -83,7 +83,7 @@ export class AgentFixture {
     return fixture;
   }
 
-  /** The server that the test talks to: the one started last. */
+  /** The server that was started last. */
   get node(): AgentNode {
     if (!this.#node) throw new Error('No node was started.');
     return this.#node;
@@ -98,7 +98,7 @@ export class AgentFixture {
   ): Promise<AgentNode> {
     const { prepare, withRunner = true, ...deps } = more;
     const name = `node-${++this.#nodes}`;
-    const store = mortalStore(this.store);
+    const store = crashableStore(this.store);
     const errors: unknown[] = [];
     const onError = (error: unknown) => void errors.push(error);
     const { bus, clock } = this;
@@ -144,7 +144,7 @@ export class AgentFixture {
     return node;
   }
 
-  /** The runner is not heard of for too long: it is given up, with the calls that it has. */
+  /** The runner is silent for too long: it is given up, with its calls. */
   async loseRunner(): Promise<void> {
     const runner = { id: 'runner-1', userId: 'ada', workspace: '/workspace', capabilities: [] };
     await this.store.write((tx) => tx.update('runners', runnerKey('ada', runner.id), { connected: false }));
@@ -152,7 +152,7 @@ export class AgentFixture {
     await settle();
   }
 
-  /** Sends a chat message and lets everything that is ready happen. */
+  /** Sends a chat message and runs everything that is ready. */
   async say(content: string): Promise<string> {
     const { person: caller, project, session } = this;
     const { run_id } = await this.node.runs.start({ caller, project, session, content });
@@ -160,7 +160,7 @@ export class AgentFixture {
     return run_id;
   }
 
-  /** The first call of a run, as its step would make it when it holds the run in this epoch. */
+  /** The first call of a run, as its step makes it while it holds the run in this epoch. */
   callOf(runId: string, epoch: number): CallRequest {
     return {
       userId: 'ada',
@@ -186,7 +186,7 @@ export class AgentFixture {
     return this.store.read((tx) => tx.messagesOf('session-1', { limit: 1000 }));
   }
 
-  /** The conversation as `role: text`, results as their status. */
+  /** The conversation as `role: text`, with results as their status. */
   async transcript(): Promise<string[]> {
     return (await this.messages()).map(({ role, content, complete }) => {
       const text = role === 'tool' ? (JSON.parse(content) as { status: string }).status : content;
@@ -194,7 +194,7 @@ export class AgentFixture {
     });
   }
 
-  /** Every stored event so far. */
+  /** All stored events. */
   async events(): Promise<readonly ServerEvent[]> {
     const stored = await this.store.read((tx) => tx.events('ada', 0, 10_000));
     return stored.map(({ event }) => event);
@@ -206,7 +206,7 @@ export class AgentFixture {
     );
   }
 
-  /** A front end that collects what it gets. */
+  /** A front end that collects its events. */
   async listen(): Promise<Listener> {
     const listener = new Listener();
     const options = {

@@ -10,11 +10,11 @@ import {
   runnerBindingRow,
 } from './stored-rows.ts';
 
-/** What a store in a database has besides: a log that shows tampering, and an end to what it keeps. */
+/** What a database store has besides a store's contract: a tamper-evident log, and limits on what it keeps. */
 export interface OpenedDatabase extends Omit<OpenedStore, 'reopen'> {
-  /** Runs SQL behind the store's back. */
+  /** Runs SQL directly, bypassing the store. */
   execute(sql: string): Promise<void>;
-  /** SQL that takes the protection of the audit log away, as its owner could. */
+  /** SQL that removes the protection of the audit log, as the database's owner could. */
   readonly unprotectAudit: string;
   verify(
     userId: string,
@@ -33,12 +33,12 @@ export interface OpenedDatabase extends Omit<OpenedStore, 'reopen'> {
 
 const day = 24 * 60 * 60 * 1_000;
 
-/** Registers tests; `open` answers with an empty database whose clock is `now`. */
+/** Registers tests; `open` returns an empty database whose clock is `now`. */
 export function databaseContract(
   name: string,
   open: (bus: Bus, now: () => number) => Promise<OpenedDatabase>,
 ): void {
-  describe(`what a database promises besides: ${name}`, () => {
+  describe(`the contract of a database: ${name}`, () => {
     let database: OpenedDatabase;
     let now: number;
     beforeEach(async () => {
@@ -48,7 +48,7 @@ export function databaseContract(
     afterEach(() => database.remove());
 
     const announce = (userId: string, announcement: Announcement): Promise<void> =>
-      // biome-ignore lint/correctness/useYield: nothing but an announcement
+      // biome-ignore lint/correctness/useYield: only an announcement
       database.store.write(function* (tx) {
         tx.announce(userId, announcement);
       });
@@ -91,12 +91,12 @@ export function databaseContract(
         ],
         ['a counter taken away', `delete from counters where user_id = 'ada'`, 1],
       ];
-      it.each(changes)('[DA-4] shows %s, and where', async (_, sql, seq) => {
+      it.each(changes)('[DA-4] detects %s, and where', async (_, sql, seq) => {
         await database.execute(`${database.unprotectAudit}; ${sql}`);
         expect(await database.verify('ada')).toMatchObject({ ok: false, seq });
       });
 
-      it('[DA-4] shows by a witness that the tail was cut and the counter made to fit', async () => {
+      it('[DA-4] detects by a kept head that the tail was cut and the counter changed to fit', async () => {
         const witness = (await database.store.read((tx) => tx.auditHead('ada'))).hash;
         expect(await database.verify('ada', witness)).toMatchObject({ ok: true });
         await database.execute(`${database.unprotectAudit}; delete from audit where seq > 2;
@@ -106,7 +106,7 @@ export function databaseContract(
         expect(await database.verify('ada', witness)).toMatchObject({ ok: false, seq: 3 });
       });
 
-      it('[DA-4] is exported in lines of JSON and of commas', async () => {
+      it('[DA-4] is exported as NDJSON and as CSV', async () => {
         const lines = await collect(database.exportLines('ndjson'));
         expect(lines.map((line) => JSON.parse(line).subject)).toEqual(['a1', 'a2', 'a3', 'a4', 't']);
         const rows = await database.store.read((tx) => tx.audit('ada', 0, 1));
@@ -121,10 +121,10 @@ export function databaseContract(
       });
     });
 
-    describe('what is past its time', () => {
+    describe('expired rows', () => {
       const event = { projectId: null, event: { event: 'agent.state', data: {} } as never };
 
-      it('[EV-2] removes events after 7 days, and says where those that are left begin', async () => {
+      it('[EV-2] removes events after 7 days, and says at which id the rest begins', async () => {
         await announce('ada', { events: [event, event], audit: [{ action: 'a', subject: 's', data: 1 }] });
         now += 6 * day;
         await announce('ada', { events: [event] });
@@ -146,7 +146,7 @@ export function databaseContract(
         expect(await database.verify('ada')).toMatchObject({ ok: true, rows: 1 });
       });
 
-      it('removes servers that have long gone', async () => {
+      it('removes servers that are long gone', async () => {
         await database.store.write(function* (tx) {
           yield* tx.insert('nodes', nodeRow({ id: 'gone', started_at: now - 3 * day, seen_at: 0 }));
           yield* tx.insert('nodes', nodeRow({ id: 'stopped', started_at: now - 60_000, seen_at: 0 }));
@@ -160,7 +160,7 @@ export function databaseContract(
         ]);
       });
 
-      it('[AP-9] forgets the runner of a token that has ended, and of no other', async () => {
+      it('[AP-9] removes the runner binding of an expired token, and no other', async () => {
         await database.store.write(function* (tx) {
           yield* tx.insert('runner_bindings', runnerBindingRow({ id: 'ended', expires_at: now - 2 * day }));
           yield* tx.insert('runner_bindings', runnerBindingRow({ id: 'good', expires_at: now + day }));
@@ -231,7 +231,7 @@ export function databaseContract(
         });
       });
 
-      it('removes in bites, and leaves the rest for the next time', async () => {
+      it('removes a limited number of rows at a time', async () => {
         await announce('ada', { events: Array.from({ length: 50 }, () => event) });
         now += 8 * day;
         const bites = { now, rowsAtOnce: 10, unitsAtMost: 3 };

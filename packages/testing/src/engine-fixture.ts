@@ -19,9 +19,9 @@ import {
 import { SecretMasker } from '@countersign/policy';
 import type { EventName, EventPayload, ToolOutcome } from '@countersign/protocol';
 import { openSqliteStore } from '@countersign/store';
+import { crashableStore } from './crashable-store.ts';
 import { LocalBus } from './local-bus.ts';
 import { ManualClock, settle } from './manual-clock.ts';
-import { mortalStore } from './mortal-store.ts';
 
 export const testProject: ProjectRow = {
   id: 'project-1',
@@ -41,7 +41,7 @@ export const testSession: SessionRow = {
   last_message_at: null,
 };
 
-/** An engine on SQLite in memory, with time in the test's hands, one project and one session. */
+/** An engine on SQLite in memory, with a manual clock, one project and one session. */
 export class EngineFixture {
   readonly clock: ManualClock;
   readonly bus: LocalBus;
@@ -59,12 +59,16 @@ export class EngineFixture {
     this.engine = this.#newEngine();
   }
 
-  /** `isShared`: as one node of several on one database. */
+  /** `isShared`: runs as one node of several on one database. */
   static async open({ isShared = false }: { readonly isShared?: boolean } = {}): Promise<EngineFixture> {
     const clock = new ManualClock();
     const bus = new LocalBus();
     const own = await openSqliteStore({ path: ':memory:', bus, now: clock.now });
-    const fixture = new EngineFixture({ store: isShared ? mortalStore(own, { isShared }) : own, bus, clock });
+    const fixture = new EngineFixture({
+      store: isShared ? crashableStore(own, { isShared }) : own,
+      bus,
+      clock,
+    });
     await fixture.store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
       yield* tx.insert('sessions', testSession);
@@ -73,14 +77,14 @@ export class EngineFixture {
     return fixture;
   }
 
-  /** As after a crash: the old engine is forgotten with all it had in memory, a new one starts on the same store. */
+  /** Like a crash: drops the engine with all it had in memory, and starts a new one on the same store. */
   async restart(): Promise<void> {
     this.engine.close();
     this.engine = this.#newEngine();
     await this.engine.start();
   }
 
-  /** Another node on the same store and bus. */
+  /** Starts another node on the same store and bus. */
   async addNode(keyCheck?: string): Promise<Engine> {
     const engine = this.#newEngine(keyCheck);
     await engine.start();
@@ -106,7 +110,7 @@ export class EngineFixture {
     return this.engine.executor.executeTool(this.request(toolName, toolParams, more));
   }
 
-  /** Records a call and sets it going. */
+  /** Records a call and starts it. */
   async submit(
     toolName: string,
     toolParams: JsonObject,
@@ -115,7 +119,7 @@ export class EngineFixture {
     return (await this.engine.executor.submit(this.request(toolName, toolParams, more))).execution;
   }
 
-  /** The row of a call. */
+  /** The stored row of a call. */
   async execution(toolId: string): Promise<ExecutionRow> {
     return (await this.store.read((tx) => tx.get('tool_executions', toolId))) as ExecutionRow;
   }
@@ -125,13 +129,13 @@ export class EngineFixture {
     return this.engine.approvals.approveTool(this.person, String(approvalId), { ...input, ...named });
   }
 
-  /** The digest of the card that is shown with this base; of another base, that itself, which names no card. */
+  /** The digest of the card with this base, or the base itself if the shown card has another one. */
   async shown(approvalId: string | null, base: string): Promise<string> {
     const row = await this.store.read((tx) => tx.get('approvals', String(approvalId)));
     return row?.digest_base === base ? (row.digest ?? base) : base;
   }
 
-  /** What runner-1 sends of a request; `more` says what is different. */
+  /** Sends runner-1's preview of a request; `more` overrides fields. */
   preview(approvalId: string | null, more: Partial<PreviewInput> = {}): Promise<void> {
     return this.engine.approvals.submitPreview(this.runnerCaller, String(approvalId), {
       runner_id: 'runner-1',
@@ -145,7 +149,7 @@ export class EngineFixture {
     } as PreviewInput);
   }
 
-  /** Runner-1 claims a call with the digest of the card that has this base. */
+  /** Runner-1 claims a call with the digest of the card with this base. */
   async claim(toolId: string, more: Partial<ClaimInput> = {}): Promise<ExecutionRow> {
     const { approval_id } = await this.execution(toolId);
     const base = more.digest === undefined ? digest('a') : more.digest;
@@ -154,7 +158,7 @@ export class EngineFixture {
     return this.engine.dispatcher.claim(this.runnerCaller, toolId, input);
   }
 
-  /** A runner's lease has ended: it is given up, with the calls that it has. */
+  /** Ends a runner's lease: it is given up, with its calls. */
   async loseRunner(userId: string, id: string): Promise<void> {
     await this.store.write((tx) => tx.update('runners', runnerKey(userId, id), { connected: false }));
     await this.engine.dispatcher.turnover.lost({ id, userId, workspace: '/workspace', capabilities: [] });
@@ -166,7 +170,7 @@ export class EngineFixture {
     return this.engine.dispatcher.submitResult(this.runnerCaller, toolId, input);
   }
 
-  /** A stream that collects what it gets. With a runner's id it is that runner. */
+  /** A stream that collects its events. With a runner's id it is that runner's stream. */
   async listen(
     options: {
       runnerId?: string;
@@ -177,7 +181,7 @@ export class EngineFixture {
       instance?: string;
       capabilities?: readonly string[];
       mayExecute?: boolean;
-      /** The node that it is connected to. */
+      /** The node that it connects to. */
       on?: Engine;
     } = {},
   ): Promise<Listener> {
@@ -213,7 +217,7 @@ export class EngineFixture {
   }
 }
 
-/** A digest that is told apart by its letter. */
+/** A digest made of one repeated letter. */
 export const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 
 /** The code of a refusal, or `ok`. */
@@ -223,11 +227,11 @@ export const codeOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
   );
 
-/** What one client received. */
+/** The events that one client received. */
 export class Listener {
   readonly received: { event: ServerEvent; id: number | undefined }[] = [];
   ended = false;
-  /** Set to false: the client has stopped reading. */
+  /** Set to false to simulate a client that has stopped reading. */
   reads = true;
   close: () => void = () => {};
 
@@ -254,7 +258,7 @@ export class Listener {
       .map(({ event }) => event.data as EventPayload<N>);
   }
 
-  /** The latest event of a kind, once it is there. */
+  /** The latest event of a kind, once there is one. */
   async last<N extends EventName>(name: N): Promise<EventPayload<N>> {
     await settle();
     const found = this.all(name).at(-1);

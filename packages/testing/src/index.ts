@@ -1,9 +1,9 @@
 export { realDisk } from '@countersign/tool-runner';
 export { AgentFixture, type AgentFixtureOptions, type AgentNode } from './agent-fixture.ts';
+export { type CrashableStore, crashableStore } from './crashable-store.ts';
 export { codeOf, digest, EngineFixture, Listener, testProject } from './engine-fixture.ts';
 export { LocalBus } from './local-bus.ts';
 export { ManualClock, settle } from './manual-clock.ts';
-export { type MortalStore, mortalStore } from './mortal-store.ts';
 export {
   type OpenAiCompatibleServer,
   openAiCompatibleServer,

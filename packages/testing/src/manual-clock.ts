@@ -1,11 +1,11 @@
 import type { Clock } from '@countersign/engine';
 
-/** Time that passes only when a test says so. Timers fire in order, and what they start is given turns to finish. */
+/** A clock that a test advances. Timers fire in order, and the work that they start gets time to finish. */
 export class ManualClock implements Clock {
   #now = 0;
   #timers: { due: number; order: number; callback: () => void }[] = [];
   #order = 0;
-  /** What a wall clock would show at the start; `now` moves with the monotonic time. */
+  /** The wall clock time at the start; `now` moves with the monotonic time. */
   #epoch = Date.parse('2026-11-15T12:00:00Z');
 
   monotonic(): number {
@@ -15,7 +15,7 @@ export class ManualClock implements Clock {
   /** Milliseconds since 1970, for a store. */
   readonly now = (): number => this.#epoch + this.#now;
 
-  /** As somebody who sets the wall clock back: what was counted on goes on. */
+  /** Sets the wall clock back; timers are not affected. */
   setBack(ms: number): void {
     this.#epoch -= ms;
   }
@@ -45,10 +45,10 @@ export class ManualClock implements Clock {
   }
 }
 
-/** More than the commits of any story here: SQLite takes a turn of the event loop for each. */
+/** More than the commits of any test here: SQLite takes a turn of the event loop for each. */
 const turns = 100;
 
-/** Lets everything that is ready run: promises, then the turns they ask for. */
+/** Runs everything that is ready: promises, then the event loop turns that they ask for. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

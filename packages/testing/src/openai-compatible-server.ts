@@ -1,17 +1,17 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One step of a scripted answer, in the order it is sent. */
+/** One step of a scripted response, in the order of sending. */
 export type WireStep =
   | { readonly text: string }
-  /** `args` as text is sent as it is, in two pieces, also when it is no JSON. */
+  /** `args` as text is sent unchanged, in two pieces, even if it is not JSON. */
   | { readonly call: { readonly name: string; readonly args: object | string; readonly id?: string } }
   | { readonly reasoning: string }
   | { readonly wait: number | Promise<unknown> }
   /** The connection breaks here. */
   | { readonly cut: true };
 
-/** What the server answers a request with: a stream, or an error instead of one. */
+/** The response to a request: a stream, or an error. */
 export type WireTurn =
   | readonly WireStep[]
   | {
@@ -20,7 +20,7 @@ export type WireTurn =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-/** A request as it came over the wire. */
+/** A request as received. */
 export interface WireRequest {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -41,21 +41,21 @@ export interface WireRequest {
       readonly function: { readonly name: string; readonly parameters: unknown };
     }[];
   };
-  /** Whether the client left before the answer was complete. */
+  /** True if the client disconnected before the response was complete. */
   aborted: boolean;
 }
 
 export interface OpenAiCompatibleServer {
   readonly url: string;
   readonly requests: readonly WireRequest[];
-  /** Turns that are played after those that are left; or, given a function, made from each request. */
+  /** Appends turns to the script, or sets a function that makes the turn of each request. */
   script(turns: readonly WireTurn[] | ((request: WireRequest) => WireTurn)): void;
   close(): Promise<void>;
 }
 
 /**
- * A model server that plays a script over real HTTP: `POST /v1/chat/completions`, streamed as Server-Sent Events the
- * way Ollama, vLLM and OpenAI do it. Each answer counts 100 input and 20 output tokens.
+ * A model server that plays a script over real HTTP: `POST /v1/chat/completions`, streamed as Server-Sent Events like
+ * Ollama, vLLM and OpenAI. Each response counts 100 input and 20 output tokens.
  */
 export async function openAiCompatibleServer(
   turns: readonly WireTurn[] = [],
@@ -144,7 +144,7 @@ async function stream(
         ? new Promise((resolve) => setTimeout(resolve, step.wait as number))
         : step.wait);
     } else {
-      // What was written goes out first: the client has seen half an answer.
+      // Flush first, so that the client has seen half a response.
       await new Promise((resolve) => setTimeout(resolve, 20));
       response.destroy();
       return;
@@ -157,7 +157,7 @@ async function stream(
   response.end('data: [DONE]\n\n');
 }
 
-/** A tool call as it is streamed: its name first, the arguments in pieces. */
+/** A tool call as it is streamed: first its name, then the arguments in pieces. */
 function callPieces(call: { name: string; args: object | string; id?: string }, index: number): object[] {
   const text = typeof call.args === 'string' ? call.args : JSON.stringify(call.args);
   const half = Math.ceil(text.length / 2);

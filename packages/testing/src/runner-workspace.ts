@@ -1,7 +1,7 @@
 import { defaultLimits, type Limits, lowerLimits } from '@countersign/protocol';
 import type { TemporaryWorkspace } from './temporary-workspace.ts';
 
-/** A temporary folder as the runner's executors take it. Its state stands where nothing of the workspace can. */
+/** A temporary folder in the form that the runner's executors take. Its state is kept outside the workspace. */
 export const runnerWorkspace = ({ root, outside }: TemporaryWorkspace, limits: Partial<Limits> = {}) => ({
   root,
   stateFolder: `${outside}/state`,
@@ -10,7 +10,7 @@ export const runnerWorkspace = ({ root, outside }: TemporaryWorkspace, limits: P
   addedEnvironment: [],
 });
 
-/** What an executor is called with, for a call that changes nothing. */
+/** The context in which an executor runs a call that changes nothing. */
 export const readingContext = (signal: AbortSignal = new AbortController().signal) => ({
   toolId: 'tool-1',
   attempt: 1,

@@ -1,21 +1,20 @@
 import type { JsonObject, Model, ModelPart, ModelRequest } from '@countersign/engine';
 
 /**
- * What a scripted model does next: say a piece of text, send a part, fail with an error, or wait for whatever the
- * function waits for.
+ * One step of a scripted model: say some text, send a part, fail with an error, or await a function.
  */
 export type ScriptedPart = string | ModelPart | Error | ((signal: AbortSignal) => unknown);
 export type ScriptedTurn = readonly ScriptedPart[];
 
 /**
- * A model that plays a script. The turn is chosen by the conversation (how often the model has spoken in it), so a
- * call that is repeated after a crash gets the same one. `attempts` gives a turn that differs from try to try.
+ * A model that plays a script. The turn is chosen by the number of the model's messages in the conversation, so a call
+ * that is repeated after a crash gets the same turn. `attempts` scripts a turn that differs on each attempt.
  */
 export class ScriptedModel implements Model {
   readonly name = 'scripted';
-  /** Every request, in order, with the turn it was answered with. */
+  /** Every request in order, with the turn that answered it. */
   readonly requests: { readonly turn: number; readonly request: ModelRequest }[] = [];
-  /** The turns whose answer was given to the end. */
+  /** The turns that were sent completely. */
   readonly answered: number[] = [];
   readonly #turns: readonly (ScriptedTurn | { readonly attempts: readonly ScriptedTurn[] })[];
 
@@ -46,7 +45,7 @@ export class ScriptedModel implements Model {
   }
 }
 
-/** A tool call in a script. The id is that of providers that count from 0 in every step. */
+/** A tool call in a script. The default id is that of providers that count from 0 in every step. */
 export const toolCall = (name: string, params: JsonObject, id = 'call_0'): ModelPart => ({
   type: 'tool_call',
   id,
@@ -54,5 +53,5 @@ export const toolCall = (name: string, params: JsonObject, id = 'call_0'): Model
   params,
 });
 
-/** In a script: never says anything again, whatever the signal says. */
+/** In a script: never sends anything again, and ignores the signal. */
 export const hangs = (): Promise<never> => new Promise(() => {});

@@ -10,20 +10,20 @@ import {
 } from '@countersign/engine';
 import { timing } from '@countersign/protocol';
 
-/** What a tool does on the person's machine, in a test. */
+/** A tool on the person's machine. */
 export type ScriptedTool = (params: JsonObject) => ResultInput | Promise<ResultInput>;
-/** What the person does with a request; undefined: nothing. */
+/** What the person decides about a request; undefined: no decision. */
 export type ScriptedDecision = (
   request: EventData<'tool.approval_request'>,
 ) => 'approve' | { readonly reject: { readonly reason?: string; readonly message?: string } } | undefined;
 
 /**
- * A runner and a person in one, outside of any server: it survives every crash of one. As a real runner it journals
- * what it did, answers a repeated signal from there, and sends its results again to the next server.
+ * A runner and a person in one, outside every server, so that it survives their crashes. Like a real runner it journals
+ * what it did, answers a repeated signal from the journal, and resends its results to the next server.
  */
 export class ScriptedRunner {
   readonly id = 'runner-1';
-  /** Everything that really ran, in order. */
+  /** Every execution that ran, in order. */
   readonly executed: { readonly toolId: string; readonly tool: string; readonly params: JsonObject }[] = [];
   readonly cancelled: string[] = [];
   decide: ScriptedDecision = () => 'approve';
@@ -38,7 +38,10 @@ export class ScriptedRunner {
     this.#tools = tools;
   }
 
-  /** Connects to a server; what it has not acknowledged comes again with its snapshot. The answer disconnects. */
+  /**
+   * Connects to a server; unacknowledged results are sent again with its snapshot. Returns a function that
+   * disconnects.
+   */
   async attach(engine: Engine, clock: Clock): Promise<() => void> {
     const { id } = this;
     const runner = { id, userId: this.#userId, workspace: this.#workspace, capabilities: [] };
@@ -53,7 +56,7 @@ export class ScriptedRunner {
     const disconnect = await engine.openStream(options, {
       send: (event) => {
         void this.#receive(engine, event).catch((error: unknown) => {
-          // Too late, or done before: what a real front end is told and shows.
+          // Too late, or done already: a real front end would show this refusal.
           if (!(error instanceof Refusal)) throw error;
         });
         return true;

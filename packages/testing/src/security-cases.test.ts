@@ -5,7 +5,7 @@ import { meetsExpectation, securityCases, securityFolder } from './security-case
 const shared = new URL('../../../../shared/security/', import.meta.url);
 
 describe('the security cases', () => {
-  it('are all there', () => {
+  it('are complete', () => {
     expect([
       securityCases('commands').length,
       securityCases('shell').length,
@@ -13,7 +13,7 @@ describe('the security cases', () => {
     ]).toEqual([160, 75, 67]);
   });
 
-  it('are the same as in the shared folder, where there is one', () => {
+  it('equal those in the shared folder, if there is one', () => {
     for (const name of existsSync(shared) ? readdirSync(shared) : []) {
       expect([name, readFileSync(new URL(name, securityFolder), 'utf8')]).toEqual([
         name,

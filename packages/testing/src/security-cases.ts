@@ -40,7 +40,7 @@ export interface SetupStep {
   readonly size?: number;
 }
 
-/** Where the cases of `security/` are kept in this repository. */
+/** The folder of the cases in this repository. */
 export const securityFolder = new URL('../security/', import.meta.url);
 
 /** All cases of one file of `security/`, e.g. `commands`. */
@@ -51,7 +51,7 @@ export function securityCases(name: 'commands' | 'shell' | 'paths'): SecurityCas
     .map((line) => JSON.parse(line) as SecurityCase);
 }
 
-/** Whether a decision satisfies what a case expects. ALLOW is for whole calls: here it means "not refused". */
+/** True if a decision satisfies what a case expects. ALLOW is for whole calls: here it means "not refused". */
 export function meetsExpectation(decision: string, expected: SecurityCase['expect']): boolean {
   if (expected === 'NOT_LOW') return decision !== 'LOW';
   if (expected === 'NOT_REJECT' || expected === 'ALLOW') return decision !== 'REJECT';

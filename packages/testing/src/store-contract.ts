@@ -39,13 +39,13 @@ import {
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Closes the store and opens what it kept again. */
+  /** Closes the store and opens it again with its data. */
   reopen(): Promise<Store>;
-  /** Closes it and removes what it left behind. */
+  /** Closes it and deletes its data. */
   remove(): Promise<void>;
 }
 
-/** What every store promises the engine. Registers tests; `open` answers with an empty store on the given bus. */
+/** What every store promises the engine. Registers tests; `open` returns an empty store on the given bus. */
 export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedStore>): void {
   describe(`the store's contract: ${name}`, () => {
     let opened: OpenedStore;
@@ -64,7 +64,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         for (const row of rows) yield* tx.insert(table, row);
       });
     const announce = (userId: string, announcement: Announcement): Promise<void> =>
-      // biome-ignore lint/correctness/useYield: nothing but an announcement
+      // biome-ignore lint/correctness/useYield: only an announcement
       store.write(function* (tx) {
         tx.announce(userId, announcement);
       });
@@ -73,7 +73,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
       (await store.read(query)).map(({ id }) => id);
 
     describe('rows', () => {
-      it('[DA-1] gives back what was put in, in every table', async () => {
+      it('[DA-1] returns what was inserted, in every table', async () => {
         const rows = oneRowOfEach();
         await store.write(function* (tx) {
           for (const [table, row] of Object.entries(rows)) yield* tx.insert(table as TableName, row);
@@ -100,13 +100,13 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.get('tool_executions', row.id))).toEqual(row);
       });
 
-      it('keeps a text with a NUL readable, whatever the database can hold', async () => {
+      it('keeps text with a NUL readable on every database', async () => {
         await insert('messages', messageRow({ content: 'a\u0000b' }));
         const row = await read((tx) => tx.get('messages', 'message'));
         expect(row?.content).toMatch(/^a[\0␀]b$/);
       });
 
-      it('changes the named columns only, and says whether there was a row', async () => {
+      it('updates only the named columns, and says whether there was a row', async () => {
         await insert('tool_executions', executionRow());
         const changed = await store.write(function* (tx) {
           return [
@@ -140,14 +140,14 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         await insert('tool_executions', executionRow({ id: 'c' }), executionRow({ id: 'd' }));
       });
 
-      it('refuses a second message in the same place', async () => {
+      it('refuses a second message at the same position', async () => {
         await insert('messages', messageRow({ id: 'a', position: 1 }));
         await expect(insert('messages', messageRow({ id: 'b', position: 1 }))).rejects.toBeInstanceOf(
           DuplicateRow,
         );
       });
 
-      it('lets a unit go on after a duplicate that it expected', async () => {
+      it('continues a unit after a duplicate that it expected', async () => {
         await insert('tool_executions', executionRow());
         const found = await store.write(function* (tx) {
           try {
@@ -193,7 +193,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(hints).toEqual([]);
       });
 
-      it('[PF-2] does not let a unit that throws disturb those that run with it', async () => {
+      it('[PF-2] does not let a unit that throws affect units committed with it', async () => {
         const outcomes = await Promise.allSettled(
           Array.from({ length: 9 }, (_, place) =>
             store.write(function* (tx) {
@@ -227,13 +227,13 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(outcomes.filter((outcome) => outcome === 'decided')).toHaveLength(1);
       });
 
-      it('gives each row of concurrent counting units its own number', async () => {
+      it('loses no count of concurrent units', async () => {
         await insert('grants', grantRow());
         await Promise.all(Array.from({ length: 30 }, () => store.write((tx) => tx.countGrantUse('grant'))));
         expect((await read((tx) => tx.get('grants', 'grant')))?.uses).toBe(30);
       });
 
-      it('refuses announcements of two people in one unit', async () => {
+      it('refuses announcements for two people in one unit', async () => {
         const mixed = store.write(function* (tx) {
           yield* tx.insert('projects', projectRow());
           tx.announce('ada', { events: [event(1)] });
@@ -243,14 +243,14 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.get('projects', 'project'))).toBeUndefined();
       });
 
-      it('tells how much waits to be written', async () => {
+      it('says how many writes wait', async () => {
         const written = ['a', 'b', 'c'].map((id) => store.write((tx) => tx.get('projects', id)));
         expect(store.backlog).toBe(3);
         await Promise.all(written);
         expect(store.backlog).toBe(0);
       });
 
-      it('refuses work after it was closed, twice being once', async () => {
+      it('refuses work after it was closed, and can be closed twice', async () => {
         await store.close();
         await store.close();
         await expect(insert('projects', projectRow())).rejects.toThrow('closed');
@@ -279,7 +279,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           expect(events.map(({ id }) => id)).toEqual(
             Array.from({ length: 2 * expected }, (_, index) => index + 1),
           );
-          // Both events of a unit stand together: no other unit came in between.
+          // Both events of a unit are adjacent: no other unit came in between.
           const halves = events.map((row) => numberOf(row.event));
           expect(halves.filter((_, index) => index % 2 === 0)).toEqual(
             halves.filter((_, index) => index % 2 === 1),
@@ -296,7 +296,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         for (const hint of hints) {
           if (hint.kind !== 'events') continue;
           expect(hint.newest).toBeGreaterThan(last);
-          // Events that are passed along follow those before; otherwise who listens reads them.
+          // Events that the hint carries continue the sequence; if it carries none, the listener reads them.
           if (hint.events !== undefined) {
             expect(hint.events.map(({ id }) => id)).toEqual([hint.newest]);
             expect(hint.newest).toBe(last + 1);
@@ -306,7 +306,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(last).toBe(50);
       });
 
-      it('[EV-2] reads on from any id, and gives more than one page', async () => {
+      it('[EV-2] reads from any id, in pages', async () => {
         await announce('ada', { events: Array.from({ length: 40 }, (_, place) => event(place)) });
         const page = await read((tx) => tx.events('ada', 30, 5));
         expect(page.map(({ id }) => id)).toEqual([31, 32, 33, 34, 35]);
@@ -339,7 +339,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
     });
 
     describe('queries', () => {
-      it('finds projects of a person, oldest first, and sessions by the last word', async () => {
+      it('finds projects of a person, oldest first, and sessions by their last message', async () => {
         await insert(
           'projects',
           projectRow({ id: 'b', created_at: 2 }),
@@ -385,7 +385,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.lastPosition('empty'))).toBe(0);
       });
 
-      it('tells the models of the runs that messages belong to', async () => {
+      it('returns the models of the runs that messages belong to', async () => {
         await insert(
           'runs',
           runRow({ id: 'typed', model: 'manual' }),
@@ -412,7 +412,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await models(3, 3)).toEqual([]);
       });
 
-      it('finds runs that nobody holds, and the active one of a session', async () => {
+      it('finds runs without a live lease, and the active run of a session', async () => {
         await insert(
           'runs',
           runRow({ id: 'held', lease_until: 100, session_id: 'one' }),
@@ -492,7 +492,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.peekApproval('nothing'))).toBeUndefined();
       });
 
-      it('[EV-2] does not read what is too large for a list: a preview, the parameters of a call', async () => {
+      it('[EV-2] omits previews and call parameters from a list when they are too large', async () => {
         const preview = { kind: 'summary', summary: 'what happens' } as const;
         const params = { path: 'a.md', content: 'x' };
         const said = { description: 'agent wants to change a.md', offered_scopes: [] };
@@ -538,7 +538,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.shownPayload('nothing'))).toEqual(nothing);
       });
 
-      it('[AP-6] says what runs where a person edited it, in a unit as well', async () => {
+      it('[AP-6] returns the edited parameters of a call, also inside a unit', async () => {
         const edited = payloadRow({ id: 'edited', requested_params: { path: 'b.md' } });
         await insert('payloads', payloadRow({ id: 'as-asked' }), edited);
         const both = function* (tx: Reading) {
@@ -552,7 +552,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await store.write(both)).toEqual([null, edited.params, null]);
       });
 
-      it('[AP-4] finds grants that are live', async () => {
+      it('[AP-4] finds live grants', async () => {
         await insert(
           'grants',
           grantRow({ id: 'a', created_at: 1 }),
@@ -609,7 +609,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         });
       });
 
-      it('[EX-7] knows which runners are there, and which calls are left with one that is not', async () => {
+      it('[EX-7] finds connected runners, and the calls of runners that are gone', async () => {
         await insert(
           'runners',
           runnerRow({ id: 'a@ada', runner_id: 'a', last_seen_at: 100 }),
@@ -637,12 +637,12 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         const heard = async () => (await read((tx) => tx.runnersOf('ada'))).map((row) => row.last_seen_at);
         await store.write((tx) => tx.hearRunners(250, 300));
         expect(await heard()).toEqual([250, 250, 300, 300]);
-        // As after a clock that was set back: no sign of life is of the time to come.
+        // After the clock was set back: no last_seen_at is in the future.
         await store.write((tx) => tx.hearRunners(150, 250));
         expect(await heard()).toEqual([250, 250, 300, 150]);
       });
 
-      it('[EX-10] finds calls that somebody had to look at, the longest overdue first', async () => {
+      it('[EX-10] finds overdue calls, the longest overdue first', async () => {
         await insert(
           'tool_executions',
           executionRow({ id: 'a', status: 'approved', due_at: 20 }),
@@ -688,7 +688,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect([await until('a'), await until('b'), await until('c')]).toEqual([100, 5, 5]);
       });
 
-      it('[AG-2] brings back what a clock that was set back left in the time to come: leases, and signs of nodes', async () => {
+      it('[AG-2] corrects leases and node rows in the future after the clock was set back', async () => {
         await insert(
           'runs',
           runRow({ id: 'a', lease_until: 50 }),
@@ -714,7 +714,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         ]);
       });
 
-      it('knows which nodes were heard, and the version of a policy', async () => {
+      it('finds live nodes, and the version of a policy', async () => {
         await insert('nodes', nodeRow({ id: 'b', seen_at: 10 }), nodeRow({ id: 'a', seen_at: 11 }));
         await insert('nodes', nodeRow({ id: 'gone', seen_at: 0 }));
         expect(await ids((tx) => tx.liveNodes(9))).toEqual(['a', 'b']);
@@ -726,7 +726,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         ]).toEqual([7, 0]);
       });
 
-      it('[RN-8] keeps what a runner told of its tools', async () => {
+      it('[RN-8] keeps the custom tools of a runner', async () => {
         const tool = {
           name: 'deploy__run',
           description: 'Deploys\u0000',
@@ -746,7 +746,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(row?.custom_tools).toEqual([tool]);
       });
 
-      it('[AG-3] counts how often a call was rejected in a session or of one program', async () => {
+      it('[AG-3] counts rejections of a call in a session, or by one program', async () => {
         await insert(
           'tool_executions',
           executionRow({ id: 'a', status: 'rejected', params_digest: 'x' }),
@@ -920,7 +920,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
       });
     });
 
-    it('[EV-2] gives streams that open while others decide one state, and what follows it', async () => {
+    it('[EV-2] gives streams that open during decisions a consistent snapshot and all later events', async () => {
       const engine = new Engine({
         store,
         bus: { publish: () => {}, subscribe: () => () => {} },
@@ -979,7 +979,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
       engine.close();
     });
 
-    it('[AP-10] keeps everything when it is opened again', async () => {
+    it('[AP-10] keeps everything when it is reopened', async () => {
       await store.write(function* (tx) {
         yield* tx.insert('approvals', approvalRow());
         tx.announce('ada', { events: [event(1)], audit: [entry(1)] });
@@ -991,7 +991,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
       expectChain(await read((tx) => tx.audit('ada', 0, 10)));
     });
 
-    it('[AP-3] has a clock that does not go back', async () => {
+    it('[AP-3] has a clock that never goes back', async () => {
       const times = Array.from({ length: 1_000 }, () => store.now());
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       expect(times.every(Number.isSafeInteger)).toBe(true);
@@ -999,7 +999,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
   });
 }
 
-/** An event that carries a number; which one it is does not matter to a store. */
+/** An event that carries a number; a store does not look at the kind of event. */
 function event(number: number): NonNullable<Announcement['events']>[number] {
   const data = { state: 'idle', run_id: null, session_id: 'session', project_id: 'project', number };
   return { projectId: 'project', event: { event: 'agent.state', data } as unknown as ServerEvent };

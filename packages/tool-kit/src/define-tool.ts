@@ -32,10 +32,7 @@ export interface ToolDefinition<P extends Parameters = Parameters> {
   readonly readOnly?: boolean;
   /** True: it may destroy something. The person is asked with a second step. */
   readonly destructive?: boolean;
-  /**
-   * A word for lists of tools: lower-case letters, digits, `_` and `-`. Default: `custom`. Not a built-in tool's
-   * category.
-   */
+  /** A word for lists of tools: lower-case letters, digits, `_`, `-`. Default: `custom`. Not a built-in category. */
   readonly category?: string;
   /** True: the person is asked even if their configuration says LOW. False has no effect. */
   readonly requires_approval?: boolean;

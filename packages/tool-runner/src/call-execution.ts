@@ -8,6 +8,7 @@ import {
   type JsonValue,
   type RiskLevel,
   type ToolCall,
+  waitsForCommand,
 } from '@countersign/protocol';
 import { permissionFor } from './call-permission.ts';
 import { readCeiling } from './ceiling.ts';
@@ -19,12 +20,11 @@ import { failedReport, reportOf } from './failure-report.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
-import { shownView } from './preview/shown-view.ts';
+import { shownView } from './preview/call-digest.ts';
 import { ProgressSender } from './progress-sender.ts';
 import { isRefusal, retry } from './retry.ts';
 import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
-import { Stopwatch } from './stopwatch.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -58,8 +58,8 @@ export interface CallExecutionDeps {
   readonly isEnding: () => boolean;
 }
 
-/** These concern jobs, or return at once (EX-4). */
-const withoutSlot: ReadonlySet<string> = new Set(['shell_output', 'shell_kill', 'shell_background']);
+/** Calls that concern background jobs return at once and need no slot (EX-4). */
+const needsSlot = (tool: string): boolean => findTool(tool)?.category !== 'shell' || waitsForCommand(tool);
 /** The server knows already why this call may not start: there is nothing to report. */
 const settledByServer: ReadonlySet<ErrorCode> = new Set([
   'CLAIM_REFUSED',
@@ -104,7 +104,7 @@ export class CallExecution {
         return this.#execute();
       };
       const { signal } = this.abort;
-      report = await (withoutSlot.has(tool_name) ? execute() : queue.run(tool_id, signal, execute));
+      report = await (needsSlot(tool_name) ? queue.run(tool_id, signal, execute) : execute());
     } catch (error) {
       report = failedReport(error, attempt, this.#watch.elapsed());
       // A call that never began and that nobody cancelled but our own end: the server gives it to somebody else.
@@ -324,3 +324,30 @@ class ClaimRefused extends CountersignError {
     this.message = cause.message;
   }
 }
+
+/** Measures one call, in whole milliseconds: all of it, and stage by stage for the log. */
+class Stopwatch {
+  readonly stages: Record<string, number> = {};
+  readonly #clock: RunnerClock;
+  readonly #startedAt: number;
+  #stageBegan: number;
+
+  constructor(clock: RunnerClock) {
+    this.#clock = clock;
+    this.#startedAt = clock.monotonic();
+    this.#stageBegan = this.#startedAt;
+  }
+
+  elapsed(): number {
+    return milliseconds(this.#startedAt, this.#clock.monotonic());
+  }
+
+  /** Ends a stage. It began when the stage before it ended. */
+  endStage(name: string): void {
+    const now = this.#clock.monotonic();
+    this.stages[name] = milliseconds(this.#stageBegan, now);
+    this.#stageBegan = now;
+  }
+}
+
+const milliseconds = (from: number, to: number): number => Math.max(0, Math.round(to - from));

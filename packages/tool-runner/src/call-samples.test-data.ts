@@ -1,6 +1,6 @@
 import type { BuiltInToolCall, BuiltInToolName, EventPayload } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from './executor.ts';
-import { shownView } from './preview/shown-view.ts';
+import { shownView } from './preview/call-digest.ts';
 import type { ApprovalRequest, ExecutionSignal } from './runner-api.ts';
 import type { ToolHandler } from './tool-handler.ts';
 

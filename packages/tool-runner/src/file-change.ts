@@ -1,8 +1,12 @@
+import { hash } from 'node:crypto';
+
 /**
  * What stands at a path: null where there is nothing, `directory`, or for a file `sha256:` and 64 hexadecimal digits of
  * its bytes.
  */
 export type FileVersion = string | null;
+/** The version of a file with these bytes. */
+export const versionOf = (bytes: Uint8Array): NonNullable<FileVersion> => `sha256:${hash('sha256', bytes)}`;
 export const DIRECTORY = 'directory';
 
 export interface FileChange {

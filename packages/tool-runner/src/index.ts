@@ -1,4 +1,4 @@
-export { announcedCapabilities } from './announced-capabilities.ts';
+export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './ceiling.ts';
 export type { RunnerClock } from './clock.ts';
@@ -23,7 +23,6 @@ export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-
 export type { OpenDocument, OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
-export type { ProposedText } from './preview/proposed-text.ts';
 export { realDisk } from './real-disk.ts';
 export type {
   ApprovalRequest,
@@ -49,5 +48,6 @@ export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
 export { readRunnerSettings } from './runner-settings.ts';
 export { ToolHandler } from './tool-handler.ts';
 export type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+export type { ProposedText } from './tool-module.ts';
 export type { Workspace } from './workspace.ts';
 export { WorkspaceRunner, type WorkspaceRunnerOptions } from './workspace-runner.ts';

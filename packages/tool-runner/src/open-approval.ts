@@ -1,10 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CountersignError, type ErrorCode, type EventPayload, type RequestBody } from '@countersign/protocol';
-import { callParams } from './call-params.ts';
+import {
+  CountersignError,
+  type ErrorCode,
+  type EventPayload,
+  type JsonValue,
+  lookAgainCodes,
+  type RequestBody,
+} from '@countersign/protocol';
 import type { RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { cardOf, failedPreview, type OwnView, previewOf } from './own-view.ts';
-import { isRefusal, retry } from './retry.ts';
+import { isRefusal, type RetryOptions, retry } from './retry.ts';
 import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from './runner-api.ts';
 import { ToolApprovalTimeout } from './runner-errors.ts';
 
@@ -44,10 +50,7 @@ export interface OpenApprovalDeps {
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
   /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
-  /**
-   * Before a rejection is sent: an earlier approval of the same request, which the server may not have taken, is
-   * forgotten.
-   */
+  /** Before a rejection is sent: forget an earlier approval of the request, which the server may not have taken. */
   readonly onRejecting: (request: ApprovalRequest) => void;
 }
 
@@ -62,8 +65,6 @@ interface Card {
 
 /** RN-1: sending a decision is retried 3 times. */
 const SENDING_RETRIES = 3;
-/** The decision was not taken because there is something newer to look at. */
-const lookAgainCodes: ReadonlySet<ErrorCode> = new Set(['PREVIEW_PENDING', 'PREVIEW_CHANGED', 'RISK_ROSE']);
 /** No preview is needed: decided meanwhile, there is a newer revision, or another runner has the call. */
 const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
   'ALREADY_DECIDED',
@@ -151,9 +152,7 @@ export class OpenApproval {
     return card.decided;
   }
 
-  /**
-   * Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again.
-   */
+  /** Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again. */
   decide(decision: DialogDecision): Promise<DecisionAnswer> {
     const card = this.#card;
     const sent = this.#send(decision, card);
@@ -207,8 +206,8 @@ export class OpenApproval {
   }
 
   /**
-   * Decided as `status` says, or followed no longer: the card goes, and nothing is sent any more. Only a decision of
-   * ours that may be the one that stands, its response lost, is asked about again.
+   * Decided as `status` says, or followed no longer: the card goes, and nothing is sent any more. Only a decision of ours
+   * that may be the one that stands, its response lost, is asked about again.
    */
   close(status?: EventPayload<'approval.resolved'>['status']): void {
     if (status === undefined || this.#card?.sending?.decision !== status) this.#ended.abort();
@@ -371,3 +370,17 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     if (signal.aborted) return resolve(undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
+
+/** The parameters of a call, also where its event left them out for their size (EV-2). */
+export async function callParams(
+  { tool_id, tool_params, omitted }: Pick<ApprovalRequest, 'tool_id' | 'tool_params' | 'omitted'>,
+  api: RunnerApi,
+  trying: Pick<RetryOptions, 'clock' | 'logger' | 'signal'>,
+): Promise<Record<string, JsonValue>> {
+  if (!omitted?.includes('tool_params')) return tool_params;
+  const fetchParams = api.fetchToolParams?.bind(api);
+  if (!fetchParams)
+    throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
+  const failing = `Fetching the parameters failed: ${tool_id}`;
+  return retry(() => fetchParams(tool_id), { ...trying, failing });
+}

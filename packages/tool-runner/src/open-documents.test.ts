@@ -1,28 +1,26 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ToolCallPolicy } from '@countersign/policy';
 import { type BuiltInToolName, isCustomCall } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, codeOf, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
-import { FileSystemExecutor } from './files/file-system-executor.ts';
-import { versionOf } from './files/file-version.ts';
+import type { BuiltInTools } from './built-in-tools.ts';
+import { versionOf } from './file-change.ts';
+import { callOf, codeOf, fileTools, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
 import { WorkspaceTexts } from './lsp/workspace-texts.ts';
 import { OpenEditor } from './open-editor.test-data.ts';
-import { previewCall } from './preview/preview-call.ts';
-import { proposedText } from './preview/proposed-text.ts';
 import { realDisk } from './real-disk.ts';
 import type { Workspace } from './workspace.ts';
 
 let folder: TemporaryWorkspace;
 let editor: OpenEditor;
 let workspace: Workspace;
-let executor: FileSystemExecutor;
+let executor: BuiltInTools;
 beforeEach(() => {
   folder = temporaryWorkspace();
   editor = new OpenEditor();
   workspace = { ...workspaceAt(folder.root), documents: editor };
-  executor = new FileSystemExecutor(workspace);
+  executor = fileTools(workspace);
 });
 afterEach(async () => {
   await executor.dispose();
@@ -41,11 +39,11 @@ function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
 }
 const look = (tool: BuiltInToolName, params: Record<string, unknown>) => {
   const { call, decision } = decided(tool, params);
-  return previewCall(call, decision, { workspace });
+  return executor.preview(call, decision);
 };
 const propose = (tool: BuiltInToolName, params: Record<string, unknown>) => {
   const { call, decision } = decided(tool, params);
-  return proposedText(call, decision, workspace);
+  return executor.proposedText(call, decision);
 };
 /** Approved as it is shown now, then executed. */
 async function run(tool: BuiltInToolName, params: Record<string, unknown>, digest?: string) {
@@ -198,6 +196,28 @@ describe('[RN-9] an unsaved buffer', () => {
     expect(new WorkspaceTexts(workspace).read('a.md')).toBe('typed\n');
   });
 
+  it('is what a move takes along; the buffer itself stays in the editor', async () => {
+    put('a.md', 'saved\n');
+    editor.open(at('a.md'), 'typed\n');
+    const { result, begun } = await run('move_file', { source: 'a.md', dest: 'b.md' });
+    expect(result).toMatchObject({ success: true });
+    expect([onDisk('b.md'), existsSync(at('a.md')), editor.textOf(at('a.md'))]).toEqual([
+      'typed\n',
+      false,
+      'typed\n',
+    ]);
+    // Undo puts back what the disk had.
+    expect(begun.flat()[1]?.original?.bytes.toString()).toBe('saved\n');
+    put('c.md', 'saved\n');
+    editor.open(at('b.md'), 'more\n');
+    const shown = await look('move_file', { source: 'c.md', dest: 'b.md' });
+    expect(shown.preview).toMatchObject({ files: [{ unsaved: true }, { operation: 'deleted' }] });
+    editor.open(at('b.md'), 'more and more\n');
+    expect((await run('move_file', { source: 'c.md', dest: 'b.md' }, shown.base)).result).toBe(
+      'APPROVAL_STALE',
+    );
+  });
+
   it('stays in the editor when its file is deleted', async () => {
     put('a.md', 'saved\n');
     editor.open(at('a.md'), 'typed\n');
@@ -274,5 +294,6 @@ describe('a proposed text', () => {
     put('a.md', 'x');
     expect(await propose('copy_file', { source: 'image.png', dest: 'copy.png' })).toBeUndefined();
     expect(await propose('delete_file', { path: 'a.md' })).toBeUndefined();
+    expect(await propose('move_file', { source: 'a.md', dest: 'moved.md' })).toBeUndefined();
   });
 });

@@ -9,15 +9,14 @@ import {
   type Limits,
   lowerLimits,
 } from '@countersign/protocol';
+import { BuiltInTools } from './built-in-tools.ts';
 import { type RunnerClock, systemClock } from './clock.ts';
-import { CommandExecutor } from './commands/command-executor.ts';
-import { ShellExecutor } from './commands/shell-executor.ts';
+import { BackgroundJobs } from './commands/background-jobs.ts';
 import { CustomExecutor } from './custom/custom-executor.ts';
 import { ToolServers } from './custom/tool-servers.ts';
 import type { Executor } from './executor.ts';
-import { FileSystemExecutor } from './files/file-system-executor.ts';
-import { GitExecutor } from './git/git-executor.ts';
-import { RepositoryPreviewer } from './git/git-preview.ts';
+import { ResultCache } from './files/result-cache.ts';
+import { GitRepository } from './git/git-repository.ts';
 import { requireHandlerSettings, type SettingsInForce, settingsInForce } from './handler-settings.ts';
 import { clearAbandonedIsolation } from './isolation/abandoned-isolation.ts';
 import type { Planted } from './isolation/executing-place-guard.ts';
@@ -26,7 +25,6 @@ import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
-import { digestCall, previewCall } from './preview/preview-call.ts';
 import { readRunnerSettings } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
@@ -105,6 +103,7 @@ export interface WorkspaceParts {
   /** Nothing runs before they are told to start. */
   readonly toolServers: ToolServers;
   readonly previews: CallPreviews;
+  readonly builtIn: BuiltInTools;
   readonly journal: Journal;
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
@@ -162,25 +161,23 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     canHideLinks,
     customTools: toolServers,
   });
-  const executors = config.executors ?? [
-    new FileSystemExecutor(workspace, {
-      clock,
-      liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
-      enableCaching: chosen.enableCaching,
-      cacheTtlMs: chosen.cacheTtlMs,
-    }),
-    new CommandExecutor(workspace, starter),
-    new ShellExecutor(workspace, starter),
-    new GitExecutor(workspace, starter),
-    new LspExecutor({
+  const lspOptions = config.languageFeatures && { features: config.languageFeatures };
+  const builtIn = new BuiltInTools({
+    filesystem: {
       workspace,
-      starter,
-      clock,
-      servers: settings.languageServers,
-      ...(config.languageFeatures && { features: config.languageFeatures }),
-    }),
-  ];
-  const looked = { workspace, git: new RepositoryPreviewer(workspace, starter) };
+      cache: new ResultCache({
+        clock,
+        enableCaching: chosen.enableCaching,
+        cacheTtlMs: chosen.cacheTtlMs,
+      }),
+      liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
+    },
+    command: { workspace, starter },
+    shell: { workspace, starter, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
+    git: new GitRepository(workspace, starter),
+    lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
+  });
+  const executors = config.executors ?? [builtIn];
   return {
     workspace,
     configFolder,
@@ -188,11 +185,12 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     executors,
     custom,
     toolServers,
+    builtIn,
     previews: config.previews ?? {
       preview: async (call, decision) =>
-        isCustomCall(call) ? custom.preview(call, decision) : previewCall(call, decision, looked),
+        isCustomCall(call) ? custom.preview(call, decision) : builtIn.preview(call, decision),
       base: async (call, decision) =>
-        isCustomCall(call) ? custom.digest(call, decision) : digestCall(call, decision, looked),
+        isCustomCall(call) ? custom.digest(call, decision) : builtIn.base(call, decision),
     },
     journal,
     clock,
@@ -201,8 +199,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     joinLimits: (told) => void Object.assign(limits, lowerLimits(chosen.limits, told)),
     planted: abandoned.planted,
     async dispose() {
-      await Promise.allSettled([...executors, custom].map((executor) => executor.dispose()));
-      looked.git.dispose();
+      await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
       await starter.dispose();
       if (!config.journal) journal.close();
     },

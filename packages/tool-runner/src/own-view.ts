@@ -14,8 +14,8 @@ import {
 } from '@countersign/protocol';
 import type { Logger } from './logger.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
-import { shownView } from './preview/shown-view.ts';
-import { visibleName } from './preview/visible-name.ts';
+import { shownView } from './preview/call-digest.ts';
+import { visibleName } from './preview/look.ts';
 import type { ApprovalRequest, PreviewReport } from './runner-api.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
 

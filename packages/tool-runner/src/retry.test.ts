@@ -30,6 +30,23 @@ function start(failures: unknown[], options: Partial<RetryOptions> = {}): Promis
 
 const offline = (times: number) => Array.from({ length: times }, (_, i) => new Error(`offline ${i + 1}`));
 
+it.each([
+  [200, 500],
+  [7_000, 7_000],
+  [3_600_000, 60_000],
+])('waits as long as the server asks: %s ms are %s', async (retryAfterMs, ms) => {
+  const busy = new CountersignError(
+    'RATE_LIMITED',
+    {},
+    { cause: Object.assign(new Error(), { retryAfterMs }) },
+  );
+  const outcome = start([busy]);
+  await clock.advance(ms - 1);
+  expect(tries).toBe(1);
+  await clock.advance(1);
+  expect(await outcome).toBe('done');
+});
+
 it('[EX-6] tries again after 0.5 s, then twice as long each time, and says so', async () => {
   const outcome = start(offline(3));
   for (const [i, ms] of [500, 1_000, 2_000].entries()) {

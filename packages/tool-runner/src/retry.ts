@@ -29,7 +29,8 @@ export async function retry<T>(send: () => Promise<T>, options: RetryOptions): P
     } catch (error) {
       if (signal.aborted || isFinal(error) || failures > times) throw error;
       logger.error(`${failing}, try ${failures}`, { ...details, error });
-      await pause(clock, backoffMs(failures), hurry ? AbortSignal.any([signal, hurry()]) : signal);
+      const pauseMs = Math.max(backoffMs(failures), askedPauseMs(error));
+      await pause(clock, pauseMs, hurry ? AbortSignal.any([signal, hurry()]) : signal);
       if (signal.aborted) throw error;
     }
   }
@@ -51,3 +52,10 @@ const repeatableStatuses: ReadonlySet<number> = new Set([401, 408, 425, 429]);
 
 /** How long to wait before the next try, in milliseconds: 0.5 s, doubled each time, at most 30 s. */
 const backoffMs = (failures: number): number => Math.min(500 * 2 ** (failures - 1), 30_000);
+
+/** The pause that the server asked for (Retry-After, which the client's error has), but at most a minute. */
+function askedPauseMs(error: unknown): number {
+  const { cause } = error as { readonly cause?: { readonly retryAfterMs?: unknown } };
+  const asked = cause?.retryAfterMs;
+  return typeof asked === 'number' ? Math.min(asked, 60_000) : 0;
+}

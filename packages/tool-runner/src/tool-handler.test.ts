@@ -14,11 +14,11 @@ import {
   writeSignal,
 } from './call-samples.test-data.ts';
 import type { CallContext, ToolResult } from './executor.ts';
-import { FileSystemExecutor } from './files/file-system-executor.ts';
+import { fileTools } from './files/change-calls.test-data.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
 import type { DialogAnswer } from './open-approval.ts';
-import { shownView } from './preview/shown-view.ts';
+import { shownView } from './preview/call-digest.ts';
 import type { ApprovalRequest, Claim, ExecutionSignal } from './runner-api.ts';
 import { EndedAfterChanges, ExecutionCancelled, RefusedByServer, ToolTypeError } from './runner-errors.ts';
 import { ToolHandler } from './tool-handler.ts';
@@ -1829,7 +1829,7 @@ describe('dispose', () => {
   it('a journal that cannot be settled is logged, and nothing that needs it runs', async () => {
     const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
     journal.close();
-    const handler = makeHandler({ journal, executors: [new FileSystemExecutor(fixture.workspace)] });
+    const handler = makeHandler({ journal, executors: [fileTools(fixture.workspace)] });
     const written = await handler.handleToolExecutionSignal(await approvedWrite(handler));
     const read = await handler.handleToolExecutionSignal(readSignal({ tool_id: 'tool-2' }));
     expect([written.error?.code, read.status]).toEqual(['JOURNAL_UNAVAILABLE', 'success']);

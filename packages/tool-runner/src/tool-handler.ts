@@ -4,6 +4,7 @@ import {
   CountersignError,
   type EventPayload,
   findTool,
+  isCustomCall,
   isCustomToolName,
   type JsonValue,
 } from '@countersign/protocol';
@@ -13,7 +14,6 @@ import {
   executionResult,
   type ToolExecutionResult,
 } from './call-execution.ts';
-import { callParams } from './call-params.ts';
 import { readCeiling } from './ceiling.ts';
 import type { RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
@@ -28,6 +28,7 @@ import type { Logger } from './logger.ts';
 import { maskedLogger } from './masked-logger.ts';
 import {
   type ApprovalDialogProvider,
+  callParams,
   type DialogDecision,
   OpenApproval,
   type OpenApprovalDeps,
@@ -35,7 +36,6 @@ import {
 import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import type { OwnVerdict } from './own-verdict.ts';
 import { lookAt } from './own-view.ts';
-import { type ProposedText, proposedText } from './preview/proposed-text.ts';
 import { ResultOutbox } from './result-outbox.ts';
 import type {
   ApprovalRequest,
@@ -49,6 +49,7 @@ import type {
 } from './runner-api.ts';
 import { ExecutionCancelled, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+import type { ProposedText } from './tool-module.ts';
 import { FileUndo } from './undo/file-undo.ts';
 import type { UndoOptions } from './undo/undo-plan.ts';
 
@@ -81,9 +82,7 @@ export class ToolHandler {
   readonly #ended = new AbortController();
   #disposed: Promise<void> | undefined;
 
-  /**
-   * Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace.
-   */
+  /** Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace. */
   constructor(
     api: RunnerApi,
     dialogProvider: ApprovalDialogProvider | undefined,
@@ -216,7 +215,7 @@ export class ToolHandler {
   async proposedText(tool: string, params: Record<string, JsonValue>): Promise<ProposedText | undefined> {
     const own = this.decide(tool, params);
     if (!own.call || own.verdict.decision === 'REJECT') return undefined;
-    return proposedText(own.call, own, this.#parts.workspace);
+    return isCustomCall(own.call) ? undefined : this.#parts.builtIn.proposedText(own.call, own);
   }
 
   /**

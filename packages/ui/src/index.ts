@@ -1,20 +1,26 @@
 export { ApprovalCard } from './approvals/approval-card.tsx';
+export { CardsAboveInput } from './approvals/connected-card.tsx';
 export { Inbox } from './approvals/inbox.tsx';
-export { CardsAboveInput } from './approvals/waiting-cards.tsx';
 export { ChatBar } from './chat/chat-bar.tsx';
 export { ChatScreen } from './chat/chat-screen.tsx';
 export { ProjectPicker } from './chat/project-picker.tsx';
 export { SessionList } from './chat/session-list.tsx';
 export { AppFrame } from './frame/app-frame.tsx';
 export { ApprovalAlerts } from './frame/approval-alerts.tsx';
+export { Button } from './frame/button.tsx';
 export { ConnectionBanner } from './frame/connection-banner.tsx';
 export { ErrorBoundary } from './frame/error-boundary.tsx';
 export { type Location, links, readLocation } from './frame/links.ts';
-export { keepPreferences, loadPreferences, preferences, usePreference } from './frame/preferences.ts';
+export {
+  keepPreferences,
+  loadPreferences,
+  preferences,
+  usePreference,
+  useTheme,
+} from './frame/preferences.ts';
 export { SettingsMenu } from './frame/settings-menu.tsx';
 export { Shortcuts } from './frame/shortcuts.tsx';
 export { CommandLine, EmptyState, ErrorState, LoadingState } from './frame/states.tsx';
-export { useTheme } from './frame/theme.ts';
 export { CallDetail } from './history/call-detail.tsx';
 export { HistoryScreen } from './history/history-screen.tsx';
 export { LiveProvider, useLive } from './live/live-context.ts';

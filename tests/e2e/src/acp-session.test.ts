@@ -1,4 +1,4 @@
-/** A whole session of an ACP editor, with the official client, at `countersign acp` as an editor starts it (UI-5). */
+/** A whole session of an ACP editor: the official client starts `countersign acp` as an editor does (UI-5). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -21,7 +21,7 @@ let workspace: string;
 let started: PipedProcess;
 const updates: SessionUpdate[] = [];
 const asked: RequestPermissionRequest[] = [];
-/** What the person at the editor presses next; undefined: they have not decided. */
+/** The option that the person chooses next; undefined: no decision. */
 let presses: string | undefined;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ function connect() {
         await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
         return { outcome: { outcome: 'cancelled' as const } };
       }
-      await new Promise((resolve) => setTimeout(resolve, 600)); // a person reads it
+      await new Promise((resolve) => setTimeout(resolve, 600)); // reading time
       return { outcome: { outcome: 'selected' as const, optionId: option } };
     })
     .onNotification(methods.client.session.update, ({ params }) => {
@@ -97,7 +97,7 @@ it('[UI-5] prompts, diffs, the four kinds of answers, a second step, cancel, mod
     expect.objectContaining({ content: expect.arrayContaining([expect.objectContaining(diff)]) }),
   );
 
-  // allow_always: the class that stands on it, and no further question about it
+  // allow_always: the class that the option names; later calls of it are not asked about
   expect(await press('class', '/write_file path=a.ts content=1')).toEqual(done);
   presses = undefined;
   const questions = asked.length;
@@ -132,13 +132,13 @@ it('[UI-5] prompts, diffs, the four kinds of answers, a second step, cancel, mod
   await agent.notify(methods.agent.session.cancel, { sessionId });
   expect(await running).toEqual({ stopReason: 'cancelled' });
 
-  // a mode in which nothing is asked and nothing is changed
+  // a mode in which nothing is asked and nothing changes
   await agent.request(methods.agent.session.setMode, { sessionId, modeId: 'read_only' });
   const quiet = asked.length;
   expect(await press('once', '/write_file path=a.ts content=3')).toEqual(done);
   expect([asked.length, readFileSync(at('a.ts'), 'utf8')]).toEqual([quiet, '2']);
 
-  // the conversation is there again
+  // load the session again
   const { sessions } = await agent.request(methods.agent.session.list, { cwd: workspace });
   expect(sessions.map((one) => one.sessionId)).toContain(sessionId);
   updates.length = 0;

@@ -21,7 +21,7 @@ export interface ClusterNode {
   server: ServerProcess;
 }
 
-/** A person of a cluster: whatever they do goes to whichever server is next. */
+/** A person of a cluster. Their requests go to the servers in turn. */
 export interface ClusterPerson {
   readonly userId: string;
   readonly projectId: string;
@@ -30,7 +30,7 @@ export interface ClusterPerson {
   readonly runner: RemoteRunner;
 }
 
-/** Several `countersign serve` on one PostgreSQL, behind a load balancer that knows no sessions. */
+/** Several `countersign serve` on one PostgreSQL, behind a load balancer without sticky sessions. */
 export class Cluster {
   readonly database: TestDatabase;
   readonly balancer: LoadBalancer;
@@ -57,7 +57,7 @@ export class Cluster {
     const nodes: ClusterNode[] = [];
     for (let i = 0; i < size; i += 1) nodes.push({ port: await freePort(), server: new ServerProcess() });
     const cluster = new Cluster(database, await LoadBalancer.open(), await openAiCompatibleServer(), nodes);
-    // All at once, on an empty database: one of them makes the tables.
+    // All at once on an empty database: one of them creates the tables.
     await Promise.all(nodes.map((node) => cluster.#serve(node)));
     cluster.useAll();
     return cluster;
@@ -67,7 +67,7 @@ export class Cluster {
     return this.nodes[index] as ClusterNode;
   }
 
-  /** The client of a person at one particular server. */
+  /** A client that talks to one particular server. */
   clientAt(index: number, token: string): Client {
     return createClient({
       baseUrl: `http://127.0.0.1:${this.node(index).port}`,
@@ -76,12 +76,12 @@ export class Cluster {
     });
   }
 
-  /** The balancer gives requests to every server that runs. */
+  /** The balancer uses every server that runs. */
   useAll(): void {
     this.balancer.use(this.nodes.filter(({ server }) => server.isRunning).map(({ port }) => port));
   }
 
-  /** Takes a server out as a balancer's health check would. */
+  /** Takes a server out of the balancer, as a health check would. */
   without(index: number): void {
     this.balancer.use(this.nodes.filter((_, place) => place !== index).map(({ port }) => port));
   }
@@ -91,7 +91,7 @@ export class Cluster {
     this.useAll();
   }
 
-  /** Stops a server gently and starts it again, as an upgrade does. */
+  /** Stops a server gracefully and starts it again, as an upgrade does. */
   async restart(index: number): Promise<void> {
     const node = this.node(index);
     this.without(index);
@@ -101,7 +101,7 @@ export class Cluster {
     this.useAll();
   }
 
-  /** Which server has a lease or a stream, by the id that it gave itself. */
+  /** The index of the server with this node id. */
   async indexOf(nodeId: unknown): Promise<number> {
     const { name } = await this.row('select name from nodes where id = $1', String(nodeId));
     const index = this.nodes.findIndex(({ server }) => String(name).endsWith(`/${server.pid}`));
@@ -139,7 +139,7 @@ export class Cluster {
     return (await client.createSession({ params: { project_id }, body: {} })).session.session_id;
   }
 
-  /** Sends a message to the agent, in a session of its own, with what its model will answer. */
+  /** Sends a message to the agent in a new session, with the turns that its model will answer. */
   async say(who: ClusterPerson, content: string, turns: readonly WireTurn[]): Promise<string> {
     this.#scripts.set(content, turns);
     const session_id = await this.session(who);
@@ -147,7 +147,7 @@ export class Cluster {
     return (await who.client.sendMessage({ params, body: { content, session_id } })).run_id;
   }
 
-  /** How often the model was asked in the conversation that began with these words. */
+  /** How often the model was asked in the conversation that began with `content`. */
   timesAsked(content: string): number {
     return this.model.requests.filter((request) => firstMessage(request) === content).length;
   }
@@ -157,7 +157,7 @@ export class Cluster {
     return row ?? {};
   }
 
-  /** Waits until a query answers with a row. */
+  /** Waits until a query returns a row. */
   async untilRow(sql: string, values: readonly string[]): Promise<Record<string, unknown>> {
     let found: Record<string, unknown> | undefined;
     await until(
@@ -174,7 +174,7 @@ export class Cluster {
     return this.nodes.map(({ server }) => server.log.slice(-2000)).join('\n');
   }
 
-  /** Everything that must hold for a person whenever all is quiet. */
+  /** Violations of what must hold for a person when all work has ended. */
   problems({ userId, person, runner }: ClusterPerson): Promise<string[]> {
     return findProblems(userId, { database: this.database, person, runner });
   }

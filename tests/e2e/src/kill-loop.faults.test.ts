@@ -1,13 +1,13 @@
 import { temporaryPostgres } from '@countersign/testing';
 import { expect, it } from 'vitest';
 import { postgresDatabase, sqliteDatabase } from '../../lab/src/test-database.ts';
-import { killLoop } from './kill-loop.ts';
+import { killLoop } from './server-kills/kill-loop.ts';
 
 const kills = process.env.FAULTS_AT === undefined ? 200 : 1;
 
 /**
- * After every kill: no call is lost, none is executed twice, no approval is forgotten, a client that reconnects gets
- * every event once and in order, the audit chain is whole, and the model is not asked again for what is stored.
+ * After every kill: no call is lost or executed twice, no approval is forgotten, a client that reconnects gets every
+ * event once and in order, the audit chain is unbroken, and the model is not asked again for a stored answer.
  */
 it('[AP-10] [EX-6] [EV-2] [AG-2] survives kill -9 at every labelled point on SQLite', {
   timeout: 900_000,

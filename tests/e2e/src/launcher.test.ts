@@ -12,7 +12,7 @@ const commands = {
   'npm start': [join(tooling, 'run.mjs'), join(tooling, 'start.mjs')],
 };
 
-/** Makes this Node take itself for an older one, so that there is a hand-over wherever the tests run. */
+/** Makes this Node report an older version, so that the launcher must hand over to Node 24 wherever the tests run. */
 const pretendsToBeOlder = `
   import { registerHooks } from 'node:module';
   registerHooks({
@@ -47,14 +47,14 @@ describe.each(olderNodes)('on an older Node (%s)', (...older) => {
       const up = machine.run('--json');
       const { address, pid } = await up.ready();
       const tree = processesBelow(up.pid).map((found) => found.pid);
-      expect(tree).toContain(pid); // the launcher started the program that speaks
+      expect(tree).toContain(pid); // the launcher started the program that printed this
       expect(tree).toContain(up.server);
       up.signal('SIGKILL');
       await until(() => !tree.some(isAlive), { otherwise: () => `Left: ${tree.filter(isAlive)}` });
       await expect(fetch(`${address}/healthz`)).rejects.toThrow();
     });
 
-    it('is stopped in order by a signal to its launcher', async () => {
+    it('is stopped gracefully by a signal to its launcher', async () => {
       machine = new Machine({}, [...older, ...command]);
       const up = machine.run('--json');
       await up.ready();

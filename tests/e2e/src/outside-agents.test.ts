@@ -1,4 +1,6 @@
-/** Agents and editors of others, as their users start them, beside `countersign up`: the real server and runner. */
+/**
+ * Other vendors' agents and editors, as their users start them, beside `countersign up`: the real server and runner.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -14,7 +16,7 @@ import { until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
 import { ScriptedAgentModel } from './scripted-agent-model.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
-import { signedIn } from './up-story.ts';
+import { signInAsPerson } from './up-story.ts';
 
 const patience = 60_000;
 setTracingDisabled(true);
@@ -34,11 +36,11 @@ beforeAll(async () => {
 }, patience);
 afterAll(() => machine?.close());
 
-/** Each test has a person of its own who has seen nothing yet. */
+/** Each test has a new person who has received nothing yet. */
 beforeEach(async () => {
   const again = machine.up(workspace, '--json');
   await again.ended;
-  person = await signedIn(JSON.parse(again.out) as ReadyLine);
+  person = await signInAsPerson(JSON.parse(again.out) as ReadyLine);
   writeFileSync(at('price.ts'), 'export const price = 1;\n');
 }, patience);
 const open: { close(): Promise<unknown> }[] = [];
@@ -55,7 +57,7 @@ const edit = (to: number) => ({
   new: `price = ${to}`,
 });
 
-/** A request that nobody has decided and that was not withdrawn. */
+/** A pending request. */
 const waiting = (fits: (params: string) => boolean) =>
   person.next('tool.approval_request', ({ tool_params, approval_id }) => {
     const isOver = person.all('approval.resolved').some((resolved) => resolved.approval_id === approval_id);
@@ -201,7 +203,7 @@ it(
     const run = new Runner().run(agent, 'Set the price.', { maxTurns: 20 });
     await decide('reject', (params) => params.includes('price = 4'));
     await decide('approve', (params) => params.includes('price = 5'));
-    // Nobody answers the third; the fourth is answered when it has been given up once.
+    // Nobody decides the third; the fourth is decided after the client has given up once.
     await until(() => model.seen.length >= 6, {
       otherwise: () => JSON.stringify(model.seen),
     });
@@ -233,7 +235,7 @@ it(
     const started = machine.piped('acp');
     const connection = acpClient({ name: 'editor' })
       .onRequest(methods.client.session.requestPermission, async () => {
-        await new Promise((resolve) => setTimeout(resolve, 600)); // a person reads it
+        await new Promise((resolve) => setTimeout(resolve, 600)); // reading time
         return { outcome: { outcome: 'selected' as const, optionId: 'once' } };
       })
       .onNotification(methods.client.session.update, ({ params }) => {

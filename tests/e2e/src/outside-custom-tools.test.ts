@@ -1,6 +1,7 @@
 /**
- * A person's own tools in the hands of an outside agent: its official MCP client, `/mcp`, an approval, `countersign up`'s
- * runner, a tool server of npm or of the person's own in isolation, and all the way back (RN-8, UI-5).
+ * An outside agent uses a person's custom tools: the official MCP client, `/mcp`, an approval, the runner of
+ * `countersign up`, an isolated tool server from npm or of the person's own, and the result back to the agent (RN-8,
+ * UI-5).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,7 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { RemotePerson } from '../../lab/src/remote-person.ts';
 import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
-import { signedIn } from './up-story.ts';
+import { signInAsPerson } from './up-story.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -46,14 +47,14 @@ afterAll(() => machine?.close());
 
 const open: { close(): Promise<unknown> }[] = [];
 beforeEach(async () => {
-  person = await signedIn(JSON.parse(await printed('up', workspace, '--json')) as ReadyLine);
+  person = await signInAsPerson(JSON.parse(await printed('up', workspace, '--json')) as ReadyLine);
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
   person.close();
 });
 
-/** What a command of the person printed. */
+/** The output of a `countersign` command. */
 async function printed(...args: string[]): Promise<string> {
   const ran = machine.run(...args);
   expect([await ran.ended, ran.errors]).toEqual(['0', expect.any(String)]);
@@ -70,9 +71,9 @@ function configure(servers: Record<string, object>): void {
 interface Outside {
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
   call(name: string, args?: object, more?: { signal?: AbortSignal; onprogress?: () => void }): Promise<any>;
-  // biome-ignore lint/suspicious/noExplicitAny: the two packages have types of their own
+  // biome-ignore lint/suspicious/noExplicitAny: the two packages have different types
   tools(): Promise<any[]>;
-  /** How often it was told that the list is another one. */
+  /** How often it was told that the list of tools changed. */
   readonly heard: { times: number };
 }
 
@@ -117,7 +118,7 @@ const agents: Record<string, () => Promise<Outside>> = {
   },
 };
 
-/** The card of a tool that nobody has decided, once its preview is there. */
+/** The pending card of a tool, once its preview has arrived. */
 async function cardOf(tool: string) {
   const request = await person.next('tool.approval_request', ({ tool_name, approval_id }) => {
     const isOver = person.all('approval.resolved').some((over) => over.approval_id === approval_id);
@@ -147,7 +148,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
     return called;
   };
 
-  it('[TL-1] sees custom tools with schema and hints, and what the hints say lowers nothing', async () => {
+  it('[TL-1] sees custom tools with schema and hints, and its hints lower no risk', async () => {
     const agent = await start();
     await untilListed(agent, 'files__write_file');
     const tools = Object.fromEntries((await agent.tools()).map((tool) => [tool.name, tool]));
@@ -160,7 +161,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
       description: expect.stringContaining('The person may be asked first.'),
       annotations: { readOnlyHint: true, destructiveHint: false },
     });
-    // It calls itself read-only, and asks all the same; what the person made LOW does not.
+    // Its read-only hint does not avoid approval; LOW set by the person does.
     const read = agent.call('files__read_text_file', { path: 'notes.md' });
     expect(await cardOf('files__read_text_file')).toMatchObject({ risk_level: 'MEDIUM' });
     await approve('files__read_text_file');
@@ -172,7 +173,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
     expect(listed.structuredContent).toMatchObject({ status: 'success' });
   });
 
-  it('[RN-8] gets every type of content that a tool answers with', async () => {
+  it('[RN-8] gets every type of content that a tool returns', async () => {
     const agent = await start();
     await untilListed(agent, 'everything__get-tiny-image');
     const image = await approved(agent, 'everything__get-tiny-image');
@@ -199,13 +200,13 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
       items: [{ type: 'resource', mime_type: 'text/plain' }],
     });
 
-    const weather = await approved(agent, 'everything__get-structured-content', { location: 'New York' });
-    expect(weather.structuredContent.result.structured_content).toMatchObject({
+    const faults = await approved(agent, 'everything__get-structured-content', { location: 'New York' });
+    expect(faults.structuredContent.result.structured_content).toMatchObject({
       temperature: expect.anything(),
     });
   });
 
-  it('[AP-5] is rejected with the reason, told the progress, and cancels', async () => {
+  it('[AP-5] gets rejections with their reason, gets progress, and cancels', async () => {
     const agent = await start();
     const rejected = agent.call('files__write_file', { path: 'never.txt', content: 'x' });
     const { approval_id, project_id } = await cardOf('files__write_file');
@@ -236,7 +237,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
     );
   });
 
-  it('[RN-8] hears of a tool that the person makes, uses it with sound, and hears that it is gone', async () => {
+  it('[RN-8] is told of a new tool, uses it with sound, and is told when it is removed', async () => {
     const agent = await start();
     await untilListed(agent, 'everything__echo');
     radios += 1;
@@ -294,7 +295,7 @@ createToolServer({ name: 'radio' }).registerTool(play).start();
   });
 });
 
-it('[AP-9] a token that is revoked in the terminal ends its agent in the middle of a call', async () => {
+it('[AP-9] revoking a token in the terminal disconnects its agent in the middle of a call', async () => {
   const made = JSON.parse(await printed('tokens', 'new', 'Short-lived', '--json')) as {
     token: string;
     token_id: string;
@@ -308,7 +309,7 @@ it('[AP-9] a token that is revoked in the terminal ends its agent in the middle 
     (answered) => {
       answer = answered;
     },
-    () => {}, // when the client's own patience ends
+    () => {}, // when the client's own timeout ends
   );
   const { approval_id } = await cardOf('files__write_file');
   await printed('tokens', 'revoke', made.token_id);

@@ -5,15 +5,15 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Machine } from './up-process.ts';
-import { signedIn, wholeLoop } from './up-story.ts';
+import { signInAsPerson, wholeLoop } from './up-story.ts';
 
-/** Where Node comes from as a package; the set-up takes Node 24 from there as well. */
+/** The npm package that contains Node; the set-up takes Node 24 from it too. */
 const nodePackage = `node-linux-${process.arch}`;
 const packager = fileURLToPath(new URL('../../../tooling/package/cli.ts', import.meta.url));
 const operations = fileURLToPath(new URL('../../../docs/operations.md', import.meta.url));
 const cache = fileURLToPath(new URL('../../../node_modules/.cache/', import.meta.url));
 
-/** What a person types in an empty folder. */
+/** Runs `npm install` in an empty folder, as a person would. */
 function install(folder: string, ...packages: string[]): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"private": true}');
@@ -45,10 +45,10 @@ describe('the packaged command', () => {
   }
   const manifest = () =>
     JSON.parse(readFileSync(join(folder, 'node_modules/countersign/package.json'), 'utf8')) as Manifest;
-  /** The oldest Node that the package promises to run on. */
+  /** The oldest Node that the package supports. */
   const oldest = () => manifest().engines.node.replace('>=', '');
 
-  /** Runs the installed command on a Node, as somebody who has nothing yet. */
+  /** Runs the installed command on a given Node, in a new home folder. */
   function run(node: string, home: string, ...args: string[]): string {
     mkdirSync(join(home, 'workspace'), { recursive: true });
     return execFileSync(node, [join(folder, 'node_modules/.bin/countersign'), ...args], {
@@ -62,7 +62,7 @@ describe('the packaged command', () => {
     const node = nodes.get(version) ?? '';
     expect(execFileSync(node, ['--version'], { encoding: 'utf8' })).toMatch(`v${version}.`);
     const command = [node, join(folder, 'node_modules', '.bin', 'countersign')];
-    // The page in the package, and nothing of ours on the PATH.
+    // The page comes from the package, and the PATH contains nothing of ours.
     const env = { COUNTERSIGN_WEB_FOLDER: '', PATH: `${dirname(node)}:/usr/bin:/bin` };
     const machine = new Machine(env, command);
     try {
@@ -72,7 +72,7 @@ describe('the packaged command', () => {
       const [, script = ''] = /src="([^"]+\.js)"/.exec(page) ?? [];
       expect((await fetch(new URL(script, ready.address))).status).toBe(200);
 
-      const person = await signedIn(ready);
+      const person = await signInAsPerson(ready);
       expect(await wholeLoop(person, ready)).toMatch(/exit code 0.*pass 1/s);
       expect(readFileSync(join(ready.workspace, 'src/greeting.js'), 'utf8')).toContain('Hello, ');
       person.close();
@@ -83,14 +83,14 @@ describe('the packaged command', () => {
     }
   });
 
-  it.each(['24', '22'])('[RN-8] makes a tool of one’s own that runs on Node %s', (version) => {
+  it.each(['24', '22'])('[RN-8] creates a tool that runs on Node %s', (version) => {
     const home = join(folder, `home-${version}`);
     const node = nodes.get(version) ?? '';
     run(node, home, 'tools', 'new', 'deploy', '--in', join(home, 'deploy'), '--add');
     expect(run(node, home, 'tools', 'list', '--json')).toMatch(/"deploy__deploy"/);
   });
 
-  it('has nothing against the Node that it promises to run on, and says which that is', () => {
+  it('passes its own doctor on the oldest Node that it supports, and its documents name that version', () => {
     const node = nodes.get('22') ?? '';
     const looked = spawnSync(node, [join(folder, 'node_modules/.bin/countersign'), 'doctor', '--json'], {
       env: { HOME: join(folder, 'home-22'), PATH: `${dirname(node)}:/usr/bin:/bin` },
@@ -101,7 +101,7 @@ describe('the packaged command', () => {
       expect(readFileSync(resolve(folder, page), 'utf8')).toContain(`Node ${oldest()} or newer`);
   });
 
-  it('brings the licences of what is bundled', () => {
+  it('contains the licences of bundled packages', () => {
     const licences = (file: string) => readFileSync(join(folder, 'node_modules/countersign', file), 'utf8');
     for (const name of ['fastify', 'kysely', 'pg', 'zod', '@modelcontextprotocol/server'])
       expect(licences('THIRD-PARTY-LICENSES.md')).toMatch(new RegExp(`^## ${name} [\\d.]+ \\(.+\\)$`, 'm'));
@@ -109,7 +109,7 @@ describe('the packaged command', () => {
     expect(licences('apps/web/dist/licenses.txt')).toMatch(/react-dom.*MIT/s);
   });
 
-  it('has one version, and says so', () => {
+  it('has one version, and prints it', () => {
     expect(run(process.execPath, join(folder, 'home'), '--version')).toBe(`${manifest().version}\n`);
   });
 });

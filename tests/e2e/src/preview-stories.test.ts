@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Ended } from './runner/runner-story.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
-/** What can stand between a call and its preview, with the real server and `countersign connect` (AP-7). */
+/** What can happen between a call and its preview, with the real server and `countersign connect` (AP-7). */
 
 let server: RunnerServer;
 let story: RunnerStory;
@@ -38,7 +38,7 @@ const approvalOf = async (toolId: string) => {
 
 const dots = './'.repeat(300);
 
-it('[AP-7] [AP-8] a path of three hundred dots is recorded, shown and written by its short name, as it was shown', async () => {
+it('[AP-7] [AP-8] a path with three hundred dots is recorded, shown and written in its normal form', async () => {
   story.write('a.txt', 'first\n');
   const toolId = await ask('write_file', { path: `${dots}a.txt`, content: 'theirs\n' });
   const card = await story.card(toolId);
@@ -47,7 +47,7 @@ it('[AP-7] [AP-8] a path of three hundred dots is recorded, shown and written by
   expect(card.description).not.toContain('./');
   story.write('a.txt', 'mine\n');
   await story.approve(card);
-  // It changed after it was shown: nothing is overwritten, and the person is asked again.
+  // The file changed after it was shown: nothing is overwritten, and the person is asked again.
   await story.card(toolId, ({ digest }) => digest !== card.digest);
   expect(story.read('a.txt')).toBe('mine\n');
   expect(await story.approvedToTheEnd(toolId)).toMatchObject({ status: 'completed' });
@@ -65,7 +65,7 @@ it.each<[string, object]>([
   expect(await story.call(tool, params)).toMatchObject({ status: 'completed' });
 });
 
-it('[AP-7] a name of three hundred bytes is refused before anybody is asked', async () => {
+it('[AP-7] a name of three hundred bytes is refused without asking', async () => {
   const name = 'я'.repeat(150);
   for (const [tool, params] of [
     ['write_file', { path: `${name}.md`, content: '' }],
@@ -82,7 +82,7 @@ it('[AP-7] a name of three hundred bytes is refused before anybody is asked', as
   ).toEqual([]);
 });
 
-it('[AP-6] [AP-7] nothing MEDIUM is approved before its preview; an edit that is approved waits for its own', async () => {
+it('[AP-6] [AP-7] MEDIUM is not approved before its preview; an edited call waits for the preview of the edit', async () => {
   story.runner.pause();
   const toolId = await ask('write_file', { path: 'seen.md', content: 'x\n' });
   const approval = await approvalOf(toolId);
@@ -100,7 +100,7 @@ it('[AP-6] [AP-7] nothing MEDIUM is approved before its preview; an edit that is
   expect(execution.tool_params).toMatchObject({ path: 'docs/edited.md' });
 });
 
-it('[RK-5] a denial that is saved after an approval refuses at the claim', async () => {
+it('[RK-5] a deny rule saved after an approval refuses the claim', async () => {
   const toolId = await ask('write_file', { path: 'denied.md', content: 'x\n' });
   const card = await story.card(toolId);
   story.runner.pause();
@@ -121,7 +121,7 @@ it('[RK-5] a denial that is saved after an approval refuses at the claim', async
   expect(existsSync(story.at('denied.md'))).toBe(false);
 });
 
-it('[AP-7] a preview that throws ends the call, and everybody is told why', async () => {
+it('[AP-7] a preview that throws ends the call, and every front end is told why', async () => {
   await story.runner.end('SIGTERM');
   const hooks = fileURLToPath(new URL('../../faults/src/sabotage-hooks.ts', import.meta.url));
   const patch = {

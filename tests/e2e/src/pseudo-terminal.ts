@@ -4,12 +4,12 @@ import { until } from '../../lab/src/waiting.ts';
 
 const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 
-/** `countersign` in a process of its own behind a real pseudo terminal (`script` of util-linux), with keys to press. */
+/** `countersign` in its own process behind a real pseudo terminal (`script` of util-linux). */
 export class PseudoTerminal {
   readonly #child: ChildProcess;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
-  /** All that came, as it came. */
+  /** The raw output. */
   raw = '';
 
   constructor(argv: readonly string[], env: Readonly<Record<string, string>>) {
@@ -25,9 +25,9 @@ export class PseudoTerminal {
     this.ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code ?? 1)));
   }
 
-  /** Without styles and movements: what was written, in order. */
+  /** The output without styles and cursor movements. */
   get text(): string {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal obeys
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches escape sequences
     return this.raw.replace(/\u001b\[[?\d;]*[A-Za-z]/g, '');
   }
 
@@ -35,7 +35,7 @@ export class PseudoTerminal {
     this.#child.stdin?.write(keys);
   }
 
-  /** Waits until something stands on the screen, counted from `after` on. */
+  /** Waits until `wanted` is in the output, from the position `after` on. */
   async shows(wanted: string, after = 0): Promise<void> {
     await until(() => this.text.slice(after).includes(wanted), {
       otherwise: () => `The terminal does not show "${wanted}":\n${this.text}`,

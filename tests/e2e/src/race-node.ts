@@ -9,7 +9,7 @@ import {
 import { SecretMasker } from '@countersign/policy';
 import { testProject } from '@countersign/testing';
 
-/** One server's engine on a database that it may share with others. */
+/** A server's engine on a database that others may share. */
 export interface RaceNode {
   readonly engine: Engine;
   readonly store: Store;
@@ -46,9 +46,9 @@ export async function startNode(
     mayExecute: true,
     runner,
   };
-  // Both nodes know the runner: whichever approves, signals it.
+  // Both nodes know the runner: the one that approves signals it.
   await engine.openStream(stream, { send: () => true, end: () => {} });
-  // As a runner does that lives: otherwise it is given up after 30 s, which all races together may well take.
+  // Send heartbeats like a live runner; without them it is given up after 30 s, and all races together may take longer.
   let beating = Promise.resolve();
   const heartbeat = setInterval(() => {
     beating = engine.dispatcher.heartbeat(runnerCaller, runner.id, []).then(() => {}, onError);

@@ -13,10 +13,10 @@ import { digestOf } from '../../lab/src/remote-runner.ts';
 import { pause } from '../../lab/src/waiting.ts';
 import { person, type RaceNode, requestTo, runner, runnerCaller } from './race-node.ts';
 
-/** How often each race is run: a third begins with the one, a third with the other, a third with both at once. */
+/** How often each race is run: a third with one side first, a third with the other, a third with both at once. */
 const repeats = 60;
 
-/** The races of an approval, each forced and repeated; `open` gives the two servers that the two sides talk to. */
+/** The races of an approval, each forced and repeated. `open` returns the two servers that the two sides talk to. */
 export function describeRaces(name: string, open: () => Promise<readonly [RaceNode, RaceNode]>): void {
   describe(`races on ${name}`, () => {
     let one: RaceNode;
@@ -30,7 +30,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
       if (two !== one) await two?.close();
     });
 
-    /** A write that the person is asked about, with its preview. */
+    /** A write that needs approval, with its preview. */
     async function asked(path = `notes-${++written}.md`): Promise<{ toolId: string; approvalId: string }> {
       const params = { path, content: 'hi' };
       const { execution } = await one.engine.executor.submit(requestTo('write_file', params));
@@ -51,9 +51,9 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
         reasons: [],
         network: false,
       });
-    /** The parameters of each call that was asked about: a race must not wait for them. */
+    /** The parameters of each requested call, kept here so that a race need not read them. */
     const asking = new Map<string, Record<string, string>>();
-    /** The digest of the card that has this base. */
+    /** The digest of the card with this base. */
     const shown = (id: string, letter: string): string =>
       shownDigest({
         digest_base: digestOf(letter),
@@ -75,7 +75,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
         return { execution, approval: (yield* tx.get('approvals', approvalId)) as ApprovalRow };
       });
 
-    /** Ends whatever the race left open, so that at most a few requests are pending at once. */
+    /** Ends what the race left open, so that only a few requests are pending at once. */
     async function tidyUp(toolId: string): Promise<void> {
       const row = await one.store.read((tx) => tx.get('tool_executions', toolId));
       if (!row || isFinal(row.status)) return;
@@ -88,7 +88,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
     it('[AP-3] approve against expire', async () => {
       const outcomes = await race(async (turn) => {
         const { toolId, approvalId } = await asked();
-        // A third surely in time, a third surely too late, and a third at that very moment.
+        // A third surely in time, a third surely too late, and a third exactly at the deadline.
         const deadline_at = one.store.now() + ([4, 5_000, -1][turn % 3] as number);
         await one.store.write(function* (tx) {
           yield* tx.update('approvals', approvalId, { deadline_at });
@@ -290,13 +290,13 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
       await tidyUp(toolId);
     });
 
-    it('leave one decision for each request, one signal for each attempt, no gap and a whole chain', async () => {
+    it('leave one decision per request, one signal per attempt, no event gap and an unbroken audit chain', async () => {
       expect(await findTraces(one.store)).toEqual([]);
     });
   });
 }
 
-/** How often each outcome came. */
+/** How often each outcome occurred. */
 async function race(run: (turn: number) => Promise<string>): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {};
   for (let turn = 0; turn < repeats; turn++) {
@@ -306,7 +306,7 @@ async function race(run: (turn: number) => Promise<string>): Promise<Record<stri
   return outcomes;
 }
 
-/** The one first, the other first, or both at once; the later one has no time to see what the first did. */
+/** One side first, the other first, or both at once. The later one starts before it could see what the first did. */
 async function inOrder<A, B>(turn: number, one: () => Promise<A>, other: () => Promise<B>): Promise<[A, B]> {
   if (turn % 3 === 0) return Promise.all([one(), other()]);
   const first = turn % 3 === 1;
@@ -339,7 +339,7 @@ async function revoke(store: Store, grantId: string): Promise<void> {
   });
 }
 
-/** What a race that went wrong would have left in the events and in the audit log. */
+/** Traces that a wrong race would have left in the events and the audit log. */
 async function findTraces(store: Store): Promise<string[]> {
   const problems: string[] = [];
   const events = await store.read((tx) => tx.events('ada', 0, 1_000_000));

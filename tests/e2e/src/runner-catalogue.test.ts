@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory, whyNotAs } from './runner/runner-story.ts';
 
-/** Every tool of the catalogue, called by an agent over REST, executed by `countersign connect` on a real folder. */
+/** Every tool of the catalogue, called by an agent over REST and executed by `countersign connect` in a real folder. */
 
 let server: RunnerServer;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ const users = [
 ];
 
 for (const { who, uid, why } of users) {
-  describe.skipIf(why !== undefined)(`as ${who}${why === undefined ? '' : `: left out, ${why}`}`, () => {
+  describe.skipIf(why !== undefined)(`as ${who}${why === undefined ? '' : `: skipped, ${why}`}`, () => {
     let story: RunnerStory;
     const called = new Set<string>();
     const call = (tool: string, params: object) => {
@@ -27,7 +27,7 @@ for (const { who, uid, why } of users) {
       return story.call(tool, params);
     };
     const codeOf = async (tool: string, params: object) => (await call(tool, params)).code;
-    /** The result of a call that succeeds. */
+    /** The result of a call, which must succeed. */
     const resultOf = async (tool: string, params: object) => {
       const ended = await call(tool, params);
       expect(ended).toMatchObject({ status: 'completed', result: { success: true } });
@@ -48,7 +48,7 @@ for (const { who, uid, why } of users) {
     });
     afterAll(() => story?.close());
 
-    it('[TL-2] read_file: whole, a range, and what cannot be read', async () => {
+    it('[TL-2] read_file: a whole file, a range, and files that cannot be read', async () => {
       expect(await resultOf('read_file', { path: 'README.md' })).toEqual({
         success: true,
         content: '# Hello\nsecond line\nthird line\n',
@@ -60,13 +60,13 @@ for (const { who, uid, why } of users) {
       expect((await resultOf('read_file', range)).content).toBe('second line\n');
       expect(await codeOf('read_file', { path: 'none.md' })).toBe('FILE_NOT_FOUND');
       expect(await codeOf('read_file', { path: 'src' })).toBe('IS_A_DIRECTORY');
-      expect(await codeOf('read_file', { path: '../witness.log' })).toBe('PATH_OUTSIDE_WORKSPACE');
+      expect(await codeOf('read_file', { path: '../auditHead.log' })).toBe('PATH_OUTSIDE_WORKSPACE');
       expect(await codeOf('read_file', { path: '.env' })).toBe('PATH_SENSITIVE');
       expect(await codeOf('read_file', { path: 'blob.bin' })).toBe('BINARY_FILE');
       expect(await codeOf('read_file', { path: 'README.md', lines: 3 })).toBe('INVALID_PARAMS');
     });
 
-    it('[TL-2] write_file: new, replaced, appended; and where it may not', async () => {
+    it('[TL-2] write_file: new, replaced and appended files; and where it may not write', async () => {
       const created = await resultOf('write_file', { path: 'notes/a.md', content: 'one\n' });
       expect(created).toEqual({
         success: true,
@@ -110,7 +110,7 @@ for (const { who, uid, why } of users) {
       expect(story.read('edit.md')).toBe('x\nc\nx\n');
     });
 
-    it('[TL-2] search_files and list_directory, without what is sensitive', async () => {
+    it('[TL-2] search_files and list_directory, without sensitive files', async () => {
       const byName = await resultOf('search_files', { pattern: '*.ts', path: 'src' });
       expect(byName.files.map(({ path }: { path: string }) => path).sort()).toEqual([
         'src/add.ts',
@@ -134,7 +134,7 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('list_directory', { path: 'none' })).toBe('FILE_NOT_FOUND');
     });
 
-    it('[TL-2] create_directory, copy_file and delete_file', async () => {
+    it('[TL-2] create_directory, copy_file, move_file and delete_file', async () => {
       await resultOf('create_directory', { path: 'made/deep' });
       expect(statSync(story.at('made/deep')).isDirectory()).toBe(true);
       expect(await codeOf('create_directory', { path: 'README.md' })).toBe('FILE_EXISTS');
@@ -143,6 +143,15 @@ for (const { who, uid, why } of users) {
       expect(story.read('made/copy.md')).toBe(story.read('README.md'));
       expect(await codeOf('copy_file', { source: 'none.md', dest: 'b.md' })).toBe('FILE_NOT_FOUND');
       expect(await codeOf('copy_file', { source: '.env', dest: 'b.md' })).toBe('PATH_SENSITIVE');
+      const moved = await resultOf('move_file', { source: 'made/copy.md', dest: 'made/moved.md' });
+      expect(moved.changed_files).toEqual([
+        { path: 'made/moved.md', operation: 'created' },
+        { path: 'made/copy.md', operation: 'deleted' },
+      ]);
+      expect(await codeOf('move_file', { source: 'made/moved.md', dest: 'made/x.so' })).toBe(
+        'EXTENSION_REFUSED',
+      );
+      await resultOf('move_file', { source: 'made/moved.md', dest: 'made/copy.md' });
       const deleted = await resultOf('delete_file', { path: 'made/copy.md' });
       expect(deleted.changed_files).toEqual([{ path: 'made/copy.md', operation: 'deleted' }]);
       expect(existsSync(story.at('made/copy.md'))).toBe(false);
@@ -151,7 +160,7 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('delete_file', { path: '.' })).toBe('PATH_IS_ROOT');
     });
 
-    it('[TL-2] execute_command: harmless at once, others asked; how it failed is said', async () => {
+    it('[TL-2] execute_command: harmless ones run at once, others need approval, and failures say why', async () => {
       const listed = await resultOf('execute_command', { command: 'ls', args: ['src'] });
       expect(listed).toMatchObject({ stdout: 'add.ts\napp.ts\nbroken.ts\n', exit_code: 0 });
       story.write('script.js', 'console.log("hello"); console.error("there");\n');
@@ -174,7 +183,7 @@ for (const { who, uid, why } of users) {
       );
     });
 
-    it('[TL-2] [AP-9] shell_exec: what it printed and changed, which front ends hear of; no token to be seen (founding documents: tool-system)', async () => {
+    it('[TL-2] [AP-9] shell_exec: output and changed files reach front ends, and it can see no token (founding documents: tool-system)', async () => {
       const ran = await resultOf('shell_exec', { command: 'cat README.md | wc -l; echo made > made.txt' });
       const changed_files = [{ path: 'made.txt', operation: 'created' }];
       expect(ran).toMatchObject({ stdout: '3\n', exit_code: 0, changed_files });
@@ -223,7 +232,7 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('shell_background', { command: ':(){ :|:& };:' })).toBe('SHELL_CATASTROPHE');
     });
 
-    it('[TL-2] [RN-6] git: before there is a repository, then every tool on a real one', async () => {
+    it('[TL-2] [RN-6] git: without a repository, then every tool on a real one', async () => {
       for (const tool of ['git_status', 'git_diff', 'git_log', 'git_branch'])
         expect([tool, await codeOf(tool, {})]).toEqual([tool, 'NOT_A_REPOSITORY']);
       story.git('init', '--quiet', '--initial-branch=main');
@@ -267,7 +276,7 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('git_push', { remote: 'nowhere' })).toBe('GIT_FAILED');
     });
 
-    it('[TL-2] [RN-7] the language servers answer, and where there is none that is said', async () => {
+    it('[TL-2] [RN-7] the language servers answer, and a language without one is reported', async () => {
       const broken = await resultOf('diagnostics', { path: 'src/broken.ts' });
       expect(broken.diagnostics).toMatchObject([{ line: 1, severity: 'error', text: expect.any(String) }]);
       expect((await resultOf('diagnostics', { path: 'src/app.ts' })).diagnostics).toEqual([]);
@@ -288,7 +297,7 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('diagnostics', { path: '../a.ts' })).toBe('PATH_OUTSIDE_WORKSPACE');
     });
 
-    it('[AP-5] what the person rejects is not done, and the agent hears why', async () => {
+    it('[AP-5] a rejected call does not run, and the agent is told why', async () => {
       const toolId = (await story.ask('write_file', { path: 'no.md', content: 'x' })) as string;
       const { approval_id, project_id } = await story.card(toolId);
       await story.person.client.reject({
@@ -324,7 +333,7 @@ for (const { who, uid, why } of users) {
       ]);
     });
 
-    it('[TL-1] no tool was left out', () => {
+    it('[TL-1] every tool was called', () => {
       expect([...called].sort()).toEqual(catalogue.map(({ name }) => name as string).sort());
     });
   });

@@ -1,27 +1,27 @@
 import { env } from 'node:process';
 import { expect, it } from 'vitest';
-import type { MortalStep } from '../../lab/src/mortal-steps.ts';
-import { type Kill, KillLane } from './runner/kill-lane.ts';
+import type { KillStep } from '../../lab/src/kill-steps.ts';
 import { killPlans } from './runner/kill-plans.ts';
+import { type Kill, RunnerKillLane } from './runner/runner-kill-lane.ts';
 import { RunnerServer, whyNotAs } from './runner/runner-story.ts';
 
 /**
- * `RUNNER_KILLS=300` adds so many deaths at random moments; `RUNNER_KILLS_SEED=7` shuffles anew; `RUNNER_KILLS_AT=
- * "append:renamed,shell:120"` dies just there, so that a failure can be had again.
+ * `RUNNER_KILLS=300` adds kills at random moments; `RUNNER_KILLS_SEED=7` shuffles anew; `RUNNER_KILLS_AT=
+ * "append:renamed,shell:120"` kills only there, to reproduce a failure.
  */
 const seed = Number(env.RUNNER_KILLS_SEED ?? 1);
 const atRandom = Number(env.RUNNER_KILLS ?? 20);
 const ordinary = 65_534;
-/** One runner as whoever runs the tests, one as an ordinary user where that is possible. */
+/** One runner as the user of the tests, and one as an ordinary user where that is possible. */
 const users = [undefined, whyNotAs(ordinary) === undefined ? ordinary : undefined];
 
-it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: nothing twice, nothing lost, nothing half written', {
+it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: no call runs twice, is lost or half written', {
   timeout: 900_000 + atRandom * 15_000,
 }, async () => {
   const kills = chosenKills().map((kill, n) => ({ ...kill, n }));
   const server = await RunnerServer.start();
   const startedAt = performance.now();
-  const opened = await Promise.all(users.map((uid, i) => KillLane.open(server, `lane-${i}`, { uid })));
+  const opened = await Promise.all(users.map((uid, i) => RunnerKillLane.open(server, `lane-${i}`, { uid })));
   try {
     const problems = await Promise.all(
       opened.map((lane, i) => lane.live(kills.filter(({ n }) => n % users.length === i))),
@@ -46,7 +46,7 @@ function chosenKills(): Kill[] {
   const next = random(seed);
   const names = Object.keys(killPlans);
   const labelled = Object.entries(killPlans).flatMap(([plan, { steps }]) =>
-    Object.keys(steps).map((step): Kill => ({ plan, at: step as MortalStep })),
+    Object.keys(steps).map((step): Kill => ({ plan, at: step as KillStep })),
   );
   const others = Array.from({ length: atRandom }, (_, i): Kill => {
     const plan = names[i % names.length] as string;
@@ -62,10 +62,10 @@ function chosenKills(): Kill[] {
 
 function killFrom(text: string): Kill {
   const [plan = '', at = ''] = text.split(':');
-  return { plan, at: /^\d+$/.test(at) ? Number(at) : (at as MortalStep) };
+  return { plan, at: /^\d+$/.test(at) ? Number(at) : (at as KillStep) };
 }
 
-/** The same numbers for the same seed (xorshift). */
+/** Random numbers; the same seed gives the same numbers (xorshift). */
 function random(from: number): (below: number) => number {
   let state = from * 2_654_435_761 + 1;
   return (below) => {

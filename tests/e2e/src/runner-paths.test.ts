@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 import { startSwappingLink } from './runner/swapped-link.ts';
 
-/** `security/paths.jsonl` from the agent's request to the disk and back: nothing outside is touched or shown. */
+/** `security/paths.jsonl` from the agent's request to the disk and back: nothing outside is changed or shown. */
 
 let server: RunnerServer;
 let files: TemporaryWorkspace;
@@ -32,7 +32,7 @@ afterAll(async () => {
   files?.remove();
 });
 
-/** The runner keeps the folder; what is in it and beside it is that of the case alone. */
+/** The runner keeps the folder; each case replaces what is in it and beside it. */
 beforeEach(() => {
   for (const folder of [files.root, files.outside])
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
@@ -43,7 +43,7 @@ type Try = readonly [tool: string, times: number, params: (n: number) => object]
 
 const cases = securityCases('paths');
 
-/** The cases name arguments neutrally (VA-9). */
+/** Our parameter names for the neutral names in the cases (VA-9). */
 const ourNames: Readonly<Record<string, string>> = {
   destination: 'dest',
   query: 'content',
@@ -55,7 +55,7 @@ const argumentsOf = ({ input }: SecurityCase): object =>
     Object.entries(files.fill(input.args) as object).map(([name, value]) => [ourNames[name] ?? name, value]),
   );
 
-/** Everything in a folder: names, kinds, contents and when they were changed. */
+/** Everything in a folder: names, kinds, contents and modification times. */
 function stateOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()
@@ -84,12 +84,12 @@ describe('[VA-9] security/paths.jsonl through the server', () => {
     const startedAt = performance.now();
     const params = argumentsOf(testCase);
     const ended = await story.call(testCase.input.tool, params);
-    // Not hanging is what is asked; a machine that does much else may take four times as long.
+    // It must not hang; a busy machine may take four times as long.
     expect(performance.now() - startedAt).toBeLessThan(4 * (testCase.input.assert?.max_ms ?? 5_000));
 
     expect(stateOf(files.outside)).toEqual(outside);
     expect(readFileSync('/etc/hosts', 'utf8')).toBe(hosts);
-    // A search names what it was asked for; the content of what is outside or sensitive stands nowhere.
+    // A search result repeats the query; the content of outside or sensitive files must not appear.
     expect(JSON.stringify([ended, story.runner.log])).not.toMatch(/CANARY-|T=CANARY/);
     const isDone = ended.status === 'completed';
     if (testCase.expect === 'REJECT') {
@@ -97,7 +97,7 @@ describe('[VA-9] security/paths.jsonl through the server', () => {
       expect(stateOf(files.root)).toEqual(inside);
       return;
     }
-    // An edit of a text that is not there, or there twice, was allowed and could not be done.
+    // An edit whose text is missing, or there twice, was allowed but could not be done.
     if (!isDone) expect(ended.code).toMatch(/^EDIT_/);
     else if (testCase.expect === 'ALLOW') expect(stateOf(files.root)).toEqual(inside);
     else expect(stateOf(files.root)).not.toEqual(inside);
@@ -106,7 +106,7 @@ describe('[VA-9] security/paths.jsonl through the server', () => {
   });
 });
 
-/** Each was done inside, or refused in one of these words. */
+/** Each call succeeded inside, or was refused with one of these codes. */
 const possible =
   /^(completed|PATH_OUTSIDE_WORKSPACE|FILE_NOT_FOUND|NOT_A_DIRECTORY|APPROVAL_STALE|COMMAND_FAILED|WRITE_FAILED|READ_FAILED)$/;
 
@@ -140,7 +140,10 @@ describe('[VA-1] while a folder and a link to the outside are swapped all the ti
     expect([...seen.keys()].filter((outcome) => !possible.test(outcome))).toEqual([]);
   });
 
-  /** The other tools fewer times, since each goes through the whole system; 10,000 are made beside the executors. */
+  /**
+   * The other tools fewer times, since each call goes through the whole system; unit tests of the executors make
+   * 10,000.
+   */
   const reads: readonly Try[] = [
     ['list_directory', 100, () => ({ path: 'cur' })],
     ['search_files', 50, () => ({ path: 'cur', content: 'INSIDE|CANARY' })],

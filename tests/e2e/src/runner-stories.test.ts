@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { pause, until } from '../../lab/src/waiting.ts';
 import { RunnerServer, RunnerStory } from './runner/runner-story.ts';
 
-/** What goes wrong between a decision and its effect, with the real server and `countersign connect`. */
+/** What can go wrong between a decision and its effect, with the real server and `countersign connect`. */
 
 let server: RunnerServer;
 let story: RunnerStory;
@@ -30,12 +30,12 @@ const ask = async (tool: string, params: object): Promise<string> => {
   if (typeof asked !== 'string') throw new Error(asked.message);
   return asked;
 };
-/** Whatever a decided call would still have to do comes before a later read of the same runner. */
+/** A later read by the same runner: what a decided call still had to do is done before it. */
 const barrier = () => story.call('read_file', { path: 'README.md' });
 
 beforeAll(() => story.write('README.md', '# Hello\n'));
 
-/** Approves the card, and lets something happen before the runner hears of it. */
+/** Approves the card, and calls `meanwhile` before the runner hears of it. */
 async function approveThen(toolId: string, meanwhile: () => unknown): Promise<string> {
   const card = await story.card(toolId);
   story.runner.pause();
@@ -88,7 +88,7 @@ describe('[AP-8] what was approved has changed before it runs', () => {
     expect(existsSync(story.at('evil.txt'))).toBe(false);
   });
 
-  it('a folder on the way became a link to the outside: nothing is written there', async () => {
+  it('a parent folder became a link to the outside: nothing is written there', async () => {
     story.write('way/a.md', 'old\n');
     const toolId = await ask('write_file', { path: 'way/a.md', content: 'theirs\n' });
     await approveThen(toolId, () => {
@@ -101,7 +101,7 @@ describe('[AP-8] what was approved has changed before it runs', () => {
   });
 });
 
-describe('[EX-6] who may not start does nothing', () => {
+describe('[EX-6] a call that may not start does nothing', () => {
   it('cancelled between the decision and the claim: nothing runs', async () => {
     const toolId = await ask('write_file', { path: 'cancelled.md', content: 'x' });
     await approveThen(toolId, async () => {
@@ -111,10 +111,10 @@ describe('[EX-6] who may not start does nothing', () => {
     await barrier();
     expect(await story.untilFinal(toolId)).toMatchObject({ status: 'cancelled' });
     expect(existsSync(story.at('cancelled.md'))).toBe(false);
-    expect(story.witnessed()).not.toContain('renamed cancelled.md');
+    expect(story.recordedChanges()).not.toContain('renamed cancelled.md');
   });
 
-  it('[AP-7] [EX-10] approved while no runner was there: it runs when one comes; HIGH is not approved unseen', async () => {
+  it('[AP-7] [EX-10] approved without a runner, it runs when one connects; HIGH cannot be approved without a preview', async () => {
     await story.runner.end('SIGTERM');
     const medium = await ask('write_file', { path: 'offline.md', content: 'x\n' });
     const high = await ask('delete_file', { path: 'README.md' });
@@ -122,7 +122,7 @@ describe('[EX-6] who may not start does nothing', () => {
     const idOf = (toolId: string) => String(approvals.find(({ tool_id }) => tool_id === toolId)?.approval_id);
     const confirm = (toolId: string) =>
       codeOf(story.person.client.confirm({ params: { approval_id: idOf(toolId) }, body: {} }));
-    // It may be back within its lease, and previews then.
+    // The runner may reconnect within its lease, and then sends a preview.
     expect([await confirm(medium), await confirm(high)]).toEqual(['PREVIEW_PENDING', 'PREVIEW_PENDING']);
     const isGone = async () =>
       (await story.person.client.listRunners()).runners.every(({ connected }) => !connected);
@@ -138,8 +138,8 @@ describe('[EX-6] who may not start does nothing', () => {
   });
 });
 
-describe('[AP-10] the runner is killed while the person is asked', () => {
-  it('with the preview there: the card stands, and the next runner does what it shows', async () => {
+describe('[AP-10] the runner is killed while an approval is pending', () => {
+  it('after the preview: the card stays, and the next runner does what it shows', async () => {
     const toolId = await ask('delete_file', { path: 'offline.md' });
     const card = await story.card(toolId);
     await story.runner.end('SIGKILL');
@@ -161,14 +161,14 @@ describe('[AP-10] the runner is killed while the person is asked', () => {
     expect((await story.approvedToTheEnd(toolId)).result.stdout).toBe('previewed\n');
   });
 
-  it('and comes to the call twice, at the claim and in the middle: it is done once', async () => {
+  it('twice during the call, at the claim and in the middle: the call runs once', async () => {
     const toolId = await ask('write_file', { path: 'thrice.md', content: 'x\n', mode: 'append' });
     const card = await story.card(toolId);
-    await story.runner.dieAt({ step: 'claim asked', onlyReads: false });
+    await story.runner.killAt({ step: 'claim asked', onlyReads: false });
     await story.approve(card);
     expect(await story.runner.ended).toBe('SIGKILL');
     const second = story.prepare();
-    await second.dieAt({ step: 'renamed', onlyReads: false });
+    await second.killAt({ step: 'renamed', onlyReads: false });
     void second.start(['--no-prompt', '--json', story.root]);
     expect(await second.ended).toBe('SIGKILL');
     await story.startRunner();
@@ -181,7 +181,7 @@ describe('[RN-2] the ceiling file', () => {
   const ceiling = () => join(story.home, '.config/countersign/ceiling.json');
   afterEach(() => story.run('rm', '-f', ceiling()));
 
-  it('HIGH needs a decision on this machine: one made elsewhere runs nothing; MEDIUM goes on', async () => {
+  it('HIGH needs a decision on this machine: one made elsewhere does not run it; MEDIUM still runs', async () => {
     mkdirSync(join(story.home, '.config/countersign'), { recursive: true, mode: 0o700 });
     story.write(ceiling(), '{"version": 1, "decide_here": ["HIGH"]}', 0o600);
     const high = await story.call('shell_exec', { command: 'echo x > ceiling.txt' });
@@ -192,7 +192,7 @@ describe('[RN-2] the ceiling file', () => {
     expect(medium.status).toBe('completed');
   });
 
-  it('one that others can write is not believed: nothing above LOW runs', async () => {
+  it('a file that others can write is not trusted: nothing above LOW runs', async () => {
     story.write(ceiling(), '{"version": 1, "decide_here": []}', 0o666);
     const ended = await story.call('write_file', { path: 'unbelieved.md', content: 'x' });
     expect([ended.status, ended.code]).toEqual(['failed', 'DENIED_BY_POLICY']);
@@ -201,7 +201,7 @@ describe('[RN-2] the ceiling file', () => {
   });
 });
 
-it("[RK-5] [VA-8] a link that leads to what the person's rules at the server deny: refused before anybody approves", async () => {
+it("[RK-5] [VA-8] a link that leads to what the person's rules at the server deny: refused before approval", async () => {
   const save = (rules: PolicyRule[]) => story.person.client.putPolicy({ body: { version: 1, rules } });
   await save([{ id: 'no-private', effect: 'deny', tool: '*', path: 'private/**' }]);
   try {
@@ -218,7 +218,7 @@ it("[RK-5] [VA-8] a link that leads to what the person's rules at the server den
   }
 });
 
-it('[RN-10] a second runner of the same workspace is told who has it, and ends; the first goes on', async () => {
+it('[RN-10] a second runner of the same workspace is told which one has it, and ends; the first continues', async () => {
   const second = story.prepare();
   await second.start(['--no-prompt', '--json', story.root]);
   expect(await second.ended).toBe('1');
@@ -229,8 +229,8 @@ it('[RN-10] a second runner of the same workspace is told who has it, and ends; 
   expect((await story.call('write_file', { path: 'first.md', content: 'y' })).status).toBe('completed');
 });
 
-describe('the server is restarted in the middle', () => {
-  it('[AP-10] while the person is asked: the card stands, and what is approved runs', async () => {
+describe('the server restarts', () => {
+  it('[AP-10] while an approval is pending: the card stays, and the approved call runs', async () => {
     const toolId = await ask('write_file', { path: 'restart.md', content: 'x\n' });
     const card = await story.card(toolId);
     await server.crash();
@@ -239,18 +239,18 @@ describe('the server is restarted in the middle', () => {
     expect(story.read('restart.md')).toBe('x\n');
   });
 
-  it('[EX-7] while it runs: it runs on, once, and its result arrives', async () => {
+  it('[EX-7] while a call runs: it continues, once, and its result arrives', async () => {
     const command = 'echo begun >> once.log; sleep 2; echo ended >> once.log';
     const toolId = await ask('shell_exec', { command });
     await story.approve(await story.card(toolId));
     await until(() => existsSync(story.at('once.log')), { otherwise: () => story.runner.log });
-    await server.crash(() => pause(2_500)); // it ends while nobody can be told
+    await server.crash(() => pause(2_500)); // the call ends while the server is down
     expect(await story.untilFinal(toolId)).toMatchObject({ status: 'completed', result: { exit_code: 0 } });
     expect(story.read('once.log')).toBe('begun\nended\n');
   });
 });
 
-describe('[EX-8] cancelling what runs', () => {
+describe('[EX-8] cancelling a running call', () => {
   const noneLeft = (mark: string) =>
     until(() => !story.processes().some((line) => line.includes(mark)), {
       otherwise: () => story.processes().join('\n'),
@@ -259,7 +259,7 @@ describe('[EX-8] cancelling what runs', () => {
   it.each([
     [
       'ends a command and its children',
-      // That it was told to end, and not killed, it can say itself.
+      // The program itself reports that it was told to end, not killed.
       'trap "echo told > told-1; exit 1" TERM; sleep 601 & (sleep 602; true) & echo up > up-1; wait',
       'up-1',
       ['told-1'],
@@ -279,7 +279,7 @@ describe('[EX-8] cancelling what runs', () => {
     expect(left.filter((name) => !existsSync(story.at(name)))).toEqual([]);
   });
 
-  it('[RN-1] the end of the runner ends what it runs, and leaves nothing behind', async () => {
+  it('[RN-1] ending the runner ends its processes and leaves nothing behind', async () => {
     const job = await story.call('shell_background', { command: 'echo up > up-3; sleep 603' });
     expect(job.status).toBe('completed');
     const toolId = await ask('shell_exec', { command: 'echo up > up-4; sleep 604', timeout: 300 });
@@ -302,7 +302,7 @@ describe('[RN-3] undo by call', () => {
     return toolId;
   };
 
-  it('restores what was there; not twice', async () => {
+  it('restores the file, but not twice', async () => {
     story.write('undo.md', 'before\n', 0o640);
     const toolId = await written('after\n');
     expect(await story.undo(toolId)).toMatchObject({ status: 'completed', error: null });
@@ -311,7 +311,7 @@ describe('[RN-3] undo by call', () => {
     expect(await codeOf(story.undo(toolId))).toBe('NOT_UNDOABLE');
   });
 
-  it('a file that was changed since is a conflict, unless it is forced', async () => {
+  it('a file that changed since is a conflict, unless undo is forced', async () => {
     story.write('undo.md', 'before\n');
     const toolId = await written('after\n');
     story.write('undo.md', 'mine\n');
@@ -321,7 +321,7 @@ describe('[RN-3] undo by call', () => {
     expect(story.read('undo.md')).toBe('before\n');
   });
 
-  it('brings a deleted file back and takes a new one away, also after a restart of the runner', async () => {
+  it('restores a deleted file and removes a new one, also after a restart of the runner', async () => {
     story.write('deleted.md', 'kept\n');
     const deleted = await story.call('delete_file', { path: 'deleted.md' });
     const created = await story.call('write_file', { path: 'created.md', content: 'x' });
@@ -333,11 +333,11 @@ describe('[RN-3] undo by call', () => {
   });
 });
 
-it('[EX-7] a result that comes after the lease has ended is kept beside the status, which stays', async () => {
+it('[EX-7] a result that comes after the lease has ended is stored, and the status stays', async () => {
   const toolId = await ask('shell_exec', { command: 'echo begun > late.log; sleep 1; echo the result' });
   await story.approve(await story.card(toolId));
   await until(() => existsSync(story.at('late.log')), { otherwise: () => story.runner.log });
-  story.runner.pause(); // as a machine that sleeps: its lease ends after 30 s
+  story.runner.pause(); // like a machine that sleeps: its lease ends after 30 s
   try {
     expect(await story.untilFinal(toolId)).toMatchObject({ status: 'failed', code: 'RUNNER_LOST' });
   } finally {
@@ -352,7 +352,7 @@ it('[EX-7] a result that comes after the lease has ended is kept beside the stat
   expect((await barrier()).status).toBe('completed');
 });
 
-it('[EX-6] a copy of its folder is another program: it is refused while the runner is there', async () => {
+it('[EX-6] a runner on a copy of the folder is refused while the original is connected', async () => {
   const home = join(story.parent, 'copied-home');
   cpSync(story.home, home, { recursive: true });
   const copy = story.prepare([], { home });
@@ -362,7 +362,7 @@ it('[EX-6] a copy of its folder is another program: it is refused while the runn
   expect((await story.call('write_file', { path: 'once.md', content: 'x\n' })).status).toBe('completed');
 });
 
-it('leaves no call open and no approval forgotten', async () => {
+it('leaves no call and no approval open', async () => {
   const final = "('completed', 'failed', 'rejected', 'timeout', 'cancelled')";
   const open = await server.database.query(
     `select tool_name, status from tool_executions where status not in ${final}`,

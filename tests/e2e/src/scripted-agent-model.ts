@@ -6,16 +6,16 @@ import {
   Usage,
 } from '@openai/agents';
 
-/** One turn of the model: a tool call, or what it says last. It may look at what the last call came to. */
+/** One turn of the model: a tool call or its last message. It may read the result of the last call. */
 export type AgentTurn = (
   last: Readonly<Record<string, unknown>>,
 ) => { readonly call: string; readonly args: object } | { readonly say: string };
 
-/** A model for the OpenAI Agents SDK that plays a script. Nothing is asked over a network. */
+/** A model for the OpenAI Agents SDK that plays a script, without a network. */
 export class ScriptedAgentModel implements Model {
-  /** What each tool call came to, as the model saw it. */
+  /** The result of each tool call, as the model saw it. */
   readonly seen: Readonly<Record<string, unknown>>[] = [];
-  /** The names of the tools that it was offered first. */
+  /** The names of the tools in the first request. */
   offered: readonly string[] = [];
   readonly #turns: AgentTurn[];
 
@@ -50,13 +50,13 @@ export class ScriptedAgentModel implements Model {
     };
   }
 
-  // biome-ignore lint/correctness/useYield: the runs of these tests are not streamed
+  // biome-ignore lint/correctness/useYield: these tests do not stream
   async *getStreamedResponse(): AsyncGenerator<never> {
     throw new Error('Not streamed');
   }
 }
 
-/** Our answers are JSON, also where the SDK wraps them as text. */
+/** Our results are JSON, even where the SDK wraps them as text. */
 function lastResult(input: string | AgentInputItem[]): Readonly<Record<string, unknown>> | undefined {
   const last = typeof input === 'string' ? undefined : input.at(-1);
   if (last?.type !== 'function_call_result') return undefined;

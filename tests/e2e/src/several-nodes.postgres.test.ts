@@ -48,8 +48,8 @@ const untilStatus = (toolId: string, status: string) =>
 const runOf = (runId: string) =>
   cluster.row('select status, epoch::int, step::int, lease_owner from runs where id = $1', runId);
 /**
- * The model is asked once for each of the three steps of `story`. Only a node that stood still for longer than its lease
- * may have asked in vain: then the run was taken over more often than the test made it be.
+ * The model is asked once for each of the three steps of `story`. Only a node that was paused for longer than its
+ * lease may ask again: then the run was taken over more often than the test intended.
  */
 const expectAskedOnce = async (runId: string, content: string, { takeovers = 0 } = {}) => {
   const { epoch } = await runOf(runId);
@@ -69,13 +69,13 @@ const approve = async ({ client }: ClusterPerson, approval_id: string) => {
   await client.confirm({ params: { approval_id }, body: { digest: String(approval.digest) } });
 };
 
-describe('three servers on one database, behind a balancer that knows no sessions', () => {
-  it('[EX-1] a stream here, a result there, the run elsewhere: the whole loop', async () => {
+describe('three servers on one database, behind a balancer without sticky sessions', () => {
+  it('[EX-1] the whole loop with the stream, the result and the run at different servers', async () => {
     const ada = await cluster.person('ada');
     const runId = await cluster.say(ada, 'Go.', story);
     await approve(ada, await approvalOf(ada, 'c.md'));
     await cluster.untilRow("select id from runs where id = $1 and status = 'completed'", [runId]);
-    // Of calls that somebody else than the runner's own node took as well.
+    // Including calls that were accepted by another server than the runner's.
     const session = await cluster.session(ada);
     const calls = await Promise.all(
       Array.from({ length: 30 }, (_, i) => execute(ada.client, session, `${i}.md`)),
@@ -88,8 +88,8 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await cluster.problems(ada)).toEqual([]);
   });
 
-  // That this takes 10 s at most is proven where the clock is the test's own: packages/engine/src/agent/agent-crash.test.ts.
-  it('[AG-2] a killed node: its run goes on elsewhere, at the step it was in', async () => {
+  // That this takes at most 10 s is tested with a manual clock in packages/engine/src/agent/agent-crash.test.ts.
+  it('[AG-2] a killed node: another node continues its run at the same step', async () => {
     const bob = await cluster.person('bob');
     const runId = await cluster.say(bob, 'Bob, go.', story);
     const approvalId = await approvalOf(bob, 'c.md');
@@ -109,7 +109,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await cluster.problems(bob)).toEqual([]);
   });
 
-  it('[EX-7] a killed node with the stream: the runner comes back elsewhere, and its call ends once', async () => {
+  it('[EX-7] a killed node with the stream: the runner reconnects elsewhere, and its call ends once', async () => {
     let finish = () => {};
     const finished = new Promise<ResultBody>((resolve) => {
       finish = () => resolve(completed);
@@ -123,7 +123,7 @@ describe('three servers on one database, behind a balancer that knows no session
     await untilStatus(tool_id, 'executing');
     const { node, stream } = await streamOf(eve);
     await cluster.kill(await cluster.indexOf(node));
-    // While it is away its lease holds: what is asked now is given to it.
+    // Its lease still holds while it is disconnected, so new calls are given to it.
     const asked = await execute(eve.client, session, 'meanwhile.md');
     await cluster.untilRow('select id from runners where runner_id = $1 and stream <> $2 and connected', [
       eve.runner.id,
@@ -137,12 +137,12 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await cluster.problems(eve)).toEqual([]);
   });
 
-  it('[AP-3] [EX-7] [EX-10] what a dead node had to do in time is done by others, once', async () => {
+  it("[AP-3] [EX-7] [EX-10] other nodes do a dead node's timed work, once", async () => {
     const fay = await cluster.person('fay', { execute: () => new Promise<ResultBody>(() => {}) });
     const away = await cluster.person('gus');
     away.runner.disconnect();
     const [session, other] = [await cluster.session(fay), await cluster.session(away)];
-    // All of it on the first server, which then dies with its timers.
+    // All of it on the first server, which is then killed with its timers.
     const [fayAt0, gusAt0] = [
       cluster.clientAt(0, signToken('fay', 'person')),
       cluster.clientAt(0, signToken('gus', 'person')),
@@ -154,7 +154,7 @@ describe('three servers on one database, behind a balancer that knows no session
     fay.runner.disconnect();
     await cluster.database.query('update runners set connected = false where runner_id = $1', away.runner.id);
     const nobody = await execute(gusAt0, other, 'nobody.md');
-    // The server that had the runner's stream may still have given it the call: its tick takes it back.
+    // The server with the runner's stream may have given it the call already: its tick takes the call back.
     await cluster.untilRow(
       'select id from tool_executions where id = $1 and runner_id is null and due_at is not null',
       [nobody.tool_id],
@@ -175,11 +175,11 @@ describe('three servers on one database, behind a balancer that knows no session
     );
     await untilStatus(expiring.tool_id, 'timeout');
     await untilStatus(nobody.tool_id, 'failed');
-    // The runner died as well. That its row is old is not enough: it must not change for longer than a heartbeat.
+    // The runner died too. An old row is not enough: it must stay unchanged for longer than a heartbeat.
     const silence = 'update runners set last_seen_at = $1 where runner_id = $2 returning connected';
     await until(
       async () => {
-        // Again and again: a server may only now store that it heard the runner before.
+        // Repeat: a server may store only now that it heard the runner before.
         const [row] = await cluster.database.query(silence, soon - 30_000, fay.runner.id);
         return row?.connected === false;
       },
@@ -190,7 +190,7 @@ describe('three servers on one database, behind a balancer that knows no session
       { error_type: 'RUNNER_LOST', attempt: 1 },
       { error_type: 'NO_RUNNER' },
     ]);
-    // Once: of both servers that saw it.
+    // Exactly one of the two servers that saw it acted.
     await until(() => fay.person.all('tool.result').length >= 2, {
       otherwise: () => 'the person is not told',
     });
@@ -208,7 +208,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await streamOf(fay)).toEqual({ node: null, stream: null, connected: false });
   });
 
-  it('[AG-2] a node that stood still and wakes up stores nothing with its old epoch', async () => {
+  it('[AG-2] a node that was paused stores nothing with its old epoch', async () => {
     const hal = await cluster.person('hal');
     let answer = () => {};
     const thinking = new Promise<void>((resolve) => {
@@ -232,7 +232,7 @@ describe('three servers on one database, behind a balancer that knows no session
     } finally {
       cluster.node(index).server.resume();
     }
-    // It has the answer too, by now or soon; it is there again when it says so.
+    // It gets the answer too, now or soon; it has resumed once it says so.
     await cluster.untilRow(
       'select id from nodes where id = $1 and seen_at > (select max(ended_at) from runs where id = $2)',
       [String(lease_owner), runId],
@@ -249,7 +249,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await runOf(runId)).toMatchObject({ status: 'completed', epoch: 2, step: 1 });
   });
 
-  it('[EV-2] a rolling upgrade: every stream goes on where it was, every call ends', async () => {
+  it('[EV-2] a rolling upgrade: every stream resumes, every call ends', async () => {
     const ida = await cluster.person('ida');
     const session = await cluster.session(ida);
     const made: string[] = [];
@@ -259,7 +259,7 @@ describe('three servers on one database, behind a balancer that knows no session
         try {
           made.push((await execute(ida.client, session, `${i}.md`)).tool_id);
         } catch (error) {
-          if (!(error instanceof ApiError) || !error.isRetryable) throw error; // it was stopping: nothing was recorded
+          if (!(error instanceof ApiError) || !error.isRetryable) throw error; // that server was stopping and recorded nothing
         }
       }
     })();
@@ -277,7 +277,7 @@ describe('three servers on one database, behind a balancer that knows no session
     expect(await cluster.problems(ida)).toEqual([]);
   });
 
-  it('[AP-9] [RK-5] what is revoked or forbidden on one server is so on all of them, at once', async () => {
+  it('[AP-9] [RK-5] a revocation or deny rule on one server takes effect on all at once', async () => {
     const joy = await cluster.person('joy');
     const session = await cluster.session(joy);
     const at = (index: number, token = signToken('joy', 'person')) => cluster.clientAt(index, token);
@@ -295,7 +295,7 @@ describe('three servers on one database, behind a balancer that knows no session
       expect(await Promise.all([0, 1, 2].map((index) => codeAt(index, token)))).toEqual(
         Array.from({ length: 3 }, () => 'UNAUTHENTICATED'),
       );
-      // Each server has judged by the person's policy before it changes.
+      // Each server has used the person's policy before it changes.
       const path = `private/${round}.md`;
       for (const index of [0, 1, 2]) await execute(at(index), session, path);
       const rule = {
@@ -329,10 +329,10 @@ describe('three servers on one database, behind a balancer that knows no session
   });
 });
 
-it('[EX-1] hints that are lost cost a moment, never a fact', async () => {
+it('[EX-1] lost hints only cause a delay', async () => {
   const deaf = await Cluster.start(postgres, 2);
   try {
-    // From here on nobody hears a notification: the name leads to a function that does nothing.
+    // From here on no server receives a notification: the name resolves to a function that does nothing.
     await deaf.database.query('create schema deaf');
     await deaf.database.query(
       'create function deaf.pg_notify(text, text) returns void language sql as $$ select null::void $$',
@@ -358,7 +358,7 @@ it('[EX-1] hints that are lost cost a moment, never a fact', async () => {
   }
 });
 
-/** Everything that was stored for this person has come over their stream. */
+/** Waits until everything stored for this person has arrived on their stream. */
 async function settled({ userId, person }: ClusterPerson): Promise<void> {
   const newest = async () =>
     Number(

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { completed } from '../../lab/src/remote-runner.ts';
 import { signToken } from '../../lab/src/tokens.ts';
 import { until } from '../../lab/src/waiting.ts';
-import { clientWith, newSession, Story, type StoryPerson } from './story.ts';
+import { clientWith, newSession, ServerStory, type StoryPerson } from './server-story.ts';
 
-let story: Story;
+let story: ServerStory;
 let ada: StoryPerson;
 beforeAll(async () => {
-  story = await Story.start();
+  story = await ServerStory.start();
   ada = await story.person('ada', ({ tool_name, tool_params }) => {
     if (tool_name !== 'execute_command') return undefined;
     const stdout = `${tool_params.command} ${(tool_params.args as string[]).join(' ')}: done`;
@@ -23,7 +23,7 @@ afterAll(() => story?.close());
 const calls = (name: string, args: object, id = 'call_0'): WireTurn => [{ call: { name, args, id } }];
 const answers = (text: string): WireTurn => [{ text }];
 
-/** The card of a call, once its preview is there. */
+/** The card of a call, once its preview has arrived. */
 async function card(path: string): Promise<EventPayload<'approval.updated'>> {
   const request = await ada.person.next('tool.approval_request', ({ tool_params }) =>
     mentions(tool_params, path),
@@ -58,7 +58,7 @@ const statusOf = async (tool_id: string) =>
   (await ada.client.getExecution({ params: { tool_id } })).execution.status;
 
 describe('the four scenarios of the plan', () => {
-  it('1. reads a file: nobody is asked', async () => {
+  it('1. reads a file without approval', async () => {
     ada.disk.set('src/main.py', 'print("hello")');
     const said = 'Read src/main.py';
     const run = await untilRun(
@@ -107,7 +107,7 @@ describe('the four scenarios of the plan', () => {
     expect(JSON.stringify(story.toolResults(said))).toContain('npm install: done');
   });
 
-  it('4. refuses rm -rf: nobody is asked, nothing runs, the agent is told', async () => {
+  it('4. refuses rm -rf without asking: nothing runs, the agent is told', async () => {
     const before = ada.person.all('tool.approval_request').length;
     const said = 'Remove everything';
     const runId = await story.say(ada, said, [
@@ -123,7 +123,7 @@ describe('the four scenarios of the plan', () => {
   });
 });
 
-describe('the person says no', () => {
+describe('the person rejects', () => {
   it.each([
     ['without a message', {}, { reason: 'User rejected the operation', user_message: null }],
     [
@@ -146,15 +146,15 @@ describe('the person says no', () => {
   });
 });
 
-describe('time', () => {
-  it('[AP-3] expires what nobody answers, and the agent is told', async () => {
+describe('deadlines', () => {
+  it('[AP-3] expires a request that nobody decides, and tells the agent', async () => {
     const said = 'Change late.md';
     const runId = await story.say(ada, said, [
       calls('write_file', { path: 'late.md', content: 'x' }),
       answers('Later.'),
     ]);
     const asked = await card('late.md');
-    // Almost over when the server comes back; should that take longer, it has 30 s of grace and ends all the same.
+    // Almost expired when the server comes back. If that takes longer, there are 30 s of grace, and it still expires.
     await story.crash(() =>
       story.database.query(
         'update approvals set deadline_at = $1 where id = $2 returning id',
@@ -173,7 +173,7 @@ describe('time', () => {
     expect(await codeOf(approve(asked))).toBe('409 ALREADY_DECIDED');
   });
 
-  it('[AP-3] [AP-10] what ran out while the server was down is shown again, with 30 s of grace', async () => {
+  it('[AP-3] [AP-10] a request that expired while the server was down is shown again, with 30 s of grace', async () => {
     const { tool_id, approval_id } = await write('grace.md');
     await card('grace.md');
     await story.crash(() =>
@@ -192,8 +192,8 @@ describe('time', () => {
   });
 });
 
-describe('wider and other than asked', () => {
-  it('[AP-6] the person edits before approving: what they wrote runs, and the agent is told', async () => {
+describe('edits and scopes', () => {
+  it('[AP-6] the person edits before approving: the edited call runs, and the agent is told', async () => {
     const said = 'Write greeting.md';
     const runId = await story.say(ada, said, [
       calls('write_file', { path: 'greeting.md', content: 'hi' }),
@@ -253,7 +253,7 @@ describe('wider and other than asked', () => {
   });
 });
 
-it('[EX-4] calls of one step run in parallel, and those that change the same path in order', async () => {
+it('[EX-4] calls of one step run in parallel, and those that change the same path run in order', async () => {
   for (const name of ['p1.md', 'p2.md', 'p3.md']) ada.disk.set(name, name);
   const said = 'Do a lot at once';
   const step: WireTurn = [
@@ -278,7 +278,7 @@ it('[EX-4] calls of one step run in parallel, and those that change the same pat
 describe('[EX-8] cancelling', () => {
   const cancel = (tool_id: string) => ada.client.cancelExecution({ params: { tool_id }, body: {} });
 
-  it('while the person is asked: the card is withdrawn', async () => {
+  it('while it waits for approval: the card is withdrawn', async () => {
     const { tool_id, approval_id } = await write('cancel-1.md');
     expect(await cancel(tool_id)).toMatchObject({ status: 'cancelled' });
     expect(
@@ -287,7 +287,7 @@ describe('[EX-8] cancelling', () => {
     expect(ada.runner.executionsOf(tool_id)).toBe(0);
   });
 
-  it('once approved and not begun: nothing runs', async () => {
+  it('after approval and before the start: nothing runs', async () => {
     ada.runner.disconnect();
     const { tool_id, approval_id } = await write('cancel-2.md');
     await ada.client.confirm({ params: { approval_id: String(approval_id) }, body: {} });
@@ -299,7 +299,7 @@ describe('[EX-8] cancelling', () => {
     expect(ada.runner.executionsOf(tool_id)).toBe(0);
   });
 
-  it('while it executes: it is a request, and the report of the runner decides', async () => {
+  it("while it executes: it is a request, and the runner's report decides", async () => {
     const { tool_id } = await write('slow-cancel.md');
     await approve(await card('slow-cancel.md'));
     await until(async () => (await statusOf(tool_id)) === 'executing', {
@@ -347,7 +347,7 @@ describe('races over HTTP', () => {
     expect(resolved).toHaveLength(1);
   });
 
-  it('[AP-2] [EX-8] approve against reject and against cancel: the first one stands everywhere', async () => {
+  it('[AP-2] [EX-8] approve against reject and against cancel: the first decision stands everywhere', async () => {
     for (let turn = 0; turn < 20; turn++) {
       const path = `http-race-${turn}.md`;
       const { tool_id } = await write(path);
@@ -366,7 +366,7 @@ describe('races over HTTP', () => {
           ].some((one) => one.join() === seen.join()),
         );
       } else {
-        // A cancel may come before the decision, before the start, while it runs, or when it is over.
+        // A cancel may come before the decision, before the start, during execution, or after the end.
         expect(['completed', 'cancelled']).toContain(status);
         if (status === 'cancelled') expect(opposed).toBe('ok');
         if (approved !== 'ok') expect(ada.runner.executionsOf(tool_id)).toBe(0);
@@ -375,8 +375,8 @@ describe('races over HTTP', () => {
   });
 });
 
-describe('two people at once', () => {
-  it('nothing of the one is visible to or decidable by the other', async () => {
+describe('two people', () => {
+  it('neither can see or decide anything of the other', async () => {
     const bob = await story.person('bob');
     const asked = async (who: StoryPerson, path: string) => {
       const tool_params = { path, content: who.userId };
@@ -438,12 +438,12 @@ describe('two people at once', () => {
     expect([ada.disk.get('both.md'), bob.disk.get('both.md')]).toEqual(['ada', 'bob']);
     expect(bob.runner.effects.map(({ toolId }) => toolId)).toEqual([bobs.tool_id]);
     const seen = JSON.stringify(bob.person.received);
-    // Not 'ada': that is hexadecimal, and may stand in any id.
+    // Not 'ada': that is hexadecimal, and may be part of any id.
     for (const word of ['"ada"', ada.projectId, ada.sessionId, adas.tool_id])
       expect(seen).not.toContain(word);
   });
 });
 
-it('leave everything in order: one decision each, nothing twice, no gap, a whole audit chain', async () => {
+it('leave one decision per request, no double execution, no event gap and an unbroken audit chain', async () => {
   expect(await story.problems()).toEqual([]);
 });

@@ -17,7 +17,7 @@ import { signToken } from '../../lab/src/tokens.ts';
 import { pause, until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
 
-/** The terminal as a person has it: a real process behind a real pseudo terminal, the real server, real files. */
+/** `countersign connect` behind a real pseudo terminal, with the real server and real files. */
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-e2e-terminal-')));
 const workspace = join(folder, 'workspace');
 mkdirSync(workspace);
@@ -60,7 +60,7 @@ async function connect(...argv: string[]): Promise<PseudoTerminal> {
 }
 const write = (path: string, content: string) =>
   person().executeTool({ body: { tool_name: 'write_file', tool_params: { path, content } } });
-/** Longer than a card must have been looked at (UI-6). */
+/** Waits longer than a card must be visible before a key counts (UI-6). */
 const looked = () => pause(700);
 
 describe('countersign connect in a real terminal', () => {
@@ -84,7 +84,7 @@ describe('countersign connect in a real terminal', () => {
     const terminal = await connect();
     terminal.press('yyyyyyyy');
     const { approval_id } = await write('ahead.md', 'x\n');
-    await terminal.shows('+ x'); // a key pressed at once: approval-desk.test.ts, where the clock is the test's own
+    await terminal.shows('+ x'); // a key pressed at once is tested with a manual clock in terminal-approvals.test.ts
     await looked();
     const params = { approval_id: String(approval_id) };
     expect((await person().getApproval({ params })).approval.status).toBe('pending');
@@ -96,7 +96,7 @@ describe('countersign connect in a real terminal', () => {
     expect(existsSync(join(workspace, 'ahead.md'))).toBe(false);
   });
 
-  it('[UI-6] shows what a tool writes as text: nothing of it reaches the terminal', async () => {
+  it('[UI-6] shows what a tool writes as text, without its escape sequences', async () => {
     const terminal = await connect();
     await write('hostile.md', 'a\u001b[2J\u009b2J\u202eb');
     await terminal.shows('a⟨U+001B⟩[2J⟨U+009B⟩2J⟨U+202E⟩b');
@@ -104,7 +104,7 @@ describe('countersign connect in a real terminal', () => {
     expect(terminal.raw).not.toMatch(/[\u0080-\u009f\u202e]/);
   });
 
-  it('[AP-10] [EV-2] comes back by itself when the server was killed, and asks what still waits', async () => {
+  it('[AP-10] [EV-2] reconnects when the server was killed, and shows pending requests again', async () => {
     const terminal = await connect();
     await write('again.md', 'still here\n');
     await terminal.shows('+ still here');
@@ -113,8 +113,8 @@ describe('countersign connect in a real terminal', () => {
     const lost = terminal.text.length;
     await serve();
     await terminal.shows('Connected to', lost);
-    // A card that is drawn anew has to be looked at anew: a key before that is discarded, and so are two keys at once,
-    // which those are that a slow program finds together.
+    // A redrawn card must be visible for a while again: a key before that is discarded, and so are two keys at once,
+    // as a slow program may read them.
     const isDone = async () => {
       if (terminal.text.includes('✓ write_file again.md · done')) return true;
       await looked();
@@ -125,7 +125,7 @@ describe('countersign connect in a real terminal', () => {
     expect(readFileSync(join(workspace, 'again.md'), 'utf8')).toBe('still here\n');
   });
 
-  it('[RN-4] stops what runs when it is ended, and says so', async () => {
+  it('[RN-4] stops running calls when it is ended, and says so', async () => {
     const terminal = await connect();
     await person().executeTool({
       body: {
@@ -152,7 +152,7 @@ describe('countersign connect in a real terminal', () => {
   });
 });
 
-it('[UI-4] without a terminal nothing is asked, and programs get JSON', () => {
+it('[UI-4] asks nothing without a terminal, and prints JSON for programs', () => {
   const launcher = new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url).pathname;
   const run = (...argv: string[]) =>
     spawnSync(process.execPath, [launcher, ...argv], {

@@ -8,7 +8,7 @@ import { until } from '../../lab/src/waiting.ts';
 
 export const launcher = fileURLToPath(new URL('../../../apps/cli/bin/countersign.mjs', import.meta.url));
 
-/** The command of this checkout. */
+/** The command in this checkout. */
 const ownCommand: readonly string[] = [process.execPath, launcher];
 
 export interface ReadyLine {
@@ -25,11 +25,11 @@ export interface ReadyLine {
 export interface PipedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** The signal, or the code, that ended it. */
+  /** Resolves with the signal or exit code that ended it. */
   readonly ended: Promise<string>;
 }
 
-/** A person's machine: a home of their own, a page that is built, and what they start. */
+/** A person's machine: a home folder, a built web page, and the programs they start. */
 export class Machine {
   readonly home = mkdtempSync(join(tmpdir(), 'countersign-up-'));
   readonly #started: UpProcess[] = [];
@@ -68,7 +68,7 @@ export class Machine {
     return started;
   }
 
-  /** One that speaks over its standard input and output. */
+  /** A process that talks over its standard input and output. */
   piped(...args: string[]): PipedProcess {
     const child = spawn(process.execPath, [launcher, ...args], {
       env: this.env,
@@ -84,15 +84,15 @@ export class Machine {
   async close(): Promise<void> {
     for (const child of this.#piped) child.kill('SIGKILL');
     await Promise.all(this.#started.map((started) => started.kill('SIGKILL')));
-    // What was told to end may still write its last lines.
+    // Processes that are ending may still write their last lines.
     rmSync(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 }
 
-/** One `countersign …`, a process of its own. */
+/** One `countersign …` process. */
 export class UpProcess {
   readonly #child: ChildProcess;
-  /** The signal, or the code, that ended it. */
+  /** Resolves with the signal or exit code that ended it. */
   readonly ended: Promise<string>;
   out = '';
   errors = '';
@@ -114,9 +114,9 @@ export class UpProcess {
     return this.#child.pid as number;
   }
 
-  /** The line of `--json`. */
+  /** The JSON line that `--json` prints. */
   async ready(): Promise<ReadyLine> {
-    await this.says(/^\{.*\}\n/); // of its output; what else is said goes to the other stream
+    await this.says(/^\{.*\}\n/); // on stdout; everything else goes to stderr
     return JSON.parse(this.out) as ReadyLine;
   }
 
@@ -147,7 +147,7 @@ export class UpProcess {
     return this.ended;
   }
 
-  /** The server's process, by what its command line says. */
+  /** The process id of the server, found by its command line. */
   get server(): number {
     const found = processesBelow(this.pid).find(({ command }) => command.includes('apps/server/src/main.ts'));
     if (!found) throw new Error('There is no server');
@@ -160,7 +160,7 @@ interface FoundProcess {
   readonly command: string;
 }
 
-/** Every process that descends from one, as the system has them now. */
+/** All descendants of a process that run now. */
 export function processesBelow(ancestor: number): FoundProcess[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -184,6 +184,6 @@ const read = (path: string): string => {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // it has ended meanwhile
+    return ''; // the process has ended meanwhile
   }
 };

@@ -1,4 +1,4 @@
-/** `countersign mcp` and `countersign acp` while `countersign up` of their folder stops and comes back (UI-5). */
+/** `countersign mcp` and `countersign acp` while the `countersign up` of their folder stops and comes back (UI-5). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await terminal.shows('[y/N]');
   terminal.press('y\r');
   expect(await terminal.ended).toBe(0);
-  // Another folder's is the last one signed in to, and runs on: it knows nothing of the shop.
+  // Another folder's server, the last one signed in to, keeps running; it does not know the shop folder.
   await started(machine.folder('elsewhere'));
 });
 afterAll(() => machine?.close());
@@ -32,7 +32,7 @@ async function start(): Promise<void> {
   up = await started(workspace);
 }
 
-/** However long it takes on a machine that does much else. */
+/** Starts `up`, however long that takes on a busy machine. */
 async function started(folder: string): Promise<UpProcess> {
   const starting = machine.up(folder, '--json');
   await until(() => starting.out.includes('\n'), {
@@ -46,7 +46,7 @@ const stop = () => up.kill('SIGTERM');
 const said = () =>
   `countersign up ${workspace} is not running. Start it in a terminal: countersign up ${workspace}`;
 
-it('[UI-5] an MCP agent is told that up is not running, and goes on by itself when it is there again', async () => {
+it('[UI-5] an MCP agent is told that up is not running, and continues when it is back', async () => {
   await stop();
   const agent = new Client({ name: 'agent', version: '1' });
   let changes = 0;
@@ -81,7 +81,7 @@ it('[UI-5] an MCP agent is told that up is not running, and goes on by itself wh
   await agent.close();
 });
 
-it('[UI-5] an ACP editor is told that up is not running, and goes on by itself when it is there again', async () => {
+it('[UI-5] an ACP editor is told that up is not running, and continues when it is back', async () => {
   await stop();
   const updates: SessionUpdate[] = [];
   let isAsked = false;
@@ -122,7 +122,7 @@ it('[UI-5] an ACP editor is told that up is not running, and goes on by itself w
   await start();
   expect(await say('/read_file path=price.ts')).toEqual({ stopReason: 'end_turn' });
 
-  // While a prompt is being answered: it says why nothing happens, the question stays, and it is answered after all.
+  // During a prompt: the editor is told why nothing happens, the question stays open, and its answer counts afterwards.
   const written = say('/write_file path=price.ts content=2');
   await until(() => isAsked, { otherwise: () => 'It was not asked' });
   await stop();

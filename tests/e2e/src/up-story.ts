@@ -2,7 +2,7 @@ import type { EventPayload } from '@countersign/protocol';
 import { RemotePerson } from '../../lab/src/remote-person.ts';
 import type { ReadyLine } from './up-process.ts';
 
-/** Uses a sign-in link as a browser does. */
+/** Signs in with a link, as a browser does. */
 export async function useLink(link: string): Promise<{ status: number; token: string }> {
   const { origin, hash } = new URL(link);
   const response = await fetch(`${origin}/sign-in`, {
@@ -14,13 +14,13 @@ export async function useLink(link: string): Promise<{ status: number; token: st
   return { status: response.status, token };
 }
 
-/** A person in a browser: signed in with the link, listening from the very beginning. */
-export async function signedIn({ address, sign_in_link }: ReadyLine): Promise<RemotePerson> {
+/** A person in a browser: signed in with the link, with all events from the first one. */
+export async function signInAsPerson({ address, sign_in_link }: ReadyLine): Promise<RemotePerson> {
   const { token } = await useLink(sign_in_link);
   return new RemotePerson(address, token, 'browser').connect();
 }
 
-/** The card of a tool, once its preview is there. */
+/** The card of a tool, once its preview has arrived. */
 export async function cardOf(
   person: RemotePerson,
   tool: string,
@@ -38,7 +38,7 @@ export async function approve(person: RemotePerson, tool: string): Promise<void>
   await person.client.approve({ params: { approval_id, project_id }, body: { digest: String(digest) } });
 }
 
-/** Says the suggested message, approves the change and the test run, and answers with what the agent said last. */
+/** Sends the suggested message, approves the change and the test run, and returns the agent's last message. */
 export async function wholeLoop(
   person: RemotePerson,
   { project_id, first_message }: ReadyLine,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pause, until } from '../../lab/src/waiting.ts';
 import { isAlive, Machine, processesBelow, type ReadyLine, type UpProcess } from './up-process.ts';
-import { approve, cardOf, signedIn, useLink, wholeLoop } from './up-story.ts';
+import { approve, cardOf, signInAsPerson, useLink, wholeLoop } from './up-story.ts';
 
 let machine: Machine;
 beforeEach(() => {
@@ -17,7 +17,7 @@ afterEach(() => machine.close());
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const shippedGreeting = file('../../../apps/cli/sample-workspace/src/greeting.js');
 
-/** Stops it with Ctrl-C, and sees that nothing of it is left. */
+/** Stops it with Ctrl-C, and checks that nothing of it is left. */
 async function stop(up: UpProcess, address: string): Promise<void> {
   const tree = [up.pid, ...processesBelow(up.pid).map(({ pid }) => pid)];
   expect(tree.length).toBeGreaterThan(1);
@@ -30,7 +30,7 @@ const untilGone = (pids: readonly number[]) =>
   until(() => !pids.some(isAlive), { otherwise: () => `Left: ${pids.filter(isAlive)}` });
 
 describe('countersign up', () => {
-  it('[UI-4] shows the whole loop in a sample workspace: read, edit with approval, test run', async () => {
+  it('[UI-4] runs the whole loop in a sample workspace: read, edit with approval, test run', async () => {
     const shipped = readFileSync(shippedGreeting, 'utf8');
     const up = machine.up('--json');
     const ready = await up.ready();
@@ -45,20 +45,20 @@ describe('countersign up', () => {
     const settings = await (await fetch(`${ready.address}/page-settings.json`)).json();
     expect(settings).toEqual({ first_message: ready.first_message });
 
-    const person = await signedIn(ready);
+    const person = await signInAsPerson(ready);
     expect(await useLink(ready.sign_in_link)).toEqual({ status: 401, token: '' }); // RE-5: single use
     const answer = await wholeLoop(person, ready);
     expect(answer).toMatch(/read_file: \d+ bytes\n.*Helo.*edit_file: .*exit code 0.*pass 1/s);
     expect(readFileSync(join(ready.workspace, 'src/greeting.js'), 'utf8')).toContain('Hello, ');
     expect(readFileSync(shippedGreeting, 'utf8')).toBe(shipped);
 
-    // The runner has a token of its own, which can do what a runner does.
+    // The runner has its own token, limited to what a runner does.
     const { tokens } = await person.client.listTokens();
     expect(tokens.map(({ scope }) => scope).sort()).toEqual(['person', 'person', 'runner']);
     person.close();
     await stop(up, ready.address);
 
-    // The next start begins anew, at the same address, where the browser is still signed in.
+    // The next start uses the same address, where the browser is still signed in.
     const again = machine.up('--json');
     const second = await again.ready();
     expect([second.address, second.project_id]).toEqual([ready.address, ready.project_id]);
@@ -73,7 +73,7 @@ describe('countersign up', () => {
     await stop(again, second.address);
   });
 
-  it('[UI-4] says that one is running for the same folder, and gives a fresh link to it', async () => {
+  it('[UI-4] says that one is running for the same folder, and prints a new link to it', async () => {
     const folder = machine.folder('mine', { 'a.md': 'mine' });
     const up = machine.up(folder, '--json');
     const ready = await up.ready();
@@ -85,7 +85,7 @@ describe('countersign up', () => {
     expect(await third.ended).toBe('0');
     expect(third.out).toContain(`running already for ${folder} (process ${up.pid})`);
     expect(third.out).toMatch(/#sign-in=/);
-    // Other folders are others' business, and other commands know the server.
+    // Other folders have their own server, and other commands find the server.
     const other = await machine.up(machine.folder('other'), '--json').ready();
     expect(other.already_running).toBe(undefined);
     const approvals = machine.run('approvals', '--json', '--server', ready.address);
@@ -98,7 +98,7 @@ describe('countersign up', () => {
     });
   });
 
-  it('[UI-4] of two that are started at the same moment one runs, and the other says so', async () => {
+  it('[UI-4] of two started at the same moment one runs, and the other says so', async () => {
     const folder = machine.folder('мой проект, с пробелами');
     const both = [machine.up(folder, '--json'), machine.up(folder, '--json')];
     const ready = await Promise.all(both.map((up) => up.ready()));
@@ -110,7 +110,7 @@ describe('countersign up', () => {
     await stop(runs as UpProcess, one.address);
   });
 
-  it('[UI-4] takes another port when its own is taken, and refuses one that was named', async () => {
+  it('[UI-4] uses another port when the default is taken, but fails when a port was given', async () => {
     const folder = machine.folder('mine');
     const first = machine.up(folder, '--json');
     const { address } = await first.ready();
@@ -130,12 +130,12 @@ describe('countersign up', () => {
     }
   });
 
-  it('[AP-10] starts a server again that was killed; what waits for approval is still there', async () => {
+  it('[AP-10] restarts a killed server; pending approvals are still there', async () => {
     const folder = machine.folder('mine', { 'a.md': 'before' });
     const up = machine.up(folder, '--no-open');
     const [, link] = await up.says(/(http:\S+#sign-in=\S+)/);
     const address = new URL(link as string).origin;
-    const person = await signedIn({ address, sign_in_link: link } as never);
+    const person = await signInAsPerson({ address, sign_in_link: link } as never);
     const { projects } = await person.client.listProjects();
     const project_id = projects[0]?.project_id as string;
     const content = '/write_file path=a.md content=after';
@@ -151,7 +151,7 @@ describe('countersign up', () => {
     await stop(up, address);
   });
 
-  it('[UI-4] ends with a clear word when the server does not stay up', async () => {
+  it('[UI-4] ends with a clear message when the server does not stay up', async () => {
     const up = machine.up(machine.folder('mine'), '--no-open');
     await up.says(/Countersign is ready/);
     for (let deaths = 1; deaths <= 4; deaths += 1) {
@@ -165,25 +165,25 @@ describe('countersign up', () => {
     expect(up.errors).toContain('The server does not stay up: SIGKILL');
   });
 
-  it('[UI-4] leaves no server when it is killed itself', async () => {
+  it('[UI-4] leaves no server behind when it is killed itself', async () => {
     const up = machine.up(machine.folder('mine'), '--json');
     const { address } = await up.ready();
     const { server } = up;
     await up.kill('SIGKILL');
     await untilGone([server]);
     await expect(fetch(`${address}/healthz`)).rejects.toThrow();
-    // What was left behind does not keep the next one from starting.
+    // Leftover files do not prevent the next start.
     expect((await machine.up(join(machine.home, 'mine'), '--json').ready()).already_running).toBe(undefined);
   });
 
-  it('[UI-4] ends at once with a second Ctrl-C, and takes one that comes twice for one', async () => {
+  it('[UI-4] ends at once on a second Ctrl-C, but treats a duplicated one as one', async () => {
     const up = machine.up(machine.folder('mine'), '--no-open');
     const [, link] = await up.says(/(http:\S+#sign-in=\S+)/);
     const address = new URL(link as string).origin;
-    const person = await signedIn({ address, sign_in_link: link } as never);
+    const person = await signInAsPerson({ address, sign_in_link: link } as never);
     const { projects } = await person.client.listProjects();
     const project_id = projects[0]?.project_id as string;
-    // It does not heed SIGTERM, so that stopping it gracefully takes 10 s.
+    // It ignores SIGTERM, so a graceful stop takes 10 s.
     const content = `/shell_exec {"command": "trap '' TERM; echo begun; sleep 60; sleep 60"}`;
     await person.client.sendMessage({ params: { project_id }, body: { content } });
     await approve(person, 'shell_exec');
@@ -199,7 +199,7 @@ describe('countersign up', () => {
     await untilGone(tree);
   });
 
-  it('[UI-4] opens the link in the browser, where there is one', async () => {
+  it('[UI-4] opens the link in the browser, if there is one', async () => {
     const programs = machine.folder('programs', { 'xdg-open': `#!/bin/sh\necho "$1" > "$HOME/opened"\n` });
     chmodSync(join(programs, 'xdg-open'), 0o755);
     const desktop = new Machine({ PATH: `${programs}:${process.env.PATH}`, DISPLAY: ':9' });
@@ -221,7 +221,7 @@ describe('countersign up', () => {
     }
   });
 
-  it('[UI-4] keeps secrets off command lines, and files for their owner only', async () => {
+  it('[UI-4] puts no secret on a command line, and makes files readable by their owner only', async () => {
     const up = machine.up('--json');
     const { pid, workspace } = await up.ready();
     for (const { command } of processesBelow(pid)) expect(command).not.toMatch(/sign-in|eyJ/);
@@ -230,7 +230,7 @@ describe('countersign up', () => {
     expect(workspace).not.toContain('/countersign/');
   });
 
-  it('[UI-4] says what is wrong with a folder, and with what it does not know', async () => {
+  it('[UI-4] explains a bad folder and wrong arguments', async () => {
     const missing = machine.up(join(machine.home, 'nowhere'));
     expect([await missing.ended, missing.errors]).toEqual([
       '2',

@@ -1,4 +1,4 @@
-/** The recipe of docs/mcp.md for VS Code, word for word, in the plain editor: no extension of ours is installed. */
+/** The recipe for VS Code in docs/mcp.md, word for word, in a plain editor without our extension. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, it } from 'vitest';
@@ -6,7 +6,7 @@ import { until } from '../../lab/src/waiting.ts';
 import { launcher, Machine } from './up-process.ts';
 import { EditorWindow } from './vscode/editor-window.ts';
 import { VsCode } from './vscode/vs-code.ts';
-import { useBrowser } from './web/use-browser.ts';
+import { useBrowser } from './web/fixtures.ts';
 
 const browser = useBrowser();
 let machine: Machine;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   machine = new Machine();
   workspace = machine.folder('shop', { 'price.ts': 'export const price = 1;\n' });
   await machine.up(workspace, '--json').ready();
-  // On the PATH of the login shell, which is where the editor looks.
+  // On the PATH of the login shell, where the editor looks.
   const bin = machine.folder('bin');
   writeFileSync(join(bin, 'countersign'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
   chmodSync(join(bin, 'countersign'), 0o755);
@@ -32,7 +32,7 @@ afterAll(async () => {
   await machine?.close();
 });
 
-/** As the page has it. */
+/** The recipe as docs/mcp.md has it. */
 function recipe(): string {
   const page = readFileSync(new URL('../../../docs/mcp.md', import.meta.url), 'utf8');
   const found = /\*\*VS Code\*\*[^`]*`\.vscode\/mcp\.json`[\s\S]*?```json\n([\s\S]*?)```/.exec(page);
@@ -44,10 +44,10 @@ it('[UI-5] VS Code starts countersign mcp by the recipe, and finds the tools', a
   const window = new EditorWindow(await browser().newPage(), editor.address);
   const { page } = window;
   await page.goto(`${editor.address}/?folder=${workspace}`);
-  await page.locator('.statusbar-item').first().waitFor(); // then it listens to keys
+  await page.locator('.statusbar-item').first().waitFor(); // from now on it handles keys
   const rows = page.locator('.quick-input-list .monaco-list-row');
   const pick = async (text: string) => rows.filter({ hasText: text }).first().click({ timeout: 5_000 });
-  /** The editor may close its list while it is busy with what it starts: then the next time counts. */
+  /** The editor may close its list while it starts something: then try again. */
   const chosen = async (what: string): Promise<boolean> => {
     try {
       await window.command('MCP: List Servers');
@@ -59,8 +59,8 @@ it('[UI-5] VS Code starts countersign mcp by the recipe, and finds the tools', a
       return false;
     }
   };
-  // It has a token of its own, by the name that approvals will say, once it runs. On a machine that does much else the
-  // editor may not have learnt the login shell's PATH in time: then a person starts it once more, and so do we.
+  // Once it runs, it has its own token, with the name that approvals will show. On a busy machine the editor may not
+  // have read the login shell's PATH in time: then a person would start it once more, and so does the test.
   const hasToken = async () => {
     const listed = machine.run('tokens', 'list', '--json');
     await listed.ended;

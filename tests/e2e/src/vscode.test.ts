@@ -1,4 +1,4 @@
-/** The packaged extension as a person has it: a real VS Code, the real server, a workspace of their own. */
+/** The packaged extension in a real VS Code, with the real server and a workspace. */
 import { afterAll, afterEach, beforeAll, describe, vi } from 'vitest';
 import { agentStories } from './vscode/agent-stories.ts';
 import { approvalStories } from './vscode/approval-stories.ts';
@@ -8,7 +8,7 @@ import { languageStories } from './vscode/language-stories.ts';
 import { russianStories } from './vscode/russian-stories.ts';
 import { startStories } from './vscode/start-stories.ts';
 import { windowStories } from './vscode/window-stories.ts';
-import { useBrowser } from './web/use-browser.ts';
+import { useBrowser } from './web/fixtures.ts';
 
 describe('the VS Code extension', () => {
   const browser = useBrowser();
@@ -24,7 +24,7 @@ describe('the VS Code extension', () => {
   afterEach(({ task }) => home().endStory(task.result?.state === 'fail' ? task.name : null), 60_000);
   afterAll(() => opened?.close(), 60_000);
 
-  // In this order: the first ones sign in and trust the workspace.
+  // The order matters: the first stories sign in and trust the workspace.
   describe('starting', () => startStories(home));
   describe('deciding', () => approvalStories(home));
   describe('executing', () => executionStories(home));

@@ -4,18 +4,18 @@ import { doneLine, markIn } from './marks.ts';
 import type { RunDatabase } from './run-database.ts';
 
 /**
- * What the agent's model answers: it reads and changes the file that it was told of, and then says that it is done. An
- * answer that is stored already must not be asked for again (AG-2). Nobody can keep a node from it that was stopped
- * between its last look and its question: it asks when it wakes up, and nothing of its answer is stored.
+ * The agent's model: it reads and changes the file named in the message, then says that it is done. An answer that is
+ * stored must not be asked for again (AG-2). One exception: a node that was paused between its last check and its
+ * request asks when it resumes, and nothing of that answer is stored.
  */
 export function agentModel(
   database: RunDatabase,
   history: History,
-  hasJustWoken: (node: number) => boolean,
+  hasJustResumed: (node: number) => boolean,
 ): (request: WireRequest) => WireTurn {
   return ({ body, headers }) => {
     const node = Number(headers.authorization?.replace('Bearer ', ''));
-    const isExcused = hasJustWoken(node);
+    const isExcused = hasJustResumed(node);
     const said = body.messages.findLast(({ role }) => role === 'user')?.content;
     const { mark } = markIn(JSON.stringify(said)) ?? { mark: '' };
     const step = body.messages.filter(({ role }) => role === 'assistant').length;
@@ -27,7 +27,7 @@ export function agentModel(
             problem: `the model was asked again for step ${step} of ${mark}, by node ${node}`,
           });
       },
-      () => {}, // the database is away: nobody knows
+      () => {}, // the database is down: not known
     );
     if (step > 0) return [{ wait }, { text: 'It is ' }, { text: 'done.' }];
     const call = (name: string, args: object) => ({ call: { name, args, id: `${name}-${mark}` } });
@@ -40,7 +40,7 @@ export function agentModel(
   };
 }
 
-/** Whether this answer is stored; false where two runs were told the same, and nobody can tell them apart. */
+/** True if this answer is stored; false where two runs had the same message and cannot be told apart. */
 async function findStored(database: RunDatabase, mark: string, step: number): Promise<boolean> {
   const complete = database.url.startsWith('postgres') ? 'a.complete' : 'a.complete = 1';
   const rows = await database.query(

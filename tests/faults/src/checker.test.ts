@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type CallRecord, findViolations, type Remains } from './checker.ts';
+import { type CallRecord, findViolations, type RunRecords } from './checker.ts';
 import type { Entry } from './history.ts';
 
 const mark = 'append-ada-1.md';
@@ -53,7 +53,7 @@ const entries: readonly Entry[] = [
   { what: 'seen', user: 'ada', toolId: 't1', status: 'completed' },
   { what: 'fault', kind: 'cut', about: '{}' },
 ];
-const fine: Remains = {
+const fine: RunRecords = {
   entries,
   calls: [call],
   approvals: [{ id: 'a1', status: 'approved' }],
@@ -72,11 +72,11 @@ const withCalls = (times: number, ...changes: Partial<CallRecord>[]) => {
   });
 };
 
-it('finds nothing wrong with a run in which nothing was', () => {
+it('finds nothing in a correct run', () => {
   expect(findViolations(fine)).toEqual([]);
 });
 
-it('finds what an actor saw at once, and a server that ended by itself', () => {
+it('reports a problem that an actor saw, and a server that ended by itself', () => {
   expect(
     withEntries(
       { what: 'wrong', problem: 'bob was told of ada' },
@@ -85,14 +85,14 @@ it('finds what an actor saw at once, and a server that ended by itself', () => {
   ).toEqual(['bob was told of ada', 'node 1 ended by itself (1): RangeError']);
 });
 
-it('[EX-1] finds a call that was accepted and is not there, and one that has not ended', () => {
+it('[EX-1] finds an accepted call that is missing, and one that has not ended', () => {
   expect(withEntries({ what: 'called', user: 'ada', mark, toolId: 't9' })).toEqual([
     'call t9 (append-ada-1.md) was accepted and is lost',
   ]);
   expect(withCalls(0, { status: 'approved' })).toContain('call t1 (append-ada-1.md) is still approved');
 });
 
-it('[EX-2] finds a final state that changed, and an end that was told twice or not at all', () => {
+it('[EX-2] finds a final state that changed, and an end that was reported twice or never', () => {
   expect(withEntries({ what: 'seen', user: 'ada', toolId: 't1', status: 'failed' })).toEqual([
     'call t1 was seen failed and is completed',
   ]);
@@ -107,7 +107,7 @@ it('[EX-2] finds a final state that changed, and an end that was told twice or n
   expect(withEntries({ ...ended, late: true, status: 'failed' })).toEqual([]);
 });
 
-it('[EX-6] finds what ran twice, or not although it was reported, or although it was not allowed', () => {
+it('[EX-6] finds a call that ran twice, did not run although reported, or ran although not allowed', () => {
   expect(withCalls(2, {})).toEqual(['append-ada-1.md was done 2 times, not 1…1: t1 completed']);
   expect(withCalls(0, {})).toEqual(['append-ada-1.md was done 0 times, not 1…1: t1 completed']);
   expect(withCalls(1, { status: 'rejected' })).toEqual([
@@ -117,7 +117,7 @@ it('[EX-6] finds what ran twice, or not although it was reported, or although it
   expect(withCalls(1, { status: 'failed', errorType: 'WRITE_FAILED' })).toHaveLength(1);
 });
 
-it('[EX-7] lets a call whose runner was lost have run once or not, and exactly once if that was reported later', () => {
+it('[EX-7] accepts a call of a lost runner that ran once or never, but exactly once if it was reported later', () => {
   const lost = { status: 'failed', errorType: 'RUNNER_LOST' };
   expect([0, 1].flatMap((times) => withCalls(times, lost))).toEqual([]);
   expect(withCalls(2, lost)).toHaveLength(1);
@@ -127,7 +127,7 @@ it('[EX-7] lets a call whose runner was lost have run once or not, and exactly o
   expect([0, 1].flatMap((times) => withCalls(times, failedCommand))).toEqual([]);
 });
 
-it('[EX-6] lets nothing have run that nobody had claimed, or that was not approved', () => {
+it('[EX-6] finds a call that ran without a claim or without approval', () => {
   const cancelled = { status: 'cancelled', approval: 'cancelled', isStarted: false };
   expect(withCalls(0, cancelled)).toEqual([]);
   expect(withCalls(1, cancelled)).toEqual(['append-ada-1.md was done 1 times, not 0…0: t1 cancelled']);
@@ -139,7 +139,7 @@ it('[EX-6] lets nothing have run that nobody had claimed, or that was not approv
   ]);
 });
 
-it('[AG-2] finds a run that was accepted and is not there or did not get to its end, and a call that a run made twice', () => {
+it('[AG-2] finds an accepted run that is missing or unfinished, and a call that a run made twice', () => {
   const said = { what: 'said', user: 'ada', text: 'work', runId: 'r1' } as const;
   const run = { id: 'r1', status: 'completed' };
   expect(findViolations({ ...fine, entries: [...entries, said], runs: [run] })).toEqual([]);
@@ -151,24 +151,24 @@ it('[AG-2] finds a run that was accepted and is not there or did not get to its 
   expect(withCalls(2, { runId: 'r1' }, { runId: 'r2' })).toEqual([]);
 });
 
-it('[EV-2] finds a device that lost its place', () => {
+it('[EV-2] finds a device whose stream was reset', () => {
   const reset = { ...ended, name: 'stream.reset', toolId: undefined, status: undefined } as const;
   expect(withEntries(reset)).toEqual(["ada's phone lost its place in the stream"]);
 });
 
-it('counts a request that the network doubled as two calls, and reading as nothing', () => {
+it('counts a duplicated request as two calls, and ignores reads', () => {
   expect(withCalls(2, {}, {})).toEqual([]);
   expect(withCalls(1, {}, { tool: 'read_file' })).toEqual([]);
   expect(withCalls(3, {}, {})).toHaveLength(1);
 });
 
-it('[AP-8] finds a change of a file as nobody had seen it', () => {
+it('[AP-8] finds a change to a file version that nobody was shown', () => {
   expect(findViolations({ ...fine, tracesOf: () => ({ times: 1, base: 'base 2' }) })).toEqual([
     'append-ada-1.md was changed on "base 2", which no card had shown that was approved',
   ]);
 });
 
-it('[AP-2] finds a decision that is not the one that somebody was told', () => {
+it('[AP-2] finds a decision that differs from the one that a device was told', () => {
   expect(withEntries({ ...decided, decision: 'rejected', standing: 'rejected' })).toEqual([
     'a1: phone was told that it is rejected, and it is approved',
   ]);

@@ -2,21 +2,21 @@ import { type ExecutionStatus, isFinal } from '@countersign/protocol';
 import type { Entry } from './history.ts';
 import type { Traces } from './marks.ts';
 
-/** A call as the database has it when everything has ended. */
+/** A call in the database when everything has ended. */
 export interface CallRecord {
   readonly id: string;
   readonly tool: string;
-  /** Undefined for what is none of ours. */
+  /** Undefined for calls without a mark. */
   readonly mark: string | undefined;
   readonly status: string;
   readonly errorType: string | null;
-  /** What a report said that came after the end. */
+  /** The status in a report that came after the end. */
   readonly lateStatus: string | null;
   /** The run that made it. */
   readonly runId: string | null;
-  /** How its last request ended; null for what nobody was asked about. */
+  /** The status of its last approval request; null if there was none. */
   readonly approval: string | null;
-  /** Whether the audit log knows of a claim. */
+  /** True if the audit log has a claim. */
   readonly isStarted: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface RunRecord {
 
 const devices = ['phone', 'laptop'] as const;
 
-/** Everything that is left of a run. */
-export interface Remains {
+/** All records of a run. */
+export interface RunRecords {
   readonly entries: readonly Entry[];
   readonly calls: readonly CallRecord[];
   readonly approvals: readonly ApprovalRecord[];
@@ -41,27 +41,27 @@ export interface Remains {
   readonly tracesOf: (mark: string) => Traces;
 }
 
-/** Whatever is wrong with a run that has come to rest, by its history, its records and what its tools left on disk. */
-export function findViolations(remains: Remains): string[] {
+/** All violations in a finished run, by its history, its database and what its tools left on disk. */
+export function findViolations(records: RunRecords): string[] {
   return [
-    ...remains.entries.flatMap((entry) => (entry.what === 'wrong' ? [entry.problem] : [])),
-    ...remains.entries.flatMap((entry) =>
+    ...records.entries.flatMap((entry) => (entry.what === 'wrong' ? [entry.problem] : [])),
+    ...records.entries.flatMap((entry) =>
       entry.what === 'ended' ? [`node ${entry.node} ended by itself (${entry.how}): ${entry.log}`] : [],
     ),
-    ...findLostCalls(remains),
-    ...findLostRuns(remains),
-    ...findRepeatedCalls(remains),
-    ...findChangedEnds(remains),
-    ...findResets(remains),
-    ...findUnasked(remains),
-    ...findWrongExecutions(remains),
-    ...findUnseenBases(remains),
-    ...findChangedDecisions(remains),
+    ...findLostCalls(records),
+    ...findLostRuns(records),
+    ...findRepeatedCalls(records),
+    ...findChangedEnds(records),
+    ...findResets(records),
+    ...findUnapproved(records),
+    ...findWrongExecutions(records),
+    ...findUnseenBases(records),
+    ...findChangedDecisions(records),
   ];
 }
 
-/** What was accepted is recorded, and has ended. */
-function findLostCalls({ entries, calls }: Remains): string[] {
+/** Every accepted call is recorded and has ended. */
+function findLostCalls({ entries, calls }: RunRecords): string[] {
   const known = new Set(calls.map(({ id }) => id));
   const lost = entries.flatMap((entry) =>
     entry.what === 'called' && !known.has(entry.toolId)
@@ -72,8 +72,8 @@ function findLostCalls({ entries, calls }: Remains): string[] {
   return [...lost, ...open.map(({ id, mark, status }) => `call ${id} (${mark}) is still ${status}`)];
 }
 
-/** What was said and accepted has become a run, and each has come to its end: the model has answered, always. */
-function findLostRuns({ entries, runs }: Remains): string[] {
+/** Every accepted message became a run that completed: the model always answers. */
+function findLostRuns({ entries, runs }: RunRecords): string[] {
   const known = new Set(runs.map(({ id }) => id));
   const lost = entries.flatMap((entry) =>
     entry.what === 'said' && !known.has(entry.runId)
@@ -84,8 +84,8 @@ function findLostRuns({ entries, runs }: Remains): string[] {
   return [...lost, ...broken.map(({ id, status }) => `run ${id} is ${status} and not completed`)];
 }
 
-/** The model calls each tool once in a run: whoever takes the run over makes no call a second time (AG-2). */
-function findRepeatedCalls({ calls }: Remains): string[] {
+/** The model calls each tool once in a run: a node that takes a run over repeats no call (AG-2). */
+function findRepeatedCalls({ calls }: RunRecords): string[] {
   const made = Map.groupBy(
     calls.filter(({ runId }) => runId !== null),
     ({ runId, tool }) => `run ${runId}: ${tool}`,
@@ -95,8 +95,8 @@ function findRepeatedCalls({ calls }: Remains): string[] {
   );
 }
 
-/** One final state: each device was told of it, once, and nobody ever saw another one. */
-function findChangedEnds({ entries, calls }: Remains): string[] {
+/** One final state: each device was told of it once, and no other final state was ever seen. */
+function findChangedEnds({ entries, calls }: RunRecords): string[] {
   const status = new Map(calls.map((call) => [call.id, call.status]));
   const problems = entries.flatMap((entry) => {
     if (entry.what !== 'seen' || !isFinal(entry.status as ExecutionStatus)) return [];
@@ -109,20 +109,24 @@ function findChangedEnds({ entries, calls }: Remains): string[] {
       : [],
   );
   const ended = new Map([...status].filter(([, as]) => isFinal(as as ExecutionStatus)));
-  return [...problems, ...findMistold('ended', ends, ended)];
+  return [...problems, ...findWrongReports('ended', ends, ended)];
 }
 
-interface Telling {
+interface EndReport {
   readonly device: string;
   readonly about: string | undefined;
   readonly status: string | undefined;
 }
 
-/** Each device was told of each end on record, as it is there, and once. */
-function findMistold(word: string, tellings: readonly Telling[], onRecord: ReadonlyMap<string, string>) {
+/** Each device was told of each recorded end once, with the recorded status. */
+function findWrongReports(
+  word: string,
+  reports: readonly EndReport[],
+  onRecord: ReadonlyMap<string, string>,
+) {
   const key = (device: string, about: string | undefined) => `${device}'s stream: ${about}`;
-  const told = Map.groupBy(tellings, ({ device, about }) => key(device, about));
-  const wrong = tellings.flatMap(({ device, about = '', status }) =>
+  const told = Map.groupBy(reports, ({ device, about }) => key(device, about));
+  const wrong = reports.flatMap(({ device, about = '', status }) =>
     onRecord.get(about) === status
       ? []
       : [`${key(device, about)} ${word} as ${status} and is ${onRecord.get(about)}`],
@@ -138,8 +142,8 @@ function findMistold(word: string, tellings: readonly Telling[], onRecord: Reado
   ];
 }
 
-/** Events are kept for days: nobody who comes back has to begin anew. */
-function findResets({ entries }: Remains): string[] {
+/** Events are kept for days, so no stream may be reset. */
+function findResets({ entries }: RunRecords): string[] {
   return entries.flatMap((entry) =>
     entry.what === 'event' && entry.name === 'stream.reset'
       ? [`${entry.user}'s ${entry.device} lost its place in the stream`]
@@ -147,8 +151,8 @@ function findResets({ entries }: Remains): string[] {
   );
 }
 
-/** What changes anything was approved, and begun by a claim (EX-6). */
-function findUnasked({ calls }: Remains): string[] {
+/** Calls that change something were approved and claimed (EX-6). */
+function findUnapproved({ calls }: RunRecords): string[] {
   const changing = calls.filter((call) => call.tool !== 'read_file' && isReported(call));
   return changing.flatMap(({ id, mark, approval, isStarted }) => [
     ...(approval === 'approved' ? [] : [`call ${id} (${mark}) ran, and its approval is ${approval}`]),
@@ -156,8 +160,8 @@ function findUnasked({ calls }: Remains): string[] {
   ]);
 }
 
-/** Each tool ran at most once, and exactly once if that was reported; what was not allowed never ran. */
-function findWrongExecutions({ calls, tracesOf }: Remains): string[] {
+/** Each tool ran at most once, and exactly once if that was reported; calls that were not allowed never ran. */
+function findWrongExecutions({ calls, tracesOf }: RunRecords): string[] {
   const byMark = Map.groupBy(
     calls.filter(({ tool, mark }) => mark !== undefined && tool !== 'read_file'),
     ({ mark }) => String(mark),
@@ -177,7 +181,7 @@ function findWrongExecutions({ calls, tracesOf }: Remains): string[] {
 const isReported = ({ status, lateStatus }: CallRecord): boolean =>
   status === 'completed' || lateStatus === 'completed';
 
-/** Nobody knows of a call whose runner was lost, nor of one that was stopped on its way, once it was claimed. */
+/** A claimed call may or may not have run if its runner was lost or it was cancelled. */
 const mayHaveRun = (call: CallRecord): boolean => {
   if (isReported(call)) return true;
   if (!call.isStarted) return false;
@@ -186,8 +190,8 @@ const mayHaveRun = (call: CallRecord): boolean => {
   return call.status === 'failed' && (call.errorType === 'RUNNER_LOST' || isCommand);
 };
 
-/** What was approved is what ran: the file had, when it was changed, a base that a person had seen on a card. */
-function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
+/** What was approved is what ran: when the file was changed, it had a first line that was shown on a card. */
+function findUnseenBases({ entries, calls, tracesOf }: RunRecords): string[] {
   const seen = new Set(
     entries.flatMap((entry) => (entry.what === 'approving' ? [`${entry.mark} ${entry.base}`] : [])),
   );
@@ -200,8 +204,8 @@ function findUnseenBases({ entries, calls, tracesOf }: Remains): string[] {
   });
 }
 
-/** The first decision stands: whoever was answered, then or later, was told the same, and it is the one on record. */
-function findChangedDecisions({ entries, approvals }: Remains): string[] {
+/** The first decision stands: every response, then or later, named the decision on record. */
+function findChangedDecisions({ entries, approvals }: RunRecords): string[] {
   const onRecord = new Map(approvals.map(({ id, status }) => [id, status]));
   const resolved = entries.flatMap((entry) =>
     entry.what === 'event' && entry.name === 'approval.resolved'
@@ -217,5 +221,5 @@ function findChangedDecisions({ entries, approvals }: Remains): string[] {
       `${entry.approvalId}: ${entry.device} was told that it is ${entry.standing}, and it is ${status}`,
     ];
   });
-  return [...answered, ...findMistold('was resolved', resolved, closed)];
+  return [...answered, ...findWrongReports('was resolved', resolved, closed)];
 }

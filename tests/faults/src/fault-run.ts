@@ -6,21 +6,21 @@ import { LoadBalancer } from '../../lab/src/load-balancer.ts';
 import { freePort } from '../../lab/src/server-process.ts';
 import { pause, until } from '../../lab/src/waiting.ts';
 import { agentModel } from './agent-model.ts';
+import { type Build, patched } from './broken-builds.ts';
+import { checkRun, type Participant } from './check-run.ts';
 import { type ForcedFault, force } from './forced-fault.ts';
 import { History } from './history.ts';
-import { PersonAtWork, tokenOf } from './person-at-work.ts';
 import { type Action, type CallKind, type Fault, type FaultKind, planOf } from './plan.ts';
 import { Random } from './random.ts';
-import { examine, type Participant } from './remains.ts';
 import { openRunDatabase, type RunDatabase } from './run-database.ts';
 import { RunnerHost } from './runner-host.ts';
-import { type Build, patched } from './sabotage.ts';
 import { ServerNode } from './server-node.ts';
-import { type FillableDisk, limitedFiles, mountSmallDisk } from './small-disk.ts';
+import { SimulatedPerson, tokenOf } from './simulated-person.ts';
+import { type FillableDisk, limitFileSizes, mountSmallDisk } from './small-disk.ts';
 
 export interface FaultRunOptions extends Build {
   readonly seed: number;
-  /** How long people work and things fail; the end of all that is begun comes on top. */
+  /** How long people work and faults happen. The time to finish everything comes on top. */
   readonly ms: number;
   readonly nodes: number;
   readonly database: 'sqlite' | 'postgres';
@@ -29,13 +29,13 @@ export interface FaultRunOptions extends Build {
   readonly faultEveryMs?: number;
   readonly calls?: readonly CallKind[] | undefined;
   readonly faults?: readonly FaultKind[] | undefined;
-  /** Comes when the plan is done, in the middle of something. */
+  /** A fault that comes after the plan, while a run or call is under way. */
   readonly forced?: ForcedFault | undefined;
-  /** A violation to be found: it ends the run once it has stood for so long, after nothing failed any more. */
+  /** A violation that must be found. It ends the run once it has lasted for `forMs` after the last fault. */
   readonly seeks?: { readonly finding: RegExp; readonly forMs: number };
-  /** Aborting it ends the run where it is, without an examination; what was started is ended. */
+  /** Aborting ends the run without checks and stops everything that was started. */
   readonly signal?: AbortSignal;
-  /** Called with what goes on, in a line. */
+  /** Called with one line of progress. */
   readonly tell?: (line: string) => void;
 }
 
@@ -43,30 +43,30 @@ export interface FaultReport {
   readonly seed: number;
   readonly violations: readonly string[];
   readonly calls: number;
-  /** How often each kind of fault came. */
+  /** How often each kind of fault happened. */
   readonly faults: Readonly<Record<string, number>>;
-  /** What the network did to requests. */
+  /** How many requests each network fault happened to. */
   readonly requests: Readonly<Record<string, number>>;
-  /** How many nodes ended at the labelled point where they were to. */
-  readonly dooms: number;
-  /** How the calls ended, by status and error. */
+  /** How many nodes were killed at their planned fault point. */
+  readonly pointKills: number;
+  /** The number of calls by final status and error. */
   readonly ends: Readonly<Record<string, number>>;
-  /** The same of runs. */
+  /** The number of runs by status. */
   readonly runs: Readonly<Record<string, number>>;
-  /** Faults that this machine does not allow, and why. */
-  readonly leftOut: readonly string[];
-  /** Where history and logs are, when something was violated. */
+  /** Faults that this machine does not allow, with reasons. */
+  readonly skippedFaults: readonly string[];
+  /** The folder with history and logs, if something was violated. */
   readonly folder: string | undefined;
 }
 
 const names = ['ada', 'bob', 'cyd', 'dan'];
-export const mostUsers = names.length;
-/** What was begun ends within this: leases, retries and graces included, on a machine that has much else to do. */
-const restMs = 600_000;
+export const maxUsers = names.length;
+/** All started work must end within this: leases, retries and grace periods included, on a busy machine. */
+const finishMs = 600_000;
 const seekEveryMs = 500;
 const expiresSoonMs = 4_000;
 
-/** One run: everything starts, people work while things fail by plan, all comes to rest, and then it is examined. */
+/** One run: start everything, work while planned faults happen, wait until all work ends, then check. */
 export async function runFaults(options: FaultRunOptions): Promise<FaultReport> {
   const folder = mkdtempSync(join(tmpdir(), `countersign-faults-${options.seed}-`));
   chmodSync(folder, 0o711); // as root, PostgreSQL runs as another user and has to get through to its data
@@ -96,7 +96,7 @@ class FaultRun {
   readonly #participants: Participant[] = [];
   readonly #runnerDisks: FillableDisk[] = [];
   readonly #serverDisk: FillableDisk | undefined;
-  readonly #leftOut: string[] = [];
+  readonly #skippedFaults: string[] = [];
   readonly #failing = new Set<Promise<unknown>>();
   #isDatabaseDown = false;
 
@@ -131,13 +131,13 @@ class FaultRun {
           added,
         }),
     );
-    model.script(agentModel(database, history, (node) => this.#nodes[node]?.hasJustWoken ?? false));
+    model.script(agentModel(database, history, (node) => this.#nodes[node]?.hasJustResumed ?? false));
     this.#serverDisk = database.disk ?? this.#limitedServers();
     const users = names.slice(0, options.users ?? 2);
     for (const userId of users) this.#addParticipant(userId);
   }
 
-  /** Starts everything. Should something not start, what did is ended again. */
+  /** Starts everything. If something fails to start, what did start is stopped again. */
   static async open(options: FaultRunOptions, folder: string): Promise<FaultRun> {
     const history = new History(folder);
     const database = await openRunDatabase(options.database, folder);
@@ -169,16 +169,16 @@ class FaultRun {
     const aborted = new Promise<never>((_resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
     });
-    aborted.catch(() => {}); // nobody may be waiting just then
+    aborted.catch(() => {}); // avoid an unhandled rejection when nothing awaits it
     const startedAt = performance.now();
     for (const { at, action } of plan) {
       await Promise.race([pause(Math.max(0, at - (performance.now() - startedAt))), aborted]);
       this.#do(action);
     }
     await Promise.race([this.#force(), aborted]);
-    const violations = await Promise.race([this.#comeToRest(), aborted]);
-    violations.push(...(await examine(this.#database, this.#history, this.#participants)));
-    // What was sought and found ended the run before everything else could end.
+    const violations = await Promise.race([this.#finishWork(), aborted]);
+    violations.push(...(await checkRun(this.#database, this.#history, this.#participants)));
+    // A sought violation ended the run before the other work could end.
     const found = violations.filter((violation) => this.#options.seeks?.finding.test(violation));
     return this.#report(found.length > 0 ? found : violations);
   }
@@ -190,7 +190,7 @@ class FaultRun {
       ...this.#nodes.map((node) => node.close()),
     ]);
     await Promise.all([this.#balancer.close(), this.#model.close()]);
-    // What was still asked has its answer now, that nobody is there; it is written down before the folder goes.
+    // Open requests fail now that the servers are gone; their entries are written before the folder is removed.
     await Promise.all(this.#participants.flatMap(({ person }) => [...person.unsettled]));
     for (const [i, node] of this.#nodes.entries()) this.#keepLog(`node-${i}.log`, node.log);
     for (const { person, runner } of this.#participants) this.#keepLog(`${person.userId}.log`, runner.log);
@@ -205,28 +205,28 @@ class FaultRun {
     const mounted = mountSmallDisk(join(folder, 'home'), 64);
     const token = tokenOf(userId, 'person');
     const runner = new RunnerHost({ folder, serverUrl, token, added });
-    this.#runnerDisks.push(mounted ?? limitedFiles(() => [runner.pid].filter((pid) => pid !== undefined)));
-    const person = new PersonAtWork({ userId, baseUrl: serverUrl, history: this.#history, runner });
+    this.#runnerDisks.push(mounted ?? limitFileSizes(() => [runner.pid].filter((pid) => pid !== undefined)));
+    const person = new SimulatedPerson({ userId, baseUrl: serverUrl, history: this.#history, runner });
     this.#participants.push({ person, runner });
   }
 
-  /** Without a mount only SQLite's server can be kept from writing: PostgreSQL's has processes of its own. */
+  /** Without a mount, only SQLite's server can be kept from writing: PostgreSQL has processes of its own. */
   #limitedServers(): FillableDisk | undefined {
     if (this.#options.database === 'postgres') {
-      this.#leftOut.push('server-disk-full: nothing can be mounted here');
+      this.#skippedFaults.push('server-disk-full: nothing can be mounted here');
       return undefined;
     }
-    this.#leftOut.push(
+    this.#skippedFaults.push(
       'a disk that is full (ENOSPC): nothing can be mounted, so file sizes are limited (EFBIG)',
     );
-    return limitedFiles(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
+    return limitFileSizes(() => this.#nodes.flatMap(({ pid }) => pid ?? []));
   }
 
   #do(action: Action): void {
     const participant = (user: number) => (this.#participants[user] as Participant).person;
     if (action.do === 'call') participant(action.user).call(action.kind);
     else if (action.do === 'say') participant(action.user).say();
-    else if (action.do === 'pry') participant(action.user).pryInto(participant(action.other));
+    else if (action.do === 'access-others') participant(action.user).tryToAccess(participant(action.other));
     else this.#fail(action.fault);
   }
 
@@ -259,8 +259,8 @@ class FaultRun {
         return this.#node(fault.node).end('SIGKILL', fault.ms);
       case 'node-restart':
         return this.#node(fault.node).end('SIGTERM', fault.ms);
-      case 'node-doom':
-        return this.#node(fault.node).doom(fault.killAt);
+      case 'node-kill-at-point':
+        return this.#node(fault.node).killAtPoint(fault.killAt);
       case 'node-pause':
         return this.#node(fault.node).pause(fault.ms);
       case 'clock-jump':
@@ -272,9 +272,9 @@ class FaultRun {
       case 'runner-pause':
         return this.#runner(fault.user).pause(fault.ms);
       case 'network':
-        this.#balancer.weather = fault.weather;
+        this.#balancer.faults = fault.networkFaults;
         await pause(fault.ms);
-        return this.#balancer.clearUp();
+        return this.#balancer.stopFaults();
       case 'cut':
         return this.#balancer.cut();
       case 'server-disk-full':
@@ -289,16 +289,16 @@ class FaultRun {
         return this.#isDatabaseDown ? this.#miss(fault) : this.#crashDatabase(fault.ms);
       case 'database-connections':
         if (this.#isDatabaseDown) return this.#miss(fault);
-        return this.#database.endConnections().catch(() => {}); // ours is one of them
+        return this.#database.endConnections().catch(() => {}); // this also ends our own connection
       case 'database-pause':
         return this.#isDatabaseDown ? this.#miss(fault) : this.#database.pause(fault.ms);
       case 'database-clock':
         if (this.#isDatabaseDown) return this.#miss(fault);
-        return this.#database.jumpClock(fault.jumpMs).catch(() => this.#miss(fault)); // it went away meanwhile
+        return this.#database.jumpClock(fault.jumpMs).catch(() => this.#miss(fault)); // the database went down meanwhile
     }
   }
 
-  /** A fault that could not come to pass: what it is about is not there just now. */
+  /** Records a fault that could not happen because its target is down. */
   #miss({ kind }: Fault): void {
     this.#history.add({ what: 'missed', kind });
   }
@@ -310,7 +310,7 @@ class FaultRun {
     disk.fill();
     await pause(fault.ms);
     disk.free();
-    // PostgreSQL ends itself when it cannot write its log; whoever runs it starts it again.
+    // PostgreSQL ends when it cannot write its log: start it again, as an operator would.
     if (this.#options.database === 'postgres') await this.#crashDatabase(0);
     await pause(1_000);
     for (const node of this.#nodes) node.mayEnd = false;
@@ -323,33 +323,33 @@ class FaultRun {
     this.#isDatabaseDown = false;
   }
 
-  /** Nothing fails any more, nobody begins anything; what was begun comes to its end. Answers with what does not. */
-  async #comeToRest(): Promise<string[]> {
+  /** Stops faults and new work, and waits until started work has ended. Returns what does not end. */
+  async #finishWork(): Promise<string[]> {
     this.#options.tell?.('coming to rest');
-    for (const { person } of this.#participants) person.comeToRest();
+    for (const { person } of this.#participants) person.stopStarting();
     await Promise.all(this.#failing);
     for (const node of this.#nodes) node.setClock(0);
-    await this.#bringDeadlinesNear();
+    await this.#shortenDeadlines();
     try {
       const stands = new Map<string, number>();
-      await until(async () => (await this.#isFound(stands)) || (await this.#unrest()).length === 0, {
-        within: restMs,
-        otherwise: async () => `it does not come to rest: ${(await this.#unrest()).join('; ')}`,
+      await until(async () => (await this.#isFound(stands)) || (await this.#findUnfinished()).length === 0, {
+        within: finishMs,
+        otherwise: async () => `it does not come to rest: ${(await this.#findUnfinished()).join('; ')}`,
       });
       return [];
     } catch (error) {
       return [(error as Error).message];
     } finally {
-      for (const { person } of this.#participants) person.stopTrying();
+      for (const { person } of this.#participants) person.stopRetrying();
     }
   }
 
-  /** Whether what is sought was found, and has stood long enough. `stands` is since when each has. */
+  /** True if the sought violation was found and has lasted long enough. `stands`: when each was first found. */
   async #isFound(stands: Map<string, number>): Promise<boolean> {
     const { seeks } = this.#options;
     if (!seeks) return false;
     await pause(seekEveryMs);
-    const violations = await examine(this.#database, this.#history, this.#participants);
+    const violations = await checkRun(this.#database, this.#history, this.#participants);
     const found = violations.filter((violation) => seeks.finding.test(violation));
     const now = performance.now();
     for (const known of stands.keys()) if (!found.includes(known)) stands.delete(known);
@@ -357,8 +357,8 @@ class FaultRun {
     return [...stands.values()].some((since) => now - since >= seeks.forMs);
   }
 
-  /** The requests that nobody answers expire soon after all nodes were started anew, and not in ten minutes. */
-  async #bringDeadlinesNear(): Promise<void> {
+  /** Unanswered requests expire soon after all nodes restarted, instead of in ten minutes. */
+  async #shortenDeadlines(): Promise<void> {
     const ignored = `status = 'pending' and tool_id in
       (select id from tool_executions where cast(tool_params as text) like '%ignore-%')`;
     if ((await this.#database.query(`select id from approvals where ${ignored}`)).length === 0) return;
@@ -370,7 +370,7 @@ class FaultRun {
     await this.#untilListening();
   }
 
-  async #unrest(): Promise<string[]> {
+  async #findUnfinished(): Promise<string[]> {
     const unrest: string[] = [];
     for (const { person } of this.#participants)
       if (person.unsettled.size > 0)
@@ -413,10 +413,10 @@ class FaultRun {
       calls: Object.values(ends).reduce((sum, n) => sum + n, 0),
       faults,
       requests: this.#balancer.treated,
-      dooms: this.#nodes.reduce((sum, { dooms }) => sum + dooms, 0),
+      pointKills: this.#nodes.reduce((sum, { pointKills }) => sum + pointKills, 0),
       ends,
       runs: Object.fromEntries(runs.map(({ status, n }) => [String(status), Number(n)])),
-      leftOut: this.#leftOut,
+      skippedFaults: this.#skippedFaults,
       folder: violations.length === 0 ? undefined : this.#folder,
     };
   }

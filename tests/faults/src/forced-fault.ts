@@ -1,9 +1,9 @@
 import { until } from '../../lab/src/waiting.ts';
-import type { Participant } from './remains.ts';
+import type { Participant } from './check-run.ts';
 import type { RunDatabase } from './run-database.ts';
 import type { ServerNode } from './server-node.ts';
 
-/** A fault that comes in the middle of something, however quick or slow the machine is. */
+/** A fault that is timed to happen during a run or call, on fast and slow machines. */
 export type ForcedFault = 'node-kill-in-run' | 'runner-replace-in-call';
 
 export interface ForcedFaultParts {
@@ -13,10 +13,10 @@ export interface ForcedFaultParts {
 }
 
 const downMs = 500;
-/** Until something is under way a call has to be made, shown, approved and begun. */
+/** A call must be made, shown, approved and started before the fault can happen. */
 const forcedMs = 600_000;
 
-/** Repeats the fault with another run or call for as long as the one that was seen ended before the fault came. */
+/** Repeats the fault with another run or call until one was still under way when the fault came. */
 export async function force(fault: ForcedFault, parts: ForcedFaultParts): Promise<void> {
   const tryOnce = fault === 'node-kill-in-run' ? killNodeInRun : replaceRunnerInCall;
   await until(() => tryOnce(parts), {
@@ -35,7 +35,7 @@ async function killNodeInRun({ database, nodes, participant }: ForcedFaultParts)
     return false;
   }
   const driving = nodes.find(({ pid }) => pid !== undefined && String(run.name).endsWith(`/${pid}`));
-  await driving?.end('SIGKILL', downMs); // undefined: it was killed before
+  await driving?.end('SIGKILL', downMs); // undefined: it was killed already
   const isMet = "select id from runs where id = $1 and (status = 'running' or epoch > 1)";
   return (await database.query(isMet, String(run.id))).length > 0;
 }

@@ -1,14 +1,16 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What happened, in the order in which the driver learned of it. The checker reads nothing else of the run itself. */
+/**
+ * What happened, in the order in which the test driver learned of it. The checker sees nothing else of the run itself.
+ */
 export type Entry =
-  /** An agent made a call; `toolId` when the server accepted it. */
+  /** An agent made a call; `toolId` is set if the server accepted it. */
   | { readonly what: 'called'; readonly user: string; readonly mark: string; readonly toolId: string }
   | { readonly what: 'said'; readonly user: string; readonly text: string; readonly runId: string }
   /** A call as its owner saw it over REST. */
   | { readonly what: 'seen'; readonly user: string; readonly toolId: string; readonly status: string }
-  /** A person is about to approve what a card displayed: `base` is the file's first line as it was shown. */
+  /** A person approves what a card shows: `base` is the file's first line on the card. */
   | {
       readonly what: 'approving';
       readonly user: string;
@@ -17,7 +19,7 @@ export type Entry =
       readonly digest: string;
       readonly base: string | undefined;
     }
-  /** The answer to a decision: ours was recorded, the same stands already, or another one does. */
+  /** The response to a decision: it was recorded, the same one stood already, or another one does. */
   | {
       readonly what: 'decided';
       readonly user: string;
@@ -37,20 +39,20 @@ export type Entry =
       readonly toolId: string | undefined;
       readonly approvalId: string | undefined;
       readonly status: string | undefined;
-      /** Whether it is a result that came after the end. */
+      /** True for a result that came after the end. */
       readonly late: boolean;
     }
-  /** A second program with the runner's id was allowed to begin. */
+  /** A second program with the runner's id got a claim. */
   | { readonly what: 'rival'; readonly user: string; readonly toolId: string }
   | { readonly what: 'fault'; readonly kind: string; readonly about: string }
-  /** The last fault of this kind could not come to pass. */
+  /** The last fault of this kind could not happen. */
   | { readonly what: 'missed'; readonly kind: string }
-  /** A server ended otherwise than by our hand. */
+  /** A server ended that the test did not end. */
   | { readonly what: 'ended'; readonly node: number; readonly how: string; readonly log: string }
-  /** Seen by an actor to be wrong at once; it needs no further check. */
+  /** A violation that an actor saw at once; it needs no further check. */
   | { readonly what: 'wrong'; readonly problem: string };
 
-/** The record of a run: in memory for the checker, and line by line on disk for whoever wants to know later. */
+/** The record of a run: in memory for the checker, and line by line on disk to read later. */
 export class History {
   readonly entries: Entry[] = [];
   readonly file: string;

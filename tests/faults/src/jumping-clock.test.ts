@@ -7,7 +7,7 @@ const program = `console.log(JSON.stringify([
   Date.now(), +new Date(), +new Date(5), new Date(2020, 1, 1).getFullYear(), typeof Date(),
   new Date() instanceof Date, performance.timeOrigin ]))`;
 
-it('[AP-3] sets the wall clock of a process off, and nothing else', () => {
+it('[AP-3] shifts the wall clock of a process, and nothing else', () => {
   const env = { PATH: process.env.PATH, FAULTS_CLOCK_OFFSET_MS: '-3600000' };
   const said = execFileSync(process.execPath, ['--import', clockModule, '-e', program], {
     env,

@@ -1,6 +1,6 @@
 /**
- * Loaded before a server's own modules (`--import`): its wall clock is off by what the test says. The monotonic clock
- * is left alone, as when somebody sets the time of a machine.
+ * Loaded before a server's own modules (`--import`): shifts its wall clock by what the test says. The monotonic clock
+ * stays as it is, as when somebody sets the time of a machine.
  */
 const { Date: RealDate } = globalThis;
 let offsetMs = Number(process.env.FAULTS_CLOCK_OFFSET_MS ?? 0);

@@ -1,44 +1,44 @@
-/** `npm run test:faults -- [options]`: one run, or one on each kind of database. Exits with 1 when a promise was broken. */
+/** `npm run test:faults -- [options]`: one run, or one on each database. Exits with 1 if a violation was found. */
 import { randomInt } from 'node:crypto';
 import { exit, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { brokenRuns } from './broken-runs.ts';
-import { type FaultReport, type FaultRunOptions, mostUsers, runFaults } from './fault-run.ts';
+import { brokenBuildRuns } from './broken-build-runs.ts';
+import { type BrokenBuild, brokenBuilds } from './broken-builds.ts';
+import { type FaultReport, type FaultRunOptions, maxUsers, runFaults } from './fault-run.ts';
 import { type CallKind, callKinds, type FaultKind, faultKinds } from './plan.ts';
-import { type Sabotage, sabotages } from './sabotage.ts';
 
 const help = `npm run test:faults -- [options]
 
-  --seed N            the run with this number; another one each time unless told
-  --minutes N         how long people work while things fail (default 5)
+  --seed N            the seed of the plan (default: random)
+  --minutes N         how long faults happen while people work (default 5)
   --database KIND     sqlite or postgres (default: postgres, then sqlite)
   --nodes N           servers on one PostgreSQL (default 3; SQLite has one)
-  --users N           people, each with a runner (default 3, at most ${mostUsers})
-  --every MS          between two calls, on average (default 250)
-  --fault-every MS    between two faults, on average (default 3000)
+  --users N           people, each with a runner (default 3, at most ${maxUsers})
+  --every MS          average time between two calls (default 250)
+  --fault-every MS    average time between two faults (default 3000)
   --calls A,B         only these: ${callKinds.join(', ')}
   --faults A,B        only these: ${faultKinds.join(', ')}
-  --broken WHAT       a build that is broken on purpose, which must be found out:
-                      ${Object.keys(sabotages).join(', ')}
-  --kill-loop         the older loop: kill -9 at every labelled point
+  --broken WHAT       a build that is broken on purpose, which the checker must detect:
+                      ${Object.keys(brokenBuilds).join(', ')}
+  --kill-loop         kill -9 at every labelled point
 `;
 
-const values = valuesGiven();
+const values = parseOptions();
 
 if (values.help) {
   stdout.write(help);
   exit(0);
 }
-const broken = oneOf('--broken', values.broken, Object.keys(sabotages) as Sabotage[]);
+const broken = oneOf('--broken', values.broken, Object.keys(brokenBuilds) as BrokenBuild[]);
 const chosen = oneOf('--database', values.database, ['sqlite', 'postgres'] as const);
 const databases = chosen ? [chosen] : broken ? ['sqlite' as const] : (['postgres', 'sqlite'] as const);
 const seed = numberOf('--seed', values.seed, 0) ?? randomInt(1, 1_000_000);
 const interrupted = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // The package with PostgreSQL would end us at once, with disks mounted and processes paused.
+  // The PostgreSQL package would exit at once on a signal, leaving disks mounted and processes paused.
   process.removeAllListeners(name);
   process.once(name, () => {
-    stdout.write('interrupted: what was started is ended\n');
+    stdout.write('interrupted: stopping everything\n');
     interrupted.abort(new Error('interrupted'));
   });
 }
@@ -52,14 +52,18 @@ for (const database of databases) {
     if (interrupted.signal.aborted) exit(130);
     throw error;
   });
-  stdout.write(inWords(report));
+  stdout.write(reportText(report));
   isFine &&= broken === undefined ? report.violations.length === 0 : report.violations.length > 0;
 }
 if (broken !== undefined)
-  stdout.write(isFine ? `The broken build (${broken}) was found out.\n` : `Nobody noticed: ${broken}\n`);
+  stdout.write(
+    isFine
+      ? `The broken build (${broken}) was detected.\n`
+      : `The broken build (${broken}) was not detected.\n`,
+  );
 exit(isFine ? 0 : 1);
 
-function valuesGiven() {
+function parseOptions() {
   try {
     return parseArgs({
       options: {
@@ -77,7 +81,7 @@ function valuesGiven() {
       },
     }).values;
   } catch (error) {
-    return wrong((error as Error).message);
+    return usageError((error as Error).message);
   }
 }
 
@@ -93,10 +97,10 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
     seed,
     database,
     nodes: database === 'sqlite' ? 1 : (numberOf('--nodes', values.nodes, 1) ?? 3),
-    users: numberOf('--users', values.users, 1, mostUsers) ?? 3,
+    users: numberOf('--users', values.users, 1, maxUsers) ?? 3,
     ms: (minutes ?? 5) * 60_000,
     faultEveryMs: 3_000,
-    ...(broken !== undefined && { broken, ...brokenRuns[broken] }),
+    ...(broken !== undefined && { broken, ...brokenBuildRuns[broken] }),
     ...(chosen !== undefined && { database: chosen }),
     ...(minutes !== undefined && { ms: minutes * 60_000 }),
     ...(everyMs !== undefined && { everyMs }),
@@ -108,8 +112,8 @@ function optionsFor(database: 'sqlite' | 'postgres'): FaultRunOptions {
   };
 }
 
-function inWords(report: FaultReport): string {
-  const { violations, calls, ends, runs, faults, requests, dooms, leftOut, folder } = report;
+function reportText(report: FaultReport): string {
+  const { violations, calls, ends, runs, faults, requests, pointKills, skippedFaults, folder } = report;
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .map(([what, times]) => `${times} ${what}`)
@@ -117,9 +121,9 @@ function inWords(report: FaultReport): string {
   const lines = [
     `${calls} calls: ${counted(ends)}`,
     `runs: ${counted(runs)}`,
-    `faults: ${counted(faults)}; ${dooms} nodes ended at a labelled point`,
+    `faults: ${counted(faults)}; ${pointKills} nodes ended at a labelled point`,
     `requests: ${counted(requests)}`,
-    ...leftOut.map((what) => `left out: ${what}`),
+    ...skippedFaults.map((what) => `skipped: ${what}`),
     violations.length === 0 ? 'no violation' : `${violations.length} violations, seed ${seed}:`,
     ...violations.slice(0, 30).map((violation) => `- ${violation}`),
     ...(folder === undefined ? [] : [`history, plan and logs: ${folder}`]),
@@ -136,12 +140,14 @@ function numberOf(
   if (text === undefined) return undefined;
   const number = Number(text);
   const fits = text !== '' && number >= least && number <= most;
-  return fits ? number : wrong(`${option} wants a number, not "${text}"`);
+  return fits ? number : usageError(`${option} wants a number, not "${text}"`);
 }
 
 function oneOf<T extends string>(option: string, text: string | undefined, all: readonly T[]): T | undefined {
   if (text === undefined) return undefined;
-  return all.find((one) => one === text) ?? wrong(`${option} is one of ${all.join(', ')}, not "${text}"`);
+  return (
+    all.find((one) => one === text) ?? usageError(`${option} is one of ${all.join(', ')}, not "${text}"`)
+  );
 }
 
 function listOf<T extends string>(
@@ -152,7 +158,7 @@ function listOf<T extends string>(
   return text?.split(',').map((part) => oneOf(option, part, all) as T);
 }
 
-function wrong(problem: string): never {
+function usageError(problem: string): never {
   stdout.write(`${problem}\n\n${help}`);
   exit(2);
 }

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name of a call's file says what is meant to become of it, whose it is and which: `append-ada-12.md`. */
+/** A call's file name (its mark) says what should happen to the call, its user and its number: `append-ada-12.md`. */
 export const markOf = (kind: string, user: string, n: number): string => `${kind}-${user}-${n}.md`;
 
 const markPattern = /\b([a-z]+)-([a-z]+)-\d+\.md\b/;
 
-/** The mark that a call's parameters name; undefined for what is none of ours. */
+/** The mark in a call's parameters; undefined if there is none. */
 export function markIn(
   params: unknown,
 ): { readonly mark: string; readonly kind: string; readonly user: string } | undefined {
@@ -15,19 +15,19 @@ export function markIn(
   return mark === undefined || kind === undefined || user === undefined ? undefined : { mark, kind, user };
 }
 
-/** Whose marks a text names. */
+/** The users whose marks a text contains. */
 export const usersIn = (text: string): string[] =>
   [...text.matchAll(new RegExp(markPattern, 'g'))].map(([, , user]) => String(user));
 
 export const firstBase = 'base 1';
 export const changedBase = 'base 2';
-/** The line that a tool leaves, each time that it runs. */
+/** The line that a tool appends each time it runs. */
 export const doneLine = 'done';
-/** Beside the mark: what a second program did that was allowed to begin. */
+/** The file beside the mark that a second program writes if it got the claim. */
 export const rivalOf = (mark: string): string => `${mark}.rival`;
 
-/** Beside the mark: there once the second program has been answered. */
-export const rivalCameTo = (mark: string): string => `${mark}.asked`;
+/** The file beside the mark that exists once the second program's claim was answered. */
+export const rivalAnswered = (mark: string): string => `${mark}.asked`;
 
 export interface Traces {
   /** How often the tool ran. */
@@ -35,7 +35,7 @@ export interface Traces {
   readonly base: string | undefined;
 }
 
-/** What is on the disk of a call, whatever anybody says about it. */
+/** What the call left on disk. */
 export function tracesOf(root: string, mark: string): Traces {
   const lines = [mark, rivalOf(mark)].map((name) => linesOf(join(root, name)));
   return {
@@ -46,7 +46,7 @@ export function tracesOf(root: string, mark: string): Traces {
 
 const linesOf = (path: string): string[] => (existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []);
 
-/** The base line as a card shows it in its preview. */
+/** The base line in a card's preview. */
 export function shownBase(preview: unknown): string | undefined {
   return /\bbase \d\b/.exec(JSON.stringify(preview))?.[0];
 }

@@ -1,21 +1,21 @@
 import { commitMoments, labelledCommits, runPoints } from '@countersign/engine';
-import type { Weather } from '../../lab/src/load-balancer.ts';
+import type { NetworkFaults } from '../../lab/src/load-balancer.ts';
 import { Random } from './random.ts';
 
-/** What becomes of a call, as far as people can decide that. Its name is the first part of its mark. */
+/** What people do about a call. The kind is the first part of the call's mark. */
 export const callKinds = [
-  'read', // harmless, nobody is asked
+  'read', // harmless, needs no approval
   'append', // a file, approved
   'shell', // a command line, HIGH, approved
   'reject',
   'race', // one device approves while the other rejects
   'tamper', // the file changes between the card and the approval
-  'withdraw', // the agent cancels while it waits
-  'long', // takes a while to execute
+  'withdraw', // the agent cancels while it waits for approval
+  'long', // executes for a while
   'slow', // cancelled while it executes
   'ignore', // nobody answers
   'run', // made by the agent on the server, approved
-  'rival', // a second program with the runner's id claims it as well
+  'rival', // a second program with the runner's id claims it too
 ] as const;
 export type CallKind = (typeof callKinds)[number];
 
@@ -36,38 +36,38 @@ const callWeights: Readonly<Record<CallKind, number>> = {
 
 export type Fault =
   | { readonly kind: 'node-kill'; readonly node: number; readonly ms: number }
-  /** Killed, and again in its next life when it comes to this labelled point: `approve.committed:1`. */
-  | { readonly kind: 'node-doom'; readonly node: number; readonly killAt: string }
+  /** Killed; when it is back, killed again at this labelled point: `approve.committed:1`. */
+  | { readonly kind: 'node-kill-at-point'; readonly node: number; readonly killAt: string }
   /** As a rolling upgrade does it. */
   | { readonly kind: 'node-restart'; readonly node: number; readonly ms: number }
   | { readonly kind: 'node-pause'; readonly node: number; readonly ms: number }
-  /** Its wall clock is off by this much, also after a restart. */
+  /** Shifts its wall clock by this much, also after a restart. */
   | { readonly kind: 'clock-jump'; readonly node: number; readonly offsetMs: number }
   | { readonly kind: 'runner-kill'; readonly user: number; readonly ms: number }
-  /** Another machine in its place: no journal, another id. */
+  /** Another machine takes its place: without a journal and with another id. */
   | { readonly kind: 'runner-replace'; readonly user: number; readonly ms: number }
   | { readonly kind: 'runner-pause'; readonly user: number; readonly ms: number }
-  | { readonly kind: 'network'; readonly weather: Weather; readonly ms: number }
+  | { readonly kind: 'network'; readonly networkFaults: NetworkFaults; readonly ms: number }
   | { readonly kind: 'cut' }
   | { readonly kind: 'server-disk-full'; readonly ms: number }
   | { readonly kind: 'runner-disk-full'; readonly user: number; readonly ms: number }
   | { readonly kind: 'database-kill'; readonly ms: number }
   | { readonly kind: 'database-connections' }
   | { readonly kind: 'database-pause'; readonly ms: number }
-  /** Its clock is set forward or back by so much. */
+  /** Sets its clock forward or back by this much. */
   | { readonly kind: 'database-clock'; readonly jumpMs: number };
 export type FaultKind = Fault['kind'];
 
 export type Action =
   | { readonly do: 'call'; readonly user: number; readonly kind: Exclude<CallKind, 'run'> }
-  /** The agent on the server does the rest. */
+  /** A message to the agent on the server. */
   | { readonly do: 'say'; readonly user: number }
-  /** Somebody tries what is another person's. */
-  | { readonly do: 'pry'; readonly user: number; readonly other: number }
+  /** A person tries to access another person's data. */
+  | { readonly do: 'access-others'; readonly user: number; readonly other: number }
   | { readonly do: 'fault'; readonly fault: Fault };
 
 export interface PlannedAction {
-  /** Milliseconds after the beginning. */
+  /** Milliseconds after the start. */
   readonly at: number;
   readonly action: Action;
 }
@@ -78,19 +78,19 @@ export interface PlanOptions {
   readonly users: number;
   readonly nodes: number;
   readonly database: 'sqlite' | 'postgres';
-  /** Milliseconds between two actions of people, on average. */
+  /** Average milliseconds between two actions of people. */
   readonly everyMs: number;
-  /** The same of faults; Infinity: none. */
+  /** Average milliseconds between two faults; Infinity: no faults. */
   readonly faultEveryMs: number;
-  /** Only these kinds of calls; all unless told. */
+  /** Only these kinds of calls; by default all. */
   readonly calls?: readonly CallKind[] | undefined;
-  /** Only these kinds of faults; all that the database can have unless told. */
+  /** Only these kinds of faults; by default all that the database can have. */
   readonly faults?: readonly FaultKind[] | undefined;
 }
 
 const faultWeights: Readonly<Record<FaultKind, number>> = {
   'node-kill': 4,
-  'node-doom': 3,
+  'node-kill-at-point': 3,
   'node-restart': 1,
   'node-pause': 2,
   'clock-jump': 1,
@@ -119,16 +119,16 @@ const onlyPostgres: readonly FaultKind[] = [
   'database-clock',
 ];
 
-/** Everything that people, agents and fate will do, and when: the seed decides all of it before anything starts. */
+/** Everything that people, agents and faults will do, and when. The seed decides all of it before the run starts. */
 export function planOf(options: PlanOptions): PlannedAction[] {
   const { seed, ms, everyMs, faultEveryMs } = options;
   const people = new Random(seed);
   const fate = new Random(seed ^ 0x9e3779b9);
   const planned = [
-    ...atRandomTimes(people, ms, everyMs, () => whatPeopleDo(people, options)),
+    ...atRandomTimes(people, ms, everyMs, () => randomAction(people, options)),
     ...atRandomTimes(fate, ms, faultEveryMs, () => ({
       do: 'fault' as const,
-      fault: whatFateDoes(fate, options),
+      fault: randomFault(fate, options),
     })),
   ];
   return planned.sort((a, b) => a.at - b.at);
@@ -142,19 +142,19 @@ function atRandomTimes(random: Random, ms: number, everyMs: number, make: () => 
   return planned;
 }
 
-function whatPeopleDo(random: Random, { users, calls = callKinds }: PlanOptions): Action {
+function randomAction(random: Random, { users, calls = callKinds }: PlanOptions): Action {
   const user = random.between(0, users - 1);
   const other = (user + random.between(1, Math.max(users - 1, 1))) % users;
-  if (users > 1 && random.chance(0.1)) return { do: 'pry', user, other };
+  if (users > 1 && random.chance(0.1)) return { do: 'access-others', user, other };
   const kind = random.weighted(only(callWeights, calls));
   return kind === 'run' ? { do: 'say', user } : { do: 'call', user, kind };
 }
 
-function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {
+function randomFault(random: Random, { users, nodes, database, faults }: PlanOptions): Fault {
   const chosen =
     faults ?? faultKinds.filter((kind) => database === 'postgres' || !onlyPostgres.includes(kind));
   const kind = random.weighted(only(faultWeights, chosen));
-  // Each fault takes the same numbers from the seed, so that one kind more or less changes little else.
+  // Each fault draws the same count of random numbers, so that another kind changes little else.
   const [node, user] = [random.between(0, nodes - 1), random.between(0, users - 1)];
   const [short, long] = [random.between(200, 2_500), random.between(1_000, 12_000)];
   const offsetMs = random.pick([-3_600_000, -60_000, -5_000, 5_000, 60_000, 280_000]);
@@ -165,7 +165,7 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'node-kill':
     case 'node-restart':
       return { kind, node, ms: short };
-    case 'node-doom':
+    case 'node-kill-at-point':
       return { kind, node, killAt };
     case 'node-pause':
       return { kind, node, ms: long };
@@ -178,18 +178,18 @@ function whatFateDoes(random: Random, { users, nodes, database, faults }: PlanOp
     case 'runner-disk-full':
       return { kind, user, ms: long };
     case 'database-pause':
-      return { kind, ms: 2 * long }; // longer than anybody waits for it, sometimes
+      return { kind, ms: 2 * long }; // sometimes longer than any timeout
     case 'database-clock':
       return { kind, jumpMs };
     case 'network': {
-      const weather = {
+      const networkFaults = {
         lost: 0.1 * share,
         unanswered: 0.1 * share,
         duplicated: 0.2 * share,
         delayed: 0.3,
         delayMs: short,
       };
-      return { kind, weather, ms: long };
+      return { kind, networkFaults, ms: long };
     }
     case 'server-disk-full':
     case 'database-kill':

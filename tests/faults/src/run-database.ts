@@ -7,18 +7,18 @@ import { queryRows, type TestDatabase } from '../../lab/src/test-database.ts';
 import { pause } from '../../lab/src/waiting.ts';
 import { type FillableDisk, mountSmallDisk } from './small-disk.ts';
 
-/** The database of a run, which can be taken away from the servers. */
+/** The database of a run, which can be taken from the servers. */
 export interface RunDatabase extends TestDatabase {
-  /** Undefined where nothing can be mounted. */
+  /** Undefined where we may not mount a disk. */
   readonly disk: FillableDisk | undefined;
-  /** Kills it as a power cut does, and starts it again after a while. */
+  /** Kills it like a power cut, and starts it again after `downMs`. */
   crash(downMs: number): Promise<void>;
   endConnections(): Promise<void>;
-  /** Stops it where it is for a while (SIGSTOP): nobody is refused, and nobody is answered. */
+  /** Stops it for a while (SIGSTOP): connections are neither refused nor answered. */
   pause(ms: number): Promise<void>;
-  /** Its own clock, which counts for everybody on PostgreSQL (AP-3), is set forward or back by this much. */
+  /** Sets its own clock, which all servers use on PostgreSQL (AP-3), forward or back. */
   jumpClock(ms: number): Promise<void>;
-  /** By that clock. */
+  /** The time by that clock. */
   now(): Promise<number>;
 }
 
@@ -35,7 +35,7 @@ function sqlite(place: string): RunDatabase {
     url,
     disk,
     async query(sql, ...values) {
-      // Opened for each question: who keeps a database open changes when its log is folded in.
+      // Opened for each query: a connection that stays open changes when SQLite checkpoints.
       const opened = new DatabaseSync(url, { timeout: 10_000 });
       try {
         return queryRows(opened, sql, values);
@@ -54,7 +54,7 @@ function sqlite(place: string): RunDatabase {
   };
 }
 
-/** The function by which servers ask for the time, and what it is off by: ours is found before the database's own. */
+/** Shadows the function by which servers ask for the time, with an offset that the test sets. */
 const movableClock = `
   create table faults_clock (ms float8 not null);
   insert into faults_clock values (0);
@@ -69,7 +69,7 @@ async function postgres(place: string): Promise<RunDatabase> {
   });
   const url = await server.createDatabase();
   const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
-  pool.on('error', () => {}); // it was killed; the next question opens another connection
+  pool.on('error', () => {}); // the server was killed; the next query reconnects
   await pool.query(movableClock);
   const [{ name }] = (await pool.query('select current_database() as name')).rows as [{ name: string }];
   await pool.query(`alter database ${name} set search_path = public, pg_catalog`);

@@ -7,14 +7,14 @@ import { pause } from '../../lab/src/waiting.ts';
 const betweenStartsMs = 300;
 
 export interface RunnerHostSettings {
-  /** One person's machine: workspace, home and the witness of what was done stand in it. */
+  /** One person's machine: contains the workspace, the home folder and the record of changes. */
   readonly folder: string;
   readonly serverUrl: string;
   readonly token: string;
   readonly added: AddedToProcess;
 }
 
-/** One `countersign connect` over all its lives: the real runner, with a real disk and journal. */
+/** Keeps one `countersign connect` running: the real runner, with a real disk and journal. */
 export class RunnerHost {
   readonly root: string;
   readonly home: string;
@@ -46,7 +46,7 @@ export class RunnerHost {
     await this.#process?.end('SIGKILL');
   }
 
-  /** Its machine is gone with everything on it but the workspace, and another one comes in its place. */
+  /** Replaces the machine: everything but the workspace is gone. */
   async replace(downMs: number): Promise<void> {
     await this.kill(downMs);
     for (const name of readdirSync(this.home))
@@ -79,10 +79,10 @@ export class RunnerHost {
         continue;
       }
       const { root, home } = this;
-      const witness = join(folder, 'witness.log');
-      const process = new RunnerProcess({ root, home, witness, serverUrl, token, added });
+      const changeLog = join(folder, 'changes.log');
+      const process = new RunnerProcess({ root, home, changeLog, serverUrl, token, added });
       this.#process = process;
-      await process.connect().catch(() => {}); // no server, or no place for its journal: it is started again
+      await process.connect().catch(() => {}); // no server, or no room for its journal: start it again
       await process.ended;
       this.log += process.log.slice(-200_000);
       await pause(betweenStartsMs);

@@ -5,8 +5,8 @@ import type { History } from './history.ts';
 
 const jumpingClock = fileURLToPath(new URL('./jumping-clock.ts', import.meta.url));
 const betweenStartsMs = 200;
-/** What a process was about to do when it was stopped, it does within this time after it woke up. */
-const wakingMs = 2_000;
+/** Within this time after it resumed, a process does what it was about to do when it was paused. */
+const resumeMs = 2_000;
 
 export interface NodeSettings extends ServerSettings {
   readonly index: number;
@@ -14,24 +14,24 @@ export interface NodeSettings extends ServerSettings {
   readonly added: AddedToProcess;
 }
 
-/** One `countersign serve` over all its lives: whenever it ended, it is started again. */
+/** Keeps one `countersign serve` running: starts it again whenever it ends. */
 export class ServerNode {
   readonly #settings: NodeSettings;
   readonly #supervised: Promise<void>;
   #process: ServerProcess | undefined;
   #isListening = false;
   #isOver = false;
-  /** Until then it stays down. */
+  /** Stays down until then. */
   #downUntil = 0;
   #endedByUs = false;
   #clockOffsetMs = 0;
   #wokeAt = Number.NEGATIVE_INFINITY;
-  /** Where its next life ends. */
+  /** The fault point at which its next process is killed. */
   #killAt: string | undefined;
-  /** Whether it may end by itself just now: its disk is full. */
+  /** True if it may end by itself now, because its disk is full. */
   mayEnd = false;
-  /** How often it ended at a labelled point where it was to. */
-  dooms = 0;
+  /** How often it was killed at its planned fault point. */
+  pointKills = 0;
   log = '';
 
   constructor(settings: NodeSettings) {
@@ -47,16 +47,16 @@ export class ServerNode {
     return this.#process?.isRunning ? this.#process.pid : undefined;
   }
 
-  /** Ends it, by a signal, and keeps it down for a while. */
+  /** Ends it by a signal, and keeps it down for a while. */
   async end(signal: 'SIGKILL' | 'SIGTERM', downMs: number): Promise<void> {
     this.#endedByUs = true;
     this.#downUntil = performance.now() + downMs;
-    this.#process?.resume(); // one that is paused would never hear SIGTERM
+    this.#process?.resume(); // a paused process does not handle SIGTERM
     await this.#process?.kill(signal);
   }
 
-  /** Kills it, and lets its next life end at a labelled point. */
-  async doom(killAt: string): Promise<void> {
+  /** Kills it, and kills its next process at a labelled point. */
+  async killAtPoint(killAt: string): Promise<void> {
     this.#killAt = killAt;
     await this.end('SIGKILL', 0);
   }
@@ -69,9 +69,9 @@ export class ServerNode {
     paused?.resume();
   }
 
-  /** Whether it stood still until a moment ago. */
-  get hasJustWoken(): boolean {
-    return performance.now() - this.#wokeAt < wakingMs;
+  /** True if it was paused until a moment ago. */
+  get hasJustResumed(): boolean {
+    return performance.now() - this.#wokeAt < resumeMs;
   }
 
   resume(): void {
@@ -109,16 +109,16 @@ export class ServerNode {
         () => {
           this.#isListening = process.isRunning;
         },
-        () => {}, // its database may be away; it ends, and is started again
+        () => {}, // its database may be down; it ends, and is started again
       );
       const wasListening = this.#isListening;
       const how = await process.ended;
       this.#isListening = false;
       this.log += process.log;
       if (this.#isOver) return;
-      const isDoomed = killAt !== undefined && how === 'SIGKILL';
-      if (isDoomed && !this.#endedByUs) this.dooms += 1;
-      const isExpected = this.#endedByUs || this.mayEnd || isDoomed;
+      const hasKillPoint = killAt !== undefined && how === 'SIGKILL';
+      if (hasKillPoint && !this.#endedByUs) this.pointKills += 1;
+      const isExpected = this.#endedByUs || this.mayEnd || hasKillPoint;
       if (!isExpected && wasListening)
         history.add({ what: 'ended', node: index, how, log: process.log.slice(-2_000) });
       await pause(betweenStartsMs);

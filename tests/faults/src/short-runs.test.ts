@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type FaultRunOptions, runFaults } from './fault-run.ts';
 
-/** The same each time, and soon over; `npm run test:faults` goes on for as long as one likes, with any seed. */
+/** Short runs with fixed seeds; `npm run test:faults` runs longer, with any seed. */
 const short = { users: 2, everyMs: 200, faultEveryMs: 1_500, quickLeases: true } as const;
 
 const runs: readonly FaultRunOptions[] = [
@@ -17,7 +17,7 @@ it.each(runs)(
   async (options) => {
     const { violations, ends, faults, folder } = await runFaults(options);
     expect(violations, folder).toEqual([]);
-    // The faults came, and the work was done all the same.
+    // The faults happened, and the work was done all the same.
     expect(Object.keys(faults).length).toBeGreaterThanOrEqual(4);
     expect(ends.completed).toBeGreaterThanOrEqual(5);
   },

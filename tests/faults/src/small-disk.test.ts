@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { limitedFiles, mountSmallDisk } from './small-disk.ts';
+import { limitFileSizes, mountSmallDisk } from './small-disk.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-small-disk-'));
 const disk = mountSmallDisk(folder, 4);
 
-it.skipIf(disk === undefined)('is full when it is told to, and has room again', () => {
+it.skipIf(disk === undefined)('can be filled and freed', () => {
   const write = () => writeFileSync(join(folder, 'file'), 'x'.repeat(8192));
   disk?.fill();
   expect(write).toThrow('ENOSPC');
@@ -18,8 +18,8 @@ it.skipIf(disk === undefined)('is full when it is told to, and has room again', 
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('keeps the files of a process from growing where nothing can be mounted', () => {
-  const limited = limitedFiles(() => [process.pid]);
+it('limits the file size of a process where nothing can be mounted', () => {
+  const limited = limitFileSizes(() => [process.pid]);
   const limit = () => execFileSync('prlimit', [`--pid=${process.pid}`, '--fsize', '--raw', '--noheadings']);
   limited.fill();
   const limitedTo = limit().toString();

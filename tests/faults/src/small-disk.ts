@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A disk that can be full. */
+/** A disk that a test can fill. */
 export interface FillableDisk {
   fill(): void;
   free(): void;
@@ -11,7 +11,7 @@ export interface FillableDisk {
 
 const filler = '.fills-the-disk';
 
-/** Mounts a small file system in memory there; undefined where that is not allowed. */
+/** Mounts a small file system in memory at `folder`; returns undefined where that is not allowed. */
 export function mountSmallDisk(folder: string, megabytes: number): FillableDisk | undefined {
   mkdirSync(folder, { recursive: true });
   const options = `size=${megabytes}m,mode=0755`;
@@ -21,7 +21,7 @@ export function mountSmallDisk(folder: string, megabytes: number): FillableDisk 
   return {
     fill() {
       const file = openSync(path, 'a', 0o600);
-      // Large pieces first; then what is left, to the last page.
+      // Large pieces first, then the rest page by page.
       for (const bytes of [1024 * 1024, 4096]) {
         const piece = Buffer.alloc(bytes, 1);
         while (writes(file, piece));
@@ -30,7 +30,7 @@ export function mountSmallDisk(folder: string, megabytes: number): FillableDisk 
     },
     free: () => rmSync(path, { force: true }),
     close() {
-      // Lazily: a process that we have killed a moment ago may still hold a file.
+      // Lazily: a process that was just killed may still hold a file.
       spawnSync('umount', ['--lazy', folder], { stdio: 'ignore' });
     },
   };
@@ -46,10 +46,10 @@ function writes(file: number, piece: Buffer): boolean {
 }
 
 /**
- * Where nothing can be mounted: no file of these processes grows any more. The error is another one than that of a full
- * disk (EFBIG), and it holds for processes that are there now.
+ * For machines where nothing can be mounted: no file of these processes can grow. The error differs from that of a full
+ * disk (EFBIG), and only processes that run now are limited.
  */
-export function limitedFiles(pids: () => readonly number[]): FillableDisk {
+export function limitFileSizes(pids: () => readonly number[]): FillableDisk {
   const limit = (size: string) => {
     for (const pid of pids()) spawnSync('prlimit', [`--pid=${pid}`, `--fsize=${size}`], { stdio: 'ignore' });
   };

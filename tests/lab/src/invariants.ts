@@ -4,10 +4,10 @@ import type { RemotePerson } from './remote-person.ts';
 import type { RemoteRunner } from './remote-runner.ts';
 import type { TestDatabase } from './test-database.ts';
 
-/** Signals go to the runner alone; everything else that has an id is for the person as well. */
-const forPersonToo = "event not like '%tool.execution_signal%'";
+/** Execution signals go to the runner alone; every other event with an id also goes to the person. */
+const personEvents = "event not like '%tool.execution_signal%'";
 
-/** Whatever is wrong with what one person's database, front end and runner hold, once everything has ended. */
+/** Problems in one person's database, events and runner records, once everything has ended. */
 export async function findProblems(
   userId: string,
   {
@@ -26,7 +26,7 @@ export async function findProblems(
     ...runner.wire.problems(),
     ...person.problems,
     ...runner.problems,
-    ...(withAudit ? await findAuditProblems(database, userId, runner.witness) : []),
+    ...(withAudit ? await findAuditProblems(database, userId, runner.auditHead) : []),
   ];
 }
 
@@ -40,14 +40,14 @@ export async function findOpenCalls(database: TestDatabase, userId: string): Pro
   ];
 }
 
-/** What the audit log has of a request, by its status; nothing of one that is pending or was withdrawn. */
+/** The audit action for each request status; pending and withdrawn requests have none. */
 const decisionOnRecord: Readonly<Record<string, string>> = {
   approved: 'approval.approved',
   rejected: 'approval.rejected',
   timeout: 'approval.expired',
 };
 
-/** One decision for each request, which the audit log has too, and which the call's state agrees with. */
+/** Each request has one decision, which is in the audit log and agrees with the call's status. */
 export async function findDecisionProblems(database: TestDatabase, userId: string): Promise<string[]> {
   const pending = await database.query(
     "select id, status from approvals where user_id = $1 and status = 'pending'",
@@ -80,7 +80,7 @@ export async function findDecisionProblems(database: TestDatabase, userId: strin
   ];
 }
 
-/** (tool_id, attempt) at most once; what is not harmless at most once in all; never without the person's word. */
+/** Each (tool_id, attempt) ran at most once, calls with effects ran at most once in all, and only if approved. */
 async function findDoubleExecutions(
   database: TestDatabase,
   userId: string,
@@ -114,18 +114,18 @@ async function findDoubleExecutions(
   ];
 }
 
-/** The person's stream: every event that is stored, in order, each once (EV-2). */
+/** The person's stream had every stored event once, in order (EV-2). */
 export async function findEventProblems(
   database: TestDatabase,
   userId: string,
   person: RemotePerson,
 ): Promise<string[]> {
-  // Before the database is read: what comes meanwhile is not there yet. Whoever calls this has waited for all else.
+  // Read before the database: events that arrive meanwhile are not expected. The caller has waited for all others.
   const received = person.ids();
   const newest = received.at(-1) ?? 0;
   const text = database.url.startsWith('postgres')
-    ? forPersonToo.replace('event', 'event::text')
-    : forPersonToo;
+    ? personEvents.replace('event', 'event::text')
+    : personEvents;
   const stored = await database.query(
     `select id, event from events where user_id = $1 and ${text} order by id`,
     userId,
@@ -139,17 +139,19 @@ export async function findEventProblems(
     problems.push(`the person's event ${i} is ${received[i]} and should be ${expected[i]}`);
     break;
   }
-  const kept = new Map(stored.map(({ id, event }) => [Number(id), whatIsTold(event)]));
+  const kept = new Map(stored.map(({ id, event }) => [Number(id), withoutComputedFields(event)]));
   for (const { id, event } of person.received) {
-    if (id === undefined || !kept.has(id) || kept.get(id) === whatIsTold(event)) continue;
-    problems.push(`the person's event ${id} is ${whatIsTold(event)} and should be ${kept.get(id)}`);
+    if (id === undefined || !kept.has(id) || kept.get(id) === withoutComputedFields(event)) continue;
+    problems.push(
+      `the person's event ${id} is ${withoutComputedFields(event)} and should be ${kept.get(id)}`,
+    );
     break;
   }
   return problems;
 }
 
-/** An event without what is reckoned when it is sent: what happened, and to what. */
-function whatIsTold(event: unknown): string {
+/** An event without the fields that are computed when it is sent. */
+function withoutComputedFields(event: unknown): string {
   const parsed = typeof event === 'string' ? (JSON.parse(event) as unknown) : event;
   const { event: name, data } = parsed as { event: string; data: Readonly<Record<string, unknown>> };
   return [name, data.project_id, data.tool_id, data.approval_id, data.message_id, data.status]
@@ -157,15 +159,15 @@ function whatIsTold(event: unknown): string {
     .join(' ');
 }
 
-/** The chain is whole, and holds the head that the runner kept (DA-4). */
+/** The audit chain is unbroken and contains the head that the runner kept (DA-4). */
 export async function findAuditProblems(
   database: TestDatabase,
   userId: string,
-  witness: string | undefined,
+  auditHead: string | undefined,
 ): Promise<string[]> {
   const source = openAuditSource(database.url);
   try {
-    const verdict = await verifyAudit(source, userId, witness?.split(':')[1]);
+    const verdict = await verifyAudit(source, userId, auditHead?.split(':')[1]);
     return verdict.ok ? [] : [`audit row ${verdict.seq}: ${verdict.problem}`];
   } finally {
     await source.close();

@@ -4,13 +4,13 @@ import { afterEach, expect, it } from 'vitest';
 import { LoadBalancer } from './load-balancer.ts';
 import { freePort } from './server-process.ts';
 
-const fair = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
+const noFaults = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
 const opened: { close(): unknown }[] = [];
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
 });
 
-/** A node that says its name, and counts what it was asked. */
+/** A node that answers with its name and records its requests. */
 async function node(name: string, listener?: RequestListener): Promise<{ port: number; asked: string[] }> {
   const asked: string[] = [];
   const server: Server = createServer((request, response) => {
@@ -48,7 +48,7 @@ const post = (url: string): Promise<string> =>
     () => 'no answer',
   );
 
-it('asks the nodes in turn, by the address that the client knows', async () => {
+it('sends requests to the nodes in turn, with the Host header of the client', async () => {
   const [one, two] = [await node('one'), await node('two')];
   const { url, given } = await balancerFor(one.port, two.port);
   expect([await get(`${url}/a`), await get(`${url}/b`), await get(`${url}/c`)]).toEqual([
@@ -60,7 +60,7 @@ it('asks the nodes in turn, by the address that the client knows', async () => {
   expect([given.get(one.port), given.get(two.port)]).toEqual([2, 1]);
 });
 
-it('passes a node over that is not there, and says so when none is', async () => {
+it('skips a node that is down, and answers 503 when all are', async () => {
   const one = await node('one');
   const gone = await freePort();
   const { url } = await balancerFor(gone, one.port);
@@ -78,29 +78,29 @@ it('never sends a request to a second node once one has begun to take it', async
   expect(other.asked).toEqual([]);
 });
 
-it('loses requests and answers, doubles and delays them, until the weather clears up', async () => {
+it('loses, duplicates and delays requests until its faults are switched off', async () => {
   const one = await node('one');
   const balancer = await balancerFor(one.port);
-  balancer.weather = { ...fair, lost: 1 };
+  balancer.faults = { ...noFaults, lost: 1 };
   expect(await post(balancer.url)).toBe('no answer');
   expect(one.asked).toHaveLength(0);
-  balancer.weather = { ...fair, unanswered: 1 };
+  balancer.faults = { ...noFaults, unanswered: 1 };
   expect(await post(balancer.url)).toBe('no answer');
   expect(one.asked).toHaveLength(1);
-  balancer.weather = { ...fair, duplicated: 1 };
+  balancer.faults = { ...noFaults, duplicated: 1 };
   expect(await post(balancer.url)).toBe('one');
   await expect.poll(() => one.asked.length).toBe(3);
-  expect(await get(balancer.url)).toBe('one'); // what only reads is not doubled
+  expect(await get(balancer.url)).toBe('one'); // reads are not duplicated
   expect(one.asked).toHaveLength(4);
-  balancer.weather = { ...fair, delayed: 1, delayMs: 300 };
+  balancer.faults = { ...noFaults, delayed: 1, delayMs: 300 };
   const startedAt = performance.now();
   expect(await post(balancer.url)).toBe('one');
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(290);
-  balancer.clearUp();
-  expect(balancer.weather).toEqual(fair);
+  balancer.stopFaults();
+  expect(balancer.faults).toEqual(noFaults);
 });
 
-it('passes a stream on as it comes, and cuts it', async () => {
+it('passes a stream on as it arrives, and cuts it', async () => {
   const streaming = await node('', (_request, response) => response.write('first'));
   const balancer = await balancerFor(streaming.port);
   const reader = (await fetch(balancer.url)).body?.getReader();

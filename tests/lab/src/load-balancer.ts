@@ -8,43 +8,43 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** How many of the requests, from 0 to 1, something happens to. */
-export interface Weather {
-  /** Never gets to the server. */
+/** The share of requests, from 0 to 1, that each fault happens to. */
+export interface NetworkFaults {
+  /** Requests that never reach the server. */
   readonly lost: number;
-  /** Gets there, and its answer does not come back. */
+  /** Requests that reach the server, but whose response is lost. */
   readonly unanswered: number;
   readonly duplicated: number;
   readonly delayed: number;
   readonly delayMs: number;
 }
 
-const fairWeather: Weather = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
-/** A node that does not begin to answer within this time is given up, as any load balancer does. */
+const noFaults: NetworkFaults = { lost: 0, unanswered: 0, duplicated: 0, delayed: 0, delayMs: 0 };
+/** A node that does not start to respond within this time is given up. */
 const timeoutMs = 10_000;
 const canHaveBody = (method: string | undefined): boolean => method !== 'GET' && method !== 'HEAD';
 
 /**
- * A load balancer without sticky sessions: each request, also of one connection, goes to the next node. It loses, delays
- * and duplicates requests and answers while it is told to. A node that refuses the connection is passed over; a request that a node has begun to
- * take is never sent to another one by itself.
+ * A load balancer without sticky sessions: each request, even on the same connection, goes to the next node. It loses,
+ * delays and duplicates requests as told. It skips a node that refuses the connection, but never resends a request
+ * that a node has begun to receive.
  */
 export class LoadBalancer {
   readonly #server: Server;
-  readonly #dice: () => number;
+  readonly #random: () => number;
   #ports: readonly number[] = [];
   readonly #sockets = new Set<Socket>();
-  /** No connection is kept: one that a node has closed would look like a fault that nobody planned. */
+  /** No keep-alive: a connection that a node has closed would look like an unplanned fault. */
   readonly #agent = new Agent({ keepAlive: false });
   #turn = 0;
-  weather: Weather = fairWeather;
-  /** What was done to requests, so far. */
+  faults: NetworkFaults = noFaults;
+  /** How many requests each fault has happened to. */
   readonly treated = { passed: 0, lost: 0, unanswered: 0, duplicated: 0, delayed: 0 };
-  /** How many requests each node was given, by its port. */
+  /** The number of requests sent to each node, by port. */
   readonly given = new Map<number, number>();
 
-  private constructor(dice: () => number) {
-    this.#dice = dice;
+  private constructor(random: () => number) {
+    this.#random = random;
     this.#server = createServer((incoming, outgoing) => {
       incoming.on('error', () => {});
       outgoing.on('error', () => {});
@@ -56,14 +56,14 @@ export class LoadBalancer {
     });
   }
 
-  /** `dice`: numbers from 0 to 1, which decide what the weather does to a request. */
-  static async open(dice: () => number = Math.random): Promise<LoadBalancer> {
-    const balancer = new LoadBalancer(dice);
+  /** `random`: numbers from 0 to 1 that decide which faults happen to a request. */
+  static async open(random: () => number = Math.random): Promise<LoadBalancer> {
+    const balancer = new LoadBalancer(random);
     await new Promise<void>((resolve) => balancer.#server.listen(0, '127.0.0.1', resolve));
     return balancer;
   }
 
-  /** The nodes that count as healthy, by their ports. */
+  /** The ports of the healthy nodes. */
   use(ports: readonly number[]): void {
     this.#ports = ports;
   }
@@ -72,11 +72,11 @@ export class LoadBalancer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  clearUp(): void {
-    this.weather = fairWeather;
+  stopFaults(): void {
+    this.faults = noFaults;
   }
 
-  /** Ends every connection at once, streams too. */
+  /** Ends all connections, streams too. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -88,21 +88,21 @@ export class LoadBalancer {
   }
 
   async #take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    // All of it is drawn at once: one fault does not change the dice of the next request.
-    const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#dice()) as Dice;
-    const { weather } = this;
+    // Draw all numbers at once, so that one fault does not change the numbers of the next request.
+    const [lost, unanswered, duplicated, delayed] = [1, 2, 3, 4].map(() => this.#random()) as RandomNumbers;
+    const { faults } = this;
     const body = canHaveBody(incoming.method) ? await bodyOf(incoming) : undefined;
-    const isUnanswered = unanswered < weather.unanswered;
-    if (lost < weather.lost) {
+    const isUnanswered = unanswered < faults.unanswered;
+    if (lost < faults.lost) {
       this.treated.lost += 1;
       return void outgoing.destroy();
     }
-    if (delayed < weather.delayed) {
+    if (delayed < faults.delayed) {
       this.treated.delayed += 1;
-      await new Promise((resolve) => setTimeout(resolve, weather.delayMs));
+      await new Promise((resolve) => setTimeout(resolve, faults.delayMs));
     }
-    // Its twin goes another way, and nobody waits for what it is answered.
-    if (duplicated < weather.duplicated && body !== undefined) {
+    // The duplicate may go to another node, and its response is dropped.
+    if (duplicated < faults.duplicated && body !== undefined) {
       this.treated.duplicated += 1;
       void this.#forward(incoming, body, 'twin').catch(() => {});
     }
@@ -110,13 +110,13 @@ export class LoadBalancer {
     await this.#forward(incoming, body, isUnanswered ? 'unanswered' : outgoing);
   }
 
-  /** Sends to the next node that takes it. */
+  /** Sends the request to the next node that accepts it. */
   async #forward(
     incoming: IncomingMessage,
     body: Buffer | undefined,
     answer: ServerResponse | 'unanswered' | 'twin',
   ): Promise<void> {
-    const ports = this.#ports; // one try each, also when they change meanwhile
+    const ports = this.#ports; // one try each, even if the list changes meanwhile
     for (let tried = 0; tried < ports.length; tried++) {
       const port = ports[this.#turn++ % ports.length] as number;
       const response = await this.#ask(port, incoming, body);
@@ -173,7 +173,7 @@ export class LoadBalancer {
   }
 }
 
-type Dice = [number, number, number, number];
+type RandomNumbers = [number, number, number, number];
 
 async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -185,7 +185,7 @@ function pass(response: IncomingMessage, outgoing: ServerResponse): void {
   const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, ...headers } = response.headers;
   outgoing.writeHead(response.statusCode ?? 502, headers);
   outgoing.flushHeaders();
-  // A node that dies in mid-answer must look so to the client as well.
+  // A node that dies in mid-response must look like that to the client too.
   response.on('error', () => outgoing.destroy());
   response.on('aborted', () => outgoing.destroy());
   outgoing.once('close', () => response.destroy());

@@ -8,7 +8,7 @@ export interface Received {
   readonly id: number | undefined;
 }
 
-/** A person at a front end: the product's client, a stream that outlives the server, and all that came over it. */
+/** A person at a front end: the product's client with a stream that survives server restarts and keeps every event. */
 export class RemotePerson {
   readonly client: Client;
   readonly received: Received[] = [];
@@ -36,7 +36,7 @@ export class RemotePerson {
       baseUrl: this.#baseUrl,
       token: () => this.#token,
       fetch: this.wire.fetch,
-      // From the very beginning: then every event of the person must come, once.
+      // From the first event, so that every event of the person must arrive, once.
       lastEventId: '0',
       clock: this.#clock,
       onState: ({ status }) => {
@@ -63,7 +63,7 @@ export class RemotePerson {
       .map(({ event }) => event.data as EventPayload<N>);
   }
 
-  /** The first event of a kind that fits, also one that came already. */
+  /** The first matching event, including those that arrived already. */
   async next<N extends EventName>(
     name: N,
     fits: (data: EventPayload<N>) => boolean = () => true,

@@ -14,32 +14,33 @@ export interface RunnerScript {
   readonly projectId: string;
   readonly runnerId?: string;
   readonly workspace?: string;
-  /** What a call comes to. It is called once for each execution that is started. */
+  /** The result of a call. Called once for each execution that starts. */
   readonly execute?: (signal: Signal, cancelled: Promise<void>) => Promise<ResultBody> | ResultBody;
-  /** What is found before anything starts: then nothing does, and this is reported. */
+  /** A refusal that is reported instead of starting the call; undefined starts it. */
   readonly refuse?: (signal: Signal) => ResultBody | undefined;
-  /** The runner's part of the digest of what is shown; undefined: no preview is made. */
+  /** The runner's part of the preview digest; undefined sends no preview. */
   readonly preview?: (request: ApprovalRequest) => string | undefined;
 }
 
-/** What a digest looks like. */
+/** A string in the format of a digest. */
 export const digestOf = (character: string): string => `sha256:${character.repeat(64)}`;
 
 /**
  * A runner without a disk, on the product's own client. As EX-6 asks, it journals (tool_id, attempt) before it starts,
- * answers a repeated signal from the journal and re-sends results until they are acknowledged. It outlives the server.
+ * answers a repeated signal from the journal, and resends results until they are acknowledged. It survives server
+ * restarts.
  */
 export class RemoteRunner {
-  /** Every start of an execution, in order: the effects on the person's machine. */
+  /** Every execution that started, in order: the effects on the person's machine. */
   readonly effects: { readonly toolId: string; readonly attempt: number; readonly path: string }[] = [];
-  /** (tool_id, attempt) to its result, which may not be there yet. */
+  /** (tool_id, attempt) to its result, which may still be pending. */
   readonly #journal = new Map<string, Promise<ResultBody>>();
   readonly #underway = new Map<string, { readonly toolId: string; cancel(): void }>();
-  /** A cancel may overtake the answer to the claim. */
+  /** A cancel may arrive before the response to the claim. */
   readonly #cancelled = new Set<string>();
   readonly #sending = new Set<string>();
-  /** The newest head of the audit chain that the server acknowledged with (DA-4). */
-  witness: string | undefined;
+  /** The newest audit chain head in the server's acknowledgements (DA-4). */
+  auditHead: string | undefined;
   readonly problems: string[] = [];
   readonly wire = new WireIds();
   readonly #script: RunnerScript;
@@ -54,19 +55,19 @@ export class RemoteRunner {
     this.#client = createClient({ baseUrl: script.baseUrl, token: () => script.token, clock: quickClock });
   }
 
-  /** It lives on over all that happens to the server: one program, and so one that may repeat its claims. */
+  /** One id for the whole life of this object, so that it may repeat its claims. */
   readonly #instance = randomUUID();
 
   get id(): string {
     return this.#script.runnerId ?? 'runner-1';
   }
 
-  /** Connected, or about to be again. */
+  /** True while it is connected or reconnecting. */
   get isThere(): boolean {
     return this.#stream !== undefined;
   }
 
-  /** Opens the stream, and keeps it open over restarts of the server. Resolves when the server knows the runner. */
+  /** Opens the stream and keeps it open over server restarts. Resolves when the server knows the runner. */
   async connect(): Promise<void> {
     const { baseUrl, token, workspace = '/workspace' } = this.#script;
     let opened = () => {};
@@ -99,7 +100,7 @@ export class RemoteRunner {
     await open;
   }
 
-  /** Goes away without a word; `connect` comes back where it left. */
+  /** Disconnects without notice; `connect` resumes after the last event. */
   disconnect(): void {
     this.#lastEventId = this.#stream?.lastEventId ?? this.#lastEventId;
     clearInterval(this.#beating);
@@ -136,9 +137,9 @@ export class RemoteRunner {
       const result = await this.#executeOnce(signal, key);
       const body = { ...result, runner_id: this.id, attempt } as ResultBody;
       const { audit_head } = await this.#send(() => this.#client.submitResult({ params, body }));
-      if (audit_head !== undefined) this.witness = audit_head;
+      if (audit_head !== undefined) this.auditHead = audit_head;
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error; // refused: it is cancelled, stale or another's
+      if (!(error instanceof ApiError)) throw error; // refused: cancelled, stale or another runner's call
     } finally {
       this.#sending.delete(key);
     }
@@ -175,7 +176,9 @@ export class RemoteRunner {
     for (const running of this.#underway.values()) if (running.toolId === toolId) running.cancel();
   }
 
-  /** With each new connection and then every few seconds: what is executing, and what the server says about it (EX-7). */
+  /**
+   * On each new connection, then every few seconds: reports what executes and hears what the server cancelled (EX-7).
+   */
   async #beat(): Promise<void> {
     const executing = [...new Set([...this.#underway.values()].map(({ toolId }) => toolId))];
     const params = { project_id: this.#script.projectId, runner_id: this.id };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Death } from './mortal-steps.ts';
+import type { PlannedKill } from './kill-steps.ts';
 import type { RunnerNews, RunnerOrder } from './runner-program.ts';
 import type { AddedToProcess } from './server-process.ts';
 
@@ -12,32 +12,32 @@ const program = fileURLToPath(new URL('./runner-program.ts', import.meta.url));
 export interface RunnerSettings {
   readonly root: string;
   readonly home: string;
-  /** Where every change of the workspace is written down, outside of it. */
-  readonly witness: string;
+  /** The file outside the workspace in which every change of the workspace is recorded. */
+  readonly changeLog: string;
   readonly serverUrl: string;
   readonly token: string;
-  /** Undefined: whoever runs the tests. */
+  /** The user to run as; by default the user of the tests. */
   readonly uid?: number | undefined;
   readonly args?: readonly string[];
-  /** What a test adds to the program from outside. */
+  /** Node options and environment that a test adds. */
   readonly added?: AddedToProcess | undefined;
 }
 
-/** The program `countersign connect --no-prompt --json` in a process of its own. It may be prepared ahead. */
+/** `countersign connect --no-prompt --json` in its own process. It may be prepared ahead of use. */
 export class RunnerProcess {
   readonly #child: ChildProcess;
   readonly #settings: RunnerSettings;
   readonly #ready: Promise<unknown>;
   readonly #events: Record<string, unknown>[] = [];
   #onEvent = () => {};
-  /** Resolves with the signal, or the code, that ended it. */
+  /** Resolves with the signal or exit code that ended it. */
   readonly ended: Promise<string>;
   isRunning = true;
-  /** What it wrote to its standard error: its log. */
+  /** Its standard error: the log. */
   log = '';
 
   constructor(settings: RunnerSettings) {
-    const { home, witness, serverUrl, token, uid, added = {} } = settings;
+    const { home, changeLog, serverUrl, token, uid, added = {} } = settings;
     this.#settings = settings;
     const warnings = '--disable-warning=ExperimentalWarning';
     const node = [process.execPath, warnings, ...(added.node ?? []), program];
@@ -51,7 +51,7 @@ export class RunnerProcess {
         LANG: 'C.UTF-8',
         COUNTERSIGN_URL: serverUrl,
         COUNTERSIGN_TOKEN: token,
-        E2E_WITNESS: witness,
+        E2E_CHANGE_LOG: changeLog,
         E2E_COMPILE_CACHE: join(tmpdir(), `countersign-e2e-compile-cache-of-${uid ?? 'us'}`),
         ...added.env,
       },
@@ -76,7 +76,7 @@ export class RunnerProcess {
     });
   }
 
-  /** What it told a program, line by line. */
+  /** The JSON lines that it printed. */
   get said(): readonly Readonly<Record<string, unknown>>[] {
     return this.#events;
   }
@@ -85,7 +85,7 @@ export class RunnerProcess {
     return this.#child.pid as number;
   }
 
-  /** Resolves when its stream is open. Rejects when it ends before. */
+  /** Resolves when its stream is open. Rejects when the process ends before that. */
   async connect(): Promise<void> {
     const { root, args = [] } = this.#settings;
     await this.start(['--no-prompt', '--json', '--log-level', 'info', ...args, root]);
@@ -99,21 +99,21 @@ export class RunnerProcess {
     await Promise.race([isOpen, ended]);
   }
 
-  /** As a person starts it, without waiting for anything but that it was told. */
+  /** Passes the arguments on and waits for nothing else. */
   async start(args: readonly string[]): Promise<void> {
     await Promise.race([this.#ready, this.ended]);
     this.#send({ connect: args });
   }
 
-  /** It kills itself at a step of the next call. Resolves when it knows. */
-  async dieAt(death: Death): Promise<void> {
+  /** Makes it kill itself at a step of the next call. Resolves when it has received the order. */
+  async killAt(kill: PlannedKill): Promise<void> {
     await Promise.race([this.#ready, this.ended]);
     const armed = new Promise<void>((resolve) => {
       this.#child.on('message', (news: RunnerNews) => {
         if ('armed' in news) resolve();
       });
     });
-    this.#send({ die: death });
+    this.#send({ die: kill });
     await armed;
   }
 
@@ -122,7 +122,7 @@ export class RunnerProcess {
     return this.ended;
   }
 
-  /** Stops it in its tracks, as a machine that sleeps. */
+  /** Stops the process (SIGSTOP), like a machine that sleeps. */
   pause(): void {
     this.#child.kill('SIGSTOP');
   }
@@ -136,7 +136,7 @@ export class RunnerProcess {
   }
 }
 
-/** Before a command line: it runs as that user, without any other rights. */
+/** A command prefix that runs the command as that user, without further rights. */
 export const asUser = (uid: number): string[] => [
   'setpriv',
   `--reuid=${uid}`,

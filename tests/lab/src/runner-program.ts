@@ -1,29 +1,29 @@
 /**
- * `countersign connect` with its modules loaded ahead: it says that it is ready, waits for its arguments and then is
- * the real program, until it is told at which step of the next call it has to die.
+ * `countersign connect` with its modules loaded ahead of use: it reports that it is ready, waits for its arguments,
+ * then runs the real program. It can be told at which step of the next call to kill itself.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module';
-import type { Death } from './mortal-steps.ts';
+import type { PlannedKill } from './kill-steps.ts';
 
-const { E2E_COMPILE_CACHE, E2E_WITNESS = '' } = process.env;
-// Nothing of ours is in the environment that the real program would have.
+const { E2E_COMPILE_CACHE, E2E_CHANGE_LOG = '' } = process.env;
+// Remove what the real program would not have in its environment.
 delete process.env.E2E_COMPILE_CACHE;
-delete process.env.E2E_WITNESS;
+delete process.env.E2E_CHANGE_LOG;
 enableCompileCache(E2E_COMPILE_CACHE);
-const { becomeMortal } = await import('./mortal-steps.ts');
+const { installKillSteps } = await import('./kill-steps.ts');
 const { main } = await import('../../../apps/cli/src/main.ts');
 await import('../../../apps/cli/src/connect/connect-command.ts');
 flushCompileCache();
 
-export type RunnerOrder = { readonly connect: readonly string[] } | { readonly die: Death };
+export type RunnerOrder = { readonly connect: readonly string[] } | { readonly die: PlannedKill };
 export type RunnerNews = { readonly ready: true } | { readonly armed: true };
 
 const tell = (news: RunnerNews): void => {
   process.send?.(news);
 };
-const arm = await becomeMortal(E2E_WITNESS);
+const arm = await installKillSteps(E2E_CHANGE_LOG);
 
-// Whoever started us is gone: nobody would ever stop us.
+// The parent process is gone: end, because nobody else would stop this process.
 process.once('disconnect', () => process.exit());
 process.on('message', (order: RunnerOrder) => {
   if ('die' in order) {

@@ -13,37 +13,39 @@ export interface ServerSettings {
   readonly port: number;
   readonly database: string;
   readonly modelUrl?: string | undefined;
-  /** By which the model knows who asks. */
+  /** The API key by which the model knows which server asks. */
   readonly modelKey?: string | undefined;
-  /** Where it kills itself, such as `approve.committed:1`. */
+  /** The fault point at which it kills itself, such as `approve.committed:1`. */
   readonly killAt?: string | undefined;
-  /** Where people reach it, when that is not its own address. */
+  /** Its public address, if that is not its own. */
   readonly publicOrigin?: string | undefined;
-  /** Another than that of the other servers. */
+  /** A secret that differs from the other servers'. */
   readonly authSecret?: string | undefined;
+  /** How long `POST /my/tools/execute` waits for a result; by default a moment, which a busy machine may exceed. */
+  readonly executeWaitMs?: number | undefined;
 }
 
-/** What a test adds to the program from outside. */
+/** Node options and environment that a test adds to a program. */
 export interface AddedToProcess {
-  /** Options of Node, such as `--import` of a module that is loaded first. */
+  /** Options for Node, such as `--import` of a module to load first. */
   readonly node?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A process of the real server. It may be prepared before it is needed. */
+/** The real server in its own process. It may be prepared ahead of use. */
 export class ServerProcess {
   readonly #child: ChildProcess;
   readonly #ready: Promise<unknown>;
-  /** Resolves with the signal, or the code, that ended it. */
+  /** Resolves with the signal or exit code that ended it. */
   readonly ended: Promise<string>;
   isRunning = true;
-  /** What it logged: errors only. */
+  /** Its log: errors only. */
   log = '';
 
   constructor({ node = [], env = {} }: AddedToProcess = {}) {
     this.#child = fork(program, {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
-      execArgv: ['--max-semi-space-size=64', ...node], // loading makes much garbage
+      execArgv: ['--max-semi-space-size=64', ...node], // loading creates much garbage
       env: {
         PATH: process.env.PATH,
         E2E_COMPILE_CACHE: join(tmpdir(), 'countersign-e2e-compile-cache'),
@@ -66,7 +68,7 @@ export class ServerProcess {
     return this.#child.pid;
   }
 
-  /** Resolves when it listens, or has ended before it could. */
+  /** Resolves when it listens, or when it ended before that. */
   async serve(settings: ServerSettings): Promise<void> {
     await Promise.race([this.#ready, this.ended]);
     const listens = new Promise<void>((resolve, reject) => {
@@ -79,7 +81,7 @@ export class ServerProcess {
     await Promise.race([listens, this.ended]);
   }
 
-  /** It stands still, as on a machine that was suspended; `resume` lets it go on. */
+  /** Stops the process (SIGSTOP), like a suspended machine; `resume` continues it. */
   pause(): void {
     this.#child.kill('SIGSTOP');
   }
@@ -93,7 +95,7 @@ export class ServerProcess {
     await this.ended;
   }
 
-  /** For what a test added to the program. */
+  /** Sends a message to the code that a test added to the program. */
   tell(message: Readonly<Record<string, unknown>>): void {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
@@ -107,6 +109,7 @@ function orderFor({
   killAt,
   publicOrigin,
   authSecret = secret,
+  executeWaitMs,
 }: ServerSettings): ServeOrder {
   return {
     argv: ['--port', String(port), '--database', database],
@@ -116,6 +119,7 @@ function orderFor({
       ...(publicOrigin !== undefined && { COUNTERSIGN_PUBLIC_ORIGINS: publicOrigin }),
       COUNTERSIGN_LOG_LEVEL: 'error',
       COUNTERSIGN_REQUESTS_PER_SECOND: '100000',
+      ...(executeWaitMs !== undefined && { COUNTERSIGN_EXECUTE_WAIT_MS: String(executeWaitMs) }),
       ...(modelUrl !== undefined && {
         COUNTERSIGN_MODEL: 'openai-compatible:scripted',
         COUNTERSIGN_MODEL_URL: modelUrl,
@@ -127,11 +131,11 @@ function orderFor({
 }
 
 const firstPort = 10_000;
-/** From here on the system gives ports to whoever connects or does not care: one that is down could lose its own. */
+/** Above this the system assigns ports to outgoing connections, so a server that is down could lose its port. */
 const lastPort = 32_000;
 let nextPort = firstPort + ((process.pid * 61) % (lastPort - firstPort));
 
-/** A port that is free, and that nobody else takes while a server of ours is down: not we, and no other test process. */
+/** A free port that no other test process and no outgoing connection takes while a server of ours is down. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = nextPort;

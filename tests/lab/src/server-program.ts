@@ -1,6 +1,6 @@
 /**
- * `countersign serve` with its modules loaded ahead: it says that it is ready, waits for its options and environment
- * and then is the real program. A loop of many kills need not wait for Node to load everything each time.
+ * `countersign serve` with its modules loaded ahead of use: it reports that it is ready, waits for its options and
+ * environment, then runs the real program. So a loop of many kills need not wait for Node to load everything each time.
  */
 import { enableCompileCache, flushCompileCache } from 'node:module';
 
@@ -16,7 +16,7 @@ export type ServeNews = { readonly said: string } | { readonly failed: string } 
 
 const tell = (news: ServeNews) => process.send?.(news);
 
-// Whoever started us is gone: nobody would ever stop us.
+// The parent process is gone: end, because nobody else would stop this process.
 process.once('disconnect', () => process.exit());
 process.once('message', (order: ServeOrder) => {
   const stopped = () => new Promise<void>((resolve) => process.once('SIGTERM', () => resolve()));

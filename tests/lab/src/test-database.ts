@@ -7,15 +7,15 @@ import pg from 'pg';
 
 type Row = Record<string, unknown>;
 
-/** A database of one test, which it may look into and change beside the server, as an operator could. */
+/** The database of one test, which the test may read and change beside the server, as an operator could. */
 export interface TestDatabase {
   readonly url: string;
-  /** `$1` and so on are the values. */
+  /** `$1`, `$2` … are the values. */
   query(sql: string, ...values: (string | number)[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-/** SQLite by the same text as PostgreSQL: `$1` and so on are the values. */
+/** Queries SQLite with PostgreSQL's placeholders: `$1`, `$2` … are the values. */
 export const queryRows = (opened: DatabaseSync, sql: string, values: (string | number)[]): Row[] =>
   opened.prepare(sql.replaceAll(/\$(\d)/g, '?$1')).all(...values) as Row[];
 

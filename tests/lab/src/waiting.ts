@@ -1,9 +1,9 @@
 import { ApiError, type Clock } from '@countersign/client';
 
-/** The product's own clock with short pauses: who reconnects to a server that was killed need not wait a second. */
+/** The product's clock with short pauses, so that reconnecting to a killed server does not take a second. */
 export const quickClock: Clock = clockWithPauses(15);
 
-/** The product's own clock, with no pause before the next try longer than this. */
+/** The product's clock, with pauses between tries limited to `longestMs`. */
 export function clockWithPauses(longestMs: number): Clock {
   return {
     monotonic: () => performance.now(),
@@ -16,7 +16,7 @@ export function clockWithPauses(longestMs: number): Clock {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Sends until somebody answers, whatever the answer is: over a kill and a restart. */
+/** Sends until a response arrives, whatever it is, over kills and restarts. */
 export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boolean): Promise<T> {
   for (;;) {
     try {
@@ -28,13 +28,13 @@ export async function untilAnswered<T>(send: () => Promise<T>, isOver: () => boo
   }
 }
 
-/** What comes, comes at once. This long is only waited on a machine that does much else, or for what never comes. */
-const eventuallyMs = 120_000;
+/** Only a busy machine needs this long, or a test that fails. */
+const waitLimitMs = 120_000;
 
-/** Looks again and again, and fails with what was seen last. */
+/** Checks repeatedly until `holds` is true; fails with the message of `otherwise`. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
-  { within = eventuallyMs, otherwise }: { within?: number; otherwise: () => string | Promise<string> },
+  { within = waitLimitMs, otherwise }: { within?: number; otherwise: () => string | Promise<string> },
 ): Promise<void> {
   const start = performance.now();
   while (!(await holds())) {

@@ -1,8 +1,8 @@
-/** Event ids as they came over the wire, connection by connection, before any client could skip one (EV-2). */
+/** Records event ids from the wire, by connection, before a client could skip one (EV-2). */
 export class WireIds {
   readonly connections: { readonly resumedFrom: number | undefined; readonly ids: number[] }[] = [];
 
-  /** A `fetch` that reads along. */
+  /** A `fetch` that records the ids of the streams it opens. */
   readonly fetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
     if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
@@ -25,7 +25,7 @@ export class WireIds {
     return new Response(response.body.pipeThrough(reading), response);
   };
 
-  /** What a client that reconnects must never see: an id again, or out of order. */
+  /** What a reconnecting client must never see: a repeated id, or one out of order. */
   problems(): string[] {
     return this.connections.flatMap(({ resumedFrom, ids }, connection) => {
       const inOrder = [...(resumedFrom === undefined ? [] : [resumedFrom]), ...ids];

@@ -28,7 +28,7 @@ export interface AcpAgentOptions extends Pick<CommandContext, 'terminal' | 'env'
   readonly server: string | undefined;
   readonly words: Words;
   readonly acpWords: AcpWords;
-  /** For tests: how long a question must have been there. */
+  /** For tests: the least time between question and answer. */
   readonly minimumMs?: number;
 }
 
@@ -77,7 +77,7 @@ export class AcpAgent {
           const link = await this.#link(params.cwd);
           const { project_id } = link.project;
           const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
-          // Whoever opens it again would lose the answer to its prompt.
+          // Opening it again would lose the answer to the running prompt.
           if (this.#sessions.get(params.sessionId)?.isBusy)
             throw RequestError.invalidRequest(undefined, acpWords.busy);
           if (!sessions.some(({ session_id }) => session_id === params.sessionId)) {
@@ -138,14 +138,14 @@ export class AcpAgent {
     return this.#connection;
   }
 
-  /** Every question is withdrawn, and nothing is decided; a runner that was started here ends. */
+  /** Withdraws every question without a decision, and ends a runner that was started here. */
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) session.dispose();
     const links = await Promise.allSettled(this.#links.values());
     await Promise.all(links.map((link) => (link.status === 'fulfilled' ? link.value.close() : undefined)));
   }
 
-  /** An editor that takes its prompt back cancels it; one that goes away sends nothing (AP-3), and the run goes on. */
+  /** Cancelling a prompt stops its run. An editor that disconnects sends nothing (AP-3), and the run goes on. */
   #cancelUnlessGone(session: EditorSession): void {
     setImmediate(() => {
       if (this.#connection?.signal.aborted === false) session.cancel().catch(() => {});
@@ -182,7 +182,7 @@ export class AcpAgent {
     return session;
   }
 
-  /** The folder's project and events, opened once, however many ask at the same time. */
+  /** Opens the folder's project and events once, also for simultaneous requests. */
   async #link(cwd: string): Promise<WorkspaceLink> {
     const folder = workspaceRoot(cwd);
     const opening = this.#openedAnew(folder, this.#links.get(folder));
@@ -200,7 +200,7 @@ export class AcpAgent {
     return this.#openLink(folder);
   }
 
-  /** `up` was started again, and its address is another one. */
+  /** `up` was restarted at another address. */
   async #hasMoved({ address, folder }: WorkspaceLink): Promise<boolean> {
     const { env, words, server } = this.#options;
     const now = await serverForWorkspace(server, folder, words, env);
@@ -220,7 +220,7 @@ export class AcpAgent {
         client,
         address,
         folder,
-        // What another server has, is not what `up` of this folder has.
+        // Sessions of another server are not those of this folder's `up`.
         makesProject: found.stoppedUp === undefined,
         terminal,
         env,
@@ -268,7 +268,7 @@ export class AcpAgent {
     return client;
   }
 
-  /** Somebody may have paired this editor meanwhile, in a terminal; only that counts. */
+  /** Read the pairing again: the person may have paired this editor in a terminal meanwhile. */
   async #requirePaired(): Promise<Record<string, never>> {
     const { env, words, server } = this.#options;
     await this.#paired(chosenAddress(server, words, env)).listProjects();
@@ -282,7 +282,7 @@ export class AcpAgent {
       : { id: 'pair', name, description };
   }
 
-  /** Errors say what happened and what to do; an editor shows their message. `folder`: where the work was done. */
+  /** Turns an error into one whose message the editor shows: what happened and what to do. */
   async #guard<T>(work: () => Promise<T>, folder?: string): Promise<T> {
     try {
       return await work();

@@ -8,7 +8,7 @@ import { pair, unpair } from './pairing.ts';
 
 const usage = usageOf('acp');
 
-/** `countersign acp` (UI-5). Standard output is the protocol's. */
+/** `countersign acp` (UI-5). Standard output carries the protocol only. */
 export async function acpCommand(
   argv: readonly string[],
   context: CommandContext,

@@ -1,6 +1,7 @@
 import type { PermissionOption, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import {
   type ApprovalEntry,
+  approvalsServer,
   askDeliberately,
   choiceOf,
   type DecisionAnswer,
@@ -8,7 +9,7 @@ import {
   reasonText,
   stepBeforeApproval,
 } from '@countersign/approvals';
-import { type Client, decide, systemClock } from '@countersign/client';
+import { type Client, systemClock } from '@countersign/client';
 import type { Approval, CountersignEvent } from '@countersign/protocol';
 import { callWords } from '../call-line.ts';
 import { visible } from '../screen/paragraph.ts';
@@ -23,7 +24,7 @@ export interface EditorApprovalsDeps {
   readonly root: string;
   readonly words: Words;
   readonly acpWords: AcpWords;
-  /** Shows the request in the editor; the answer is the option that was chosen, undefined when none was. */
+  /** Shows the request in the editor. Resolves with the chosen option, or undefined. */
   readonly ask: (
     toolCall: ToolCallUpdate,
     options: PermissionOption[],
@@ -33,57 +34,56 @@ export interface EditorApprovalsDeps {
   readonly say: (text: string) => void;
   /** The person has chosen that nothing may be changed. */
   readonly isReadOnly: () => boolean;
-  /** Ends the run that a call belongs to; null: none. */
+  /** Stops the run of a call; null if it has none. */
   readonly stopRun: (runId: string | null) => Promise<void>;
-  /** A request must have been there this long before an approval counts (UI-6). */
+  /** How long a question must be shown before an approval counts (UI-6). */
   readonly minimumMs?: number;
 }
 
 /**
  * The approvals of one conversation, asked in the editor. The editor is one front end of several: the first decision
- * wins, and a question that was decided elsewhere, or changed, is withdrawn (AP-2). What the editor does not answer
- * decides nothing (AP-3).
+ * wins, and a question that was decided elsewhere, or changed, is withdrawn (AP-2). Without an answer, nothing is
+ * decided (AP-3).
  */
 export class EditorApprovals {
   readonly #deps: EditorApprovalsDeps;
   readonly #known: KnownApprovals;
-  /** The card that each question shows, and what ends that question. */
+  /** By approval id: the card that the question shows, and how to end the question. */
   readonly #questions = new Map<string, { readonly card: Card; readonly asking: AbortController }>();
 
   constructor(deps: EditorApprovalsDeps) {
-    const { client } = deps;
     this.#deps = deps;
     this.#known = new KnownApprovals({
       clock: systemClock,
-      fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
-      decide: (decision) => decide(client as Client, decision),
+      server: approvalsServer(deps.client as Client),
       onProblem: (error) => this.#sayNotSent(error instanceof Error ? error.message : String(error)),
     });
     this.#known.entries.subscribe(() => this.#askWhatWaits());
   }
 
   receive(event: CountersignEvent): void {
-    this.#known.receive(event);
-    if (event.event === 'stream.reset') this.dispose(); // what is still pending is told anew
+    if (event.event === 'stream.reset')
+      this.dispose(); // the stream tells what still waits
+    else this.#known.receive(event);
     if (event.event !== 'tool.result') return;
     for (const { card } of this.#questions.values())
       if (card.tool_id === event.data.tool_id) this.#known.withdraw(card.approval_id);
   }
 
-  /** Takes up what waited before we listened. */
+  /** Asks about approvals that were pending before we listened. */
   resume(approvals: readonly Approval[]): void {
     this.#known.replace(approvals.filter(({ approval_id }) => !this.#known.find(approval_id)));
   }
 
-  /** Another mode holds now, also for what is being asked. */
+  /** Applies a changed mode to the open questions too. */
   reconsider(): void {
     for (const id of [...this.#questions.keys()]) this.#endQuestion(id);
     this.#askWhatWaits();
   }
 
-  /** Every question goes away, and nothing is sent (AP-3). */
+  /** Withdraws every question and sends nothing (AP-3). */
   dispose(): void {
-    for (const id of [...this.#known.entries.get().keys()]) this.#known.withdraw(id);
+    this.#known.withdrawAll();
   }
 
   #endQuestion(approvalId: string): void {
@@ -91,7 +91,7 @@ export class EditorApprovals {
     this.#questions.delete(approvalId);
   }
 
-  /** Ends the questions whose card is gone or another one now, and asks those that are not asked yet. */
+  /** Ends questions whose card is gone or has changed, and asks those that were not asked yet. */
   #askWhatWaits(): void {
     for (const [id, { card }] of [...this.#questions])
       if (this.#known.find(id)?.approval !== card) this.#endQuestion(id);
@@ -122,12 +122,16 @@ export class EditorApprovals {
       await this.#sent(this.#known.reject(card));
       return stopRun(card.context.run_id);
     }
-    if (stepBeforeApproval(card) !== null && !(await this.#isMeant(card, signal))) return;
+    if (
+      stepBeforeApproval({ approval: card, isPreviewComing: false }) !== null &&
+      !(await this.#isMeant(card, signal))
+    )
+      return;
     const wider = chosen === 'once' ? undefined : narrowest(card, chosen);
     await this.#sent(this.#known.approve(card, wider && choiceOf(wider)));
   }
 
-  /** The deliberate second step (RK-1): another question, which says so. */
+  /** The deliberate second step (RK-1): a second question. */
   async #isMeant(card: Card, signal: AbortSignal): Promise<boolean> {
     const { acpWords, words } = this.#deps;
     const view = { ...this.#view(card), title: acpWords.highTitle(visible(words.title(card))) };
@@ -140,7 +144,7 @@ export class EditorApprovals {
     return chosen === 'once';
   }
 
-  /** An approval that came sooner than anybody can read is type-ahead: it is asked again (UI-6). */
+  /** Repeats a question that was approved before anybody could read it (UI-6). */
   async #answerOf(
     view: ToolCallUpdate,
     options: PermissionOption[],
@@ -162,7 +166,7 @@ export class EditorApprovals {
     return chosen?.optionId;
   }
 
-  /** Where the card has changed meanwhile, the new one is asked about. */
+  /** Says that a decision failed. If the card has changed, the new one is asked about. */
   async #sent(answer: Promise<DecisionAnswer | undefined>): Promise<void> {
     const sent = await answer;
     if (sent?.kind === 'failed') this.#sayNotSent(sent.notice.message);
@@ -189,8 +193,8 @@ export class EditorApprovals {
 }
 
 /**
- * Our scopes as the four kinds of the protocol (docs/decisions/0010): each option says what it grants, the narrowest of
- * its scope is offered, and a HIGH call is only ever approved by itself.
+ * Our scopes as the four kinds of the protocol (docs/decisions/0010). Each option says what it grants; of each scope
+ * the narrowest is offered; a HIGH call is only approved by itself.
  */
 function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
   const wider = (['class', 'session', 'always'] as const).flatMap((scope): PermissionOption[] => {
@@ -205,10 +209,10 @@ function optionsFor(card: Card, words: AcpWords): PermissionOption[] {
     { optionId: 'stop', name: words.stop, kind: 'reject_always' },
   ];
   if (card.unfit) return no; // what is not shown cannot be approved (AP-8)
-  // Editors select the first option: of a HIGH call that is the safe one (UI-6).
+  // Editors preselect the first option: for a HIGH call that is the safe one (UI-6).
   return card.risk_level === 'HIGH' ? [...no, once] : [once, ...wider, ...no];
 }
 
-/** The server offers them narrow before wide. */
+/** The server lists scopes from narrow to wide. */
 const narrowest = ({ offered_scopes }: Card, scope: string) =>
   offered_scopes.find((offered) => offered.scope === scope);

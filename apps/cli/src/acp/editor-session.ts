@@ -29,15 +29,15 @@ export interface EditorSessionDeps {
 }
 
 interface Turn {
-  /** Known once the message was taken. */
+  /** Set once the server took the message. */
   follower: RunFollower | undefined;
   runId: string | undefined;
-  /** Events that came before it was known which run is ours. */
+  /** Events that came before we knew the id of our run. */
   readonly early: CountersignEvent[];
   isCancelled: boolean;
 }
 
-/** Output of a call that is shown while it runs; the end of it is what people look at. */
+/** How many characters of a running call's output are shown: its end. */
 const OUTPUT_SHOWN = 4_000;
 const PAGE = 500;
 
@@ -49,7 +49,7 @@ export class EditorSession {
   readonly #output = new Map<string, string>();
   #mode: 'ask' | 'read_only' = 'ask';
   #turn: Turn | undefined;
-  /** Updates go out in the order in which they were made. */
+  /** Sends updates in order. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(deps: EditorSessionDeps) {
@@ -80,7 +80,7 @@ export class EditorSession {
     };
   }
 
-  /** Answers whether there is such a mode. Who wants nothing changed takes back what they granted here before. */
+  /** Returns whether there is such a mode. Read-only revokes what the person granted in this conversation. */
   async setMode(mode: string): Promise<boolean> {
     if (mode !== 'ask' && mode !== 'read_only') return false;
     this.#mode = mode;
@@ -96,7 +96,7 @@ export class EditorSession {
     return this.#turn !== undefined;
   }
 
-  /** Sends a message and tells what comes of it, until the run has ended. */
+  /** Sends a message and reports what happens until the run has ended. */
   async prompt(content: string): Promise<PromptResponse> {
     const { client, projectId, sessionId } = this.#deps;
     const turn: Turn = { follower: undefined, runId: undefined, early: [], isCancelled: false };
@@ -253,7 +253,7 @@ export class EditorSession {
     });
   }
 
-  /** What it printed so far, and behind that how far it is now; a message beside output is taken from that output. */
+  /** Shows the output so far, then the progress. A message that comes with output only repeats that output. */
   #tellOutput({ tool_id, progress, message, output }: EventPayload<'tool.progress'>): void {
     const printed = `${this.#output.get(tool_id) ?? ''}${output?.chunk ?? ''}`.slice(-OUTPUT_SHOWN);
     this.#output.set(tool_id, printed);
@@ -312,6 +312,6 @@ export class EditorSession {
     const { editor, sessionId } = this.#deps;
     this.#sending = this.#sending
       .then(() => editor.notify(methods.client.session.update, { sessionId, update }))
-      .catch(() => {}); // the editor is gone; whoever waits for it hears of that
+      .catch(() => {}); // the editor is gone; its pending requests fail by themselves
   }
 }

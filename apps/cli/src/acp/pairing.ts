@@ -13,14 +13,16 @@ import type { AcpWords } from './acp-words.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const usage = usageOf('acp');
-/** A year: whoever pairs an editor means to keep it. */
+/** A year: a pairing is meant to last. */
 const goodForSeconds = 366 * 24 * 3600;
 
-/** The tokens of paired editors, by server, beside the person's own. What they can do, `pairingMeans` says (AP-9). */
+/**
+ * The tokens of paired editors by server, stored beside the person's own. `pairingMeans` says what they can do (AP-9).
+ */
 const pairings = (words: Words, env: Environment): Credentials =>
   new Credentials(personsFolders(env).config, words, 'paired-editors.json');
 
-/** A client that speaks for the paired editor; undefined when none was paired with this server. */
+/** A client with the paired editor's token; undefined if none was paired with this server. */
 export function pairedClient(
   address: string,
   device: string,
@@ -29,7 +31,7 @@ export function pairedClient(
 ): Client | undefined {
   const kept = pairings(words, env);
   if (kept.find(address) === undefined) return undefined;
-  // Read again each time: pairing anew helps an editor that runs on.
+  // Read each time, so that pairing again helps a running editor.
   return createClient({ baseUrl: address, device, token: () => kept.find(address)?.token ?? '' });
 }
 
@@ -40,7 +42,7 @@ export interface PairOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly acpWords: AcpWords;
 }
 
-/** Pairs an editor, once the person at the terminal has said yes. Answers with the exit code. */
+/** Pairs an editor if the person at the terminal says yes. Returns the exit code. */
 export async function pair({ terminal, env, server, name, words, acpWords }: PairOptions): Promise<number> {
   const access = serverAccess(server, words, env);
   const { address, client } = access;
@@ -65,7 +67,7 @@ export async function pair({ terminal, env, server, name, words, acpWords }: Pai
   return 0;
 }
 
-/** Forgets the pairing, and revokes it on the server where that can be done. */
+/** Deletes the pairing here, and revokes it on the server if that responds. */
 export async function unpair({ terminal, env, server, words, acpWords }: PairOptions): Promise<number> {
   const address = chosenAddress(server, words, env);
   const forgotten = pairings(words, env).forget(address);
@@ -86,7 +88,7 @@ async function isConfirmed(terminal: CommandContext['terminal'], question: strin
   return false;
 }
 
-/** By the id that our own tokens carry. */
+/** The token's id, from its claims. */
 async function endToken(client: Client, token: string): Promise<void> {
   await client.revokeToken({ params: { token_id: tokenIdOf(token) ?? '' } });
 }

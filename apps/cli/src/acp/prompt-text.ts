@@ -14,7 +14,7 @@ export function promptText(blocks: readonly ContentBlock[]): string {
             ? `\n${block.resource.uri}\n${fenced(block.resource.text)}\n`
             : `\n${block.resource.uri}\n`;
         default:
-          return ''; // we have said that we take no pictures and no sound
+          return ''; // we announced that we take no images and no audio
       }
     })
     .join('')

@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
 import { parseUnifiedDiff } from '@countersign/approvals';
-import type { Approval, EventPayload, ExecutionStatus, JsonValue, Preview } from '@countersign/protocol';
+import {
+  type Approval,
+  type EventPayload,
+  type ExecutionStatus,
+  findTool,
+  type JsonValue,
+  type Preview,
+} from '@countersign/protocol';
 import { whatIsCalled } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
@@ -9,32 +16,12 @@ import { fenced } from './prompt-text.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** Longer results are cut in the editor; the history has them whole. */
+/** Longer results are cut in the editor; the history has them in full. */
 const MAX_SHOWN = 20_000;
 const COLUMNS = 100;
 
-const kinds: Readonly<Record<string, ToolKind>> = {
-  read_file: 'read',
-  list_directory: 'search',
-  search_files: 'search',
-  write_file: 'edit',
-  edit_file: 'edit',
-  copy_file: 'edit',
-  create_directory: 'edit',
-  delete_file: 'delete',
-  execute_command: 'execute',
-  shell_exec: 'execute',
-  shell_background: 'execute',
-  shell_output: 'read',
-  shell_kill: 'execute',
-  git_commit: 'execute',
-  git_push: 'execute',
-  git_branch: 'execute',
-};
-
-/** How an editor draws a call: git's and the language servers' reads are reads. */
-export const kindOf = (tool: string): ToolKind =>
-  kinds[tool] ?? (/^(git_|diagnostics|symbols|hover|definition|references)/.test(tool) ? 'read' : 'other');
+/** How an editor draws a call. */
+export const kindOf = (tool: string): ToolKind => findTool(tool)?.kind ?? 'other';
 
 export function acpStatusOf(status: ExecutionStatus): ToolCallStatus {
   switch (status) {
@@ -60,7 +47,7 @@ export function locationsOf(root: string, params: Readonly<Record<string, JsonVa
 
 export const textContent = (text: string): ToolCallContent => wholeText(cut(text));
 
-/** What is approved is shown whole, however long it is. */
+/** What is approved is shown in full, regardless of its length. */
 export const wholeText = (text: string): ToolCallContent => ({
   type: 'content',
   content: { type: 'text', text: fenced(visible(text)) },
@@ -85,7 +72,7 @@ export function previewContent(
   return [wholeText(lines.join('\n'))];
 }
 
-/** What came of it. A change was shown as a diff already. */
+/** The result of a call. A change was already shown as a diff. */
 export function resultContent(
   { result, error, exit_code = 0 }: Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code'>,
   { said, activity }: Pick<Words, 'said' | 'activity'>,
@@ -98,27 +85,29 @@ export function resultContent(
   if (typeof content === 'string' && encoding !== 'base64') return [textContent(content)];
   if (typeof stdout === 'string') {
     const printed = `${stdout}${typeof stderr === 'string' ? stderr : ''}`;
-    // The exit code stands first: a long output is cut at its end.
+    // The exit code comes first, because a long output is cut at its end.
     return [textContent(exit === '' ? printed : `[${exit}]\n${printed}`)];
   }
   if ('changed_files' in result) return undefined;
   return [textContent(JSON.stringify(result, null, 2))];
 }
 
-/** Whether both sides tell it all: no binary file, nothing cut off, nothing that only words can say. */
+/** Whether the two sides show the whole change: no binary file, nothing cut off, nothing that only words can say. */
 function hasTwoSides({ truncated, unsaved, diff }: FileDiff): boolean {
   const { oldText, newText } = sidesOf(diff);
   return !truncated && unsaved !== true && oldText !== newText && !saysMore(diff);
 }
 
-/** Whether words stand before the first hunk: other permissions, another encoding, an old content that is not shown. */
+/**
+ * Whether there are notes before the first hunk: other permissions, another encoding, old content that is not shown.
+ */
 function saysMore(diff: string): boolean {
   const lines = parseUnifiedDiff(diff);
   const first = lines.findIndex(({ kind }) => kind === 'hunk');
   return lines.slice(0, Math.max(first, 0)).some(({ text }) => text !== 'new file mode 100644');
 }
 
-/** Both sides of a unified diff, as far as it shows them; what lies between is marked the same on both. */
+/** Both sides of a unified diff as far as it shows them; gaps have the same mark on both. */
 function sidesOf(diff: string): { oldText: string; newText: string } {
   const before: string[] = [];
   const after: string[] = [];

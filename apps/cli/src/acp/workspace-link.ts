@@ -23,7 +23,7 @@ export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 
   readonly onEvent: (event: CountersignEvent) => void;
   /** Whether a project may be made where the server has none for the folder. */
   readonly makesProject: boolean;
-  /** The connection is lost, and tried again. Asked at each try until it answers that the person was told. */
+  /** Called after the connection was lost, at each retry until it resolves with true: the person was told. */
   readonly onLost: () => Promise<boolean>;
 }
 
@@ -81,7 +81,7 @@ export class WorkspaceLink {
     return this.#options.folder;
   }
 
-  /** Why the stream ended, if it did so by itself. */
+  /** Whether the server has ended the stream. */
   get isRefused(): boolean {
     return this.#stream.state.status === 'closed';
   }
@@ -99,8 +99,8 @@ export class WorkspaceLink {
   }
 
   /**
-   * Who opens a folder in an editor expects tools to work, so the runner is started here. Where another program is the
-   * runner, the journal's lock says so: the server would go on listing one that has just ended.
+   * Starts the runner, because a person who opens a folder in an editor expects tools to work. The journal's lock shows
+   * whether another program is the runner; the server may still list one that has just ended.
    */
   async #requireRunner(): Promise<void> {
     const { client, terminal, words, acpWords } = this.#options;
@@ -133,7 +133,7 @@ export class WorkspaceLink {
         workspace: workspaceAt(this.root, { folders }),
         configFolder: folders.config,
         words,
-        // Standard output is the protocol's.
+        // Standard output carries the protocol only.
         terminal: { ...withoutScreen, write: async () => {} },
         env,
         json: false,
@@ -142,7 +142,7 @@ export class WorkspaceLink {
         log: {},
         host: { onOpen, onKey: () => {}, keys: '', ending: this.#ending.signal },
       });
-      // It may also end without having been connected: the person's sign-in was over, for example.
+      // It may also end before it was connected, for example because the person's sign-in has expired.
       const ended = (code: number) => reject(new Error(runnerEnded(code)));
       this.#runner = session.run().then(ended, reject);
     });

@@ -2,10 +2,9 @@ import type { Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { widthOf, withoutStyles } from '../screen/text-width.ts';
 import { wordsFor } from '../words.ts';
-import { drawCard, listLine, printedCard, timeWords } from './approval-card.ts';
+import { drawCard, listLine, printedCard, resolutionLine, timeWords } from './approval-card.ts';
 import { approval } from './approval-fixture.test-data.ts';
 import { linesBelow } from './card-mode.ts';
-import { resolutionLine } from './resolution-line.ts';
 
 const words = wordsFor({});
 const frame = { columns: 60, rows: 30, color: false, words };

@@ -1,18 +1,25 @@
-import { type CalledTool, parameterLines, reasonText, shellLineOf } from '@countersign/approvals';
+import {
+  type CalledTool,
+  parameterLines,
+  previewLines,
+  reasonText,
+  shellLineOf,
+  type ViewLine,
+} from '@countersign/approvals';
 import {
   type Approval,
   type CheckedCard,
+  type EventPayload,
   leavesItToParameters,
   type Preview,
   visibleLine,
 } from '@countersign/protocol';
-import { layOut, type Paragraph } from '../screen/paragraph.ts';
+import { layOut, type Paragraph, visible } from '../screen/paragraph.ts';
 import { fit, spread, widthOf } from '../screen/text-width.ts';
 import { paints, type StyleName } from '../terminal.ts';
 import type { Words } from '../words.ts';
-import { labelled, previewParagraphs } from './preview-paragraphs.ts';
 
-/** What a card needs of an approval: the wire's shape without what only the server counts. */
+/** The fields of an approval that a card needs. */
 export type CardApproval = CheckedCard<Omit<Approval, 'status' | 'created_at'>>;
 
 export interface CardFrame {
@@ -43,7 +50,7 @@ export interface DrawnCard {
 }
 
 const margin = '│ ';
-/** How many lines of a preview are worth a window. */
+/** The least height of a scrolled preview. */
 const leastRoom = 3;
 
 /** Draws one request: what, how risky and why, where it came from, what will happen, and what can be pressed. */
@@ -60,7 +67,7 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
   const preview = layOut(whatHappens(approval, frame.words), width, color);
 
   const roomBelow = (head: readonly string[]) => frame.rows - head.length - state.below.length - 5;
-  // Where all of it does not fit, what and how risky stay in sight, and the story is scrolled with the preview.
+  // If not everything fits, title and risk stay in sight, and the reasons are scrolled with the preview.
   const whole = [...title, '', ...story];
   const isTight = roomBelow(whole) < leastRoom;
   const head = isTight ? title : whole;
@@ -89,7 +96,8 @@ export function printedCard(approval: CardApproval, frame: CardFrame): string[] 
   return drawCard(approval, state, { ...frame, rows: Number.MAX_SAFE_INTEGER }).lines;
 }
 
-export const previewLines = (approval: CardApproval, { columns, color, words }: CardFrame): string[] =>
+/** The preview alone, for printing above the card. */
+export const printedPreview = (approval: CardApproval, { columns, color, words }: CardFrame): string[] =>
   layOut(whatHappens(approval, words), columns - 1, color);
 
 const riskStyle: Readonly<Record<Approval['risk_level'], StyleName>> = {
@@ -136,7 +144,7 @@ function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Par
   });
 }
 
-/** The preview; without one the parameters themselves. */
+/** The preview; if there is none, the parameters. */
 function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
   const { preview, runner_id } = approval;
   const { card } = words;
@@ -146,8 +154,8 @@ function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
 }
 
 /**
- * What the preview says, and of the call what the preview does not: a shell line as it was written, and the parameters
- * where they alone say what will happen.
+ * The preview, with the parts of the call that it leaves out: a shell line as it was written, or the parameters if only
+ * they say what will happen.
  */
 export function whatIsCalled(preview: Preview, call: CalledTool, words: Words): Paragraph[] {
   const told = previewParagraphs(preview, words);
@@ -160,7 +168,7 @@ function parameterParagraphs(call: CalledTool, card: Words['card']): Paragraph[]
   return [
     { text: `${card.parameters} · ${call.tool_name}`, style: 'dim' },
     ...parameterLines(call).map(({ isPlain, name, text }) => ({
-      // Any other name stands whole beside its value.
+      // Any other name is shown in full beside its value.
       lead: `${isPlain ? name : '?'} = `,
       leadStyle: 'cyan' as const,
       text: isPlain ? text : `${name}: ${text}`,
@@ -174,7 +182,7 @@ export function timeWords(ms: number, { card }: Words): string {
   return card.left(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`);
 }
 
-/** `y approve   n reject …` and what else waits, on as many lines as they need. */
+/** The keys, `y approve   n reject …`, and how many others wait, on as many lines as needed. */
 export function keyLines(
   keys: readonly (readonly [string, string])[],
   right: string,
@@ -216,4 +224,75 @@ export function listLine(
   const text = `${description}${' '.repeat(Math.max(room - widthOf(description), 0))}`;
   const mark = isChosen ? paint.bold('› ') : '  ';
   return `${mark}${paint[riskStyle[approval.risk_level]](risk)}  ${isChosen ? paint.bold(text) : text}  ${paint.dim(time)}`;
+}
+
+const styles: Readonly<Record<NonNullable<ViewLine['tone']>, StyleName | undefined>> = {
+  strong: 'bold',
+  quiet: 'dim',
+  caution: 'yellow',
+  danger: 'red',
+  hunk: 'cyan',
+  added: 'green',
+  removed: 'red',
+  listed: undefined,
+};
+const leadStyles: { readonly [Tone in NonNullable<ViewLine['tone']>]?: StyleName } = {
+  added: 'green',
+  removed: 'red',
+  listed: 'cyan',
+};
+
+/** The lines of a preview in colours. The card names network access among the reasons, so it is left out here. */
+function previewParagraphs(preview: Preview, { card, said }: Words): Paragraph[] {
+  const lines = previewLines(preview, { ...card, network: undefined }, said);
+  return lines.map(({ label, lead, text, tone }, i) => {
+    const style = tone && styles[tone];
+    if (label !== undefined) return { ...labelled(label === lines[i - 1]?.label ? '' : label, text), style };
+    const leadStyle = tone && leadStyles[tone];
+    return { text, style, ...(lead !== undefined && { lead }), ...(leadStyle && { leadStyle }) };
+  });
+}
+
+const labelColumns = 12;
+
+const labelled = (label: string, text: string): Paragraph => ({
+  lead: label.padEnd(labelColumns),
+  leadStyle: 'dim',
+  text,
+});
+
+type Resolution = Pick<EventPayload<'approval.resolved'>, 'device' | 'grant_id' | 'error'> & {
+  readonly status: string;
+};
+
+/** How a request ended, in one line that stays: `✓ Agent wants to change config.json · approved on phone`. */
+export function resolutionLine(
+  description: string,
+  { status, device, grant_id, error }: Resolution,
+  here: { readonly device: string; readonly words: Words; readonly color: boolean },
+  more?: string,
+): string {
+  const { outcome } = here.words;
+  const paint = paints(here.color);
+  const isHere = device === here.device;
+  const where = visible(device ?? '?');
+  const words = (() => {
+    switch (status) {
+      case 'approved':
+        if (isHere) return outcome.approvedHere;
+        return device === null && grant_id !== null ? outcome.approvedByGrant : outcome.approvedOn(where);
+      case 'rejected':
+        return isHere ? outcome.rejectedHere : outcome.rejectedOn(where);
+      case 'timeout':
+        return outcome.timeout;
+      default:
+        return error
+          ? outcome.failed(`${visible(here.words.said(error.message))} (${error.code})`)
+          : outcome.cancelled;
+    }
+  })();
+  const mark =
+    status === 'approved' ? paint.green('✓') : status === 'rejected' ? paint.red('✗') : paint.yellow('–');
+  const tail = more === undefined ? words : `${words} · ${visible(more)}`;
+  return `${mark} ${visible(description)} ${paint.dim(`· ${tail}`)}`;
 }

@@ -95,7 +95,7 @@ async function show(
   return 0;
 }
 
-/** In a terminal the card is shown and asks; a program names what it has looked at, and says HIGH out loud (RK-1). */
+/** In a terminal, shows the card and asks. A program passes the digest of what it looked at, and `--high` (RK-1). */
 async function approve(
   approval: CheckedCard<Approval>,
   access: ServerAccess,
@@ -157,7 +157,7 @@ async function watch(access: ServerAccess, { terminal, env }: CommandContext, wo
   return 0;
 }
 
-/** By its id, or by the letters that only one of those that wait begins with. */
+/** Finds an approval by its id, or by a prefix that only one pending approval has. */
 async function findApproval(client: Client, id: string, words: Words): Promise<CheckedCard<Approval>> {
   const { approvals } = await client.listApprovals();
   const found = approvals.filter(({ approval_id }) => approval_id.startsWith(id));
@@ -184,7 +184,7 @@ function readParams(text: string): Approval['tool_params'] {
   }
 }
 
-/** As many letters as tell these ids apart, and no fewer than eight. */
+/** The shortest prefix length that keeps these ids apart, at least eight. */
 function idLetters(approvals: readonly Approval[]): number {
   for (let letters = 8; letters < 36; letters += 1) {
     const short = new Set(approvals.map(({ approval_id }) => approval_id.slice(0, letters)));

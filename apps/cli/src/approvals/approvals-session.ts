@@ -1,7 +1,7 @@
-import { decide, type EventStream, openStream, systemClock } from '@countersign/client';
+import { approvalsServer } from '@countersign/approvals';
+import { type EventStream, openStream, systemClock } from '@countersign/client';
 import type { Approval } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
-import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import type { ServerAccess } from '../sign-in/server-access.ts';
 import { streamWords } from '../sign-in/stream-words.ts';
@@ -19,10 +19,11 @@ export interface ApprovalsSessionOptions {
   readonly only?: Approval;
 }
 
-/** Cards in a terminal until the person leaves, or the one that is meant is settled. Answers how that one ended. */
+/** Shows cards until the person leaves, or until `only` is settled. Returns how that one ended. */
 export async function runApprovalsSession(options: ApprovalsSessionOptions): Promise<string | undefined> {
   const { access, screen, color, words, env, only } = options;
   const { client, address, device } = access;
+  const server = approvalsServer(client);
   const paint = paints(color);
   let trouble: string | undefined = words.stream.connecting(address);
   let settled: string | undefined;
@@ -53,13 +54,16 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
     words,
     color,
     device,
-    decide: async (decision) => {
-      const sent = await decide(client, decision);
-      // The line about it is printed first.
-      setImmediate(() => settle(sent.outcome === 'recorded' ? decision.decision : sent.standing.status));
-      return sent;
+    server: {
+      ...server,
+      decide: async (decision) => {
+        const sent = await server.decide(decision);
+        // Print the line about it first.
+        setImmediate(() => settle(sent.outcome === 'recorded' ? decision.decision : sent.standing.status));
+        return sent;
+      },
     },
-    fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
+    isShown: ({ approval_id }) => isMeant(approval_id),
     backtest: (rule) => client.backtestPolicy({ body: { rule } }),
     edit: stage.edit,
     onChange: () => stage.draw(),
@@ -69,11 +73,9 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
     client,
     projectId: only?.project_id,
     onEvent: (event) => {
-      if (event.event === 'stream.reset') void readAnew();
-      else if ('approval_id' in event.data && isMeant(String(event.data.approval_id))) {
-        cards.receive(event);
-        if (event.event === 'approval.resolved') settle(event.data.status);
-      }
+      if ('approval_id' in event.data && !isMeant(String(event.data.approval_id))) return;
+      cards.receive(event);
+      if (event.event === 'approval.resolved') settle(event.data.status);
     },
     onState: (state) => {
       trouble = state.status === 'connecting' ? trouble : streamWords(state, address, words);
@@ -81,14 +83,6 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
       if (state.status === 'closed') leave();
     },
   });
-  const readAnew = async () => {
-    try {
-      const { approvals } = await client.listApprovals({}, { retry: { times: 3 } });
-      cards.replace(approvals.filter(({ approval_id }) => isMeant(approval_id)));
-    } catch (error) {
-      stage.print([paint.yellow(visible(words.said((error as Error).message)))]);
-    }
-  };
   if (only) cards.replace([only]);
   stage.draw();
   await left;

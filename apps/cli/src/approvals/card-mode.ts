@@ -18,7 +18,7 @@ export type CardMode =
       readonly offer: OfferedScope;
       /** HIGH calls too, said explicitly (AP-4). */
       readonly high: boolean;
-      /** What it would have done to the recorded history; undefined while that is looked at. */
+      /** What it would have decided on the recorded history; undefined while that is computed. */
       readonly tried: string | undefined;
     }
   | { readonly name: 'edit-line'; readonly editor: LineEditor }
@@ -34,7 +34,7 @@ export interface CardsView {
   readonly current: ApprovalEntry;
   readonly all: readonly ApprovalEntry[];
   readonly remainingMs: (pending: ApprovalEntry) => number;
-  /** The conversation of one that is not of the conversation the person is in. */
+  /** The conversation of a request, if it is not the current one. */
   readonly elsewhere?: (pending: ApprovalEntry) => string | undefined;
   readonly note: string | undefined;
 }

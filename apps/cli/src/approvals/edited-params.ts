@@ -6,7 +6,7 @@ export type EditedParams =
   | { readonly ok: true; readonly params: Params }
   | { readonly ok: false; readonly problem: string };
 
-/** Reads what the person left in the editor: a JSON object, whatever its fields; the server judges them (AP-6). */
+/** Parses the edited text as a JSON object; the server validates its fields (AP-6). */
 export function readParams(text: string): EditedParams {
   try {
     const value: unknown = JSON.parse(text);

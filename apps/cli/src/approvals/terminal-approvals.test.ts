@@ -1,3 +1,4 @@
+import type { ApprovalsServer } from '@countersign/approvals';
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
 import type { Approval, CountersignEvent, PolicyRule } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
@@ -49,12 +50,13 @@ interface SetUp {
   readonly edit?: (text: string) => Promise<string>;
   readonly decide?: (decision: ApprovalDecision) => Promise<DecisionOutcome>;
   readonly fetch?: (id: string) => Promise<Approval>;
+  readonly runners?: Awaited<ReturnType<ApprovalsServer['runners']>>;
   readonly backtest?: () => Promise<never>;
   readonly conversation?: ConversationBeside;
 }
 
 /** Cards that are drawn whenever they ask to be, as on a screen. */
-function setUp({ edit, decide, fetch, backtest, conversation }: SetUp = {}) {
+function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: SetUp = {}) {
   const clock = new ManualClock();
   const decisions: ApprovalDecision[] = [];
   const rules: PolicyRule[] = [];
@@ -72,11 +74,15 @@ function setUp({ edit, decide, fetch, backtest, conversation }: SetUp = {}) {
     words: wordsFor({}),
     color: false,
     device: 'terminal',
-    decide: (decision) => {
-      decisions.push(decision);
-      return (decide ?? recorded)(decision);
+    server: {
+      decide: (decision) => {
+        decisions.push(decision);
+        return (decide ?? recorded)(decision);
+      },
+      fetch: fetch ?? (async () => approval()),
+      list: async () => [],
+      runners: async () => runners,
     },
-    fetch: fetch ?? (async () => approval()),
     backtest: async (rule) => {
       rules.push(rule);
       if (backtest) return backtest();
@@ -273,6 +279,28 @@ describe('the second step', () => {
     await answer('y');
     expect(bodies(decisions)).toEqual([{ decision: 'approved', approval_id: 'approval-1', device }]);
   });
+});
+
+it('[AP-7] a card whose preview is being made waits for it, also with a wider approval', async () => {
+  const runner = {
+    runner_id: 'r',
+    project_id: approval().project_id,
+    workspace: '/w',
+    capabilities: ['preview'],
+    connected: true,
+    last_seen_at: timestamp,
+  };
+  const { cards, answer, decisions, screen } = setUp({ runners: [runner] });
+  cards.receive(requested({ preview: null, digest: null }));
+  await settle();
+  await answer('y');
+  expect(screen()).toContain('It can be approved once its preview is here');
+  await answer('a', '1', 'y');
+  expect(screen()).toContain('It can be approved once its preview is here');
+  expect(decisions).toEqual([]);
+  cards.receive(updated({}));
+  await answer('y');
+  expect(decisions).toHaveLength(1);
 });
 
 it('[RK-1] asks anew when the preview makes it HIGH while it was about to be approved unseen', async () => {

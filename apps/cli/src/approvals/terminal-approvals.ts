@@ -1,6 +1,7 @@
 import {
   type ApprovalEntry,
   type ApprovalRequest,
+  type ApprovalsServer,
   type ApproveChoice,
   choiceOf,
   type DecisionAnswer,
@@ -9,49 +10,56 @@ import {
   ruleOf,
   stepBeforeApproval,
 } from '@countersign/approvals';
-import type { ApprovalDecision, CallResponse, Clock, DecisionOutcome } from '@countersign/client';
+import type { CallResponse, Clock } from '@countersign/client';
 import type { Approval, CountersignEvent, OfferedScope, PolicyRule } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Words } from '../words.ts';
-import { type CardApproval, type CardFrame, drawCard, previewLines } from './approval-card.ts';
+import {
+  type CardApproval,
+  type CardFrame,
+  drawCard,
+  printedPreview,
+  resolutionLine,
+} from './approval-card.ts';
 import { type CardMode, linesBelow, looking, rejecting } from './card-mode.ts';
 import { changeParagraphs, readParams } from './edited-params.ts';
-import { resolutionLine } from './resolution-line.ts';
 
 export interface TerminalApprovalsDeps {
   readonly clock: Clock;
   readonly words: Words;
   readonly color: boolean;
-  /** How this place is called when it decides. */
+  /** The device name on decisions made here. */
   readonly device: string;
-  decide(decision: ApprovalDecision): Promise<DecisionOutcome>;
-  /** The newest version; undefined where a runner beside us shows it as soon as it has drawn it. */
-  fetch(approvalId: string): Promise<Approval | undefined>;
+  readonly server: ApprovalsServer;
+  /** While true, only `show` makes cards (RN-2). */
+  isBesideRunner?(): boolean;
+  /** Which listed approvals belong here; all of them if left out. */
+  isShown?(approval: Approval): boolean;
   backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
-  /** The conversation the person is in: its cards come first, and others say where they come from. */
+  /** The current conversation: its cards come first, and others say where they come from. */
   readonly conversation?: ConversationBeside;
-  /** Lets the person edit a text in their editor; undefined where they have none. Rejects when it did not work. */
+  /** Opens a text in the person's editor; undefined if they have none. Rejects if that failed. */
   readonly edit: ((text: string) => Promise<string>) | undefined;
-  /** Something is to be drawn anew. */
+  /** Called when the cards must be drawn again. */
   onChange(): void;
-  /** Prints lines that stay. */
+  /** Prints lines above the card, which stay. */
   say(lines: readonly string[]): void;
 }
 
-/** A conversation beside the cards. */
+/** The conversation that the cards are shown with. */
 export interface ConversationBeside {
-  /** Whether a request is of this conversation. */
+  /** Whether a request belongs to this conversation. */
   isOwn(approval: CardApproval): boolean;
-  /** Whether those of others are shown too. */
+  /** Whether requests of other conversations are shown too. */
   showsOthers(): boolean;
-  /** What the conversation of a request is called. */
+  /** The title of a request's conversation. */
   titleOf(approval: CardApproval): string;
 }
 
 /**
- * Where a person decides: one card at a time, the others in a list, each decided by a key. It draws lines and takes
- * keys; whoever owns the terminal shows them. A decision names what was displayed. Disposing sends nothing (AP-3).
+ * Approval cards in a terminal: one card at a time, the others in a list. It draws lines and takes keys; its owner puts
+ * them on the screen. A decision names what was displayed. Disposing sends nothing (AP-3).
  */
 export class TerminalApprovals {
   readonly #deps: TerminalApprovalsDeps;
@@ -62,12 +70,12 @@ export class TerminalApprovals {
   #maxScroll = 0;
   #page = 1;
   #note: string | undefined;
-  /** What is on the screen, and since when. */
+  /** The version that is on the screen, and since when. */
   #shown: { readonly what: string; readonly approval: CardApproval; readonly since: number } | undefined;
-  /** What the person left in the editor that is not JSON yet. */
+  /** The person's edited text while it is not valid JSON. */
   #draft: string | undefined;
   #stopTick: (() => void) | undefined;
-  /** What was decided with these keys, whatever came of it. */
+  /** Approvals that were decided with these keys, whether or not the decision counted. */
   readonly #sentHere = new Set<string>();
   #frame: CardFrame;
 
@@ -75,9 +83,7 @@ export class TerminalApprovals {
     this.#deps = deps;
     this.#frame = { columns: 80, rows: 24, words: deps.words, color: deps.color };
     this.#known = new KnownApprovals({
-      clock: deps.clock,
-      fetch: (approvalId) => deps.fetch(approvalId),
-      decide: (decision) => deps.decide(decision),
+      ...deps,
       onProblem: (error) => {
         this.#note = deps.words.said(messageOf(error));
         deps.onChange();
@@ -91,7 +97,7 @@ export class TerminalApprovals {
     return this.#known.pending().length;
   }
 
-  /** How many of them are of other conversations. */
+  /** How many of them belong to other conversations. */
   get otherCount(): number {
     return this.#known.pending().filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
   }
@@ -101,7 +107,7 @@ export class TerminalApprovals {
     const before = resolved && this.#known.find(resolved.approval_id);
     this.#known.receive(event);
     if (resolved && before) {
-      // Another terminal of this machine has the same name, and is not here.
+      // Another terminal of this machine has the same device name.
       const here = {
         ...this.#deps,
         device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
@@ -110,16 +116,17 @@ export class TerminalApprovals {
     }
   }
 
+  /** Takes the list of pending approvals from REST. */
   replace(approvals: readonly Approval[]): void {
     for (const id of this.#known.replace(approvals)) this.#known.withdraw(id);
   }
 
-  /** A card as the runner beside us drew it; the same approval again is a newer version. */
+  /** Shows a card as the runner in this process drew it. The same approval again is a newer version. */
   show(request: ApprovalRequest): void {
     this.#known.show(request);
   }
 
-  /** The runner does not ask any more; nothing was decided. */
+  /** Removes a card that the runner withdrew; nothing was decided. */
   withdraw(approvalId: string): void {
     this.#known.withdraw(approvalId);
   }
@@ -129,7 +136,7 @@ export class TerminalApprovals {
     this.#stopTick = undefined;
   }
 
-  /** The card and what can be pressed; nothing when nothing waits. Drawing is what starts its half second. */
+  /** Draws the card and its keys; no lines if nothing waits. Drawing a card starts its half second. */
   lines(columns: number, rows: number): string[] {
     this.#frame = { ...this.#frame, columns, rows };
     const current = this.#current();
@@ -158,7 +165,7 @@ export class TerminalApprovals {
     return card.lines;
   }
 
-  /** Answers whether the key was for the card. One that came too soon, or not alone, is taken and does nothing. */
+  /** Returns whether the key was for the card. A key that came too soon, or together with others, is ignored. */
   press(key: Key): boolean {
     const current = this.#current();
     if (!current || key.name === 'ctrl-c' || key.name === 'ctrl-d') return false;
@@ -177,7 +184,7 @@ export class TerminalApprovals {
     return true;
   }
 
-  /** The one shown stays in focus until it is settled or the person chooses another. */
+  /** The shown card keeps the focus until it is settled or the person chooses another. */
   #current(): ApprovalEntry | undefined {
     const shown = this.#shownOnes();
     const focused = shown.find(({ approval }) => approval.approval_id === this.#focused);
@@ -187,7 +194,7 @@ export class TerminalApprovals {
     return first;
   }
 
-  /** Those that can be decided here now: the conversation's own before those of others. */
+  /** The requests that can be decided here now, those of the current conversation first. */
   #shownOnes(): readonly ApprovalEntry[] {
     const { conversation } = this.#deps;
     const all = this.#known.pending(this.#focused);
@@ -202,7 +209,7 @@ export class TerminalApprovals {
     return !conversation || conversation.isOwn(approval) ? undefined : conversation.titleOf(approval);
   }
 
-  /** What it is in a line that stays, where no card says the rest. */
+  /** A request's title for a printed line, with its conversation if that is another one. */
   #titleOf(approval: CardApproval): string {
     const place = this.#elsewhere(approval);
     const title = this.#deps.words.title(approval);
@@ -218,7 +225,7 @@ export class TerminalApprovals {
     return looking;
   }
 
-  /** What the person sees: another revision, digest or question starts its half second anew. */
+  /** Identifies what is on the screen: another revision, digest or question starts the half second again. */
   #identity({ approval: { approval_id, revision, digest, preview } }: ApprovalEntry): string {
     const mode = this.#mode.name === 'scope' ? [this.#mode.offer, this.#mode.high] : [this.#mode.name];
     return JSON.stringify([approval_id, revision, digest, preview === null, ...mode]);
@@ -229,7 +236,7 @@ export class TerminalApprovals {
     return isSeenLongEnough(since, this.#deps.clock);
   }
 
-  /** A card that changed under the person's eyes is a new one: whatever they were about to answer is gone. */
+  /** A shown card that changed counts as new: an answer that was begun is dropped. */
   #changed(): void {
     const shown = this.#shown;
     const before = this.#focused;
@@ -253,7 +260,7 @@ export class TerminalApprovals {
     });
   }
 
-  /** What a key leads to; a key that means nothing in a question goes back to looking. */
+  /** The mode after a key. In a question, an unknown key goes back to looking. */
   #next(current: ApprovalEntry, key: string): CardMode {
     const mode = this.#mode;
     switch (mode.name) {
@@ -302,7 +309,7 @@ export class TerminalApprovals {
       case '?':
         return this.#mode.name === 'help' ? looking : { name: 'help' };
       case 'v':
-        this.#deps.say(['', ...previewLines(approval, this.#frame), '']);
+        this.#deps.say(['', ...printedPreview(approval, this.#frame), '']);
         return looking;
       case 'escape':
         return looking;
@@ -314,7 +321,7 @@ export class TerminalApprovals {
 
   /** HIGH takes a deliberate second step (RK-1), and so does what nobody has seen yet. */
   #firstYes(current: ApprovalEntry): CardMode {
-    switch (stepBeforeApproval(current.approval)) {
+    switch (stepBeforeApproval(current)) {
       case 'wait-for-preview':
         this.#note = this.#deps.words.keys.waitForPreview;
         return looking;
@@ -353,7 +360,7 @@ export class TerminalApprovals {
     return key === 'enter' ? this.#lookAt(all[chosen]) : looking;
   }
 
-  /** A wider scope is looked at before it is granted: what it means, and what it would have done. */
+  /** Shows a wider scope before it is granted: what it covers, and what it would have decided. */
   #consider(offer: OfferedScope, high: boolean): CardMode {
     const { words, backtest, onChange } = this.#deps;
     const mode: CardMode = { name: 'scope', offer, high, tried: undefined };
@@ -405,12 +412,16 @@ export class TerminalApprovals {
     return looking;
   }
 
-  #approve({ approval }: ApprovalEntry, choice: ApproveChoice): CardMode {
-    if (approval.unfit) {
-      this.#note = this.#deps.words.keys.unfit;
+  #approve(current: ApprovalEntry, choice: ApproveChoice): CardMode {
+    const { approval } = current;
+    const { device, words } = this.#deps;
+    const step = stepBeforeApproval(current);
+    // The server previews edited parameters itself before it takes them (AP-6).
+    const mustWait = step === 'wait-for-preview' && choice.tool_params === undefined;
+    if (step === 'unfit' || mustWait) {
+      this.#note = mustWait ? words.keys.waitForPreview : words.keys.unfit;
       return looking;
     }
-    const { device } = this.#deps;
     return this.#send(approval, () => this.#known.approve(approval, { ...choice, device }));
   }
 

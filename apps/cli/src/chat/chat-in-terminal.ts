@@ -1,4 +1,5 @@
-import { decide, systemClock } from '@countersign/client';
+import { approvalsServer } from '@countersign/approvals';
+import { systemClock } from '@countersign/client';
 import type { CountersignEvent } from '@countersign/protocol';
 import { ActivityLines } from '../activity-line.ts';
 import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
@@ -69,8 +70,8 @@ class ChatInTerminal {
       words,
       color,
       device,
-      decide: (decision) => decide(client, decision),
-      fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } })).approval,
+      server: approvalsServer(client),
+      isShown: ({ project_id }) => project_id === project.project_id,
       backtest: (rule) => client.backtestPolicy({ body: { rule } }),
       conversation: {
         isOwn: ({ session_id }) => session_id === this.#conversation.sessionId,
@@ -111,24 +112,12 @@ class ChatInTerminal {
   }
 
   #receive(event: CountersignEvent): void {
-    if (event.event === 'stream.reset') void this.#readAnew();
     this.#cards.receive(event);
     if ('session_id' in event.data && event.data.session_id === this.#conversation.sessionId) {
       this.#stage.print(this.#activity.receive(event, this.#chat.screen.columns));
     }
     if ((this.#isRunning ? this.#cards.otherCount : this.#cards.count) === 0) this.#isDeciding = false;
     this.#stage.draw();
-  }
-
-  async #readAnew(): Promise<void> {
-    const { access, project, screen, terminal, words } = this.#chat;
-    try {
-      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-      this.#cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
-    } catch (error) {
-      const text = words.said((error as Error).message);
-      this.#stage.print(layOut([{ text, style: 'red' }], screen.columns - 1, terminal.color));
-    }
   }
 
   async #send(content: string): Promise<void> {

@@ -20,8 +20,9 @@ export interface ChatPlace {
 }
 
 /**
- * One message without a screen: the answer on standard output, what happens beside it on standard error; with `json`
- * the events themselves. Nobody is asked here; where to decide is said. SIGINT stops the run, a second one leaves.
+ * Sends one message without a screen. The answer goes to standard output, what happens meanwhile to standard error;
+ * with `json`, the events go to standard output. It asks nothing, but says where to decide. SIGINT stops the run; a
+ * second one leaves.
  */
 export async function chatOnce(
   { access, project, sessionId, model, words, terminal }: ChatPlace,

@@ -13,7 +13,7 @@ export interface RunFollowerDeps {
   onLines(lines: readonly string[]): void;
   /** Pieces of the answer as they arrive, instead of complete lines. */
   onText?(piece: string): void;
-  /** What the run itself says: why it ended. */
+  /** Notices of the run, such as why it ended. */
   onNotice(text: string): void;
   onState(state: AgentState): void;
 }

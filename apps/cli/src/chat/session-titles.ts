@@ -14,7 +14,7 @@ export class SessionTitles {
     this.#onChange = onChange;
   }
 
-  /** The title; the end of its id while it is being read, and where it has none. */
+  /** The title; the end of the session's id while it is loading or if it has none. */
   of(sessionId: string): string {
     const title = this.#titles.get(sessionId) ?? '';
     if (title === '' && !this.#asked.has(sessionId)) void this.#read(sessionId);

@@ -1,3 +1,4 @@
+import { approvalsServer } from '@countersign/approvals';
 import { type ClosedState, type StreamState, systemClock } from '@countersign/client';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { RunnerSession } from '@countersign/runner-client';
@@ -15,7 +16,6 @@ import { paints, type Terminal } from '../terminal.ts';
 import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
 import { toolsWordsFor } from '../tools/tools-words.ts';
 import type { Words } from '../words.ts';
-import { isForCards } from './events-for-cards.ts';
 import type { LogWish } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
 
@@ -25,37 +25,37 @@ export interface ConnectOptions {
   readonly workspace: Workspace;
   readonly configFolder: string;
   readonly words: Words;
-  /** The language that was asked for, if one was. */
+  /** The language of `--lang`, if given. */
   readonly lang?: string | undefined;
   readonly terminal: Terminal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly json: boolean;
-  /** Approvals are asked here, where this is a terminal. */
+  /** Ask about approvals here, if this is a terminal. */
   readonly prompt: boolean;
   readonly runUnisolated: boolean;
   readonly log: LogWish;
-  /** A program reads our standard error: the log is JSON Lines there. As `json` is, unless said. */
+  /** Write the log as JSON Lines, for a program that reads standard error. By default the same as `json`. */
   readonly logAsJson?: boolean;
-  /** `countersign up`, of which this is a part: it introduces itself. */
+  /** Set if this session is part of `countersign up`, which prints its own introduction. */
   readonly host?: SessionHost;
 }
 
 export interface SessionHost {
-  /** The runner is connected, for the first time. */
+  /** Called when the runner has connected for the first time. */
   onOpen(): void;
-  /** A key that no card took. */
+  /** Called with a key that no card took. */
   onKey(key: Key): void;
   /** The host's keys, for the line at the bottom. */
   readonly keys: string;
-  /** Aborting ends the session, gracefully. */
+  /** Aborting it ends the session gracefully. */
   readonly ending: AbortSignal;
 }
 
 const echoMs = 300;
-/** How often we look whether the workspace is free again. */
+/** How often to check whether the workspace is free again. */
 const lookAgainMs = 2_000;
 
-/** The runner of one workspace with the cards beside it; only the cards where another process is the runner. */
+/** Runs one workspace and shows its cards; shows only the cards while another process is the runner. */
 export class ConnectSession {
   readonly #options: ConnectOptions;
   readonly #activity: ActivityLines;
@@ -65,9 +65,9 @@ export class ConnectSession {
   #cards: TerminalApprovals | undefined;
   #closed: ClosedState | undefined;
   #trouble: string | undefined;
-  /** Why we could not come back as the runner, as it was last said. */
+  /** The last message about why we could not become the runner again. */
   #saidTrouble: string | undefined;
-  /** Whether the person was told what this program is here. */
+  /** Whether the first lines about this program were printed. */
   #isIntroduced = false;
   #wasOpen = false;
   #isEnding = false;
@@ -107,7 +107,7 @@ export class ConnectSession {
     });
   }
 
-  /** Runs until the person ends it, or the server refuses us. Answers with the exit code. */
+  /** Runs until the person ends it or the server refuses us. Returns the exit code. */
   async run(): Promise<number> {
     const { words, workspace, terminal, prompt, access, host } = this.#options;
     this.#session.start();
@@ -144,7 +144,7 @@ export class ConnectSession {
     return 1;
   }
 
-  /** A line that stays; a program gets events instead. */
+  /** Prints a line that stays. With `json` it prints nothing: a program gets events instead. */
   say(text: string, style?: 'dim' | 'yellow'): void {
     const { terminal, json } = this.#options;
     if (json) return;
@@ -153,13 +153,13 @@ export class ConnectSession {
     else this.#write(`${line}\n`);
   }
 
-  /** The program that has the workspace already, in words (RN-10). */
+  /** The program that is the workspace's runner instead, in words (RN-10). */
   #holder(): string | undefined {
     const { holder } = this.#session;
     return holder === undefined ? undefined : visible(this.#options.words.said(holder));
   }
 
-  /** We are the runner: from the start, or again after another program was. */
+  /** Called when this session has become the runner, at the start or after another program. */
   #runs({ handler: { toolServers } }: WorkspaceRunner): void {
     const { env, lang, words, workspace } = this.#options;
     const notices = new ToolNotices(toolsWordsFor(env, lang), words.said);
@@ -175,7 +175,7 @@ export class ConnectSession {
     this.#tellProgram({ runner: { runner_id, workspace: this.#options.workspace.root } });
   }
 
-  /** Once, not at each try. */
+  /** Says a problem once, not at each retry. */
   #sayTrouble(error: unknown): void {
     const { message } = error as Error;
     if (message !== this.#saidTrouble) this.say(visible(this.#options.words.said(message)), 'yellow');
@@ -190,7 +190,7 @@ export class ConnectSession {
   }
 
   #takeTerminal(): void {
-    const { prompt, terminal, env, access, words, json } = this.#options;
+    const { prompt, terminal, env, access, project, words, json } = this.#options;
     const { screen, color } = terminal;
     if (!screen || json) return;
     const stage = new Stage({
@@ -207,10 +207,9 @@ export class ConnectSession {
       words,
       color,
       device,
-      decide: (decision) => this.#session.decide(decision),
-      // Beside a runner, only what that has drawn is shown: the server is not asked for a card (RN-2).
-      fetch: async (approval_id) =>
-        this.#session.runner ? undefined : (await client.getApproval({ params: { approval_id } })).approval,
+      server: { ...approvalsServer(client), decide: (decision) => this.#session.decide(decision) },
+      isBesideRunner: () => this.#session.runner !== undefined,
+      isShown: ({ project_id }) => project_id === project.project_id,
       backtest: (rule) => client.backtestPolicy({ body: { rule } }),
       edit: stage.edit,
       onChange: () => stage.draw(),
@@ -241,25 +240,12 @@ export class ConnectSession {
   #receive(event: CountersignEvent): void {
     const { terminal } = this.#options;
     this.#tellProgram(event);
-    // The cards first: it says what became of a card before the runner withdraws that.
-    if (this.#cards && isForCards(event, { isBesideRunner: this.#session.runner !== undefined })) {
-      this.#cards.receive(event);
-      if (event.event === 'stream.reset') void this.#readAnew(this.#cards);
-    }
+    // The cards first: they print how a request ended before the runner withdraws its card.
+    this.#cards?.receive(event);
     if (event.event !== 'runner.changed') {
       for (const line of this.#activity.receive(event, terminal.screen?.columns ?? 100)) this.say(line);
     }
     this.#draw();
-  }
-
-  async #readAnew(cards: TerminalApprovals): Promise<void> {
-    const { access, project, words } = this.#options;
-    try {
-      const { approvals } = await access.client.listApprovals({}, { retry: { times: 3 } });
-      cards.replace(approvals.filter(({ project_id }) => project_id === project.project_id));
-    } catch (error) {
-      this.say(visible(words.said((error as Error).message)), 'yellow');
-    }
   }
 
   #press(key: Key): void {
@@ -268,7 +254,7 @@ export class ConnectSession {
     else if (!this.#isEnding) this.#options.host?.onKey(key);
   }
 
-  /** The first time gracefully, the second at once. */
+  /** Ends gracefully the first time, at once the second time. */
   #askedToEnd(): void {
     const { words } = this.#options;
     if (this.#isEnding) {
@@ -281,7 +267,7 @@ export class ConnectSession {
     this.#end();
   }
 
-  /** Cards go away and nothing is decided; what executes is stopped and reported. */
+  /** Removes the cards without a decision; running calls are stopped and reported. */
   async #stop(): Promise<void> {
     const { words } = this.#options;
     this.#cards?.dispose();
@@ -312,12 +298,12 @@ export class ConnectSession {
     if (this.#options.json) this.#write(`${JSON.stringify(what)}\n`);
   }
 
-  /** Whoever read us went away: nobody is left to run for. */
+  /** Ends the session if our output has no reader any more. */
   #write(text: string): void {
     this.#options.terminal.write(text).catch(() => this.#end());
   }
 
-  /** Above the card where there is one; otherwise on standard error, so that it does not mix with what we print. */
+  /** Prints a log line above the card, or on standard error if there is no screen. */
   #showLog(line: LogLine): void {
     const { json, logAsJson = json, terminal } = this.#options;
     const text = logAsJson ? jsonLine(line) : visible(textLine(line));

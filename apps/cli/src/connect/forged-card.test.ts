@@ -16,7 +16,6 @@ import { approval, digestOf } from '../approvals/approval-fixture.test-data.ts';
 import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
-import { isForCards } from './events-for-cards.ts';
 
 /** Runner, dialogs and cards as `connect` puts them together, and a server that has fallen to somebody else. */
 let files: TemporaryWorkspace;
@@ -54,8 +53,13 @@ beforeEach(() => {
     words: wordsFor({}),
     color: false,
     device: 'here',
-    decide: async (decision) => decideThrough(runner, decision) ?? recorded,
-    fetch: async () => undefined,
+    server: {
+      decide: async (decision) => decideThrough(runner, decision) ?? recorded,
+      fetch: async () => ({ ...approval(), tool_params: { command: 'as the server says' } }),
+      list: async () => [approval()],
+      runners: async () => [],
+    },
+    isBesideRunner: () => true,
     backtest: () => Promise.reject(new Error('not asked')),
     edit: undefined,
     onChange: () => {},
@@ -87,7 +91,7 @@ afterEach(async () => {
 });
 
 function receive(event: CountersignEvent): void {
-  if (isForCards(event, { isBesideRunner: true })) cards.receive(event);
+  cards.receive(event);
   runner.receive(event);
 }
 

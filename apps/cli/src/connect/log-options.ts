@@ -2,13 +2,13 @@ import type { CountersignError } from '@countersign/protocol';
 import type { LogLevel } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
 
-/** The most talkative first. */
+/** From the most to the least verbose. */
 export const logLevels = ['debug', 'info', 'error'] as const satisfies readonly LogLevel[];
 
-/** Options of the commands that are a runner. */
+/** Log options of the commands that start a runner. */
 export const logOptions = { 'log-level': { type: 'string' }, 'log-file': { type: 'string' } } as const;
 
-/** What the person wants of the log: the level and the file that they named. */
+/** The log level and file that the person asked for. */
 export interface LogWish {
   readonly level?: LogLevel;
   readonly file?: string;

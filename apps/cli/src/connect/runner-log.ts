@@ -42,7 +42,7 @@ export class RunnerLog implements Logger {
     this.#add('error', message, details);
   }
 
-  /** Harmless twice. */
+  /** Calling it twice is harmless. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
@@ -65,7 +65,7 @@ export class RunnerLog implements Logger {
 const isAtLeast = (level: LogLevel, wanted: LogLevel): boolean =>
   logLevels.indexOf(level) >= logLevels.indexOf(wanted);
 
-/** A file that was there before is from now on for the person alone, too; a pipe or a device stays as it is. */
+/** Make an existing file private to the person too; leave a pipe or a device as it is. */
 function openLog(file: string): number {
   let descriptor: number | undefined;
   try {
@@ -84,7 +84,7 @@ function openLog(file: string): number {
 export const jsonLine = ({ level, time, message, details }: LogLine): string =>
   JSON.stringify({ ...details, level, time: time.toISOString(), msg: message });
 
-/** For a person: stacks are left to the file. */
+/** For a person: without stack traces, which are in the file. */
 export function textLine({ level, time, message, details }: LogLine): string {
   const clock = time.toTimeString().slice(0, 8);
   const told = JSON.stringify(details, (name, value: unknown) => (name === 'stack' ? undefined : value));

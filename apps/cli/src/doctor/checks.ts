@@ -3,20 +3,25 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, type Client } from '@countersign/client';
 import { type PolicyOwner, readPolicyFile } from '@countersign/policy';
+import { type Limits, lowerLimits } from '@countersign/protocol';
 import {
   findServer,
+  type HandlerSettings,
+  handlerSettingNames,
   inspectIsolation,
   personsFolders,
   readCeiling,
+  readRunnerSettings,
+  settingsInForce,
+  settingValue,
   workspaceAt,
 } from '@countersign/tool-runner';
 import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import type { Words } from '../words.ts';
-import { limitChecks } from './limit-checks.ts';
 
 export interface Check {
   readonly name: string;
-  /** `warning`: it works without; `missing`: something that is needed does not. */
+  /** `warning`: optional; `missing`: needed, and does not work. */
   readonly state: 'ok' | 'warning' | 'missing';
   readonly says: string;
   readonly remedy?: string;
@@ -29,7 +34,7 @@ export interface Examination {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Looks at everything that a runner on this machine needs, and changes nothing. */
+/** Checks everything that a runner on this machine needs, without changing anything. */
 export async function examine(about: Examination): Promise<Check[]> {
   const [server, isolation, limits] = await Promise.all([
     serverChecks(about),
@@ -49,14 +54,14 @@ export async function examine(about: Examination): Promise<Check[]> {
   ];
 }
 
-/** Which one it is: on one that is too old, the command's launcher has ended before anything is examined. */
+/** Only reports the version: the launcher has already refused one that is too old. */
 const nodeCheck = ({ words: { doctor } }: Examination): Check => ({
   name: doctor.node,
   state: 'ok',
   says: process.version,
 });
 
-/** Some folders cannot be a workspace: one that holds what the runner itself keeps. */
+/** Some folders cannot be a workspace, such as one that holds the runner's own files. */
 function workspaceCheck({ root, env, words: { doctor, said } }: Examination): Check {
   try {
     const { stateFolder } = workspaceAt(root, { folders: personsFolders(env) });
@@ -116,7 +121,7 @@ async function tokenCheck(
   try {
     await client.listApprovals();
   } catch (error) {
-    // A runner's token may not list approvals, and is a good token all the same.
+    // A runner's token may not list approvals, but it is valid.
     if (!(error instanceof ApiError && error.status === 403)) {
       const says =
         error instanceof ApiError && error.status === 401
@@ -147,7 +152,7 @@ async function personPolicyCheck(client: Client, { doctor }: Words): Promise<Che
   return [{ name: doctor.policy, state: 'ok', says: doctor.policyPerson(known.policy.rules.length) }];
 }
 
-/** Each part of isolation for itself; without it everything works, and harmless commands ask (RN-5). */
+/** Checks each part of isolation. Without it everything works, but harmless commands ask too (RN-5). */
 async function isolationChecks({ words: { doctor, said } }: Examination): Promise<Check[]> {
   const { level, checks, notes } = await inspectIsolation();
   const parts = checks.map(
@@ -170,7 +175,7 @@ function ceilingCheck({ root, env, words: { doctor, said } }: Examination): Chec
     : { name: doctor.ceiling, state: 'ok', says: `${ceiling.decideHere.join(', ')} (${ceiling.path})` };
 }
 
-/** The files of rules on this machine: one that cannot be read stops everything, so it is named here. */
+/** Checks the rule files on this machine: one that cannot be read stops every call. */
 function policyChecks({ root, env, words: { doctor, said } }: Examination): Check[] {
   const files: [PolicyOwner, string][] = [
     ['person', join(personsFolders(env).config, 'policy.json')],
@@ -212,4 +217,50 @@ function languageCheck({ words: { doctor } }: Examination): Check {
   return missing.length === 0
     ? { name: doctor.languages, state: 'ok', says: there.join(', ') }
     : { name: doctor.languages, state: 'warning', says: doctor.languagesMissing(missing.join(', ')) };
+}
+
+/** Each setting of a runner in this workspace (RN-1, TL-3): the value in force, and which place decided it. */
+async function limitChecks(about: Examination): Promise<Check[]> {
+  const { root, env, words } = about;
+  const { limits: name, limitFrom, limitsSaid } = words.doctor;
+  const folder = personsFolders(env).config;
+  let file: HandlerSettings;
+  try {
+    file = readRunnerSettings(folder, root).limits;
+  } catch (error) {
+    return [{ name, state: 'missing', says: words.said((error as Error).message) }];
+  }
+  const { runner, server } = await toldLimits(about);
+  const own = settingsInForce(file, {});
+  const withRunner = { ...own, limits: lowerLimits(own.limits, runner) };
+  const withServer = { ...own, limits: lowerLimits(withRunner.limits, server) };
+  const lines = handlerSettingNames.map((setting): Check => {
+    const value = settingValue(withServer, setting);
+    const from =
+      value !== settingValue(withRunner, setting)
+        ? limitFrom.server
+        : value !== settingValue(own, setting)
+          ? limitFrom.runner
+          : file[setting] !== undefined
+            ? join(folder, 'runner.json')
+            : limitFrom.builtIn;
+    return { name: `  ${setting}`, state: 'ok', says: `${value} (${from})` };
+  });
+  return [{ name, state: 'ok', says: limitsSaid }, ...lines];
+}
+
+/** The limits that the server and this workspace's runner announced; empty if the server does not respond. */
+async function toldLimits({
+  root,
+  server,
+  words,
+  env,
+}: Examination): Promise<{ runner: Partial<Limits>; server: Partial<Limits> }> {
+  try {
+    const known = await serverAccess(server, words, env).client.listRunners();
+    const runner = known.runners.find(({ workspace, connected }) => connected && workspace === root);
+    return { runner: runner?.limits ?? {}, server: known.limits ?? {} };
+  } catch {
+    return { runner: {}, server: {} };
+  }
 }

@@ -38,7 +38,7 @@ const nameColumns = 20;
 function checkLines({ name, state, says, remedy }: Check, columns: number, color: boolean): string[] {
   const paint = paints(color);
   const mark = { ok: paint.green('✓'), warning: paint.yellow('!'), missing: paint.red('✗') }[state];
-  // In a narrow terminal what it says stands below its name.
+  // In a narrow terminal, put the text below its name.
   const isNarrow = columns - nameColumns - 6 < 30;
   const indent = ' '.repeat(isNarrow ? 4 : nameColumns + 4);
   const room = columns - indent.length - 2;

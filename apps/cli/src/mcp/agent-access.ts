@@ -11,29 +11,29 @@ export interface AgentAccessOptions extends Pick<CommandContext, 'env'> {
   readonly server: string | undefined;
   readonly projectId: string | undefined;
   readonly root: string;
-  /** Of the agent, as the person reads it. */
+  /** The agent's name, as the person reads it. */
   readonly name: string;
   readonly words: Words;
 }
 
-/** Where an agent's calls go, and the token that they go with. */
+/** The server for an agent's calls, and the token for them. */
 export interface Reached {
-  /** Of the server, without the path. */
+  /** The server's address without the path. */
   readonly address: string;
   readonly token: (refused?: string) => string | Promise<string>;
 }
 
-/** The server of a workspace for an agent that works there; `up` may be started again, perhaps at another address. */
+/** Finds the server for an agent that works in a workspace. `up` may be restarted, perhaps at another address. */
 export class AgentAccess {
   readonly #options: AgentAccessOptions;
-  /** By address: a server that comes back knows the token that it gave. */
+  /** Tokens by address: a restarted server knows the token it issued. */
   readonly #tokens = new Map<string, ScopedToken>();
 
   constructor(options: AgentAccessOptions) {
     this.#options = options;
   }
 
-  /** Throws what is missing, and what to do. */
+  /** Throws an error that says what is missing and what to do. */
   async reach(): Promise<Reached> {
     const { server, root, words, env } = this.#options;
     return withServer(await serverForWorkspace(server, root, words, env), async (address) => {
@@ -44,7 +44,7 @@ export class AgentAccess {
     });
   }
 
-  /** Ends what was made for this agent. */
+  /** Revokes the tokens that were made for this agent. */
   async revoke(): Promise<void> {
     await Promise.all([...this.#tokens.values()].map((token) => token.revoke()));
   }
@@ -56,7 +56,7 @@ export class AgentAccess {
     const project = await findProject(access.client, { root, projectId, inside: true }, words, usage);
     if (!project) throw usage(words.server.noProject(root));
     const token = new ScopedToken(access, { name, scope: 'agent', project_id: project.project_id });
-    await token.client.connection.token(); // a name that cannot be is said here, not to the agent
+    await token.client.connection.token(); // report an invalid name here, not to the agent
     return token;
   }
 }

@@ -26,16 +26,16 @@ export interface McpBridgeOptions {
   readonly reach: () => Promise<Reached>;
 }
 
-/** The server holds a call for its own time, and answers then; this only bounds a server that does not. */
+/** Upper bound for a server that never responds; the server itself ends long calls earlier. */
 const answerWithinMs = 300_000;
-/** How long after the server went away we listen, or look for it, again. */
+/** The pause before we reconnect, or look for the server again. */
 const listenAgainMs = 2_000;
-/** Rounds of one call: it is made, and asked for again once the link was shown. */
+/** Requests per call: the call itself, and a repetition after the link was shown. */
 const maxRounds = 3;
 
 /**
- * Makes the server's `/mcp` available on another transport. It decides nothing and keeps nothing: each request of the
- * program is one to the server, cancelled with it.
+ * Offers the server's `/mcp` on another transport. It has no state and decides nothing: each request of the program
+ * becomes one request to the server, and is cancelled with it.
  */
 export class McpBridge {
   readonly #options: McpBridgeOptions;
@@ -49,7 +49,7 @@ export class McpBridge {
     this.#options = options;
   }
 
-  /** A server for the program on the other side; one for each connection. */
+  /** An MCP server for the program on the other side, one for each connection. */
   newServer({ era }: Pick<McpRequestContext, 'era'>): Server {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: manifest.version },
@@ -91,7 +91,7 @@ export class McpBridge {
     await client?.close();
   }
 
-  /** Why there was no answer, for an agent to tell the person. Undefined: that was not why it failed. */
+  /** Why the server did not respond, for the agent to tell the person. Undefined if it failed for another reason. */
   async #whatIsMissing(error: unknown, withLinks: boolean): Promise<Missing | undefined> {
     if (!isNoAnswer(error) && !isUpNotRunning(error)) return undefined;
     const now = isUpNotRunning(error) ? error : await this.#lookAgain();
@@ -101,7 +101,7 @@ export class McpBridge {
     return { code: 'UNAVAILABLE', message };
   }
 
-  /** Looks where the server is now. Where it has moved, the next request goes there. Answers what is missing. */
+  /** Looks for the server again. If it has moved, the next request goes there. Returns what is missing. */
   async #lookAgain(): Promise<unknown> {
     try {
       const { address } = await this.#options.reach();
@@ -115,7 +115,7 @@ export class McpBridge {
     }
   }
 
-  /** The server was not running. Once it is, the program reads the list of tools again. */
+  /** Waits for a server that was not running, then tells the program to read the list of tools again. */
   async #tellWhenBack(withLinks: boolean): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -133,7 +133,7 @@ export class McpBridge {
     this.#tellChanged();
   }
 
-  /** As capable as the program behind us: the server offers it a link only if that can be shown. */
+  /** Announces the program's own capabilities: the server offers a link only if the program can show it. */
   #connected(withLinks: boolean): Promise<Client> {
     this.#client ??= this.#connect(withLinks).catch((error: unknown) => {
       this.#client = undefined; // the next request tries again
@@ -162,7 +162,7 @@ export class McpBridge {
     return client;
   }
 
-  /** Passes on that the list of tools has changed, for as long as we are there; the server may come and go. */
+  /** Passes on changes of the list of tools, also over restarts of the server. */
   async #listen(client: Client, withLinks: boolean): Promise<void> {
     const { signal } = this.#closed;
     for (let isFirst = true; !signal.aborted; isFirst = false) {
@@ -184,7 +184,7 @@ export class McpBridge {
   }
 }
 
-/** With the token, and once more with a newer one when it is refused. */
+/** Sends a request with the token, and once more with a newer one if that was refused. */
 async function fetchWith(
   token: Reached['token'],
   url: string | URL,
@@ -210,7 +210,7 @@ interface Missing {
   readonly message: string;
 }
 
-/** As the server says what it refuses (apps/server/src/mcp/call-result.ts). */
+/** The same shape as a refusal of the server (apps/server/src/mcp/call-result.ts). */
 function missingResult({ code, message }: Missing): CallToolResult {
   const value = { status: 'error', error: { code, message, recoverable: errorCodes[code].recoverable } };
   return {
@@ -223,7 +223,7 @@ function missingResult({ code, message }: Missing): CallToolResult {
 const isUpNotRunning = (error: unknown): error is CountersignError =>
   error instanceof CountersignError && error.code === 'UP_NOT_RUNNING';
 
-/** Programs of 2026 say with each request what they can do, those of 2025 once. */
+/** Programs of protocol 2026 announce capabilities with each request, those of 2025 once. */
 function showsLinks(server: Server, { mcpReq }: ServerContext): boolean {
   const envelope = mcpReq.envelope as Record<string, ClientCapabilities> | undefined;
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
@@ -265,7 +265,7 @@ async function callThrough(
         ...(requestState !== undefined && { requestState }),
       });
     }
-    // A program of 2025 shows the link while we go on waiting. Whatever it answers decides nothing (AP-9).
+    // A program of protocol 2025 shows the link while we wait. Its answer decides nothing (AP-9).
     for (const { method, params: shown } of Object.values(inputRequests ?? {})) {
       const request = { method, params: { ...shown, elicitationId: requestState } };
       mcpReq.send(request as never, { signal: mcpReq.signal }).catch(() => {});
@@ -275,7 +275,7 @@ async function callThrough(
   throw new Error('The server asked for the same input again and again');
 }
 
-/** The token was revoked, or its time is over and there is no other. */
+/** The token was revoked or has expired, and there is no other. */
 class AccessEnded extends Error {
   constructor() {
     super('The person has ended the access of this agent. It cannot go on unless they start it again.');
@@ -284,11 +284,11 @@ class AccessEnded extends Error {
 
 const isEnded = (error: Error): boolean => error instanceof AccessEnded;
 
-/** What `fetch` throws when nobody is there. */
+/** Whether `fetch` failed because the server is not running. */
 const isNoAnswer = (error: unknown): boolean =>
   causesOf(error).some((cause) => cause instanceof TypeError && cause.message === 'fetch failed');
 
-/** An error and what it was made of, however the SDK has wrapped it. */
+/** An error and its causes, however the SDK has wrapped them. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) causes.push(cause);

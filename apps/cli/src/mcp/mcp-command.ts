@@ -12,11 +12,11 @@ const usage = usageOf('mcp');
 /** Where the program on the other side is. */
 export interface Wire {
   readonly transport: Transport;
-  /** Resolves when it has gone, or when we are to go. */
+  /** Resolves when the program has gone, or when we must end. */
   readonly ended: Promise<void>;
 }
 
-/** `countersign mcp [DIR]` (UI-5). Standard output is the protocol's. */
+/** `countersign mcp [DIR]` (UI-5). Standard output carries the protocol only. */
 export async function mcpCommand(
   argv: readonly string[],
   context: CommandContext,
@@ -43,7 +43,7 @@ export async function mcpCommand(
     await access.reach();
   } catch (error) {
     if (!(error instanceof CountersignError) || error.code !== 'UP_NOT_RUNNING') throw error;
-    // The program may stay for hours, and `up` be started meanwhile: each call says what is missing until then.
+    // The program may run for hours before `up` is started: until then each call says what is missing.
     terminal.writeError(`countersign mcp: ${words.said(error.message)}\n`);
   }
   const bridge = new McpBridge({ reach: () => access.reach() });

@@ -12,7 +12,9 @@ export interface Paragraph {
   readonly leadStyle?: StyleName;
 }
 
-/** Lines that fit the width. Text of tools and models is made harmless here: this is its way to the screen (UI-6). */
+/**
+ * Wraps paragraphs to lines that fit the width. All text of tools and models passes here and is made harmless (UI-6).
+ */
 export function layOut(paragraphs: readonly Paragraph[], columns: number, color: boolean): string[] {
   const paint = paints(color);
   const apply = (text: string, style: StyleName | undefined) =>
@@ -31,7 +33,7 @@ export function layOut(paragraphs: readonly Paragraph[], columns: number, color:
 /** Makes control and hidden characters visible. Text that the runner made visible stays unchanged. */
 export const visible = makeVisible;
 
-/** Text that is being typed, with the cursor drawn in it: the terminal's own one is hidden. */
+/** Text that is being typed, with a drawn cursor: the terminal's own is hidden. */
 export function inputLines(prompt: string, editor: LineEditor, width: number, color: boolean): string[] {
   const text = `${editor.beforeCursor}▏${editor.afterCursor}`;
   return layOut([{ lead: `${prompt} `, leadStyle: 'bold', text }], width, color);

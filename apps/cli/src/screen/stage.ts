@@ -92,7 +92,7 @@ export class Stage {
   }
 }
 
-/** EDITOR may have arguments ("code --wait"), as every program that uses it takes it: through the shell. */
+/** Run EDITOR through the shell, as every program does: it may have arguments ("code --wait"). */
 function runEditor(editor: string, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });

@@ -55,7 +55,7 @@ export function fit(text: string, columns: number): string {
   return `${shown}…`;
 }
 
-/** Left and right with the room between them. */
+/** One text at the left end of the line and one at the right. */
 export function spread(left: string, right: string, columns: number): string {
   const gap = Math.max(columns - widthOf(left) - widthOf(right), 1);
   return `${left}${' '.repeat(gap)}${right}`;

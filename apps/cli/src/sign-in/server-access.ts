@@ -1,11 +1,10 @@
 import { hostname } from 'node:os';
 import { type Client, createClient } from '@countersign/client';
 import { CountersignError } from '@countersign/protocol';
-import { defaultServer } from '@countersign/runner-client';
+import { type AddressProblem, defaultServer, readServerAddress } from '@countersign/runner-client';
 import { personsFolders } from '@countersign/tool-runner';
 import type { Words } from '../words.ts';
 import { Credentials } from './credentials.ts';
-import { serverAddress } from './server-address.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,3 +45,18 @@ export function serverAccess(named: string | undefined, words: Words, env: Envir
 }
 
 const deviceName = (): string => `terminal on ${hostname()}`.slice(0, 100);
+
+/** Normalises a named address to the form that credentials use. Errors are in the person's language. */
+export function serverAddress(text: string, { server }: Words, env: Environment): string {
+  const read = readServerAddress(text, { allowHttp: env.COUNTERSIGN_ALLOW_HTTP === '1' });
+  if ('address' in read) return read.address;
+  const problems: Record<AddressProblem, string> = {
+    malformed: server.badAddress(text),
+    secret: server.noSecrets,
+    plain: server.plainHttp(read.origin),
+  };
+  throw new CountersignError('USAGE', {
+    problem: problems[read.problem],
+    help: 'countersign sign-in --help',
+  });
+}

@@ -5,8 +5,7 @@ import { isToken, readSignInLink, tokenEndOf, tokenIdOf } from '@countersign/run
 import { type CommandContext, commandOptions } from '../command-context.ts';
 import type { Words } from '../words.ts';
 import type { Credential } from './credentials.ts';
-import { chosenAddress, credentialsOf } from './server-access.ts';
-import { serverAddress } from './server-address.ts';
+import { chosenAddress, credentialsOf, serverAddress } from './server-access.ts';
 
 /** `countersign sign-in [LINK]` (RE-5). */
 export async function signInCommand(

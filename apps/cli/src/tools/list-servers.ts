@@ -8,7 +8,7 @@ import type { ToolsWords } from './tools-words.ts';
 export interface About {
   readonly terminal: Terminal;
   readonly words: ToolsWords;
-  /** What all commands say. */
+  /** Words of all commands. */
   readonly own: Words;
   readonly json: boolean;
 }

@@ -13,7 +13,6 @@ import type { ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { About } from './list-servers.ts';
-import { toolTemplate } from './tool-template.ts';
 import type { ToolsWords } from './tools-words.ts';
 
 export interface NewTool extends About {
@@ -101,3 +100,32 @@ function addEntry(path: string, configured: Configuration, name: string, entry: 
   writeFileSync(fresh, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
   renameSync(fresh, path);
 }
+
+/** A tool of one's own that runs as it is: the deployment of the founding documents, in under 30 lines. */
+export const toolTemplate = (name: string): string => `import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { createToolServer, defineTool, z } from '@countersign/tool-kit';
+
+const run = promisify(execFile);
+
+const tool = defineTool({
+  name: '${name}',
+  description: 'Deploys the application to an environment.',
+  parameters: z.object({
+    environment: z.enum(['staging', 'production']).describe('Where to deploy it.'),
+    skip_tests: z.boolean().default(false).describe('Deploy even if the tests were not run.'),
+  }),
+  async handler({ environment, skip_tests }, { progress, signal }) {
+    if (!skip_tests) {
+      progress(10, 'Running the tests');
+      await run('node', ['--test'], { signal });
+    }
+    progress(60, \`Deploying to \${environment}\`);
+    // Your own command here. It runs in the workspace, without network unless your mcp.json grants it.
+    const { stdout } = await run('echo', [\`Deployed to \${environment}.\`], { signal });
+    return stdout.trim();
+  },
+});
+
+createToolServer({ name: '${name}' }).registerTool(tool).start();
+`;

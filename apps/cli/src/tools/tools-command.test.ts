@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { main } from '../main.ts';
 import type { Terminal } from '../terminal.ts';
-import { toolTemplate } from './tool-template.ts';
+import { toolTemplate } from './new-tool.ts';
 
 // Real processes in real isolation, on a machine that may be busy.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -1,9 +1,11 @@
-import { personsFolders, workspaceAt } from '@countersign/tool-runner';
+import { cpSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type PersonsFolders, personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { openInBrowser } from './open-in-browser.ts';
 import { findRunningUp, type RunningUp } from './running-up.ts';
 import { sampleFirstMessage } from './sample-message.ts';
-import { restoreSample, sampleFolder } from './sample-workspace.ts';
 import { ServerNotStarted } from './server-process.ts';
 import { type UpOptions, UpSession } from './up-session.ts';
 
@@ -59,4 +61,18 @@ async function showRunning(
   await terminal.write(`${upWords.isRunning(root, pid)}\n${upWords.freshLink(sign_in_link)}\n`);
   if (open && (await openInBrowser(sign_in_link, env))) await terminal.write(`${upWords.opened}\n`);
   return 0;
+}
+
+const original = fileURLToPath(new URL('../../sample-workspace', import.meta.url));
+
+/** The person's copy. It is outside our state folder, which no tool may touch. */
+function sampleFolder({ state }: PersonsFolders): string {
+  const folder = join(dirname(state), 'countersign-sample', 'greetings');
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/** Restores our sample files, so that the first message always has something to do. Leaves other files alone. */
+function restoreSample(folder: string): void {
+  cpSync(original, folder, { recursive: true, force: true });
 }

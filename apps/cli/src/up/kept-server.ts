@@ -32,13 +32,13 @@ export class KeptServer {
     return this.#current.signInLink();
   }
 
-  /** Gracefully. Harmless twice. */
+  /** Gracefully. Calling it twice is harmless. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#current.stop();
   }
 
-  /** At once. */
+  /** Kills it at once. */
   kill(): void {
     this.#isStopping = true;
     this.#current.kill();

@@ -8,14 +8,14 @@ import { setTimeout } from 'node:timers/promises';
 export interface RunningUp {
   readonly pid: number;
   readonly address: string;
-  /** Fresh: good once, for 60 s. */
+  /** A fresh link that works once, within 60 s. */
   readonly sign_in_link: string;
 }
 
-/** Kept in the workspace's state folder, also when nothing runs: the port is tried again. */
+/** Stored in the workspace's state folder, so that the next start tries the same port. */
 interface UpRecord {
   readonly port?: number;
-  /** Where the one that runs answers, if one does. */
+  /** The socket of the running one, if there is one. */
   readonly socket?: string;
 }
 
@@ -53,7 +53,7 @@ function askRunningUp(stateFolder: string): Promise<RunningUp | undefined> {
     socket.on('data', (part: string) => {
       text += part;
     });
-    socket.on('error', () => {}); // nobody listens: the answer stays empty
+    socket.on('error', () => {}); // not running: the response stays empty
     socket.on('close', () => resolve(parse(text)));
   });
 }

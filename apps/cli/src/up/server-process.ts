@@ -90,7 +90,7 @@ export class ServerProcess {
     return this.#address;
   }
 
-  /** A fresh one: good once, for 60 s. */
+  /** A fresh link that works once, within 60 s. */
   signInLink(): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ resolve, reject });

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:net';
 import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
@@ -13,7 +15,6 @@ import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
 import { KeptServer } from './kept-server.ts';
 import { openInBrowser } from './open-in-browser.ts';
-import { isForPages, isFree, preferredPorts } from './preferred-ports.ts';
 import { announceUp, readUpRecord } from './running-up.ts';
 import { ServerNotStarted, ServerProcess } from './server-process.ts';
 import type { UpWords } from './up-words.ts';
@@ -274,3 +275,36 @@ export class UpSession implements SessionHost {
 
 const tilde = (path: string, home: string): string =>
   home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+
+/** First port for new workspaces: away from the usual ports of development servers, below the ephemeral ones. */
+const firstPort = 4200;
+const ports = 700;
+
+/**
+ * The ports to try, in order: the one of last time, so that the address stays and browsers stay signed in; one of the
+ * workspace's own; whatever is free (0).
+ */
+export function preferredPorts(root: string, lastTime: number | undefined): number[] {
+  const number = createHash('sha256').update(root).digest().readUInt32BE();
+  const own = firstPort + (number % ports);
+  return [...new Set([lastTime ?? own, own, 0])];
+}
+
+/** Whether the port is free now. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}
+
+/** Whether browsers accept the port: they and `fetch` refuse some, such as 6000. */
+export async function isForPages(port: number): Promise<boolean> {
+  try {
+    await fetch(`http://127.0.0.1:${port}/`);
+    return true;
+  } catch (error) {
+    return ((error as Error).cause as Error | undefined)?.message !== 'bad port';
+  }
+}

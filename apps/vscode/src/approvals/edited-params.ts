@@ -1,29 +1,30 @@
-import type { JsonValue } from '@countersign/protocol';
+import { findTool, type JsonValue } from '@countersign/protocol';
 
 type Params = Readonly<Record<string, JsonValue>>;
 
-/** A file before the call, and what the person made of the proposal. */
+/** The file before the call, and the proposal as the person edited it. */
 export interface EditedText {
   readonly before: string | null;
   readonly edited: string;
 }
 
 /**
- * The parameters with which the same tool makes exactly the text that the person wants (AP-6); undefined where it
- * cannot: a copy is a copy, and an edit cannot leave everything as it is.
+ * The parameters with which the same tool produces the text that the person edited (AP-6). Undefined if it cannot: a
+ * copy has no text of its own, and an edit must change something.
  */
 export function editedParams(
   tool: string,
   params: Params,
   { before, edited }: EditedText,
 ): Params | undefined {
-  if (tool === 'write_file') return { ...params, content: edited, mode: 'write' };
-  if (tool !== 'edit_file' || before === null) return undefined;
+  const { holdsText } = findTool(tool) ?? {};
+  if (holdsText === 'whole') return { ...params, content: edited, mode: 'write' };
+  if (holdsText !== 'part' || before === null) return undefined;
   const change = smallestEdit(before, edited);
   return change && { ...params, ...change, replace_all: false };
 }
 
-/** The least text that occurs once in `before` and, replaced, makes `after` of it. */
+/** The shortest text that occurs once in `before` and whose replacement gives `after`. */
 function smallestEdit(before: string, after: string): { old: string; new: string } | undefined {
   if (before === after || before === '') return undefined;
   const from = linesOf(before);
@@ -33,7 +34,7 @@ function smallestEdit(before: string, after: string): { old: string; new: string
   let tail = 0;
   const rest = Math.min(from.length, to.length) - head;
   while (tail < rest && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail += 1;
-  // Wider by one line on each side until it says which place is meant; the whole text always does.
+  // Widen by one line on each side until the text is unique; the whole file always is.
   for (;;) {
     const old = from.slice(head, from.length - tail).join('');
     if (old !== '' && before.indexOf(old) === before.lastIndexOf(old))

@@ -1,51 +1,90 @@
-import type { Clock } from '@countersign/client';
-import type { ApprovalRequest } from '@countersign/tool-runner';
+import { type ApprovalRequest, KnownApprovals } from '@countersign/approvals';
+import type { CountersignEvent } from '@countersign/protocol';
+import { ManualClock } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import { PendingApprovals } from './pending-approvals.ts';
 
+const server = {
+  fetch: () => new Promise<never>(() => {}),
+  list: async () => [],
+  runners: async () => [],
+  decide: () => Promise.reject(new Error('nobody decides')),
+};
+const request = (approval_id: string, revision = 1, more: object = {}) =>
+  ({ approval_id, revision, remaining_ms: 300_000, timestamp: '', ...more }) as unknown as ApprovalRequest;
+const resolved = (approval_id: string) =>
+  ({ event: 'approval.resolved', data: { approval_id, status: 'approved' } }) as unknown as CountersignEvent;
+
 function setUp() {
-  let now = 0;
-  const clock: Clock = { monotonic: () => now, after: () => () => {} };
-  const pending = new PendingApprovals<string>(clock);
+  const clock = new ManualClock();
+  const pending = new PendingApprovals<{ approvals: KnownApprovals }>(clock);
   const seen: string[] = [];
   pending.listen({
     onChange: () => seen.push('change'),
-    onNew: ({ request }) => seen.push(`new ${request.approval_id}`),
-    onGone: ({ request }) => seen.push(`gone ${request.approval_id}`),
+    onNew: ({ request: { approval_id } }) => seen.push(`new ${approval_id}`),
+    onGone: ({ request: { approval_id } }) => seen.push(`gone ${approval_id}`),
   });
-  const request = (approval_id: string, revision = 1) =>
-    ({ approval_id, revision, remaining_ms: 300_000 }) as ApprovalRequest;
-  return { pending, seen, request, tick: (ms: number) => (now += ms) };
+  const open = () => {
+    const folder = { approvals: new KnownApprovals({ clock, server }) };
+    pending.add(folder);
+    return folder;
+  };
+  const ids = () => pending.all.map(({ request: { approval_id } }) => approval_id);
+  return { pending, clock, seen, open, ids };
 }
 
 describe('what waits in this window', () => {
   it('is told once when it is new, and when it goes', () => {
-    const { pending, seen, request } = setUp();
-    pending.show('here', request('a'));
-    pending.show('here', request('a', 2));
-    pending.show('here', request('a', 1)); // overtaken
+    const { pending, seen, open } = setUp();
+    const { approvals } = open();
+    approvals.show(request('a'));
+    approvals.show(request('a', 2));
+    approvals.show(request('a', 1)); // overtaken
     expect(pending.find('a')?.request.revision).toBe(2);
-    pending.withdraw('a');
-    pending.withdraw('a');
-    pending.show('here', request('a', 2)); // again, after a reset of the stream: nobody is told twice
+    approvals.withdraw('a');
+    approvals.withdraw('a');
+    approvals.show(request('a', 2)); // again, after a reset of the stream: nobody is told twice
     expect(seen).toEqual(['change', 'new a', 'change', 'change', 'gone a', 'change']);
   });
 
-  it('goes with its folder', () => {
-    const { pending, request } = setUp();
-    pending.show('one', request('a'));
-    pending.show('two', request('b'));
-    pending.withdrawAll('one');
-    expect(pending.all.map(({ request: { approval_id } }) => approval_id)).toEqual(['b']);
+  it('goes when it is settled, wherever that was', () => {
+    const { seen, open, ids } = setUp();
+    const { approvals } = open();
+    approvals.show(request('a'));
+    approvals.receive(resolved('a'));
+    expect([ids(), seen.at(-1)]).toEqual([[], 'gone a']);
   });
 
-  it('[AP-3] counts the time that is left, and does nothing when it is over', () => {
-    const { pending, request, tick } = setUp();
-    pending.show('one', request('a'));
-    tick(100_000);
+  it('goes with its folder, and is the oldest first among several', () => {
+    const { pending, seen, open, ids } = setUp();
+    const one = open();
+    open().approvals.show(request('b', 1, { timestamp: '2' }));
+    one.approvals.show(request('a', 1, { timestamp: '1' }));
+    expect(ids()).toEqual(['a', 'b']);
+    pending.remove(one);
+    one.approvals.show(request('c'));
+    expect([ids(), seen.at(-1)]).toEqual([['b'], 'gone a']);
+  });
+
+  it('[UI-6] stays as it was until its newer version is here in full', () => {
+    const { pending, open, ids } = setUp();
+    const { approvals } = open();
+    approvals.show(request('new', 1, { omitted: ['tool_params'] }));
+    expect(ids()).toEqual([]);
+    approvals.show(request('a'));
+    approvals.show(request('a', 2, { omitted: ['tool_params'] }));
+    expect(pending.find('a')?.request.revision).toBe(1);
+    approvals.show(request('a', 3));
+    expect(pending.find('a')?.request.revision).toBe(3);
+  });
+
+  it('[AP-3] counts the time that is left, and does nothing when it is over', async () => {
+    const { pending, clock, open } = setUp();
+    open().approvals.show(request('a'));
+    await clock.advance(100_000);
     const entry = pending.find('a');
     expect(entry && pending.remainingSeconds(entry)).toBe(200);
-    tick(1_000_000);
+    await clock.advance(1_000_000);
     expect(entry && pending.remainingSeconds(entry)).toBe(0);
     expect(pending.all).toHaveLength(1);
   });

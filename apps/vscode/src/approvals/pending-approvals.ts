@@ -1,30 +1,32 @@
-import { type ApprovalEntries, type ApprovalRequest, pendingOf, withCard } from '@countersign/approvals';
+import { type ApprovalEntry, type KnownApprovals, oldestFirst, pendingOf } from '@countersign/approvals';
 import type { Clock } from '@countersign/client';
-import type { CheckedCard } from '@countersign/protocol';
 
-/** A request that waits, and the folder whose runner or stream told of it. */
-export interface PendingEntry<Folder> {
+/** A folder of the window, with the approvals that its runner or its stream told of. */
+interface ApprovingFolder {
+  readonly approvals: KnownApprovals;
+}
+
+/** A request that waits, and the folder it belongs to. */
+export interface PendingEntry<Folder> extends Pick<ApprovalEntry, 'deadline' | 'isPreviewComing'> {
   /** Its preview is shown only if it is what the digest names (AP-8). */
-  readonly request: CheckedCard<ApprovalRequest>;
+  readonly request: ApprovalEntry['approval'];
   readonly folder: Folder;
-  /** By the monotonic clock; it is only shown (AP-3). */
-  readonly deadline: number;
 }
 
 export interface PendingListener<Folder> {
   onChange?(): void;
   /** For the first time in this window. */
   onNew?(entry: PendingEntry<Folder>): void;
-  /** It is shown nowhere any more: decided, expired, or nobody asks. */
+  /** It was decided, has expired, or was withdrawn. */
   onGone?(entry: PendingEntry<Folder>): void;
 }
 
-/** Everything that waits for the person in this window, oldest first. It decides nothing and sends nothing. */
-export class PendingApprovals<Folder> {
-  #entries: ApprovalEntries = new Map();
-  readonly #folders = new Map<string, Folder>();
-  readonly #seen = new Set<string>();
+/** Everything that waits for the person in this window, of all its folders, oldest first. */
+export class PendingApprovals<Folder extends ApprovingFolder> {
   readonly #clock: Clock;
+  readonly #folders = new Map<Folder, () => void>();
+  #shown: ReadonlyMap<string, PendingEntry<Folder>> = new Map();
+  readonly #seen = new Set<string>();
   readonly #listeners = new Set<PendingListener<Folder>>();
 
   constructor(clock: Clock) {
@@ -32,13 +34,11 @@ export class PendingApprovals<Folder> {
   }
 
   get all(): readonly PendingEntry<Folder>[] {
-    return pendingOf(this.#entries).flatMap(({ approval }) => this.find(approval.approval_id) ?? []);
+    return [...this.#shown.values()];
   }
 
   find(approvalId: string): PendingEntry<Folder> | undefined {
-    const entry = this.#entries.get(approvalId);
-    const folder = this.#folders.get(approvalId);
-    return entry && folder && { request: entry.approval, folder, deadline: entry.deadline };
+    return this.#shown.get(approvalId);
   }
 
   remainingSeconds({ deadline }: PendingEntry<Folder>): number {
@@ -49,35 +49,46 @@ export class PendingApprovals<Folder> {
     this.#listeners.add(listener);
   }
 
-  /** New, or a newer version of what is known. */
-  show(folder: Folder, request: ApprovalRequest): void {
-    const { approval_id } = request;
-    const entries = withCard(this.#entries, request, this.#clock.monotonic());
-    if (entries === this.#entries) return;
-    this.#entries = entries;
-    this.#folders.set(approval_id, folder);
-    const entry = this.find(approval_id);
-    const isNew = !this.#seen.has(approval_id);
-    this.#seen.add(approval_id);
-    for (const listener of this.#listeners) {
-      listener.onChange?.();
-      if (isNew && entry) listener.onNew?.(entry);
-    }
+  add(folder: Folder): void {
+    this.#folders.set(
+      folder,
+      folder.approvals.entries.subscribe(() => this.#update()),
+    );
+    this.#update();
   }
 
-  withdraw(approvalId: string): void {
-    const entry = this.find(approvalId);
-    if (!entry) return;
-    this.#entries = new Map([...this.#entries].filter(([id]) => id !== approvalId));
-    this.#folders.delete(approvalId);
-    for (const listener of this.#listeners) {
-      listener.onChange?.();
-      listener.onGone?.(entry);
-    }
+  remove(folder: Folder): void {
+    this.#folders.get(folder)?.();
+    this.#folders.delete(folder);
+    this.#update();
   }
 
-  /** The folder was closed, or its stream begins anew. */
-  withdrawAll(folder: Folder): void {
-    for (const { folder: of, request } of this.all) if (of === folder) this.withdraw(request.approval_id);
+  #update(): void {
+    const before = this.#shown;
+    const folders = [...this.#folders.keys()];
+    const owners = new Map(
+      folders.flatMap((folder) => pendingOf(folder.approvals.entries.get()).map((entry) => [entry, folder])),
+    );
+    const shown = oldestFirst([...owners.keys()]).flatMap((entry): PendingEntry<Folder>[] => {
+      const { approval: request, deadline, isPreviewComing, incomplete } = entry;
+      const known = before.get(request.approval_id);
+      // Until the newer version is here in full, the one before stays: the server refuses a decision on it (AP-8).
+      if (incomplete) return known ? [known] : [];
+      const isSame = known?.request === request && known.isPreviewComing === isPreviewComing;
+      const folder = owners.get(entry);
+      return isSame ? [known] : folder ? [{ request, folder, deadline, isPreviewComing }] : [];
+    });
+    this.#shown = new Map(shown.map((entry) => [entry.request.approval_id, entry]));
+    if (shown.length === before.size && shown.every((entry) => before.get(idOf(entry)) === entry)) return;
+    const isNew = shown.filter((entry) => !this.#seen.has(idOf(entry)));
+    const isGone = [...before.values()].filter((entry) => !this.#shown.has(idOf(entry)));
+    for (const entry of isNew) this.#seen.add(idOf(entry));
+    for (const listener of this.#listeners) {
+      listener.onChange?.();
+      for (const entry of isNew) listener.onNew?.(entry);
+      for (const entry of isGone) listener.onGone?.(entry);
+    }
   }
 }
+
+const idOf = ({ request }: Pick<PendingEntry<unknown>, 'request'>): string => request.approval_id;

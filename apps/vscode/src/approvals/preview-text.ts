@@ -10,8 +10,8 @@ import type { Words } from '../words/words.ts';
 import { said } from './request-title.ts';
 
 /**
- * What will happen and why the person is asked, as plain text for a dialog. Everything hidden is visible already. Where
- * it is longer than the dialog, the reasons stay.
+ * What will happen and why the person is asked, as plain text for a dialog, with hidden characters made visible. If it
+ * is too long for the dialog, the reasons are kept.
  */
 export function requestText(
   request: ApprovalRequest,
@@ -27,7 +27,7 @@ export function requestText(
   return [...what, '', `${words.preview.reasons}:`, ...why].join('\n');
 }
 
-/** Characters of a line in a dialog; what is longer takes several. */
+/** Characters per line in a dialog; a longer line wraps. */
 const lineWidth = 80;
 
 function firstLines(lines: readonly string[], max: number): readonly string[] {
@@ -48,7 +48,7 @@ function shellLines(request: ApprovalRequest, words: Words): string[] {
   return line === undefined ? [] : [`${words.preview.shellLine}:`, ...line.split('\n').map(makeVisible)];
 }
 
-/** Where the preview says little, or there is none, the parameters are what there is to read. */
+/** If there is no preview, or it says little, show the parameters. */
 function parametersText(request: ApprovalRequest, words: Words): string[] {
   const parameters = parameterLines(request);
   if ((request.preview && !leavesItToParameters(request.preview)) || parameters.length === 0) return [];

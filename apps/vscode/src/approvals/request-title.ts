@@ -11,5 +11,5 @@ export const requestTitle = (request: ApprovalRequest, { language }: Words): str
 export const scopeTitle = (offer: OfferedScope, { language }: Words): string =>
   scopeLabel(offer, requestWords[language]);
 
-/** What server and runner say, in the person's language where it has a sentence for it. */
+/** A sentence of the server or runner in the person's language, if that language has it. */
 export const said = (text: string, { language }: Words): string => requestWords[language].said(text);

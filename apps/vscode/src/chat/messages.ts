@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** Messages from the chat's page to the extension. The page has no token, opens no connection and executes nothing. */
 export const fromPageSchema = z.discriminatedUnion('type', [
-  /** The page is ready for its first message. */
+  /** Sent when the page is ready for its first message. */
   z.object({ type: z.literal('ready') }),
   z.object({
     type: z.literal('fetch'),

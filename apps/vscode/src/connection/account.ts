@@ -38,8 +38,8 @@ export interface AccountsOptions {
 const key = 'countersign.account';
 
 /**
- * Who the person is, on which server. Address and token are kept in the editor's secret storage together, so that a
- * token is never sent to another server than the one that gave it (RE-5).
+ * The person's account on a server. Address and token are stored together in the editor's secret storage, so that a
+ * token is never sent to a server that did not issue it (RE-5).
  */
 export class Accounts {
   readonly #options: AccountsOptions;

@@ -35,7 +35,7 @@ export function showPendingTree(pending: PendingApprovals<FolderRunner>, words: 
     view.badge = value === 0 ? undefined : { value, tooltip: words.status.pending(value) };
   };
   pending.listen({ onChange: update });
-  // The time that is left goes on by itself.
+  // Update the remaining time without an event.
   const timer = setInterval(() => {
     if (pending.all.length > 0 && view.visible) changed.fire();
   }, refreshMs);

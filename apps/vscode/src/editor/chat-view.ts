@@ -62,7 +62,7 @@ export class ChatView implements Disposable {
     webview.html = this.#html(webview);
   }
 
-  /** Another account, or other folders. */
+  /** Call it after the account or the folders changed. */
   update({ isOtherAccount = false } = {}): void {
     if (isOtherAccount) this.#bridge.abortAll();
     this.#post({ type: 'place', place: this.#options.place() });

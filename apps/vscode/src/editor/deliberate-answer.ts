@@ -2,7 +2,7 @@ import { askDeliberately } from '@countersign/approvals';
 import { systemClock } from '@countersign/client';
 import { window } from 'vscode';
 
-/** Shows a question again when it was answered sooner than anybody can read (UI-6). Undefined: not answered. */
+/** Repeats a question that was answered before anybody could read it (UI-6). Undefined: not answered. */
 export const deliberately = <T>(ask: () => Thenable<T | undefined>): Promise<T | undefined> =>
   askDeliberately(ask, { clock: systemClock });
 

@@ -1,27 +1,24 @@
 import {
   type ApprovalRequest,
   type ApproveChoice,
-  answerOf,
-  approvalOf,
   attentionMs,
   choiceOf,
-  rejectionOf,
+  type DecisionAnswer,
   ruleOf,
-  stepBeforeApproval,
 } from '@countersign/approvals';
-import type { ApprovalDecision, Client } from '@countersign/client';
+import type { Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
-import { commands, type Disposable, type QuickPickItem, window } from 'vscode';
+import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
 import { requestText } from '../approvals/preview-text.ts';
+import { firstChoices, secondQuestion } from '../approvals/questions.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
 import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 import { deliberateAnswer, deliberately } from './deliberate-answer.ts';
 import { nameAmongFolders } from './folder-name.ts';
 import { ProposalDiffs, type ReviewedProposal } from './proposal-diff.ts';
-import { WholeRequests } from './whole-request.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
@@ -31,16 +28,16 @@ export interface EditorApprovalsOptions {
   readonly words: Words;
 }
 
-/** A dialog is no place to read a long text: what is longer is shown in an editor before it can be approved. */
+/** A longer text is shown in an editor before it can be approved: a dialog is hard to read. */
 const dialogLines = 20;
 const dialogTitle = 110;
 
-/** Where the person decides in the editor's own ways: diff, dialog, input box and list. */
+/** Lets the person decide in the editor's own diff, dialogs, input box and lists. */
 export class EditorApprovals implements Disposable {
   readonly diffs: ProposalDiffs;
   readonly #options: EditorApprovalsOptions;
   readonly #whole = new WholeRequests();
-  /** What was too long for a dialog and has been shown whole. */
+  /** Versions that were too long for a dialog and have been shown in an editor. */
   readonly #shownWhole = new Set<string>();
 
   constructor(options: EditorApprovalsOptions) {
@@ -61,14 +58,14 @@ export class EditorApprovals implements Disposable {
     this.diffs.dispose();
   }
 
-  /** A file change in a diff; everything else, and what another runner would do, in a dialog. */
+  /** Shows a file change in a diff, and everything else, or a call of another runner, in a dialog. */
   async review(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     if (!(await this.diffs.open(entry))) await this.#ask(entry);
   }
 
-  /** What is shown in the diff before the person; what is not, is shown first. */
+  /** Approves what the focused diff shows; a request that is not shown yet is shown instead. */
   async approve(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
@@ -78,14 +75,14 @@ export class EditorApprovals implements Disposable {
     await this.#approveReviewed(entry, reviewed, {});
   }
 
-  /** A class, the session, always (AP-4). */
+  /** Approves a class of calls, the session, or always (AP-4). */
   async approveMore(approvalId?: string): Promise<void> {
     const { words } = this.#options;
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const { request } = entry;
     const isShown = this.diffs.shown === request.approval_id;
-    if (!isShown && (await this.diffs.open(entry))) return; // what is approved is shown first
+    if (!isShown && (await this.diffs.open(entry))) return; // show it before it can be approved
     const reviewed = this.diffs.reviewed(request.approval_id);
     if (!reviewed && !this.#isSeen(request)) return this.#ask(entry);
     const scope = await this.#pickScope(request);
@@ -106,7 +103,7 @@ export class EditorApprovals implements Disposable {
     });
     if (message === undefined) return; // escaped: nothing is decided
     const choice = { reason: 'User declined', ...(message.trim() !== '' && { message: message.trim() }) };
-    await this.#send(entry, rejectionOf(entry.request, choice));
+    this.#tell(await entry.folder.approvals.reject(entry.request, choice));
   }
 
   async #approveReviewed(entry: Entry, reviewed: ReviewedProposal, more: ApproveChoice): Promise<void> {
@@ -121,19 +118,11 @@ export class EditorApprovals implements Disposable {
     await this.#confirmAndApprove(entry, request, { ...more, ...(tool_params && { tool_params }) });
   }
 
-  /** Everything that is no file change, shown and decided in one dialog. */
+  /** Shows a request that is not a file change in one dialog and takes the decision. */
   async #ask(entry: Entry): Promise<void> {
     const { approval } = this.#options.words;
     const { request } = entry;
-    const approving = [approval.approve, approval.approveMore];
-    const items = request.unfit
-      ? [approval.reject]
-      : !this.#isSeen(request)
-        ? [approval.showAll, approval.reject]
-        : // The first one has the focus, and Enter presses it: in a HIGH dialog that is the safe one (UI-6).
-          request.risk_level === 'HIGH'
-          ? [approval.reject, ...approving]
-          : [...approving, approval.reject];
+    const items = firstChoices(entry, this.#options.words, { isSeen: this.#isSeen(request) });
     const choice = await this.#dialog(requestTitle(request, this.#options.words), request, items);
     if (choice === approval.showAll) await this.#showWhole(request);
     else if (choice === approval.approve) await this.#confirmAndApprove(entry, request, {});
@@ -143,7 +132,7 @@ export class EditorApprovals implements Disposable {
     } else if (choice === approval.reject) await this.reject(request.approval_id);
   }
 
-  /** Whether a dialog shows all of it, or an editor has. */
+  /** Whether a dialog shows the whole request, or an editor has shown it. */
   #isSeen(request: ApprovalRequest): boolean {
     const { words } = this.#options;
     const isShort = requestText(request, words, dialogLines) === requestText(request, words);
@@ -161,32 +150,39 @@ export class EditorApprovals implements Disposable {
       await this.review(request.approval_id);
   }
 
-  /** HIGH takes a deliberate second step (RK-1); so does what was not shown yet. */
+  /** HIGH takes a deliberate second step (RK-1), and so does a call that has no preview or was not shown yet. */
   async #confirmAndApprove(
     entry: Entry,
     shown: CheckedCard<ApprovalRequest>,
     body: ApproveChoice,
     what?: string,
   ): Promise<void> {
-    const { approval } = this.#options.words;
-    const step = stepBeforeApproval(shown);
-    if (step === 'unfit') return this.#say(approval.unfit);
-    if (step === 'wait-for-preview') return this.#say(approval.previewPending);
-    const sentence = requestTitle(shown, this.#options.words);
-    if (step === 'confirm-high') {
-      const choices = [approval.lookAgain, approval.confirmApprove];
-      const choice = await this.#dialog(approval.highQuestion(sentence), shown, choices);
-      if (choice === approval.lookAgain) return this.review(shown.approval_id);
-      if (choice !== approval.confirmApprove) return;
-    } else if (what !== undefined && (await this.#dialog(sentence, shown, [what])) !== what) return;
-    await this.#send(entry, approvalOf(shown, body));
+    const { words } = this.#options;
+    const second = secondQuestion({ ...entry, request: shown }, words);
+    if (second && 'refusal' in second) return this.#say(second.refusal);
+    if (second) {
+      const { lookAgain } = words.approval;
+      const choices = [lookAgain, second.confirm];
+      const choice = await this.#dialog(second.title, shown, choices, second.warning);
+      if (choice === lookAgain) return this.review(shown.approval_id);
+      if (choice !== second.confirm) return;
+    } else if (what !== undefined) {
+      const choice = await this.#dialog(requestTitle(shown, words), shown, [what]);
+      if (choice !== what) return;
+    }
+    this.#tell(await entry.folder.approvals.approve(shown, body));
   }
 
-  #dialog(title: string, request: ApprovalRequest, choices: readonly string[]): Promise<string | undefined> {
+  #dialog(
+    title: string,
+    request: ApprovalRequest,
+    choices: readonly string[],
+    warning?: string,
+  ): Promise<string | undefined> {
     const { words, pending } = this.#options;
     const where = nameAmongFolders(pending.find(request.approval_id)?.folder.folder);
     const risk = [where, words.approval.risk[request.risk_level]].filter(Boolean).join(' · ');
-    const detail = `${risk}\n\n${requestText(request, words, dialogLines)}`;
+    const detail = [warning, risk, requestText(request, words, dialogLines)].filter(Boolean).join('\n\n');
     const short = title.length > dialogTitle ? `${title.slice(0, dialogTitle)}…` : title;
     return deliberateAnswer(short, detail, ...choices);
   }
@@ -216,7 +212,7 @@ export class EditorApprovals implements Disposable {
       const tried = await client()
         ?.backtestPolicy({ body: { rule: ruleOf(picked.offer) } })
         .catch(() => undefined);
-      // Before it is saved, not when it is too late (RK-5).
+      // Show the backtest before the rule is saved (RK-5).
       const detail = [
         approval.alwaysWarning,
         ...(tried ? [approval.backtest(tried.matched, tried.rejected_before)] : []),
@@ -233,20 +229,17 @@ export class EditorApprovals implements Disposable {
     return choiceOf(picked.offer, picked.high);
   }
 
-  async #send(entry: Entry, decision: ApprovalDecision): Promise<void> {
-    const { words, pending } = this.#options;
+  /** Undefined: the event has told it already. */
+  #tell(answer: DecisionAnswer | undefined): void {
+    const { words } = this.#options;
     const { approval } = words;
-    const answer = await answerOf(entry.folder.decide(decision));
-    if (answer.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
-    else if (answer.kind === 'look-again')
+    if (answer?.kind === 'failed') this.#say(approval.failed(said(answer.notice.message, words)));
+    else if (answer?.kind === 'look-again')
       this.#say(
         answer.notice?.code === 'PREVIEW_PENDING' ? approval.previewPending : approval.changedMeanwhile,
       );
-    else {
-      pending.withdraw(entry.request.approval_id);
-      if (answer.outcome === 'overruled')
-        this.#say(approval.overruled(answer.status, answer.device ?? approval.elsewhere));
-    }
+    else if (answer?.outcome === 'overruled')
+      this.#say(approval.overruled(answer.status, answer.device ?? approval.elsewhere));
   }
 
   async #choose(approvalId: string | undefined): Promise<Entry | undefined> {
@@ -276,3 +269,24 @@ export class EditorApprovals implements Disposable {
 
 const versionOf = ({ approval_id, revision, digest }: ApprovalRequest): string =>
   `${approval_id} ${revision} ${digest}`;
+
+const scheme = 'countersign-request';
+
+/** Shows a request that is too long for a dialog in an editor, from its first line to its last. */
+class WholeRequests implements Disposable {
+  readonly #texts = new Map<string, string>();
+  readonly #registered = workspace.registerTextDocumentContentProvider(scheme, {
+    provideTextDocumentContent: ({ path }) => this.#texts.get(path) ?? '',
+  });
+
+  dispose(): void {
+    this.#registered.dispose();
+  }
+
+  /** `version` keeps versions of the same request apart. */
+  async show(version: string, title: string, text: string): Promise<void> {
+    const path = `/${version.replaceAll(/[^\w-]/g, '-')}/${title.replaceAll('/', '∕').slice(0, 60)}`;
+    this.#texts.set(path, text);
+    await window.showTextDocument(Uri.from({ scheme, path }), { preview: true });
+  }
+}

@@ -40,9 +40,9 @@ const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour
   timeout: ['watch'],
   cancelled: ['debug-stop'],
 };
-/** What was undone is done no more, however it ended. */
+/** An undone call has this icon, whatever its status. */
 const undoneIcon = ['discard'] as const;
-/** A command ended by itself, but not with 0. */
+/** For a command with another exit code than 0. */
 const nonzeroIcon = ['warning', 'charts.yellow'] as const;
 
 /** The calls of this window's projects, newest first, with undo where something can be put back. */
@@ -51,7 +51,7 @@ export class HistoryView implements Disposable {
   readonly #changed = new EventEmitter<void>();
   readonly #view: TreeView<Row>;
   readonly #undoing = new Map<string, { readonly row: Execution; readonly force: boolean }>();
-  /** Requests to undo whose answer has not come; the runner's may come before it, and is kept until then. */
+  /** How many undo requests await their response. The runner's report may come first; it is kept until then. */
   #asking = 0;
   readonly #early = new Map<
     string,
@@ -80,8 +80,8 @@ export class HistoryView implements Disposable {
   }
 
   /**
-   * Reads first, and redraws only what has changed: while the tree is drawn anew, the buttons on its rows do not know
-   * which row they are of.
+   * Reads first and redraws only if something changed: while the tree is redrawn, buttons on its rows do not know their
+   * row.
    */
   refresh(): void {
     this.#reads += 1;
@@ -142,7 +142,7 @@ export class HistoryView implements Disposable {
     }
   }
 
-  /** The runner's report on an undo that was asked for here. */
+  /** Handles the runner's report on an undo that was requested here. */
   async #undone(
     undoId: string,
     error: { readonly code: string; readonly message: string } | null,
@@ -190,7 +190,7 @@ export class HistoryView implements Disposable {
     return (await window.showQuickPick(items, { title }))?.row;
   }
 
-  /** Undefined: nobody answers, and what was read before still counts. */
+  /** Undefined if the server does not respond: keep the old rows. */
   async #readRows(): Promise<readonly Row[] | undefined> {
     const rows = await this.#read();
     if (!rows) return undefined;
@@ -212,7 +212,7 @@ export class HistoryView implements Disposable {
     return rows.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
   }
 
-  /** Where it was called, if the window has several folders. */
+  /** The folder of a call, if the window has several. */
   #folderOf({ project_id }: Execution): string | undefined {
     const project = this.#options.projects().find((one) => one.project_id === project_id);
     return nameAmongFolders(project?.workspace ?? undefined);

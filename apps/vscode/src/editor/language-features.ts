@@ -22,7 +22,7 @@ import {
 const coldMs = 15_000;
 const warmMs = 1_500;
 const betweenMs = 200;
-/** Diagnostics come in pieces: syntax first, meaning later. */
+/** Diagnostics come in parts: syntax first, types later. */
 const quietMs = 500;
 const firstQuietMs = 1_500;
 
@@ -30,9 +30,9 @@ const firstQuietMs = 1_500;
 export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
   /** Languages that have answered something. */
   readonly #warm = new Set<string>();
-  /** Languages of which no diagnostics ever came. */
+  /** Languages that have never sent diagnostics. */
   readonly #silent = new Set<string>();
-  /** When diagnostics of a file came last, and when it changed last. */
+  /** Time of a file's last diagnostics, and of its last change. */
   readonly #diagnosed = new Map<string, number>();
   readonly #changed = new Map<string, number>();
   readonly #watching: Disposable[] = [
@@ -92,7 +92,7 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
     }));
   }
 
-  /** Nothing says that diagnostics are complete: they are when nothing more comes. */
+  /** No event says that diagnostics are complete, so wait until no more come. */
   async #settled({ languageId }: TextDocument, key: string, signal: AbortSignal): Promise<void> {
     const asked = performance.now();
     const isFirst = !this.#diagnosed.has(key);
@@ -143,7 +143,7 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
     );
   }
 
-  /** Asks again while the answer says nothing: for long only where the language has never answered. */
+  /** Repeats a request while its result is empty, for longer if the language has never answered. */
   async #patiently<T>(
     { languageId }: TextDocument,
     signal: AbortSignal,
@@ -194,8 +194,8 @@ const typeScriptLanguages = ['typescript', 'typescriptreact', 'javascript', 'jav
 const categories = { error: 1, warning: 2, message: 3, suggestion: 4 } as const;
 
 /**
- * The editor's TypeScript checks only what stands in a tab; about anything else it is asked through a command of its
- * own. Undefined for other languages, and where it does not answer.
+ * The editor's TypeScript checks only files in tabs; for others, use its own command. Undefined for other languages,
+ * and if it does not respond.
  */
 async function pullFromTypeScript({ uri, languageId }: TextDocument): Promise<unknown[] | undefined> {
   if (!typeScriptLanguages.includes(languageId)) return undefined;

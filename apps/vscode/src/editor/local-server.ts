@@ -14,7 +14,7 @@ import { completeStep } from './walkthrough.ts';
 export interface LocalServerOptions {
   readonly words: Words;
   readonly signIn: (link: string) => Promise<void>;
-  /** Where the terminal cannot be read, the person pastes it. */
+  /** Asks the person to paste the link, if the terminal cannot be read. */
   readonly askForLink: (prompt: string, signal: AbortSignal) => Promise<void>;
 }
 
@@ -25,8 +25,8 @@ const terminalCodes = /\u001b(\[[0-9;?]*[A-Za-z]|\][^\u0007\u001b]*(\u0007|\u001
 const linkPattern = /https?:\/\/[^\s#]+\/?#sign-in=[A-Za-z0-9_-]{16,200}/;
 
 /**
- * Starts a server of one's own in a terminal of the editor, where the person sees it and can stop it, and signs in with
- * the link that it prints. Where the editor cannot read its terminal, the link there is clickable, or pasted.
+ * Starts the person's own server in a terminal of the editor, where they see it and can stop it, and signs in with the
+ * link that it prints. If the editor cannot read its terminal, the person clicks or pastes the link.
  */
 export class LocalServer implements Disposable {
   readonly #options: LocalServerOptions;
@@ -53,7 +53,7 @@ export class LocalServer implements Disposable {
     this.#links.dispose();
   }
 
-  /** Anything that runs in a terminal can print a link, and whose server it is decides who may ask this machine. */
+  /** Ask first: any program can print a link, and the server behind it may then request calls on this machine. */
   async #followLink(link: string): Promise<void> {
     const { words, signIn } = this.#options;
     const { linkQuestion, linkDetail } = words.localServer;
@@ -98,7 +98,7 @@ export class LocalServer implements Disposable {
     }
   }
 
-  /** The person pastes the link, unless the editor can read its terminal after all: a busy machine is late with that. */
+  /** Asks for the link, unless the editor can read its terminal after all: on a busy machine that comes late. */
   async #askForLink(output: TerminalOutput): Promise<ServerStart | 'pasted'> {
     const { words, askForLink } = this.#options;
     const box = new AbortController();
@@ -131,9 +131,9 @@ async function runAndRead(
   ]);
 }
 
-/** What the commands of one terminal print, as soon as the editor can read it: shell integration may come late. */
+/** The output of a terminal's commands, once the editor can read it: shell integration may come late. */
 class TerminalOutput implements Disposable {
-  /** Stays open where the terminal cannot be read. */
+  /** Never settles if the terminal cannot be read. */
   readonly start: Promise<ServerStart>;
   readonly #listening: Disposable;
 
@@ -155,7 +155,7 @@ async function readServerStart(printed: AsyncIterable<string>): Promise<ServerSt
   for await (const piece of printed) {
     text = (text + piece).replaceAll(terminalCodes, '').slice(-20_000);
     const found = linkPattern.exec(text);
-    // Only when something follows is the link whole.
+    // The link is complete only when more text follows.
     if (found && text.length > found.index + found[0].length) return { link: found[0] };
   }
   return 'ended';

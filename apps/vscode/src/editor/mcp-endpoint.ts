@@ -7,7 +7,7 @@ import { deliberateAnswer } from './deliberate-answer.ts';
 
 export interface McpEndpointOptions {
   readonly account: () => Account | undefined;
-  /** Of this window's folders: an agent's token is for one of them. */
+  /** The projects of this window's folders: each agent token is bound to one. */
   readonly projects: () => readonly PageProject[];
   readonly secrets: SecretStorage;
   readonly words: Words;
@@ -45,7 +45,7 @@ export class McpEndpoint implements Disposable {
           (project) => new McpHttpServerDefinition(this.#labelOf(project), uri, {}, version),
         );
       },
-      // The token is made when the editor wants to connect, not before.
+      // Create the token only when the editor connects.
       resolveMcpServerDefinition: async (definition) => {
         const current = account();
         const project = projects().find((one) => this.#labelOf(one) === definition.label);
@@ -63,7 +63,7 @@ export class McpEndpoint implements Disposable {
     this.#changed.dispose();
   }
 
-  /** Another account, or none. */
+  /** Call it after signing in or out. */
   update(): void {
     this.#changed.fire();
   }

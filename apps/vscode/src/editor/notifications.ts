@@ -9,7 +9,7 @@ import { nameAmongFolders } from './folder-name.ts';
 
 type Entry = PendingEntry<FolderRunner>;
 
-/** A new request is told once, without taking the focus, when nobody sees the chat (UI-6). */
+/** Announces a new request once, without taking the focus, if the chat is not visible (UI-6). */
 export function notifyOfNew(
   pending: PendingApprovals<FolderRunner>,
   approvals: EditorApprovals,
@@ -32,7 +32,7 @@ async function notify({ request, folder }: Entry, approvals: EditorApprovals, wo
   const what = preview?.kind === 'command' ? ` · ${previewText(preview, words).split('\n')[0]}` : '';
   const text = isHigh ? approval.highQuestion(description) : description;
   const show = isHigh ? window.showWarningMessage : window.showInformationMessage;
-  // Whatever is approved has been displayed: the button for that is behind "Review".
+  // No Approve button here: what is approved must have been displayed, so that is behind "Review".
   const where = nameAmongFolders(folder.folder);
   const choice = await show(
     `${text}${what}${where === undefined ? '' : ` · ${where}`}`,

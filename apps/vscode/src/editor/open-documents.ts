@@ -2,7 +2,7 @@ import type { OpenDocuments } from '@countersign/tool-runner';
 import { Range, type TextDocument, WorkspaceEdit, workspace } from 'vscode';
 import { changedPart } from '../runner/changed-part.ts';
 
-/** What is open in this window (RN-9). */
+/** The documents that are open in this window (RN-9). */
 export const openDocuments: OpenDocuments = {
   list: () =>
     openFiles().map((document) => ({
@@ -31,6 +31,6 @@ const openFiles = (): TextDocument[] =>
 
 const withLineFeeds = (text: string): string => text.replaceAll('\r\n', '\n');
 
-/** A document has one kind of line ending, and makes it of every other. */
+/** A document has one kind of line ending and converts the others. */
 const inLineEndingsOf = ({ eol }: TextDocument, text: string): string =>
   eol === 2 ? withLineFeeds(text).replaceAll('\n', '\r\n') : withLineFeeds(text);

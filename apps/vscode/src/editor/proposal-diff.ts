@@ -1,3 +1,4 @@
+import { findTool } from '@countersign/protocol';
 import type { ApprovalRequest, ProposedText } from '@countersign/tool-runner';
 import {
   commands,
@@ -22,7 +23,7 @@ import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words/words.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
-/** The editable side of a diff, and the file as it is beside it. Neither is on a disk. */
+/** The editable side of a diff, and the current file beside it. Neither is on disk. */
 const proposalScheme = 'countersign-proposal';
 const baseScheme = 'countersign-base';
 
@@ -32,13 +33,16 @@ interface Proposal {
   readonly uri: Uri;
   bytes: Uint8Array;
   modified: number;
-  /** Since when the person has it before them, by the monotonic clock; undefined while they look elsewhere. */
+  /** When the person began to look at it, by the monotonic clock; undefined while they look elsewhere. */
   seenSince: number | undefined;
-  /** When it is being withdrawn. */
+  /** Set once it is being withdrawn. */
   closed?: Promise<void>;
 }
 
-/** What the person approves in a diff: the request as it was shown, and their own text where they edited it. */
+/** Whether the person may change the proposed text: a copy stays a copy. */
+const isEditable = ({ tool_name }: ApprovalRequest): boolean => findTool(tool_name)?.holdsText !== undefined;
+
+/** What the person approves in a diff: the request as shown, and their own text if they edited it. */
 export interface ReviewedProposal {
   readonly request: ApprovalRequest;
   readonly before: string | null;
@@ -48,7 +52,7 @@ export interface ReviewedProposal {
 
 /**
  * Shows file changes in the editor's own diff: the file as the runner found it on the left, the proposal on the right,
- * where it can be edited before it is approved (AP-6). A request that waits no more closes its diff.
+ * where it can be edited before it is approved (AP-6). The diff closes when its request is settled.
  */
 export class ProposalDiffs implements Disposable {
   readonly #words: Words;
@@ -72,24 +76,24 @@ export class ProposalDiffs implements Disposable {
     this.#registered.dispose();
   }
 
-  /** The request whose diff the person has before them. */
+  /** The request whose diff has the focus. */
   get shown(): string | undefined {
     const uri = window.activeTextEditor?.document.uri;
     return uri?.scheme === proposalScheme ? approvalOf(uri) : undefined;
   }
 
-  /** Answers false where there is no diff to show: the call changes no text, or another runner would make it. */
+  /** Returns false if there is no diff to show: the call changes no text, or another runner would execute it. */
   async open(entry: PendingEntry<FolderRunner>): Promise<boolean> {
     const { request, folder } = entry;
     if (request.preview?.kind !== 'diff') return false;
     const text = await folder.proposedText(request).catch(() => undefined);
     if (!text) return false;
     const uri = this.#keep(entry, text);
-    // Else the editor would take it for whatever the person's files are usually encoded in.
+    // Otherwise the editor would assume the person's default encoding.
     await workspace.openTextDocument(uri, { encoding: 'utf8' });
     const { approval } = this.#words;
     const path = [nameAmongFolders(folder.folder), text.path].filter(Boolean).join('/');
-    const title = request.tool_name === 'copy_file' ? approval.copied(path) : approval.proposed(path);
+    const title = isEditable(request) ? approval.proposed(path) : approval.copied(path);
     await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
       preview: false,
     });
@@ -97,13 +101,13 @@ export class ProposalDiffs implements Disposable {
     return true;
   }
 
-  /** A newer version of a request whose diff is open. What the person has typed is kept. */
+  /** Takes a newer version of a request whose diff is open. What the person typed is kept. */
   async refresh(entry: PendingEntry<FolderRunner>): Promise<void> {
     const known = this.#proposals.get(entry.request.approval_id);
     if (known && known.entry.request.digest !== entry.request.digest) await this.#renew(known, entry);
   }
 
-  /** A file whose diff is open was changed: the diff shows it as it is now. Whoever approves is asked anew (AP-8). */
+  /** Updates an open diff after its file changed. An approval of the old version is refused (AP-8). */
   async fileChanged({
     project_id,
     path,
@@ -120,7 +124,7 @@ export class ProposalDiffs implements Disposable {
   async #renew(known: Proposal, entry: PendingEntry<FolderRunner>): Promise<void> {
     const text = await entry.folder.proposedText(entry.request).catch(() => undefined);
     if (!text) return this.close(entry.request.approval_id);
-    // What the person has typed stays, also where the proposal has become just that: under unsaved text nothing may change.
+    // Keep what the person typed, even if the new proposal equals it: unsaved text must not change.
     const isKept = this.#editedText(known) !== undefined || documentOf(known.uri)?.isDirty === true;
     const proposal = this.#proposals.get(entry.request.approval_id);
     if (proposal !== known || known.closed) return;
@@ -150,18 +154,18 @@ export class ProposalDiffs implements Disposable {
     return tabsOf((uri) => String(uri) === String(proposal.uri)).length > 0;
   }
 
-  /** Withdraws the diff: nobody asks any more. */
+  /** Closes the diff of a request that does not wait any more. */
   close(approvalId: string): Promise<void> {
     const proposal = this.#proposals.get(approvalId);
     if (!proposal) return Promise.resolve();
-    // Once: a second save would cancel the first, and the editor ask the person whether to save.
+    // Save once: a second save would cancel the first, and the editor would ask whether to save.
     proposal.closed ??= this.#close(approvalId, proposal.uri);
     return proposal.closed;
   }
 
   async #close(approvalId: string, uri: Uri): Promise<void> {
     const document = documentOf(uri);
-    if (document?.isDirty) await document.save(); // into our memory: else the editor would ask whether to
+    if (document?.isDirty) await document.save(); // saves into our memory: otherwise the editor asks
     await closeTabs((modified) => String(modified) === String(uri));
     this.#proposals.delete(approvalId);
   }
@@ -197,7 +201,9 @@ export class ProposalDiffs implements Disposable {
     void commands.executeCommand('setContext', 'countersign.reviewing', this.shown !== undefined);
   }
 
-  /** After a reload the editor brings tabs back whose content is gone; the list of what waits opens them again. */
+  /**
+   * Closes tabs that the editor restored after a reload: their content is gone. The list of approvals opens them again.
+   */
   async #closeLeftOvers(): Promise<void> {
     await closeTabs((uri) => uri.scheme === proposalScheme && !this.#proposals.has(approvalOf(uri)));
   }
@@ -225,9 +231,7 @@ export class ProposalDiffs implements Disposable {
       stat: (uri): FileStat => {
         const { bytes, modified, entry } = this.#find(uri);
         const stat = { type: FileType.File, ctime: 0, mtime: modified, size: bytes.length };
-        return entry.request.tool_name === 'copy_file'
-          ? { ...stat, permissions: FilePermission.Readonly }
-          : stat;
+        return isEditable(entry.request) ? stat : { ...stat, permissions: FilePermission.Readonly };
       },
       readFile: (uri) => this.#find(uri).bytes,
       writeFile: (uri, bytes) => {
@@ -243,7 +247,7 @@ export class ProposalDiffs implements Disposable {
   }
 }
 
-/** No part of its path: that is what the person reads above the diff. */
+/** The id is not part of the path, because the person reads the path above the diff. */
 const approvalOf = ({ authority }: Uri): string => authority;
 
 const documentOf = (uri: Uri) =>
@@ -254,7 +258,7 @@ const tabsOf = (isMeant: (uri: Uri) => boolean): Tab[] =>
     .flatMap((group) => group.tabs)
     .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
 
-/** The editor does not find a tab that has changed a moment ago, by being saved for one: it is told again. */
+/** Try again: the editor does not find a tab that changed a moment ago, for example by saving. */
 async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
     const tabs = tabsOf(isMeant);
@@ -268,7 +272,7 @@ async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   }
 }
 
-/** A text that begins with a mark gets another one in front, which the editor takes off. */
+/** Put another byte order mark before one, because the editor removes the first. */
 const encode = (text: string): Uint8Array =>
   new TextEncoder().encode(text.startsWith('\ufeff') ? `\ufeff${text}` : text);
 const withLineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');

@@ -2,8 +2,8 @@ import { window } from 'vscode';
 import type { Words } from '../words/words.ts';
 
 /**
- * Asks for a sign-in link until one is taken, or the person leaves. `signIn` answers what was wrong with it: that stands
- * below the box, and what was typed stays.
+ * Asks for a sign-in link until one is accepted or the person leaves. `signIn` resolves with what was wrong, which is
+ * shown below the box; what was typed is kept.
  */
 export function askForLink(
   prompt: string,
@@ -20,7 +20,7 @@ export function askForLink(
     if (isTrying || box.value.trim() === '') return;
     isTrying = true;
     box.busy = true;
-    // While it is being tried nothing is typed that would then be lost.
+    // Block the box during the attempt, so that no typing is lost.
     box.enabled = false;
     const problem = await signIn(box.value).catch((error: Error) => error.message);
     if (problem === undefined) return box.hide();
@@ -28,7 +28,7 @@ export function askForLink(
     box.busy = false;
     box.enabled = true;
     box.validationMessage = problem;
-    box.show(); // the keys go there again
+    box.show(); // give it the focus again
   };
   return new Promise((resolve) => {
     signal?.addEventListener('abort', () => box.hide(), { once: true });

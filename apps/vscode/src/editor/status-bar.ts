@@ -6,12 +6,12 @@ import type { Words } from '../words/words.ts';
 export interface StatusFacts {
   readonly server: string | undefined;
   readonly folders: readonly FolderRunner[];
-  /** Also those whose runner is being closed or opened. */
+  /** Including folders whose runner is being closed or opened. */
   readonly hasFolders: boolean;
   readonly pending: number;
 }
 
-/** State and number of what waits, always in sight; a click shows what waits, or signs in. */
+/** Shows the state and the number of pending approvals; a click lists them, or signs in. */
 export function statusBar(words: Words): Disposable & { update(facts: StatusFacts): void } {
   const item = window.createStatusBarItem('countersign', StatusBarAlignment.Left, 50);
   item.name = 'Countersign';

@@ -25,7 +25,7 @@ import { askForLink } from './sign-in-box.ts';
 import { stateText, statusBar } from './status-bar.ts';
 import { completeStep, followWalkthrough } from './walkthrough.ts';
 
-/** Everything of this window: the account, a runner for each folder, and the places where the person decides. */
+/** The state of this window: the account, a runner for each folder, and the views where the person decides. */
 export class Workplace {
   readonly #context: ExtensionContext;
   readonly #words: Words;
@@ -43,7 +43,7 @@ export class Workplace {
   readonly #mcp: McpEndpoint;
   readonly #localServer: LocalServer;
   readonly #commandLog: CommandLog;
-  /** The projects that the editor's own agent has been told of. */
+  /** The projects that were offered to the editor's own agent. */
   #offered = '';
   #opening: Promise<void> = Promise.resolve();
 
@@ -182,7 +182,7 @@ export class Workplace {
     this.#reopen({ anew: true });
   }
 
-  /** One after the other: a runner is closed before the next one of its folder is opened. */
+  /** Runs one at a time: a folder's old runner is closed before its next one is opened. */
   #reopen({ anew = false } = {}): void {
     this.#opening = this.#opening
       .then(async () => {
@@ -205,7 +205,7 @@ export class Workplace {
     for (const path of wanted) {
       if (!account || this.#folders.has(path)) continue;
       const settings = workspace.getConfiguration('countersign', Uri.file(path));
-      // A workspace's own settings may switch it off, and never on where the person switched it off.
+      // A workspace's settings may disable the runner, but not enable it against the person's own settings.
       const { globalValue, workspaceValue, workspaceFolderValue } =
         settings.inspect<boolean>('runner.enabled') ?? {};
       const isEnabled = ![globalValue, workspaceValue, workspaceFolderValue].includes(false);
@@ -237,7 +237,7 @@ export class Workplace {
     const folders = [...this.#folders.values()];
     this.#folders.clear();
     const closed = await Promise.allSettled(folders.map((folder) => folder.dispose()));
-    // What one folder could not do at its end keeps none from being opened again.
+    // An error while closing one folder must not keep the others from opening.
     for (const end of closed) if (end.status === 'rejected') this.#log.error(String(end.reason));
   }
 
@@ -250,9 +250,9 @@ export class Workplace {
   }
 
   /**
-   * The chat's card shows what the server says. Where this machine wants to show such a call itself before it is decided
-   * (RN-2), its own diff or dialog opens, and the card says so. So it is where the person has edited the diff: the card
-   * knows nothing of that, and would have the agent's own text run (AP-6).
+   * Opens the editor's own diff or dialog instead of approving on the chat's card, and returns the reason for the card.
+   * The card shows what the server says, so it does not count where this machine's ceiling wants its own view (RN-2),
+   * nor after the person edited the diff: the card would approve the agent's text (AP-6).
    */
   #decideOutside(approvalId: string): string | undefined {
     const entry = this.#pending.find(approvalId);
@@ -263,7 +263,7 @@ export class Workplace {
     return isEdited ? editedInDiff : decideInEditor;
   }
 
-  /** What was decided elsewhere goes away here; a word says why. */
+  /** Says in the status bar how a request was settled elsewhere. */
   #tellResolution(data: Extract<CountersignEvent, { event: 'approval.resolved' }>['data']): void {
     const entry = this.#pending.find(data.approval_id);
     if (!entry || data.device === this.#device) return;
@@ -331,7 +331,7 @@ export class Workplace {
     return askForLink(prompt, this.#words, (pasted) => this.#signInWith(pasted), signal);
   }
 
-  /** Answers what is wrong, in words. */
+  /** Resolves with what went wrong, in words. */
   async #signInWith(pasted: string): Promise<string | undefined> {
     const { signIn } = this.#words;
     const settings = workspace.getConfiguration('countersign');
@@ -359,7 +359,7 @@ export class Workplace {
   async #signOut(): Promise<void> {
     const account = this.#accounts.current;
     if (!account) return;
-    await this.#closeFolders(); // their tokens are revoked with the person's, while that still counts
+    await this.#closeFolders(); // while the person's token can still revoke theirs
     await this.#mcp.revoke(account);
     await this.#accounts.signOut();
     this.#accountIsAnother();
@@ -385,7 +385,7 @@ export class Workplace {
 const foldersOnDisk = (): string[] =>
   (workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath);
 
-/** From a list's row, a tab's title or the palette. */
+/** The id from a list row, a tab's title, or nothing from the palette. */
 function approvalIdOf(argument: unknown): string | undefined {
   if (typeof argument === 'string') return argument;
   const { request } = (argument ?? {}) as { request?: { approval_id?: unknown } };

@@ -9,7 +9,7 @@ export function changedPart(
   while (head < shorter && before[head] === after[head]) head += 1;
   let tail = 0;
   while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
-  // Neither end may stand between the two halves of a character or of a line ending.
+  // Neither end may split a surrogate pair or a CRLF.
   if (isInside(before, head) || isInside(after, head)) head -= 1;
   if (isInside(before, before.length - tail) || isInside(after, after.length - tail)) tail -= 1;
   tail = Math.max(0, tail);

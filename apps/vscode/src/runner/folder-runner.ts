@@ -1,11 +1,13 @@
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { approvalsServer, KnownApprovals } from '@countersign/approvals';
 import {
   ApiError,
   type ApprovalDecision,
   type DecisionOutcome,
   decide,
   type StreamState,
+  systemClock,
 } from '@countersign/client';
 import { type CountersignEvent, makeVisible } from '@countersign/protocol';
 import { RunnerSession } from '@countersign/runner-client';
@@ -50,7 +52,7 @@ export interface FolderRunnerOptions {
   readonly documents: OpenDocuments;
   readonly languageFeatures: LanguageFeatures;
   readonly ripgrep: string | undefined;
-  /** As the person wrote them in the editor's settings, by name; a bad one keeps the runner from starting. */
+  /** The person's editor settings by name. An invalid one keeps the runner from starting. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly runUnisolated: boolean;
   readonly logger: Logger;
@@ -58,7 +60,7 @@ export interface FolderRunnerOptions {
   readonly onState: () => void;
   readonly onEvent: (event: CountersignEvent) => void;
   readonly onUnauthenticated: () => void;
-  /** How often a folder that another program runs is tried again. */
+  /** How often to try to take over a folder that another program runs. */
   readonly takeOverMs?: number;
 }
 
@@ -67,10 +69,12 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 20_000;
 
 /**
- * One folder of the window on the server: its runner where it may run here and nobody else has it, and otherwise a
- * front end that shows what waits and decides (RN-10). It outlives every failure of the server.
+ * Connects one folder of the window to the server: as its runner if that is allowed and no other program is, else as a
+ * front end that shows and decides approvals (RN-10). It reconnects after every failure.
  */
 export class FolderRunner {
+  /** The folder's approvals. */
+  readonly approvals: KnownApprovals;
   readonly #options: FolderRunnerOptions;
   readonly #ended = new AbortController();
   #state: FolderState = { status: 'connecting' };
@@ -81,6 +85,14 @@ export class FolderRunner {
 
   constructor(options: FolderRunnerOptions) {
     this.#options = options;
+    const { account, logger } = options;
+    this.approvals = new KnownApprovals({
+      clock: systemClock,
+      server: { ...approvalsServer(account.client), decide: (decision) => this.decide(decision) },
+      isBesideRunner: () => this.#session?.runner !== undefined,
+      isShown: ({ project_id }) => project_id === this.#project?.project_id,
+      onProblem: (error) => logger.error('Reading approvals failed', { error }),
+    });
   }
 
   get folder(): string {
@@ -96,14 +108,15 @@ export class FolderRunner {
     return this.#project;
   }
 
-  /** The real path that tools work in; undefined where there is none. */
+  /** The real path of the folder; undefined if it has none. */
   get root(): string | undefined {
     return this.#workspace?.root;
   }
 
-  /** Harmless twice. */
+  /** Calling it twice is harmless. */
   start(): void {
     if (this.#workspace) return;
+    this.#options.pending.add(this);
     try {
       const { folder, environment, documents, ripgrep } = this.#options;
       this.#workspace = workspaceAt(folder, {
@@ -122,19 +135,19 @@ export class FolderRunner {
   async dispose(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
-    this.#options.pending.withdrawAll(this);
+    this.#options.pending.remove(this);
     await this.#working;
     await this.#session?.dispose();
   }
 
-  /** Beside a runner it goes through that, which remembers that it was decided on this machine (RN-2). */
+  /** Sends a decision. Through the runner if there is one, which records that it was made on this machine (RN-2). */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     return this.#session?.decide(decision) ?? decide(this.#options.account.client, decision);
   }
 
   /**
-   * Whether this machine's ceiling wants the call to be decided by what its own runner shows (RN-2). A card that is drawn
-   * from what the server says is not that, wherever it stands: a server that lies would draw it as it likes.
+   * Whether this machine's ceiling requires a decision on what its own runner shows (RN-2). A card from the server's
+   * data does not count: a server that lies could draw anything.
    */
   wantsOwnCard({ risk_level }: ApprovalRequest): boolean {
     if (!this.#session?.runner || !this.#workspace) return false;
@@ -142,7 +155,7 @@ export class FolderRunner {
     return ceiling.ok && ceiling.decideHere.includes(risk_level);
   }
 
-  /** The file before and after, where this window's runner would change it. */
+  /** The file before and after, if this window's runner would change it. */
   async proposedText({ tool_name, tool_params }: ApprovalRequest): Promise<ProposedText | undefined> {
     return this.#session?.runner?.handler.proposedText(tool_name, tool_params);
   }
@@ -165,7 +178,7 @@ export class FolderRunner {
     this.#attach(workspace, this.#project);
   }
 
-  /** The project of the folder, by its path; made where there is none. */
+  /** Finds the project of the folder by its path, or creates it. */
   async #projectOf(root: string): Promise<FolderProject> {
     const { client } = this.#options.account;
     const { signal } = this.#ended;
@@ -176,9 +189,9 @@ export class FolderRunner {
     return (await client.createProject({ body: { name, workspace: root } }, { signal })).project;
   }
 
-  /** As the runner where that is possible, else as a front end. */
+  /** Connects as the runner if possible, else as a front end. */
   #attach(workspace: Workspace, { project_id: projectId }: FolderProject): void {
-    const { account: access, device, mayRun, pending, logger, settings, environment } = this.#options;
+    const { account: access, device, mayRun, logger, settings, environment } = this.#options;
     const { runUnisolated, languageFeatures, takeOverMs = defaultTakeOverMs } = this.#options;
     try {
       const session = new RunnerSession({
@@ -195,13 +208,13 @@ export class FolderRunner {
           takesOver: true,
         },
         cards: {
-          show: (request) => pending.show(this, request),
-          withdraw: (approvalId) => pending.withdraw(approvalId),
+          show: (request) => this.approvals.show({ ...request, omitted: undefined }),
+          withdraw: (approvalId) => this.approvals.withdraw(approvalId),
         },
         lookAgainMs: takeOverMs,
         onEvent: (event) => this.#receive(event),
         onStream: (state) => this.#streamIs(state),
-        onStarted: () => pending.withdrawAll(this), // what still waits comes with the stream
+        onStarted: () => this.approvals.withdrawAll(), // the runner draws what still waits
         onTrouble: (error) => logger.error('The runner could not be started', { error }),
       });
       this.#session = session;
@@ -220,48 +233,8 @@ export class FolderRunner {
   }
 
   #receive(event: CountersignEvent): void {
-    const { pending, onEvent } = this.#options;
-    onEvent(event);
-    if (event.event === 'approval.resolved') pending.withdraw(event.data.approval_id);
-    if (!this.#session?.runner) this.#showAsFrontEnd(event);
-  }
-
-  #showAsFrontEnd({ event, data }: CountersignEvent): void {
-    const { pending } = this.#options;
-    if (event === 'tool.approval_request') void this.#showWhole(data);
-    else if (event === 'approval.updated') {
-      const known = pending.find(data.approval_id)?.request;
-      if (known) {
-        const { omitted: _, unfit: _unfit, ...before } = known;
-        void this.#showWhole({ ...before, ...data });
-      }
-    } else if (event === 'stream.reset') void this.#readAnew();
-  }
-
-  async #showWhole(request: ApprovalRequest): Promise<void> {
-    const { pending, account, logger } = this.#options;
-    if ((request.omitted?.length ?? 0) === 0) return pending.show(this, request);
-    try {
-      const params = { approval_id: request.approval_id };
-      const { approval } = await account.client.getApproval({ params }, { retry: { times: 3 } });
-      const { created_at: timestamp, status, ...whole } = approval;
-      if (status === 'pending' && !this.#ended.signal.aborted) pending.show(this, { ...whole, timestamp });
-    } catch (error) {
-      logger.error(`An approval could not be read: ${request.approval_id}`, { error });
-    }
-  }
-
-  async #readAnew(): Promise<void> {
-    const { pending, account, logger } = this.#options;
-    pending.withdrawAll(this);
-    try {
-      const { approvals } = await account.client.listApprovals({}, { retry: { times: 3 } });
-      for (const { created_at: timestamp, status: _, ...approval } of approvals)
-        if (approval.project_id === this.#project?.project_id)
-          await this.#showWhole({ ...approval, timestamp }); // a list leaves out what is large
-    } catch (error) {
-      logger.error('What waits could not be read again', { error });
-    }
+    this.#options.onEvent(event); // first: the message about the outcome needs the card
+    this.approvals.receive(event);
   }
 
   #streamIs(state: StreamState): void {
@@ -277,7 +250,7 @@ export class FolderRunner {
   }
 
   #unauthenticated(error: ApiError): void {
-    if (this.#ended.signal.aborted) return; // our own end has ended its token
+    if (this.#ended.signal.aborted) return; // disposing revoked the token
     this.#enter({ status: 'failed', problem: messageOf(error) });
     this.#options.onUnauthenticated();
   }

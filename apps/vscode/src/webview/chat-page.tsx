@@ -1,5 +1,6 @@
 import { type Client, createClient } from '@countersign/client';
 import {
+  Button,
   CallDetail,
   CardsAboveInput,
   ChatBar,
@@ -28,7 +29,7 @@ export interface ChatPageProps {
   readonly words: Words;
   readonly device: string;
   readonly fetch: typeof fetch;
-  /** The one call that does not go by `fetch`: the extension makes it. */
+  /** The one request that does not use `fetch`: the extension executes it. */
   readonly executeTool: Client['executeTool'];
   readonly firstProject: string | null;
   onProject(projectId: string): void;
@@ -51,13 +52,9 @@ export function ChatPage(props: ChatPageProps) {
     case 'no-folder':
       return (
         <Welcome text={chat.noFolder}>
-          <button
-            type="button"
-            className="button primary"
-            onClick={() => post({ type: 'command', command: 'openFolder' })}
-          >
+          <Button look="primary" onClick={() => post({ type: 'command', command: 'openFolder' })}>
             {chat.openFolder}
-          </button>
+          </Button>
         </Welcome>
       );
     case 'failed':
@@ -77,20 +74,12 @@ export function ChatPage(props: ChatPageProps) {
 function SignInButtons({ words: { chat }, post }: Pick<ChatPageProps, 'words' | 'post'>) {
   return (
     <>
-      <button
-        type="button"
-        className="button primary"
-        onClick={() => post({ type: 'command', command: 'signIn' })}
-      >
+      <Button look="primary" onClick={() => post({ type: 'command', command: 'signIn' })}>
         {chat.signIn}
-      </button>
-      <button
-        type="button"
-        className="button"
-        onClick={() => post({ type: 'command', command: 'startLocalServer' })}
-      >
+      </Button>
+      <Button onClick={() => post({ type: 'command', command: 'startLocalServer' })}>
         {chat.startServer}
-      </button>
+      </Button>
     </>
   );
 }
@@ -108,9 +97,7 @@ function RunsNot({
       <div>
         <strong>{title}</strong> {hint}
       </div>
-      <button type="button" className="button" onClick={() => post({ type: 'command', command })}>
-        {act}
-      </button>
+      <Button onClick={() => post({ type: 'command', command })}>{act}</Button>
     </>
   );
 }

@@ -9,10 +9,9 @@ import {
   ruleOfGrant,
 } from '@countersign/policy';
 import {
-  changesFiles,
   changingToolsPattern,
+  findTool,
   gitCommandsPattern,
-  isLocalGitTool,
   makeVisible,
   type OfferedScope,
   type PolicyRule,
@@ -131,15 +130,15 @@ function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): Ca
     }
     return classes;
   }
-  if (tool === 'shell_exec' || tool === 'shell_background') return [];
+  const { kind, changes } = findTool(tool) ?? {};
+  if (changes === 'anything') return [];
   const all = { tool, pattern: null, label: `All calls of ${tool}` };
-  if (isLocalGitTool(tool)) return [all, gitCommands];
+  if (changes === 'repository') return [all, gitCommands];
   const path = operands.find(({ use }) => use === 'write')?.path;
-  if (path === undefined || !(changesFiles(tool) || tool === 'delete_file')) return [all];
-  const tools = changesFiles(tool) ? changingToolsPattern : tool;
-  const [one, several] = changesFiles(tool)
-    ? ['Changes to', 'Changes under']
-    : ['Deleting', 'Deleting files under'];
+  if (path === undefined || !(kind === 'edit' || kind === 'delete')) return [all];
+  const tools = kind === 'edit' ? changingToolsPattern : tool;
+  const [one, several] =
+    kind === 'edit' ? ['Changes to', 'Changes under'] : ['Deleting', 'Deleting files under'];
   const folder = path.includes('/') ? path.slice(0, path.indexOf('/')) : undefined;
   return [
     { tool: tools, pattern: globOfPath(path), label: `${one} ${path}` },

@@ -8,12 +8,12 @@ import {
 import {
   type CustomTool,
   canonicalJson,
-  hasTimeout,
   isCustomToolName,
   type Limits,
   lowerLimits,
   type PolicyFile,
   type PolicyRule,
+  waitsForCommand,
 } from '@countersign/protocol';
 import { toldByRunner } from '../dispatch/runner-facts.ts';
 import { Refusal } from '../refusal.ts';
@@ -69,7 +69,7 @@ export class StoredPolicies {
     const known = this.#cached.get(userId);
     const policy = known?.byRoot.get(workspace ?? UNKNOWN_WORKSPACE);
     // Other nodes may have heard of a runner's tools and limits what this one has not.
-    const isFreshNeeded = isCustomToolName(tool) || (this.#store.isShared && hasTimeout(tool));
+    const isFreshNeeded = isCustomToolName(tool) || (this.#store.isShared && waitsForCommand(tool));
     if (!known || !policy || isFreshNeeded) return this.freshPolicyFor(userId, workspace);
     return this.#store.isShared ? this.#ifNewest(userId, workspace, known.version, policy) : policy;
   }

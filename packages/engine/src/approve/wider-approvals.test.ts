@@ -104,13 +104,29 @@ describe('[AP-4] "changes under src/"', () => {
     },
   );
 
-  it('covers neither deleting nor what executes later', async () => {
+  it('covers neither deleting nor moving nor what executes later', async () => {
     expect(await approveUnderSrc((await write('src/a.ts')).approval_id)).toBe('ok');
     for (const { status } of [
       await fixture.submit('delete_file', { path: 'src/a.ts' }),
+      await fixture.submit('move_file', { source: 'src/a.ts', dest: 'src/b.ts' }),
       await fixture.submit('write_file', { path: 'src/.envrc', content: 'x' }),
     ])
       expect(status).toBe('awaiting_approval');
+  });
+
+  it('is not offered on move_file, which has a class of its own and covers nothing else', async () => {
+    const { approval_id } = await fixture.submit('move_file', { source: 'src/a.ts', dest: 'src/b.ts' });
+    const { offered_scopes } = await runner.last('tool.approval_request');
+    expect(offered_scopes.map(({ label }) => label)).toEqual([
+      'All calls of move_file in this session',
+      'Always: all calls of move_file',
+      'Everything in this session',
+    ]);
+    await fixture.preview(approval_id);
+    expect(await codeOf(fixture.approve(approval_id, { scope: 'class' }))).toBe('ok');
+    expect((await fixture.submit('move_file', { source: 'c.md', dest: 'd.md' })).approved_by).toBe('config');
+    expect((await fixture.submit('delete_file', { path: 'c.md' })).status).toBe('awaiting_approval');
+    expect((await write('src/a.ts')).status).toBe('awaiting_approval');
   });
 
   it('is "deleting files under src/" where a file is to be deleted, and covers nothing else', async () => {

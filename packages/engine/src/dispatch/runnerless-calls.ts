@@ -1,4 +1,4 @@
-import { isFinal, type Limits, timing } from '@countersign/protocol';
+import { isFinal, type Limits, timing, waitsForCommand } from '@countersign/protocol';
 import { Deadlines } from '../approve/deadlines.ts';
 import type { StoredPolicies } from '../approve/stored-policies.ts';
 import { pathRulesFor } from '../claim/path-rules.ts';
@@ -130,7 +130,7 @@ function endOfTold({ status, risk_level, cancel_requested }: ExecutionRow): Refu
  * harmless, has the time of the longest command as well (EX-10, TL-3).
  */
 export function timeoutMs({ status, risk_level, tool_name }: ExecutionRow, limits: Limits): number {
-  const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || tool_name === 'execute_command');
+  const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || waitsForCommand(tool_name));
   const seconds = timing.runnerWaitSeconds + (mayTakeLong ? limits.commandTimeoutMaxSeconds : 0);
   return seconds * 1000;
 }

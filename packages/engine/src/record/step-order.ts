@@ -24,8 +24,6 @@ interface Effect {
   readonly isApart: boolean;
 }
 
-const apart: ReadonlySet<string> = new Set(['shell_output', 'shell_kill']);
-
 function mustWait(earlier: Effect, later: Effect): boolean {
   if (earlier.isApart || later.isApart) return false;
   if (earlier.writesAnywhere) return true;
@@ -54,6 +52,6 @@ function effectOf({ call, details, assessed }: PolicyDecision): Effect {
     writesAnywhere: isCommand && assessed.decision !== 'LOW',
     writes: details.operands.filter(({ use }) => use === 'write').map(({ path }) => fold(path)),
     touches: details.operands.map(({ path }) => fold(path)),
-    isApart: apart.has(call.tool),
+    isApart: 'job_id' in call.params && !isCustomCall(call),
   };
 }

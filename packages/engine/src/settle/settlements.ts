@@ -1,4 +1,11 @@
-import { describeError, type ErrorCode, errorCodes, findTool, isFinal } from '@countersign/protocol';
+import {
+  describeError,
+  type ErrorCode,
+  errorCodes,
+  findTool,
+  isFinal,
+  waitsForCommand,
+} from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
 import type { Caller } from '../caller.ts';
 import { requireGivenTo } from '../claim/given-calls.ts';
@@ -180,18 +187,15 @@ function* askAboutStale(
  * copies (RN-3): a command or a commit that changed files cannot be undone.
  */
 function resultFacts(toolName: string, result: Json): Pick<ExecutionRow, 'undoable' | 'exit_code'> {
-  const isFileTool = findTool(toolName)?.category === 'filesystem';
   return {
-    undoable: isFileTool && changedFilesOf(result).length > 0,
+    undoable: findTool(toolName)?.changes === 'files' && changedFilesOf(result).length > 0,
     exit_code: exitCodeOf(toolName, result),
   };
 }
 
-const foreground: readonly string[] = ['execute_command', 'shell_exec'];
-
 /** How a command ended. What `shell_output` says of a background job is not about the call itself. */
 function exitCodeOf(toolName: string, result: Json): number | null {
-  if (!foreground.includes(toolName) || result === null || typeof result !== 'object') return null;
+  if (!waitsForCommand(toolName) || result === null || typeof result !== 'object') return null;
   const { exit_code } = result as { readonly exit_code?: unknown };
   return Number.isInteger(exit_code) && Math.abs(exit_code as number) < 2 ** 31
     ? (exit_code as number)

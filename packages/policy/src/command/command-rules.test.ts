@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
-import { commandRules } from './allowed-programs.ts';
+import { commandRules } from '../program/manuals.ts';
 import { CommandValidator } from './command-validator.ts';
 import { splitExample } from './split-example.test-data.ts';
 

@@ -5,7 +5,7 @@ import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
-import { allowedPrograms } from './allowed-programs.ts';
+import { manuals } from '../program/manuals.ts';
 import { spellings } from './command-spellings.test-data.ts';
 import { NOT_PROGRAMS } from './command-validator.test-data.ts';
 import { CommandValidator } from './command-validator.ts';
@@ -21,7 +21,7 @@ function check(line: string) {
 
 describe('[VA-4] which programs may run', () => {
   it('are exactly these', () => {
-    expect([...allowedPrograms.keys()].sort()).toEqual(
+    expect([...manuals.keys()].sort()).toEqual(
       'cat date echo find gcc git grep head locate ls node npm pwd python python3 tail tar unzip wc whoami zip'.split(
         ' ',
       ),
@@ -250,6 +250,17 @@ describe('what the person and the runner learn of a command', () => {
     });
   });
 
+  it('[VA-2] refuses a path that is glued to an option without a value, or given to an unknown one', () => {
+    const lines = [
+      'ls --all=/etc/passwd',
+      'ls --all=.env',
+      'cat --frobnicate=../x',
+      'git log --no-graph=.env',
+    ];
+    expect(lines.map((line) => check(line).verdict.decision)).toEqual(lines.map(() => 'REJECT'));
+    expect(check('ls --all=docs').verdict.decision).toBe('LOW');
+  });
+
   it('[VA-1] does not call a file with several names harmless', () => {
     const workspace = temporaryWorkspace();
     try {
@@ -269,7 +280,7 @@ describe('what the person and the runner learn of a command', () => {
 });
 
 const levels = ['LOW', 'MEDIUM', 'HIGH', 'REJECT'];
-const anyProgram = fc.constantFrom(...allowedPrograms.keys());
+const anyProgram = fc.constantFrom(...manuals.keys());
 const knownLines = Object.values(spellings).flat().map(splitExample);
 const pieces = [...new Set(knownLines.flat())];
 const anyArgument = fc.oneof(
@@ -342,7 +353,7 @@ describe('[VA-9] for any input', () => {
 
   it('answers soon, also for input made to be slow', () => {
     const started = process.cpuUsage();
-    for (const command of allowedPrograms.keys()) {
+    for (const command of manuals.keys()) {
       for (const part of ['-', '--a', '*', '[', '{,', '../', ':', '=', '-C', '.env', 'a.', '@', ',', '(']) {
         validator.check(command, [part.repeat(10_000)]);
         validator.check(command, Array(1_000).fill(part));

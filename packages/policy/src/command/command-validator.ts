@@ -1,14 +1,19 @@
-import { defaultLimits, type Limits, type RiskLevel } from '@countersign/protocol';
+import {
+  catalogue,
+  defaultLimits,
+  type Limits,
+  type RiskLevel,
+  type ToolDefinition,
+} from '@countersign/protocol';
+import type { CommandCheck, SimpleCommand } from '../call-assessment.ts';
 import type { PathValidator } from '../path-validator.ts';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
-import { judgeUnknownWords } from '../program/script-arguments.ts';
-import type { SimpleCommand } from '../shell/shell-check.ts';
+import { isInterpreter, isShell } from '../program/executed-code.ts';
+import { manuals } from '../program/manuals.ts';
+import { readProgram } from '../program/read-program.ts';
+import { addedProgram } from '../program/rules.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
-import { shorten } from '../shown-text.ts';
+import { shorten } from '../text.ts';
 import { isRefused, type Refused, refuse } from '../verdict.ts';
-import { allowedPrograms } from './allowed-programs.ts';
-import type { CommandCheck } from './command-check.ts';
-import { addedProgram } from './general-rules.ts';
 import { Judgement } from './judgement.ts';
 
 export interface CommandValidatorOptions {
@@ -20,12 +25,12 @@ export interface CommandValidatorOptions {
   readonly home?: string;
 }
 
-/** So that a decision is made soon, whatever each word makes us look at; no person reads through more either. */
+/** Bounds the time of a decision. A person would not read more words either. */
 const MOST_WORDS = 5_000;
 
 /**
  * Decides about one execute_command call (VA-4, VA-5): which program, and what its arguments make it do. Each
- * program reads its arguments in its own way, so each has a table of its own in `programs/`.
+ * program has a manual in `program/`, which reads its words; here the PathValidator judges what they say.
  */
 export class CommandValidator {
   readonly #options: CommandValidatorOptions;
@@ -36,7 +41,7 @@ export class CommandValidator {
     const { paths, limits = defaultLimits, home } = options;
     this.#options = options;
     this.#maxCharacters = limits.commandCharacters;
-    // Quoting makes a line longer than its words were.
+    // Quoting makes the line longer than its words.
     const commandCharacters = limits.commandCharacters * 8;
     this.#shell = new ShellValidator({
       paths,
@@ -48,34 +53,35 @@ export class CommandValidator {
   /** `from` is the workspace-relative directory that the program starts in; execute_command starts in the root. */
   check(command: unknown, args: unknown, from = ''): CommandCheck {
     if (typeof command !== 'string') return refused(invalidParams('command must be text'));
-    const program = allowedPrograms.get(command);
-    const added = program ? undefined : this.#options.addedPrograms?.get(command);
-    if (!program && added === undefined) return refused(notAllowed(command));
+    const added = manuals.has(command) ? undefined : this.#options.addedPrograms?.get(command);
+    if (!manuals.has(command) && added === undefined) return refused(notAllowed(command));
 
     const words = args ?? [];
     const problem = this.#findProblem(command, words);
     if (problem) return refused(problem);
 
     const judgement = new Judgement(command, this.#options.paths, from);
-    if (program) program.judge(words as string[], judgement);
-    else this.#judgeAdded([command, ...(words as string[])], added === 'HIGH' ? 'HIGH' : 'MEDIUM', judgement);
+    const argv = [command, ...(words as string[])];
+    if (added !== undefined) {
+      judgement.raise(added === 'HIGH' ? { ...addedProgram, risk: 'HIGH' } : addedProgram);
+      this.#judgeAsShellLine(argv, from, judgement);
+    }
+    judgement.judge(readProgram(argv).notes);
     return judgement.finish();
   }
 
   /**
-   * Nothing is known of its options, so every word that can be a path is checked as one. What no shell line may do,
-   * a program that the person added may not do either (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
+   * What no shell line may do, a program that the person added may not do either (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
+   * We have no manual of it, so every word that can be a path is judged as one.
    */
-  #judgeAdded(words: readonly string[], risk: 'MEDIUM' | 'HIGH', judgement: Judgement): void {
-    judgement.raise(addedProgram(risk));
+  #judgeAsShellLine(words: readonly string[], from: string, judgement: Judgement): void {
     const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-    const inShell = this.#shell.check(line, judgement.directory || undefined);
+    const inShell = this.#shell.check(line, from || undefined);
     const { verdict, needsPerson, commands, operands } = inShell;
     if (isRefused(verdict)) judgement.refuse(verdict);
     else if (verdict.network) judgement.needNetwork();
     if (needsPerson || commands.some(runsInlineCode)) judgement.needPerson();
     for (const { path, use } of operands) judgement.note(path, use);
-    judgeUnknownWords(words.slice(1), judgement);
   }
 
   #findProblem(command: string, args: unknown): Refused | undefined {
@@ -104,7 +110,7 @@ export class CommandValidator {
   }
 }
 
-/** `bash -c …`, `perl -e …`, or code from standard input. With a script as its first word it is not inline. */
+/** `bash -c …`, `perl -e …`, or code from standard input. A script as the first word is not inline code. */
 function runsInlineCode({ words: [program, first] }: SimpleCommand): boolean {
   const name = program?.slice(program.lastIndexOf('/') + 1) ?? '';
   return (isShell(name) || isInterpreter(name)) && (first === undefined || first.startsWith('-'));
@@ -139,20 +145,9 @@ const tooLong = (size: number, limit: number): Refused =>
     { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' },
   );
 
-const byTool: Readonly<Record<string, string>> = {
-  delete_file: 'rm rmdir unlink shred trash',
-  copy_file: 'cp install rsync',
-  create_directory: 'mkdir',
-  write_file: 'touch tee truncate dd',
-  edit_file: 'sed awk gawk perl patch ed ex',
-  search_files: 'rg ag ack fgrep egrep zgrep fd fdfind',
-  read_file: 'less more bat view nl tac strings xxd od hexdump',
-  list_directory: 'tree dir exa eza lsd',
-};
-
 const adviceFor: ReadonlyMap<string, string> = new Map(
-  Object.entries(byTool).flatMap(([tool, programs]) =>
-    programs.split(' ').map((program) => [program, `Use the tool ${tool} instead.`]),
+  catalogue.flatMap(({ name, insteadOf }: ToolDefinition) =>
+    (insteadOf?.split(' ') ?? []).map((program) => [program, `Use the tool ${name} instead.`] as const),
   ),
 );
 
@@ -161,9 +156,9 @@ function adviseInstead(command: string): string {
   const known = adviceFor.get(command);
   if (known) return known;
   const lastPart = command.slice(command.lastIndexOf('/') + 1);
-  if (allowedPrograms.has(lastPart)) return `Name the program without a path: ${lastPart}.`;
+  if (manuals.has(lastPart)) return `Name the program without a path: ${lastPart}.`;
   if (/[\s;&|<>$`()=]/.test(command)) {
     return 'Give the program alone as command and each argument as an entry of args; for a shell line use shell_exec.';
   }
-  return `Allowed are ${[...allowedPrograms.keys()].join(', ')}; if it must be another program, use shell_exec, which asks the person.`;
+  return `Allowed are ${[...manuals.keys()].join(', ')}; if it must be another program, use shell_exec, which asks the person.`;
 }

@@ -13,7 +13,7 @@ export interface HarmlessCommand {
    * a number such as `-5`; `--x=y` is that whole word.
    */
   readonly options?: string;
-  /** What each operand must look like; any word unless said. */
+  /** What each operand must look like; any word when left out. */
   readonly operand?: RegExp;
   /** How many operands there may be. */
   readonly mostOperands?: number;
@@ -27,7 +27,7 @@ export interface HarmlessCommand {
 const npmOptions = `--silent -s --quiet -q --json --long --depth= --all -a --if-present --workspaces -ws --workspace= -w=
   --include-workspace-root --loglevel= --no-color --color --parseable --omit= --no-progress --no-audit --no-fund`;
 
-/** A script that publishes cannot be told from one that builds but by its name. */
+/** Only its name tells a script that publishes from one that builds. */
 const scriptName = /^(?!.*(publish|releas|deploy|upload|push|ship))[\w@.:/-]+$/i;
 
 const npm: readonly HarmlessCommand[] = [
@@ -142,7 +142,7 @@ const python: readonly HarmlessCommand[] = ['python', 'python3'].flatMap((progra
   },
 ]);
 
-/** Programs that only read and print, whatever their options; what they must not read, no grant covers anyway. */
+/** Programs that only read and print, whatever their options. No grant covers files that they must not read. */
 const readers: readonly HarmlessCommand[] = 'grep ls cat head tail wc locate echo pwd whoami'
   .split(' ')
   .map((program) => ({ command: program, options: 'any', covers: [`${program} -x y`] }));

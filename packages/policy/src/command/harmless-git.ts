@@ -210,7 +210,7 @@ const plain: readonly HarmlessCommand[] = [
   ),
 ];
 
-/** Every one of them also without a pager. */
+/** All of them, also with `--no-pager`. */
 export const harmlessGit: readonly HarmlessCommand[] = [
   ...plain,
   ...plain.map((each) => ({

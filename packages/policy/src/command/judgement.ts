@@ -1,38 +1,45 @@
 import { higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
-import type { CheckedPath, PathCheck, PathValidator } from '../path-validator.ts';
-import { shorten } from '../shown-text.ts';
-import { allow, type Refused, refuse } from '../verdict.ts';
-import { writeRuleFor } from '../write-rules.ts';
-import type { CommandCheck, CommandOperand } from './command-check.ts';
-import type { CommandRule } from './command-rule.ts';
+import type { CommandCheck, CommandOperand } from '../call-assessment.ts';
+import { executingPlaces } from '../executing-places.ts';
+import type { CheckedPath, DiskEntry, PathCheck, PathValidator } from '../path-validator.ts';
+import { gitHookFiles } from '../program/implied-scripts.ts';
+import type { Doubt, Note, PathUse } from '../program/notes.ts';
 import {
+  type CommandRule,
   hardLinkedFile,
   hugeList,
+  outsideArgument,
   sensitiveGlob,
   sensitiveLifted,
   tooManyDirectories,
   unclearGlob,
+  unpacksOverExecutingPlaces,
   writesToExecutingPlace,
-} from './general-rules.ts';
+} from '../program/rules.ts';
+import { shorten } from '../text.ts';
+import { allow, type Refused, refuse } from '../verdict.ts';
+import { writeRuleFor } from '../write-rules.ts';
 import { judgeGlob } from './sensitive-glob.ts';
-
-export type PathUse = CommandOperand['use'];
 
 /** More paths than this in one command are not listed for the person one by one, so the command is not LOW. */
 const MOST_OPERANDS = 1_000;
 /** Each change of directory can make all later paths longer, and no command needs many. */
 const MOST_DIRECTORIES = 50;
 
-/** Collects what is found out about one command. Findings only ever add risk; the first refusal stands. */
+/** Names that a directory may hold and that lead to a place of VA-3: `.git`, `.vscode`, `.github/workflows`. */
+const executingNames: readonly string[] = executingPlaces.places.flatMap(
+  ({ names = [], directories = [], runs = [] }) => [...names, ...directories, ...runs],
+);
+
+/** Judges the notes on one command. Findings only add risk; the first refusal stands. */
 export class Judgement {
-  readonly program: string;
+  readonly #program: string;
   readonly #start: string;
   /** Workspace-relative directory that relative paths start in. */
   #directory: string;
   readonly #paths: PathValidator;
   readonly #reasons: (Reason & { readonly risk: RiskLevel })[] = [];
   readonly #seen = new Set<string>();
-  /** A word is looked at in several ways; the disk is asked once. */
   readonly #looked = new Map<string, PathCheck>();
   readonly #operands = new Map<string, CommandOperand>();
   #directories = 0;
@@ -43,10 +50,70 @@ export class Judgement {
 
   /** `start` is the workspace-relative directory that the program is started in. */
   constructor(program: string, paths: PathValidator, start = '') {
-    this.program = program;
+    this.#program = program;
     this.#start = start;
     this.#directory = start;
     this.#paths = paths;
+  }
+
+  judge(notes: readonly Note[]): void {
+    for (const note of notes) {
+      if (this.#refused) return;
+      const here = this.#directory;
+      if (note.fromStart) this.#directory = this.#start;
+      this.#judgeNote(note);
+      if (note.fromStart) this.#directory = here;
+    }
+  }
+
+  #judgeNote(note: Note): void {
+    switch (note.kind) {
+      case 'rule':
+        this.raise(note.rule, note.operand);
+        break;
+      case 'rule if there': {
+        const operand = this.#isThere(note.text) ? note.text : note.otherwise;
+        if (operand !== undefined) this.raise(note.rule, operand);
+        break;
+      }
+      case 'path':
+        this.#path(note.text, note.use, note.makes);
+        if (note.lookups && this.#entryOf(note.text) !== 'file')
+          for (const file of note.lookups) this.#noteRun(file);
+        break;
+      case 'tree path': {
+        const checked = this.#look(note.text);
+        if (checked.ok) this.note(checked.named, 'read');
+        else this.refuse(checked.refused);
+        break;
+      }
+      case 'maybe path':
+        this.#judgeDoubt(note.text, note.doubt, note.word);
+        break;
+      case 'pattern': {
+        const judged = judgeGlob(note.text);
+        if (judged === 'sensitive') this.raise(sensitiveGlob, note.text);
+        else if (judged === 'unclear') this.raise(unclearGlob, note.text);
+        break;
+      }
+      case 'made name':
+        this.#refuseBinary(note.text, note.name);
+        break;
+      case 'implied run':
+        this.#noteRun(note.text);
+        break;
+      case 'directory':
+        this.#enter(note.text, note.use);
+        break;
+      case 'unpack':
+        if (!note.onlyInShell) this.#judgeUnpacking(note.text);
+        break;
+      case 'git hooks':
+        this.#noteHooks();
+        break;
+      case 'network':
+        this.needNetwork();
+    }
   }
 
   /** Records that `rule` applies because of `operand`, the part of the command that triggered it. */
@@ -55,7 +122,7 @@ export class Judgement {
     const shown = operand === undefined ? undefined : shorten(operand);
     const reason = { rule: rule.id, why: rule.why, ...(shown === undefined ? {} : { operand: shown }) };
     if (rule.risk === 'REJECT') {
-      const values = { program: this.program, argument: shown ?? 'these arguments', problem: rule.why };
+      const values = { program: this.#program, argument: shown ?? 'these arguments', problem: rule.why };
       this.#refused = refuse('ARGUMENT_REFUSED', values, reason);
       return;
     }
@@ -81,20 +148,15 @@ export class Judgement {
     this.#needsPerson = true;
   }
 
-  /**
-   * Checks a path that the command uses. A file that is made or replaced must not be an executable binary by its
-   * name (TL-4); `makes: false` is for what is only removed, and for directories.
-   */
-  path(text: string, use: PathUse, { makes = use === 'write' } = {}): CheckedPath | undefined {
-    if (this.#refused) return undefined;
-    const checked = this.look(text);
+  #path(text: string, use: PathUse, makes: boolean): CheckedPath | undefined {
+    const checked = this.#look(text);
     if (!checked.ok) {
-      this.#refused = checked.refused;
+      this.refuse(checked.refused);
       return undefined;
     }
     if (makes && checked.entry?.type !== 'directory') {
-      this.refuseBinary(text, checked.named);
-      this.refuseBinary(text, checked.relative);
+      this.#refuseBinary(text, checked.named);
+      this.#refuseBinary(text, checked.relative);
     }
     if (checked.entry?.type === 'file' && checked.entry.hardLinks > 1) this.raise(hardLinkedFile, text);
     if (use === 'write' && checked.executesLater) this.raise(writesToExecutingPlace, text);
@@ -103,13 +165,8 @@ export class Judgement {
     return checked;
   }
 
-  /** As `path`, where the program reads `-` as standard input or output. Elsewhere `-` is a file, or a link. */
-  pathOrStream(text: string, use: PathUse): void {
-    if (text !== '-') this.path(text, use);
-  }
-
   /** TL-4: no tool writes a file whose name `name` makes it an executable binary; `text` is how it was spelled. */
-  refuseBinary(text: string, name = text): void {
+  #refuseBinary(text: string, name: string): void {
     const rule = writeRuleFor(name);
     if (rule.effect !== 'REJECT') return;
     const extension = name.slice(name.lastIndexOf('.'));
@@ -123,47 +180,90 @@ export class Judgement {
     if (this.#operands.size > MOST_OPERANDS) this.raise(hugeList);
   }
 
-  /** A file that is executed if it is there: noted for card and digest (AP-8), and no reason for anything else. */
-  noteRun(text: string): void {
-    const checked = this.look(text);
+  /** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
+  #noteRun(text: string): void {
+    const checked = this.#look(text);
     if (!checked.ok || checked.entry === undefined) return;
     const key = `run ${checked.relative}`;
     if (!this.#operands.has(key))
       this.#operands.set(key, { path: checked.relative, use: 'run', implied: true });
   }
 
-  /** Workspace-relative directory that relative paths start in now. */
-  get directory(): string {
-    return this.#directory;
+  /** The hooks of the repository that git finds from where it stands: there, or in a directory above. */
+  #noteHooks(): void {
+    const depth = this.#directory === '' ? 0 : this.#directory.split('/').length;
+    for (let up = 0; up <= depth; up++) {
+      const top = '../'.repeat(up);
+      if (!this.#isThere(`${top}.git`)) continue;
+      for (const file of gitHookFiles) this.#noteRun(`${top}${file}`);
+      return;
+    }
   }
 
-  /** Changes where relative paths start, as `git -C` and `tar -C` do. */
-  enter(text: string, use: PathUse): void {
+  #enter(text: string, use: PathUse): void {
     if (++this.#directories > MOST_DIRECTORIES) this.raise(tooManyDirectories);
-    const checked = this.path(text, use, { makes: false });
+    const checked = this.#path(text, use, false);
     if (!checked) return;
     this.#directory = checked.relative;
-    // A directory deeper than any path may be long names nothing; checking it whole says so.
+    // A path that is too long names nothing: check the whole directory, which refuses it.
     if (checked.relative.length > text.length && checked.relative.length > 4096)
-      this.path(`./${checked.relative}`, use);
+      this.#path(`./${checked.relative}`, use, use === 'write');
   }
 
-  /** Does `work` with relative paths starting where the program did, wherever `enter` went. */
-  fromStart(work: () => void): void {
-    const directory = this.#directory;
-    this.#directory = this.#start;
-    work();
-    this.#directory = directory;
+  /**
+   * An archive decides by itself which files it writes below `target`. In the root of the workspace, and wherever places of
+   * VA-3 are, those may be among them; no grant answers for that.
+   */
+  #judgeUnpacking(target: string): void {
+    const checked = this.#path(target, 'write', false);
+    if (!checked) return;
+    if (checked.relative === '' || executingNames.some((name) => this.#isThere(`${target}/${name}`)))
+      this.raise(unpacksOverExecutingPlaces, target);
   }
 
-  /** Whether there is a disk to look at: then the root is there. */
-  get seesDisk(): boolean {
-    const root = this.look(this.#paths.root);
-    return root.ok && root.entry !== undefined;
+  /** A word of unknown meaning, judged as the path that it may be. */
+  #judgeDoubt(text: string, doubt: Doubt, word: string): void {
+    if (text === '' || (text.length > 4096 && doubt !== 'outside')) return;
+    const checked = this.#look(doubt === 'sensitive' ? text.replace(/^@/, '') || '.' : text);
+    if (checked.ok) {
+      if (doubt === 'later' && checked.executesLater) this.raise(writesToExecutingPlace, text);
+      if (doubt === 'argument' || doubt === 'file') this.#noteArgument(text, checked);
+      return;
+    }
+    const { code } = checked.refused;
+    const isOutside = code === 'PATH_OUTSIDE_WORKSPACE' || looksLikeOutsidePath(text);
+    if (doubt === 'outside' ? looksLikeOutsidePath(text) : doubt === 'unsafe' && isOutside)
+      this.refuse(checked.refused);
+    // VA-2: a sensitive file is refused, whatever a script would do with it.
+    else if (code === 'PATH_SENSITIVE' && /^(unsafe|sensitive|argument)$/.test(doubt))
+      this.refuse(checked.refused);
+    // `/api/users` may be no path at all.
+    else if (doubt === 'argument' && isOutside) this.raise(outsideArgument, word);
   }
 
-  /** What the PathValidator would say, without recording it. */
-  look(text: string): PathCheck {
+  /**
+   * Rules of policy files must see a file that is only an argument. It counts when it is there; where no disk was looked
+   * at, a word with a slash and without blanks counts.
+   */
+  #noteArgument(text: string, checked: CheckedPath): void {
+    if (checked.liftedSensitive) this.raise(sensitiveLifted, text);
+    const mayBeFile =
+      text.includes('/') && !/\s|^[\w+.-]+:\/\//.test(text) && !this.#isThere(this.#paths.root);
+    if (checked.entry !== undefined || mayBeFile) this.note(checked.relative, 'read');
+  }
+
+  /** Whether it exists; always false without a disk. */
+  #isThere(text: string): boolean {
+    return this.#entryOf(text) !== undefined;
+  }
+
+  #entryOf(text: string): DiskEntry['type'] | undefined {
+    const checked = this.#look(text);
+    return checked.ok ? checked.entry?.type : undefined;
+  }
+
+  /** The PathValidator's check, cached: a word is judged in several ways, but the disk is asked once. */
+  #look(text: string): PathCheck {
     const key = `${this.#directory}\u0000${text}`;
     let checked = this.#looked.get(key);
     if (!checked) {
@@ -171,13 +271,6 @@ export class Judgement {
       this.#looked.set(key, checked);
     }
     return checked;
-  }
-
-  /** A pattern that picks files by name: it must not be a way to reach a sensitive one. */
-  glob(pattern: string): void {
-    const judged = judgeGlob(pattern);
-    if (judged === 'sensitive') this.raise(sensitiveGlob, pattern);
-    else if (judged === 'unclear') this.raise(unclearGlob, pattern);
   }
 
   finish(): CommandCheck {
@@ -196,3 +289,10 @@ export class Judgement {
 }
 
 const weight: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 1, HIGH: 2 };
+
+const looksLikeOutsidePath = (text: string): boolean =>
+  text.startsWith('/') ||
+  text.startsWith('~/') ||
+  text === '..' ||
+  text.startsWith('../') ||
+  text.includes('/../');

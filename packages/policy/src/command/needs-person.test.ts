@@ -147,6 +147,11 @@ describe('with the disk', () => {
       { path: 'docs/guide.md', use: 'read' },
       { path: 'package.json', use: 'read' },
     ]);
+    expect(operands('node src/app')).toEqual([
+      { path: 'src/app', use: 'run' },
+      { path: 'src/app.js', use: 'run', implied: true },
+      { path: 'src/app.ts', use: 'run', implied: true },
+    ]);
     expect(operands('git frobnicate README.md')).toEqual([
       { path: '.git/config', use: 'run', implied: true },
       { path: 'README.md', use: 'read' },

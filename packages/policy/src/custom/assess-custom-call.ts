@@ -8,7 +8,7 @@ import {
   type Reason,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import type { CallAssessment } from '../risk-assessor.ts';
+import type { CallAssessment } from '../call-assessment.ts';
 import { allow } from '../verdict.ts';
 import { problemOfParams } from './parameter-schema.ts';
 
@@ -64,15 +64,15 @@ export function assessCustomCall(tool: CustomTool): CallAssessment {
     reasons.push({ rule: 'CUSTOM-3', why: 'it says of itself that it only reads; nobody has checked that' });
   if (requires_approval)
     reasons.push({ rule: 'CUSTOM-4', why: 'it says of itself that it needs your approval' });
-  // LOW is the person's leave to run unasked (`implicitAllowRule`); to repeat the call is not harmless for that.
+  // LOW lets the call run unasked (`implicitAllowRule`), but does not make it harmless to repeat.
   const level = risk_level === 'HIGH' ? 'HIGH' : 'MEDIUM';
   return { verdict: allow(level, reasons, network), operands: [], commands: [], needsPerson: false };
 }
 
-/** Of the rule that stands for the person's own tool configuration; it is in no policy file. */
+/** Id of the rule that stands for the person's tool configuration; no policy file contains it. */
 export const IMPLICIT_ALLOW_RULE = 'mcp.json';
 
-/** The person's own configuration says LOW: as an allow rule of theirs, which an ask or deny rule still beats. */
+/** Risk LOW in the person's configuration works like an allow rule: an ask or deny rule still beats it. */
 export function implicitAllowRule({ name, risk_level }: CustomTool): PolicyRule | undefined {
   if (risk_level !== 'LOW') return undefined;
   const why = 'your tool configuration says that it need not ask';

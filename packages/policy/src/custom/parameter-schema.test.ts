@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkedPattern } from './checked-pattern.ts';
-import { problemOfParams } from './parameter-schema.ts';
+import { checkedPattern, problemOfParams } from './parameter-schema.ts';
 
 const object = (properties: object, more: object = {}) =>
   ({ type: 'object', properties, ...more }) as unknown as Record<string, never>;

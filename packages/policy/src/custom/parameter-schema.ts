@@ -1,19 +1,18 @@
 import type { JsonValue } from '@countersign/protocol';
-import { shorten } from '../shown-text.ts';
-import { type CheckedPattern, checkedPattern } from './checked-pattern.ts';
+import { shorten } from '../text.ts';
 
 type JsonObject = Readonly<Record<string, JsonValue>>;
 
 /** Steps of one check. A schema that needs more is not one that a person wrote. */
 const MAX_STEPS = 20_000;
-/** What a pattern tries, or characters that are counted, for one step. */
+/** Attempts of a pattern, or counted characters, that cost one step. */
 const TRIES_PER_STEP = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * What is wrong with parameters by a tool's own JSON Schema, if anything. The schema comes from a program that nobody
- * has looked at: it is interpreted, never compiled, refers only to itself, and the work is bounded whatever it says. A
- * keyword that is not known here asks for nothing; the tool's own program checks again.
+ * What is wrong with parameters by a tool's own JSON Schema, if anything. We do not trust the schema: it is interpreted,
+ * never compiled, refers only to itself, and the work is bounded. Unknown keywords are ignored; the tool's own program
+ * checks again.
  */
 export function problemOfParams(schema: JsonObject, params: JsonObject): string | undefined {
   try {
@@ -62,7 +61,7 @@ class SchemaCheck {
     if (this.#steps > MAX_STEPS) throw new TooMuchWork();
   }
 
-  /** Undefined where the pattern is none that is tried. */
+  /** Undefined if the pattern is not tried. */
   #matches(source: string, text: string): boolean | undefined {
     if (!this.#patterns.has(source)) this.#patterns.set(source, checkedPattern(source));
     const pattern = this.#patterns.get(source);
@@ -71,7 +70,7 @@ class SchemaCheck {
     return pattern.matches(text);
   }
 
-  /** Only `#` and `#/…`: what stands elsewhere is never fetched. */
+  /** Resolves `#` and `#/…` only; other references are never fetched. */
   #find(reference: string): JsonValue | undefined {
     if (reference === '#') return this.#root;
     if (!reference.startsWith('#/')) return undefined;
@@ -100,7 +99,7 @@ class SchemaCheck {
       : undefined;
   }
 
-  /** Takes no longer than the schema's side is large, whatever the other is. The order of names means nothing. */
+  /** Compares in time bounded by the schema's value. The order of names does not matter. */
   #isSame(ofSchema: JsonValue, given: JsonValue): boolean {
     if (Array.isArray(ofSchema))
       return (
@@ -128,7 +127,7 @@ class SchemaCheck {
     const most = own(schema, 'maxLength');
     if (typeof least === 'number' || typeof most === 'number') {
       this.#spend(value.length / TRIES_PER_STEP);
-      // Characters, not halves of them; a text that is long enough either way need not be counted.
+      // Count characters, not UTF-16 units; a very long text need not be counted exactly.
       const length = value.length > 100_000 ? value.length : [...value].length;
       if (typeof least === 'number' && length < least) return say(at, `has fewer than ${least} characters`);
       if (typeof most === 'number' && length > most) return say(at, `has more than ${most} characters`);
@@ -265,9 +264,60 @@ function numberProblem(schema: JsonObject, value: number, at: string): string | 
 const isObject = (value: JsonValue | undefined): value is { [key: string]: JsonValue } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `__proto__` and `constructor` are names like any other here. */
+/** Treats `__proto__` and `constructor` like any other name. */
 const own = (object: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 const below = (at: string, name: string): string => (at === '' ? shorten(name) : `${at}.${shorten(name)}`);
 const say = (at: string, problem: string): string => `${at === '' ? 'the whole' : at} ${problem}`;
+
+/** A `pattern` of a JSON Schema whose worst-case work is known before it runs. */
+export interface CheckedPattern {
+  /** About how many steps the text may take, at worst. */
+  workOn(text: string): number;
+  /** False if the text would take too long: only the tool's own program checks it then. */
+  mayTry(text: string): boolean;
+  matches(text: string): boolean;
+}
+
+/**
+ * Compiles a `pattern` that we did not write, if its worst case is bounded: JavaScript's regular expressions backtrack,
+ * which can take for ever. Undefined for all others: only the tool's own program checks them.
+ */
+export function checkedPattern(source: string): CheckedPattern | undefined {
+  const ways = source.length > MAX_CHARACTERS ? undefined : waysThrough(source);
+  if (!ways || ways.choices > MAX_CHOICES) return undefined;
+  let expression: RegExp;
+  try {
+    expression = new RegExp(source, 'u');
+  } catch {
+    return undefined;
+  }
+  const workOn = (text: string): number => ways.choices * (text.length + 1) ** ways.lengths;
+  return {
+    workOn,
+    mayTry: (text) => workOn(text) <= MAX_WORK,
+    matches: (text) => expression.test(text),
+  };
+}
+
+const MAX_CHARACTERS = 200;
+const MAX_CHOICES = 1_000;
+const MAX_WORK = 2_000_000;
+
+/**
+ * The worst-case number of attempts is `choices` times the text's length to the power of `lengths`. Undefined if that is
+ * hard to tell: for a repeated group, a lookaround or a back reference.
+ */
+function waysThrough(source: string): { readonly choices: number; readonly lengths: number } | undefined {
+  const plain = source.replace(/\\[^1-9k]/gu, 'x').replace(/\[\^?\]?[^\]]*\]/gu, 'x');
+  if (/\\|\(\?[^:]|\)[*+{]/u.test(plain)) return undefined;
+  const count = (part: RegExp): number => plain.match(part)?.length ?? 0;
+  const bars = count(/\|/gu);
+  // In one group, alternatives are tried one after the other; in several, each with each of the others.
+  const alternatives = count(/\(/gu) > 1 ? 2 ** bars : bars + 1;
+  const optional = count(/(?<![*+?}(])\?/gu);
+  // Without an anchor it is tried from each character on.
+  const starts = plain.startsWith('^') && bars === 0 ? 0 : 1;
+  return { choices: alternatives * 2 ** optional, lengths: starts + count(/[*+]|\{\d+,?\d*\}/gu) };
+}

@@ -1,5 +1,4 @@
-import { wordList } from '../word-list.ts';
-import { unpackTarget } from './archives.ts';
+import { wordList } from '../text.ts';
 import { hasHole } from './marks.ts';
 import { readOptions } from './options.ts';
 
@@ -7,7 +6,7 @@ import { readOptions } from './options.ts';
 export interface FileUse {
   readonly path: string;
   readonly use: 'read' | 'write' | 'run';
-  /** It gets content of the caller's choosing, so it must not have the name of a binary (TL-4). */
+  /** The caller chooses its content, so it must not have the name of a binary (TL-4). */
   readonly makes?: true;
 }
 
@@ -26,7 +25,7 @@ const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
 const COPIES = /^(cp|gcp|mv|install|ln|rsync)$/;
-/** Programs whose words become files with content of the line's own choosing. */
+/** Programs that write content of the line's choosing into the files they are given. */
 const FILLS = /^(tee|sponge)$/;
 const WRITES_ALL =
   /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch|ed|ex|vim?|nvim|nano|dos2unix|unix2dos)$/;
@@ -55,8 +54,7 @@ export function fileOperands(name: string, args: readonly string[]): readonly Fi
     for (const path of every('f', 'file')) found.push({ path, use: 'read' });
   } else if (MODE_FIRST.test(name)) files = operands.slice(1);
   found.push(...optionFiles(name, args), ...outputFiles(name, args));
-  const unpacked = unpackTarget(name, args);
-  if (unpacked !== undefined) found.push({ path: unpacked, use: 'write' });
+  for (const path of unpackTarget(name, args)) found.push({ path, use: 'write' });
   const edits =
     /^g?sed$/.test(name) &&
     ([...flags].some((flag) => flag.startsWith('i')) || args.some((word) => /^-[a-zA-Z]*i/.test(word)));
@@ -79,8 +77,39 @@ export function fileOperands(name: string, args: readonly string[]): readonly Fi
   return found;
 }
 
-/** Words of a program we know nothing of: a path has a slash or a dot, and is no address and no sentence. */
-const looksLikePath = (word: string): boolean =>
+export const unpackers = wordList('tar gtar bsdtar unzip 7z 7za 7zz unrar cpio pax ditto');
+
+/** The directory that a call of an archiver without a manual unpacks into, as it is written, if it does. */
+export function unpackTarget(name: string, args: readonly string[]): readonly string[] {
+  const places = (unpacks: boolean, place = '.'): readonly string[] => (unpacks ? [place] : []);
+  switch (name) {
+    case '7z':
+    case '7za':
+    case '7zz':
+    case 'unrar':
+      return places(/^[xe]$/.test(args[0] ?? ''), args.find((word) => word.startsWith('-o'))?.slice(2));
+    case 'cpio':
+      return places(args.some((word) => /^-\w*i|^--extract/.test(word)));
+    case 'pax':
+      return places(args.some((word) => /^-\w*r/.test(word)));
+    case 'ditto':
+      return places(args.includes('-x') || args.includes('-xk'), args.at(-1));
+    case 'gtar':
+    case 'bsdtar': {
+      // `tar xzf a`: the first word is a bundle of letters even without a dash
+      const words = /^[A-Za-z]+$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
+      const { flags } = readOptions(words);
+      const { values } = readOptions(args.slice(1), '-C -f --directory --file');
+      const extracts = flags.has('x') || flags.has('extract') || flags.has('get');
+      return places(extracts, values.get('C') ?? values.get('directory'));
+    }
+    default:
+      return [];
+  }
+}
+
+/** For programs without a manual: a path has a slash or a dot, and is neither a URL nor a sentence. */
+export const looksLikePath = (word: string): boolean =>
   /[./~]/.test(word) && !/\s|:\/\//.test(word) && !/^\d+(\.\d+)*$/.test(word);
 
 /** `--file=x`, `-fx`, `@x`, `key=x`: values that name a file. */
@@ -123,7 +152,7 @@ function gitFiles(args: readonly string[]): readonly FileUse[] {
   });
 }
 
-/** One file that `cp` and its kin make out of another. Without knowing the disk, a target may also be a directory. */
+/** One copy that `cp`, `mv` or the like makes. Without knowing the disk, a target may also be a directory. */
 interface Copy {
   readonly source: string;
   readonly targets: readonly string[];

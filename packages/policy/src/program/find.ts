@@ -1,10 +1,7 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { onlyReads, unknownOption } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { excludingTerms } from './find/excluding-terms.ts';
-import { type FindTerm, readFindWords } from './find/find-words.ts';
-import { picksSecretsByName, picksSecretsByRegex } from './find/secret-names.ts';
-import { type Program, refuseUnsafe } from './program.ts';
+import { picksSecretsByName, picksSecretsByRegex } from '../command/sensitive-glob.ts';
+import { type FindTerm, readFindWords } from './find/find-call.ts';
+import type { Manual, Notes } from './notes.ts';
+import { type CommandRule, onlyReads } from './rules.ts';
 
 const runsPrograms: CommandRule = {
   id: 'CMD-FIND-1',
@@ -91,20 +88,21 @@ const looksForSecrets: CommandRule = {
   ],
 };
 
-export const find: Program = {
+export const find: Manual = {
   names: ['find'],
+  onlyReads: true,
   rules: [runsPrograms, writes, followsLinks, pathsFromFile, looksForSecrets],
-  judge(args, judgement) {
-    judgement.raise(onlyReads);
+  read(args, notes) {
+    notes.raise(onlyReads);
     const { options, starts, terms } = readFindWords(args);
-    if (options.includes('-L')) judgement.raise(followsLinks, '-L');
-    for (const start of starts) judgement.path(start, 'read');
-    if (starts.length === 0 && !terms.some(({ kind }) => kind === 'list')) judgement.path('.', 'read');
-    judgeExpression(terms, judgement);
+    if (options.includes('-L')) notes.raise(followsLinks, '-L');
+    for (const start of starts) notes.path(start, 'read');
+    if (starts.length === 0 && !terms.some(({ kind }) => kind === 'list')) notes.path('.', 'read');
+    noteExpression(terms, notes);
   },
 };
 
-function judgeExpression(terms: readonly FindTerm[], judgement: Judgement): void {
+function noteExpression(terms: readonly FindTerm[], notes: Notes): void {
   const excluding = excludingTerms(terms);
   for (const term of terms) {
     const { kind, word, value } = term;
@@ -113,36 +111,114 @@ function judgeExpression(terms: readonly FindTerm[], judgement: Judgement): void
       case 'regex': {
         const picksSecrets = kind === 'regex' ? picksSecretsByRegex : picksSecretsByName;
         if (value !== undefined && !excluding.has(term) && picksSecrets(value))
-          judgement.raise(looksForSecrets, value);
+          notes.raise(looksForSecrets, value);
         break;
       }
       case 'reference':
-        if (value !== undefined) judgement.path(value, 'read');
+        if (value !== undefined) notes.path(value, 'read');
         break;
       case 'list':
-        judgement.raise(pathsFromFile, word);
-        if (value !== undefined) judgement.pathOrStream(value, 'read');
+        notes.raise(pathsFromFile, word);
+        if (value !== undefined) notes.pathOrStream(value, 'read');
         break;
       case 'links':
-        judgement.raise(followsLinks, word);
+        notes.raise(followsLinks, word);
         break;
       case 'executes':
-        judgement.raise(runsPrograms, word);
+        notes.raise(runsPrograms, word);
         return;
       case 'writes':
-        // Where it would write outside, that is what the person should read.
-        if (value !== undefined) judgement.path(value, 'write');
-        judgement.raise(writes, word);
+        // Note the path first: if it is outside, that refusal tells the person more.
+        if (value !== undefined) notes.path(value, 'write');
+        notes.raise(writes, word);
         return;
       case 'deletes':
-        judgement.raise(writes, word);
+        notes.raise(writes, word);
         return;
       case 'unknown':
-        judgement.raise(unknownOption, word);
-        refuseUnsafe(word.slice(word.indexOf('=') + 1), judgement);
+        notes.unknownOption(word);
+        notes.mayBePath(word.slice(word.indexOf('=') + 1), 'unsafe');
         break;
       case 'stray':
-        judgement.path(word, 'read');
+        notes.path(word, 'read');
     }
   }
+}
+
+const alternatives = new Set(['-o', '-or', ',']);
+const negations = new Set(['!', '-not']);
+const actions = new Set(['-print', '-print0', '-printf', '-ls', '-quit']);
+
+/** Tests joined by "and"; `parent` is the conjunction that contains their group. */
+interface Conjunction {
+  readonly parent: Conjunction | undefined;
+  isPruned: boolean;
+  acts: boolean;
+}
+
+interface Group {
+  readonly conjunction: Conjunction | undefined;
+  readonly isNegated: boolean;
+}
+
+/**
+ * The terms of find's expression that leave files out instead of looking for them: `! -name .env`, and
+ * `-name .env -prune -o -print`.
+ */
+function excludingTerms(terms: readonly FindTerm[]): ReadonlySet<FindTerm> {
+  const conjunctions: Conjunction[] = [];
+  const begin = (parent: Conjunction | undefined): Conjunction => {
+    const conjunction = { parent, isPruned: false, acts: false };
+    conjunctions.push(conjunction);
+    return conjunction;
+  };
+  const tests: {
+    readonly at: number;
+    readonly term: FindTerm;
+    readonly conjunction: Conjunction;
+    readonly isNegated: boolean;
+  }[] = [];
+  const groups: Group[] = [];
+  let group: Group = { conjunction: undefined, isNegated: false };
+  let current = begin(undefined);
+  let isNegated = false;
+  let lastAlternative = -1;
+  for (const [at, term] of terms.entries()) {
+    const { word } = term;
+    if (negations.has(word)) {
+      isNegated = !isNegated;
+      continue;
+    }
+    if (word === '(') {
+      groups.push(group);
+      group = { conjunction: current, isNegated: group.isNegated !== isNegated };
+      current = begin(current);
+    } else if (word === ')') {
+      current = group.conjunction ?? current;
+      group = groups.pop() ?? group;
+    } else if (alternatives.has(word)) {
+      current = begin(group.conjunction);
+      if (groups.length === 0) lastAlternative = at;
+    } else if (word === '-prune') {
+      if (!isNegated && !group.isNegated) current.isPruned = true;
+    } else {
+      if (actions.has(word)) current.acts = true;
+      tests.push({ at, term, conjunction: current, isNegated: group.isNegated !== isNegated });
+    }
+    isNegated = false;
+  }
+
+  for (const { acts, parent } of conjunctions.toReversed()) if (acts && parent) parent.acts = true;
+  // Without any action find prints whatever the whole expression accepts, also what was pruned.
+  const hasAction = conjunctions.some(({ acts }) => acts);
+  const leavesOut = new Set<Conjunction>();
+  for (const each of conjunctions) {
+    const isLeftOut = hasAction && each.isPruned && !each.acts;
+    if (isLeftOut || (each.parent && leavesOut.has(each.parent))) leavesOut.add(each);
+  }
+  const excluding = tests.filter(
+    // `! -name .env -o -print` prints exactly .env: a negation only counts where no alternative follows.
+    ({ at, conjunction, isNegated }) => leavesOut.has(conjunction) || (isNegated && at > lastAlternative),
+  );
+  return new Set(excluding.map(({ term }) => term));
 }

@@ -1,7 +1,6 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement, PathUse } from '../command/judgement.ts';
-import { wordList } from '../word-list.ts';
-import { type Program, refuseOutside } from './program.ts';
+import { wordList } from '../text.ts';
+import type { Manual, Notes, PathUse } from './notes.ts';
+import type { CommandRule } from './rules.ts';
 
 const compiles: CommandRule = {
   id: 'CMD-GCC-1',
@@ -72,21 +71,21 @@ const pathOptions = [
 const textOptions = new Set(
   '-x -D -U -A -l -MT -MQ -u -z -e -G --param --language --define-macro --undefine-macro --assert'.split(' '),
 );
-/** What follows is for another tool; a path in it is still a path. */
+/** The next word is for another tool; a path in it is still a path. */
 const passedOn = new Set(
   '-Xlinker -Xassembler -Xpreprocessor -Xclang --for-linker --for-assembler'.split(' '),
 );
-/** Linker words after which a path outside is only written into the result and read when that runs. */
+/** Linker options whose path is only stored in the result and used when that runs, so it may be outside. */
 const runtimePaths = /^--?(rpath|rpath-link|dynamic-linker|soname|h|install_name)(=|$)/;
 /** `-fx=y` whose value is text that may look like a path. */
 const textValue = /^-f(file|debug|macro|profile|canon|coverage)-prefix-map=|^-W|^-std=|^-m|^-D/;
 
-/** gcc's long options have one dash and no general grammar: glued, separate or after `=`, each as its own rule. */
-export const gcc: Program = {
+/** gcc's long options have one dash and no common grammar: each takes its value glued on, as the next word or after `=`. */
+export const gcc: Manual = {
   names: ['gcc'],
   rules: [compiles, startsProgram, loadsCode],
-  judge(args, judgement) {
-    judgement.raise(compiles);
+  read(args, notes) {
+    notes.raise(compiles);
     let namesOutput = false;
     const forLinker: string[] = [];
     for (let at = 0; at < args.length; at++) {
@@ -97,10 +96,10 @@ export const gcc: Program = {
         )
       )
         namesOutput = true;
-      at += judgeWord(arg, args[at + 1], forLinker, judgement);
+      at += noteWord(arg, args[at + 1], forLinker, notes);
     }
-    judgePassedOn(forLinker, judgement);
-    if (!namesOutput && args.length > 0) judgement.path('a.out', 'write');
+    notePassedOn(forLinker, notes);
+    if (!namesOutput && args.length > 0) notes.path('a.out', 'write');
   },
 };
 
@@ -117,19 +116,19 @@ function singleDashed(arg: string): string {
   return `-f${arg.slice(2)}`;
 }
 
-/** Returns how many further words it took. What the linker gets is one list, wherever on the line it stands. */
-function judgeWord(arg: string, next: string | undefined, forLinker: string[], judgement: Judgement): number {
+/** Returns how many further words it took. `forLinker` collects the linker's words of the whole line. */
+function noteWord(arg: string, next: string | undefined, forLinker: string[], notes: Notes): number {
   if (arg.startsWith('@')) {
-    judgement.raise(loadsCode, arg);
-    judgement.path(arg.slice(1), 'read');
+    notes.raise(loadsCode, arg);
+    notes.path(arg.slice(1), 'read');
     return 0;
   }
   if (!arg.startsWith('-') || arg === '-') {
-    judgement.pathOrStream(arg, 'read');
+    notes.pathOrStream(arg, 'read');
     return 0;
   }
   if (/^--?wrapper/.test(arg)) {
-    judgement.raise(startsProgram, arg);
+    notes.raise(startsProgram, arg);
     return 1;
   }
   if (arg.startsWith('-Wl,')) {
@@ -137,39 +136,39 @@ function judgeWord(arg: string, next: string | undefined, forLinker: string[], j
     return 0;
   }
   if (/^-W[ap],/.test(arg)) {
-    judgePassedOn(arg.split(',').slice(1), judgement);
+    notePassedOn(arg.split(',').slice(1), notes);
     return 0;
   }
   const joined = /^(--for-(?:linker|assembler))=(.*)$/s.exec(arg);
   if (joined || passedOn.has(arg)) {
     const word = joined?.[2] ?? next ?? '';
     if ((joined?.[1] ?? arg).endsWith('linker')) forLinker.push(word);
-    else judgePassedOn([word], judgement);
+    else notePassedOn([word], notes);
     return joined ? 0 : 1;
   }
   if (arg.startsWith('-l')) {
     const library = arg === '-l' ? (next ?? '') : arg.slice(2);
-    if (library.startsWith(':')) refuseOutside(library.slice(1), judgement);
+    if (library.startsWith(':')) notes.mayBePath(library.slice(1), 'outside');
     return arg === '-l' ? 1 : 0;
   }
   if (textOptions.has(arg)) return 1;
   if (/^-fmodule-mapper=\|/.test(arg)) {
-    judgement.raise(startsProgram, arg);
+    notes.raise(startsProgram, arg);
     return 0;
   }
   if (/^-(D|U|A|x|MT|MQ)./.test(arg)) return 0;
   if (/^-T(bss|data|text)(=|$)/.test(arg)) return arg.includes('=') ? 0 : 1;
-  return judgePathOption(arg, next, judgement);
+  return notePathOption(arg, next, notes);
 }
 
-function judgePathOption(arg: string, next: string | undefined, judgement: Judgement): number {
+function notePathOption(arg: string, next: string | undefined, notes: Notes): number {
   for (const [name, use, rule] of pathOptions) {
     if (!arg.startsWith(name)) continue;
     const glued = arg.slice(name.length).replace(/^=/, '');
-    if (rule) judgement.raise(rule, arg);
+    if (rule) notes.raise(rule, arg);
     if (glued === '' && name.endsWith('=')) return 0;
-    if (glued !== '') judgement.path(glued, use);
-    else if (next !== undefined) judgement.path(next, use);
+    if (glued !== '') notes.path(glued, use);
+    else if (next !== undefined) notes.path(next, use);
     return glued === '' ? 1 : 0;
   }
   const equals = arg.indexOf('=');
@@ -178,30 +177,28 @@ function judgePathOption(arg: string, next: string | undefined, judgement: Judge
     // -fdump-tree-all=x, -fprofile-use=x, -save-temps=obj: a path or a word; as a path it must be inside.
     if (value !== '')
       for (const part of value.split(/[,:=]/))
-        if (part.includes('/') || part.startsWith('.')) judgement.path(part, 'write');
+        if (part.includes('/') || part.startsWith('.')) notes.path(part, 'write');
   }
   return 0;
 }
 
-function judgePassedOn(words: readonly string[], judgement: Judgement): void {
+function notePassedOn(words: readonly string[], notes: Notes): void {
   let isRuntimePath = false;
   for (const [i, word] of words.entries()) {
     // The tool's own -o: what it writes must not be an executable binary by its name (TL-4).
     const output = /^(?:-o|--output)$/.test(words[i - 1] ?? '')
       ? word
       : /^(?:-o|--output=)(.+)$/.exec(word)?.[1];
-    judgement.refuseBinary(output ?? '');
+    notes.makesName(output ?? '');
     const skip = isRuntimePath || runtimePaths.test(word);
     isRuntimePath = runtimePaths.test(word) && !word.includes('=');
     if (skip) continue;
-    if (word.startsWith('@')) judgement.raise(loadsCode, word);
+    if (word.startsWith('@')) notes.raise(loadsCode, word);
     const value = word.slice(word.indexOf('=') + 1).replace(/^@/, '');
-    if (/^--?plugin(=|$)/.test(word)) judgement.raise(loadsCode, word);
+    if (/^--?plugin(=|$)/.test(word)) notes.raise(loadsCode, word);
     for (const text of [value, value.replace(/^-[A-Za-z]/, '')]) {
-      refuseOutside(text, judgement);
-      const checked = text === '' || text.startsWith('-') ? undefined : judgement.look(text);
-      if (checked && !checked.ok && checked.refused.code === 'PATH_SENSITIVE')
-        judgement.refuse(checked.refused);
+      notes.mayBePath(text, 'outside');
+      if (!text.startsWith('-')) notes.mayBePath(text, 'sensitive');
     }
   }
 }

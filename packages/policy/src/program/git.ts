@@ -1,18 +1,13 @@
-import type { Judgement } from '../command/judgement.ts';
-import { config } from './git/config-subcommand.ts';
 import { readGit } from './git/git-call.ts';
 import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
-import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
+import { config, maintenanceSubcommands } from './git/maintenance-subcommands.ts';
+import { type GitFamily, type GitSubcommand, isFamily } from './git/operands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
 import { remoteSubcommands } from './git/remote-subcommands.ts';
 import * as rules from './git/rules.ts';
-import { type GitFamily, type GitSubcommand, isFamily } from './git/subcommand.ts';
 import { workTreeSubcommands } from './git/work-tree-subcommands.ts';
-import { gitHookFiles } from './implied-scripts.ts';
-import { OptionState } from './option-state.ts';
-import { type Operand, parseOptions, type Word } from './options.ts';
-import { judgeOption, type Program } from './program.ts';
-import { judgeUnknownWords } from './script-arguments.ts';
+import type { Manual, Notes } from './notes.ts';
+import { type Operand, OptionState, parseOptions, type Word } from './options.ts';
 
 const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
   Object.entries({
@@ -30,49 +25,37 @@ const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
 );
 
 /** Global options, the subcommand, then that subcommand's own options and operands. */
-export const git: Program = {
+export const git: Manual = {
   names: ['git'],
   rules: Object.values(rules),
-  judge(args, judgement) {
-    judgement.raise(rules.usesGit);
+  read(args, notes) {
+    notes.raise(rules.usesGit);
     const { options, subcommand: name, args: rest } = readGit(args);
-    for (const word of options) judgeGlobal(word, judgement);
+    for (const word of options) noteGlobal(word, notes);
     if (name === undefined) return;
-    if (!Object.hasOwn(readingSubcommands, name)) noteHooks(judgement);
+    if (!Object.hasOwn(readingSubcommands, name)) notes.gitHooks();
     const entry = subcommands.get(name);
     if (entry === undefined) {
-      judgement.raise(rules.unknownSubcommand, name);
-      judgeUnknownWords(rest, judgement);
+      notes.raise(rules.unknownSubcommand, name);
+      notes.unknownWords(rest);
       return;
     }
-    if (isFamily(entry)) judgeFamily(name, entry, rest, judgement);
-    else judgeSubcommand(entry, rest, name, judgement);
+    if (isFamily(entry)) noteFamily(name, entry, rest, notes);
+    else noteSubcommand(entry, rest, name, notes);
   },
 };
 
-/** The hooks of the repository that git finds from where it stands: there, or in a directory above. */
-function noteHooks(judgement: Judgement): void {
-  const depth = judgement.directory === '' ? 0 : judgement.directory.split('/').length;
-  for (let up = 0; up <= depth; up++) {
-    const top = '../'.repeat(up);
-    const repository = judgement.look(`${top}.git`);
-    if (!repository.ok || repository.entry === undefined) continue;
-    for (const file of gitHookFiles) judgement.noteRun(`${top}${file}`);
-    return;
-  }
-}
-
-function judgeGlobal(word: Exclude<Word, Operand>, judgement: Judgement): void {
+function noteGlobal(word: Exclude<Word, Operand>, notes: Notes): void {
   if (word.kind === 'option' && word.row.names === '-C' && word.value !== undefined) {
-    judgement.enter(word.value, 'read');
+    notes.enter(word.value, 'read');
     return;
   }
   if (word.kind === 'option' && word.row.names === '--exec-path' && word.value !== undefined)
-    judgement.raise(rules.runsProgram, word.spelled);
-  judgeOption(word, judgement, 'powerful');
+    notes.raise(rules.runsProgram, word.spelled);
+  notes.option(word);
 }
 
-function judgeFamily(name: string, family: GitFamily, args: readonly string[], judgement: Judgement): void {
+function noteFamily(name: string, family: GitFamily, args: readonly string[], notes: Notes): void {
   // `git notes --ref x add`, `git remote -v show`: the family's own options may come first.
   const words = parseOptions(args, { ...family.fallback.options, permutes: false });
   const operands = words.filter((word) => word.kind === 'operand');
@@ -84,31 +67,31 @@ function judgeFamily(name: string, family: GitFamily, args: readonly string[], j
   if (first && member) {
     // Nothing after the first operand is an option here, so the operands are the end of the line.
     const at = args.length - operands.length;
-    judgeSubcommand({ ...family.fallback, operands: () => {} }, args.slice(0, at), name, judgement);
-    judgeSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, judgement);
+    noteSubcommand({ ...family.fallback, operands: () => {} }, args.slice(0, at), name, notes);
+    noteSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, notes);
     return;
   }
   // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
   if (first && !first.afterDashes && !family.isOpen) {
-    judgement.raise(rules.unknownSubcommand, `${name} ${first.text}`);
-    judgeUnknownWords(args, judgement);
+    notes.raise(rules.unknownSubcommand, `${name} ${first.text}`);
+    notes.unknownWords(args);
   }
-  judgeSubcommand(family.fallback, args, name, judgement);
+  noteSubcommand(family.fallback, args, name, notes);
 }
 
-function judgeSubcommand(
+function noteSubcommand(
   subcommand: GitSubcommand,
   args: readonly string[],
   name: string,
-  judgement: Judgement,
+  notes: Notes,
 ): void {
-  for (const rule of subcommand.rules ?? []) judgement.raise(rule, name);
+  for (const rule of subcommand.rules ?? []) notes.raise(rule, name);
   const words = parseOptions(args, subcommand.options);
   const operands: Operand[] = [];
   for (const word of words) {
     if (word.kind === 'operand') operands.push(word);
-    else judgeOption(word, judgement, 'powerful');
+    else notes.option(word);
   }
-  subcommand.operands(operands, judgement);
-  subcommand.also?.(new OptionState(words), operands, judgement);
+  subcommand.operands(operands, notes);
+  subcommand.also?.(new OptionState(words), operands, notes);
 }

@@ -1,13 +1,13 @@
 /**
- * Files that a program executes though no word of the command names them. Whoever uses these names looks which are
- * there, so that the digest covers them (AP-8).
+ * Files that a program executes though no word of the command names them. Callers list those that exist, so that the
+ * digest covers them (AP-8).
  */
 
-/** What `node a` may mean where `a` is no file. */
+/** What `node a` tries where `a` is not a file. */
 export const nodeLookups = (script: string): readonly string[] =>
   ['.js', '.json', '.node', '.ts', '.mjs', '.cjs'].map((extension) => `${script}${extension}`);
 
-/** What `python -m a.b` runs when the workspace has it: that comes before what is installed. */
+/** What `python -m a.b` runs if the workspace has it; installed modules come second. */
 export function pythonModuleFiles(module: string): readonly string[] {
   if (!/^[A-Za-z_][\w.]*$/.test(module)) return [];
   const path = module.split('.').join('/');

@@ -14,9 +14,9 @@ export const UNSET_QUOTED = '\uFDD2';
 export const UNSET = '\uFDD3';
 /** Text that came from the network. */
 export const DOWNLOADED = '\uFDD4';
-/** Text that was decoded or transformed on the way, so that reading the line does not show it. */
+/** Text that the line decodes or transforms, so that a reader does not see it. */
 export const HIDDEN = '\uFDD5';
-/** One of more values than we are ready to follow. */
+/** One of too many values to follow. */
 export const TOO_MANY = '\uFDD6';
 /** An active `*` (or an extended pattern): any text within one path component. */
 export const STAR = '\uFDD7';
@@ -35,6 +35,7 @@ const HOLE = /[\uFDD0-\uFDD6\uFDDA-\uFDDC]/;
 const MARK = /[\uFDD0-\uFDEF]/;
 const MARKS = /[\uFDD0-\uFDEF]/g;
 
+/** Whether the text has any mark. A hole is a mark for text that only the run knows. */
 export const hasMark = (text: string): boolean => MARK.test(text);
 export const hasHole = (text: string): boolean => HOLE.test(text);
 export const hasPattern = (text: string): boolean => text.includes(STAR) || text.includes(ANY_CHARACTER);
@@ -59,7 +60,7 @@ function withPlainPatterns(text: string): string {
   return text.replaceAll(STAR, '*').replaceAll(ANY_CHARACTER, '?').replaceAll(`/${HOME_NAME}`, '~');
 }
 
-/** The text as code for another shell: its patterns are characters again, its holes may be any number of words. */
+/** The text as code for another shell: patterns become characters again, holes may be any number of words. */
 export function asCode(text: string): string {
   if (!hasMark(text)) return text;
   return text
@@ -100,6 +101,6 @@ export function originOf(text: string): string {
 /** Unknown text that keeps the origin of what it was made from. */
 export const madeFrom = (...texts: readonly string[]): string => originOf(texts.join('')) || UNKNOWN;
 
-/** Characters of ours that an escape such as `\ufdd0` would otherwise forge. */
+/** Replaces marks that an escape such as `\ufdd0` would forge. */
 export const withoutForgedMarks = (text: string): string =>
   hasMark(text) ? text.replace(MARKS, '\uFFFD') : text;

@@ -1,12 +1,8 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { unknownOptionOfPowerful } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import { nodeLookups } from './implied-scripts.ts';
-import { OptionState } from './option-state.ts';
-import { type Operand, optionTable, type Word } from './options.ts';
-import { judgeOption, type Program } from './program.ts';
-import { judgeScriptArguments } from './script-arguments.ts';
+import type { Manual, Notes } from './notes.ts';
+import { type Operand, OptionState, optionTable, type Word } from './options.ts';
+import type { CommandRule } from './rules.ts';
 
 const runsScript: CommandRule = {
   id: 'CMD-NODE-1',
@@ -110,17 +106,17 @@ const writesReports: CommandRule = {
   doesNotMatch: ['node --trace-warnings src/app.js', 'node --test-reporter=spec --test'],
 };
 
-/** Code that is loaded by the name of a module: only a file can be checked. Any other URL holds or fetches the code. */
-function module(value: string, judgement: Judgement): void {
+/** A module that node loads. Only a file can be checked: any other URL contains or fetches the code. */
+function module(value: string, notes: Notes): void {
   const scheme = /^\s*([A-Za-z][\w+.-]*):/.exec(value)?.[1]?.toLowerCase();
-  if (scheme === 'file') judgement.path(decodedUrl(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
-  else if (scheme !== undefined && scheme !== 'node') judgement.raise(inlineCode, value);
-  else if (isRelative(value)) runs(value, judgement);
+  if (scheme === 'file') notes.path(decodedUrl(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
+  else if (scheme !== undefined && scheme !== 'node') notes.raise(inlineCode, value);
+  else if (isRelative(value)) runs(value, notes);
 }
 
 const isRelative = (specifier: string): boolean => /^(\.{0,2}\/|\.\.?$)/.test(specifier);
 
-/** As a URL is decoded; what cannot be decoded is no file for node either. */
+/** Decodes a URL; node finds no file for one that cannot be decoded. */
 export function decodedUrl(url: string): string {
   try {
     return decodeURIComponent(url);
@@ -131,24 +127,21 @@ export function decodedUrl(url: string): string {
 
 const ownReporters: ReadonlySet<string> = new Set(['spec', 'tap', 'dot', 'junit', 'lcov']);
 
-/** A reporter that node has, a file of the workspace, which runs like any script, or code from elsewhere. */
-function reporter(value: string, judgement: Judgement): void {
+/** A reporter of node's own, a file of the workspace, which runs like any script, or code from elsewhere. */
+function reporter(value: string, notes: Notes): void {
   if (ownReporters.has(value)) return;
-  if (!isRelative(value)) judgement.raise(preloads, value);
-  module(value, judgement);
+  if (!isRelative(value)) notes.raise(preloads, value);
+  module(value, notes);
 }
 
 /** A script as node finds it: `a` may be `a.js`. */
-function runs(script: string, judgement: Judgement): void {
-  judgement.path(script, 'run');
-  const found = judgement.look(script);
-  if (found.ok && found.entry?.type !== 'file')
-    for (const file of nodeLookups(script)) judgement.noteRun(file);
+function runs(script: string, notes: Notes): void {
+  notes.path(script, 'run', { lookups: nodeLookups(script) });
 }
 
 /** A value of --test-reporter-destination and its like: a file, or a standard stream. */
-function destination(value: string, judgement: Judgement): void {
-  if (value !== 'stdout' && value !== 'stderr') judgement.path(value, 'write');
+function destination(value: string, notes: Notes): void {
+  if (value !== 'stdout' && value !== 'stderr') notes.path(value, 'write');
 }
 
 const options = optionTable({
@@ -256,16 +249,16 @@ const needsNoScript = [
 ];
 
 /** Options end at the script; what follows belongs to it. No abbreviations, and `_` is as good as `-`. */
-export const node: Program = {
+export const node: Manual = {
   names: ['node'],
   rules: [runsScript, inlineCode, preloads, opensDebugger, writesReports],
-  judge(args, judgement) {
-    judgement.raise(runsScript);
+  read(args, notes) {
+    notes.raise(runsScript);
     const { options: words, script } = readNode(args);
-    for (const word of words) judgeOption(word, judgement, 'powerful');
+    for (const word of words) notes.option(word);
     const state = new OptionState(words);
-    if (state.wasGiven('--run')) judgement.path('package.json', 'run');
-    judgeScript(script, state, judgement);
+    if (state.wasGiven('--run')) notes.path('package.json', 'run');
+    noteScript(script, state, notes);
   },
 };
 
@@ -294,7 +287,7 @@ function readWord(arg: string, next: string | undefined): Exclude<Word, Operand>
   const row = name.startsWith('--') ? options.long.get(name.slice(2)) : options.short.get(name.slice(1));
   if (row === undefined) {
     const negated = name.startsWith('--no-') ? options.long.get(name.slice('--no-'.length)) : undefined;
-    // Only a flag can be taken back.
+    // Only a flag can be negated.
     return negated && negated.value === undefined
       ? { kind: 'negation', rows: [negated], spelled: arg, value: glued }
       : { kind: 'unknown', spelled: arg, value: glued };
@@ -309,29 +302,29 @@ function readWord(arg: string, next: string | undefined): Exclude<Word, Operand>
   return { kind: 'option', row, spelled: arg, value: takesNext ? next : glued };
 }
 
-function judgeScript(words: readonly string[], state: OptionState, judgement: Judgement): void {
+function noteScript(words: readonly string[], state: OptionState, notes: Notes): void {
   const [script, ...rest] = words;
   if (script === undefined) {
-    if (!needsNoScript.some((names) => state.isOn(names))) judgement.raise(inlineCode, 'standard input');
+    if (!needsNoScript.some((names) => state.isOn(names))) notes.raise(inlineCode, 'standard input');
   } else if (state.wasGiven('-e', '--eval', '-p', '--print', '-pe')) {
     // -p takes the code as the next word, unless -e gave it already.
     const isCodeFirst = !state.wasGiven('-e', '--eval', '-pe');
-    judgeScriptArguments(isCodeFirst ? rest : words, judgement);
+    notes.scriptArguments(isCodeFirst ? rest : words);
   } else if (script === '-') {
-    judgement.raise(inlineCode, script);
+    notes.raise(inlineCode, script);
   } else if (script === 'inspect' || script === 'debug') {
-    judgement.raise(opensDebugger, script);
-    for (const text of rest) if (!text.startsWith('-')) judgement.path(text, 'run');
+    notes.raise(opensDebugger, script);
+    for (const text of rest) if (!text.startsWith('-')) notes.path(text, 'run');
   } else if (state.wasGiven('--entry-url')) {
-    judgement.raise(unknownOptionOfPowerful, script);
-    if (/^\s*(?!file:)[A-Za-z][\w+.-]+:/i.test(script)) judgement.raise(inlineCode, script);
-    else judgement.path(decodedUrl(script.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
+    notes.unknownOption(script);
+    if (/^\s*(?!file:)[A-Za-z][\w+.-]+:/i.test(script)) notes.raise(inlineCode, script);
+    else notes.path(decodedUrl(script.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
   } else if (state.isOn(['--test'])) {
-    for (const text of words) judgement.path(text, 'run');
+    for (const text of words) notes.path(text, 'run');
   } else if (state.isOn(['--run'])) {
-    judgeScriptArguments(words, judgement);
+    notes.scriptArguments(words);
   } else {
-    runs(script, judgement);
-    judgeScriptArguments(rest, judgement);
+    runs(script, notes);
+    notes.scriptArguments(rest);
   }
 }

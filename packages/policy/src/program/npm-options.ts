@@ -1,7 +1,5 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement } from '../command/judgement.ts';
 import { type OptionRow, type OptionTable, optionTable, type Word } from './options.ts';
-import { refuseOutside } from './program.ts';
+import type { CommandRule } from './rules.ts';
 
 export const changesWhatRuns: CommandRule = {
   id: 'CMD-NPM-2',
@@ -63,11 +61,6 @@ export const wholeMachine: CommandRule = {
   doesNotMatch: ['npm i x', 'npm ls', 'npm i --no-global x', 'npm i --local x'],
 };
 
-/** A workspace is named by its package or by its directory. */
-function workspaceNameOrPath(value: string, judgement: Judgement): void {
-  if (/^(\.|\/|~)/.test(value)) judgement.path(value, 'run');
-}
-
 export const npmOptions: OptionTable = optionTable({
   flags: `--all --allow-same-version --audit --bin-links --bypass-2fa --commit-hooks --description --dev
     --diff-ignore-all-space --diff-name-only --diff-no-prefix --diff-text --dry-run --engine-strict --force
@@ -90,8 +83,14 @@ export const npmOptions: OptionTable = optionTable({
     --which --enjoy-by`,
   rows: [
     { names: '--prefix', value: 'read' },
-    { names: '--package --diff', value: refuseOutside },
-    { names: '--workspace', value: workspaceNameOrPath },
+    { names: '--package --diff', value: (value, notes) => notes.mayBePath(value, 'outside') },
+    {
+      // The name of its package, or its directory.
+      names: '--workspace',
+      value: (value, notes) => {
+        if (/^[./~]/.test(value)) notes.path(value, 'run');
+      },
+    },
     { names: '--cache --logs-dir --pack-destination', value: 'write' },
     { names: '--provenance-file', value: 'read' },
     { names: '--cafile', value: 'read', rule: otherSource },
@@ -119,8 +118,8 @@ export const npmOptions: OptionTable = optionTable({
     { names: '--global', rule: wholeMachine },
     {
       names: '--location',
-      value: (value, judgement) => {
-        if (value !== 'project') judgement.raise(wholeMachine, value);
+      value: (value, notes) => {
+        if (value !== 'project') notes.raise(wholeMachine, value);
       },
     },
   ],
@@ -169,12 +168,11 @@ function namesIn(spelled: string): readonly string[] {
   const name = spelled.replace(/^-+/, '');
   const whole = shorthands.get(name);
   if (whole) return [whole];
+  const isKnown = name.length > 2 && meanings(name).length > 0;
   const isBundle =
-    !spelled.startsWith('--') && !isKnown(name) && [...name].every((letter) => shorthands.has(letter));
+    !spelled.startsWith('--') && !isKnown && [...name].every((letter) => shorthands.has(letter));
   return isBundle ? [...name].map((letter) => shorthands.get(letter) as string) : [name];
 }
-
-const isKnown = (name: string): boolean => name.length > 2 && meanings(name).length > 0;
 
 /** Returns whether `next` was taken as the value. */
 function read(
@@ -206,8 +204,8 @@ function read(
 }
 
 /**
- * A flag, or `--no-x` of any option. npm reads a word after either: `--no-global=false` is `--global`,
- * `--no-script-shell=./x` sets it, and in `--audit=publish` the value is no value but the command.
+ * A flag, or `--no-x` of any option. npm reads a value after either: `--no-global=false` is `--global`,
+ * `--no-script-shell=./x` sets the shell, and `--audit=publish` runs the command `publish`.
  */
 function readFlag(
   found: {
@@ -248,3 +246,56 @@ function meanings(name: string): readonly OptionRow[] {
   for (const [full, row] of npmOptions.long) if (full.startsWith(name)) found.add(row);
   return [...found];
 }
+
+/** The command that npm would start: by name, alias or clear abbreviation; camelCase counts as kebab-case. */
+export function resolveCommand(spelled: string): string | undefined {
+  const name = spelled.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  if (commands.has(name)) return name;
+  const alias = aliases.get(name);
+  if (alias) return alias;
+  const found = new Set<string>();
+  for (const full of commands) if (full.startsWith(name)) found.add(full);
+  for (const [full, target] of aliases) if (full.startsWith(name)) found.add(target);
+  return found.size === 1 ? [...found][0] : undefined;
+}
+
+const commands: ReadonlySet<string> = new Set(
+  `access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs
+  doctor edit exec explain explore find-dupes fund get help help-search hook init install install-ci-test install-scripts
+  install-test link ll login logout ls org outdated owner pack ping pkg prefix profile prune publish query rebuild repo
+  restart root run sbom search set shrinkwrap stage star stars start stop team test token trust undeprecate uninstall
+  unpublish unstar update version view whoami`.split(/\s+/),
+);
+
+/** Other spellings that npm accepts, typing errors included. */
+const aliases = new Map(
+  Object.entries({
+    owner: 'author',
+    docs: 'home',
+    bugs: 'issues',
+    view: 'info show v',
+    search: 'find s se',
+    install: 'add i in ins inst insta instal isnt isnta isntal isntall',
+    uninstall: 'unlink remove rm r un',
+    rebuild: 'rb',
+    ls: 'list',
+    link: 'ln',
+    init: 'create innit',
+    'install-test': 'it',
+    'install-ci-test': 'cit clean-install-test sit',
+    update: 'u up upgrade udpate',
+    config: 'c',
+    test: 'tst t',
+    dedupe: 'ddp',
+    run: 'run-script rum urn',
+    ci: 'clean-install ic install-clean isntall-clean',
+    exec: 'x',
+    explain: 'why',
+    ll: 'la',
+    version: 'verison',
+    help: 'hlep',
+    'dist-tag': 'dist-tags',
+    org: 'ogr',
+    adduser: 'add-user',
+  }).flatMap(([command, spelled]) => spelled.split(' ').map((alias): [string, string] => [alias, command])),
+);

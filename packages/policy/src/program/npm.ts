@@ -1,10 +1,14 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { resolveCommand } from './npm-commands.ts';
-import { changesWhatRuns, npmOptions, otherSource, parseNpm, wholeMachine } from './npm-options.ts';
+import type { Manual, Notes } from './notes.ts';
+import {
+  changesWhatRuns,
+  npmOptions,
+  otherSource,
+  parseNpm,
+  resolveCommand,
+  wholeMachine,
+} from './npm-options.ts';
 import type { Operand } from './options.ts';
-import { judgeOption, type Program } from './program.ts';
-import { judgeScriptArguments } from './script-arguments.ts';
+import type { CommandRule } from './rules.ts';
 
 const usesNpm: CommandRule = {
   id: 'CMD-NPM-1',
@@ -127,7 +131,7 @@ const publishing = words(
 );
 const prefixRow = npmOptions.long.get('prefix');
 
-export const npm: Program = {
+export const npm: Manual = {
   names: ['npm'],
   rules: [
     usesNpm,
@@ -141,84 +145,79 @@ export const npm: Program = {
     changesSettings,
     unknownCommand,
   ],
-  judge(args, judgement) {
-    judgement.raise(usesNpm);
+  read(args, notes) {
+    notes.raise(usesNpm);
     const operands: Operand[] = [];
     let prefix = '';
     for (const word of parseNpm(args)) {
       if (word.kind === 'operand') operands.push(word);
       else {
-        judgeOption(word, judgement, 'powerful');
+        notes.option(word);
         if (word.kind === 'option' && word.row === prefixRow && word.value) prefix = word.value;
       }
     }
     const manifest = prefix === '' ? 'package.json' : `${prefix}/package.json`;
     const [first, ...rest] = operands;
-    if (first !== undefined) judgeCommand(first.text, rest, manifest, judgement);
+    if (first !== undefined) noteCommand(first.text, rest, manifest, notes);
   },
 };
 
-function judgeCommand(
-  spelled: string,
-  operands: readonly Operand[],
-  manifest: string,
-  judgement: Judgement,
-): void {
+function noteCommand(spelled: string, operands: readonly Operand[], manifest: string, notes: Notes): void {
   const command = resolveCommand(spelled);
   const texts = operands.map(({ text }) => text);
   if (command === undefined) {
-    judgement.raise(unknownCommand, spelled);
+    notes.raise(unknownCommand, spelled);
     return;
   }
-  if (reaching.has(command)) judgement.needNetwork();
+  if (reaching.has(command)) notes.needNetwork();
   if (installing.has(command) || (command === 'audit' && texts[0] === 'fix'))
-    judgement.raise(installsCode, texts[0] ?? spelled);
+    notes.raise(installsCode, texts[0] ?? spelled);
   if (running.has(command) || installing.has(command) || /^(pack|version|rebuild)$/.test(command)) {
     // Named packages are installed without the scripts of the workspace's own package.json.
-    if (command !== 'install' || texts.length === 0) judgement.raise(runsScripts, spelled);
-    judgement.path(manifest, 'run');
+    if (command !== 'install' || texts.length === 0) notes.raise(runsScripts, spelled);
+    notes.path(manifest, 'run');
   }
-  // What is installed, and so executed, stands there.
+  // The lock file says what is installed, and so executed.
   if (installing.has(command))
     for (const lock of ['package-lock.json', 'npm-shrinkwrap.json'])
-      judgement.noteRun(manifest.replace(/package\.json$/, lock));
-  if (running.has(command)) judgeScriptArguments(command === 'run' ? texts.slice(1) : texts, judgement);
+      notes.impliedRun(manifest.replace(/package\.json$/, lock));
+  if (running.has(command)) notes.scriptArguments(command === 'run' ? texts.slice(1) : texts);
   else if (publishing.has(command)) {
-    judgement.raise(publishes, spelled);
-    for (const text of texts) judgePackage(text, judgement);
+    notes.raise(publishes, spelled);
+    for (const text of texts) notePackage(text, notes);
   } else if (command === 'exec' || command === 'explore' || command === 'edit') {
-    judgement.raise(runsPackage, spelled);
-    judgement.noteRun(manifest);
+    notes.raise(runsPackage, spelled);
+    notes.impliedRun(manifest);
     if (texts[0] !== undefined) {
-      judgePackage(texts[0], judgement);
-      judgement.noteRun(manifest.replace(/package\.json$/, `node_modules/.bin/${texts[0]}`));
+      notePackage(texts[0], notes);
+      notes.impliedRun(manifest.replace(/package\.json$/, `node_modules/.bin/${texts[0]}`));
     }
-    judgeScriptArguments(texts.slice(1), judgement);
+    notes.scriptArguments(texts.slice(1));
   } else if (command === 'init') {
     if (texts[0] === undefined) return;
-    judgement.raise(runsPackage, texts[0]);
-    judgePackage(texts[0], judgement);
-    judgeScriptArguments(texts.slice(1), judgement);
+    notes.raise(runsPackage, texts[0]);
+    notePackage(texts[0], notes);
+    notes.scriptArguments(texts.slice(1));
   } else if (command === 'link') {
-    judgement.raise(wholeMachine, spelled);
-    for (const text of texts) judgePackage(text, judgement);
+    notes.raise(wholeMachine, spelled);
+    for (const text of texts) notePackage(text, notes);
   } else if (command === 'config' || command === 'pkg' || command === 'cache') {
-    if (!/^(get|list|ls|verify)$/.test(texts[0] ?? 'list')) judgement.raise(changesSettings, texts[0]);
-    if (command === 'cache') for (const text of texts.slice(1)) judgePackage(text, judgement);
+    if (!/^(get|list|ls|verify)$/.test(texts[0] ?? 'list')) notes.raise(changesSettings, texts[0]);
+    if (command === 'cache') for (const text of texts.slice(1)) notePackage(text, notes);
   } else if (command === 'set' || /-scripts$/.test(command)) {
-    judgement.raise(changesSettings, spelled);
+    notes.raise(changesSettings, spelled);
   } else if (/^(install|update|install-test|pack|diff|view)$/.test(command)) {
-    for (const text of texts) judgePackage(text, judgement);
+    for (const text of texts) notePackage(text, notes);
   }
 }
 
 /** A package to install: from the registry, from a path, or from anywhere else. */
-function judgePackage(spec: string, judgement: Judgement): void {
+function notePackage(spec: string, notes: Notes): void {
   const at = spec.indexOf('@', 1);
   const source = at > 0 && /^(@[^/]+\/)?[^/@:]+$/.test(spec.slice(0, at)) ? spec.slice(at + 1) : spec;
-  if (/^(file|link):/.test(source)) judgement.path(source.replace(/^(file|link):(\/\/)?/, '') || '.', 'run');
-  else if (/^(\.{1,2}(\/|$)|\/|~\/|[A-Za-z]:[\\/])/.test(source)) judgement.path(source, 'run');
-  else if (/^[\w+.-]+:/.test(source) && !source.startsWith('npm:')) judgement.raise(otherSource, spec);
-  else if (/\.(tgz|tar|tar\.gz)$/i.test(source)) judgement.path(source, 'run');
-  else if (source.includes('/') && !spec.startsWith('@')) judgement.raise(otherSource, spec);
+  if (/^(file|link):/.test(source)) notes.path(source.replace(/^(file|link):(\/\/)?/, '') || '.', 'run');
+  else if (/^(\.{1,2}(\/|$)|\/|~\/|[A-Za-z]:[\\/])/.test(source)) notes.path(source, 'run');
+  else if (/^[\w+.-]+:/.test(source) && !source.startsWith('npm:')) notes.raise(otherSource, spec);
+  else if (/\.(tgz|tar|tar\.gz)$/i.test(source)) notes.path(source, 'run');
+  else if (source.includes('/') && !spec.startsWith('@')) notes.raise(otherSource, spec);
 }

@@ -1,8 +1,8 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement, PathUse } from '../command/judgement.ts';
 import { hasHole } from './marks.ts';
+import type { Notes, PathUse } from './notes.ts';
+import type { CommandRule } from './rules.ts';
 
-/** What an option does, where that matters to the risk. */
+/** One option, and what it does if that matters to the risk. */
 export interface OptionRow {
   /** As in the manual, separated by spaces: `-f --file`. */
   readonly names: string;
@@ -10,12 +10,12 @@ export interface OptionRow {
    * What its value is: plain text, a path and what is done with it, or something with rules of its own. Without
    * this the option takes no value.
    */
-  readonly value?: 'text' | PathUse | ((value: string, judgement: Judgement) => void);
-  /** `-` as its value is standard input or output, and no file. */
+  readonly value?: 'text' | PathUse | ((value: string, notes: Notes) => void);
+  /** The value `-` is standard input or output, not a file. */
   readonly stream?: true;
   /** The value may be left out, so it only counts when it is glued on (`-O3`, `--color=auto`). */
   readonly optional?: true;
-  /** The rule of the command's validator that the option triggers by being there. */
+  /** The rule that the option triggers by being there. */
   readonly rule?: CommandRule;
 }
 
@@ -88,7 +88,7 @@ export type Word =
       readonly value: string | undefined;
     }
   | {
-      /** `--no-x`: takes back every option that it can mean. What stands before it counts no longer. */
+      /** `--no-x`: negates every option that it can mean, if that was given before. */
       readonly kind: 'negation';
       readonly rows: readonly OptionRow[];
       readonly spelled: string;
@@ -105,8 +105,8 @@ export interface Operand {
 
 /**
  * Reads arguments as getopt_long does: bundled short options, glued and separate values, `--name=value`, clear
- * abbreviations, `--`. A word that is not understood becomes `unknown`; what follows it is still looked at, so
- * that a wrong guess about one option hides no other.
+ * abbreviations, `--`. A word that is not understood becomes `unknown`; the words after it are still read, so that a wrong
+ * guess about one option hides no other.
  */
 export function parseOptions(args: readonly string[], table: OptionTable): Word[] {
   const words: Word[] = [];
@@ -118,7 +118,7 @@ export function parseOptions(args: readonly string[], table: OptionTable): Word[
     }
     if (arg.startsWith('--')) {
       if (readLong(arg, args[i + 1], table, words)) i++;
-    } else if (arg.startsWith('-') && arg !== '-' && !(table.loose && hasHole(arg[1] as string))) {
+    } else if (arg.startsWith('-') && arg !== '-' && !hasHole(arg[1] as string)) {
       if (readShort(arg, args[i + 1], table, words)) i++;
     } else {
       words.push({ kind: 'operand', text: arg, afterDashes: false });
@@ -185,7 +185,7 @@ function findLong(name: string, table: OptionTable): readonly OptionRow[] {
   let harmless: OptionRow | undefined;
   for (const [full, row] of table.long) {
     if (!full.startsWith(name)) continue;
-    // Several harmless flags of one shape are the same to us. None of them counts as given: it is not clear which.
+    // Harmless options of one shape are the same to us, but none of them counts as given: it is not clear which.
     if (row.rule === undefined && (row.value === undefined || row.value === 'text')) {
       if (harmless && harmless.value === row.value && harmless.optional === row.optional) {
         if (harmless !== row) {
@@ -213,7 +213,7 @@ function readShort(arg: string, next: string | undefined, table: OptionTable, wo
     }
     const row = table.short.get(letter) ?? (table.loose ? { names: `-${letter}` } : undefined);
     if (row === undefined) {
-      // Once is enough to know that the word is not understood; the letters after it still count.
+      // Report an unknown word once; the letters after the unknown one still count.
       if (!isUnknown && !(isCount && countSuffixes.includes(letter))) {
         words.push({ kind: 'unknown', spelled: arg, value: arg.slice(at + 1) });
         isUnknown = true;
@@ -237,13 +237,13 @@ const countSuffixes = 'bklmEGPTYZRQ';
 const isDigit = (character: string | undefined): boolean =>
   character !== undefined && character >= '0' && character <= '9';
 
-/** The words of one program call, told apart as most programs do: options, their values, and the rest. */
+/** The words of one program call as most programs read them: options, their values, and operands. */
 interface CallOptions {
   /** Short letters and long names that were given, without dashes; abbreviations are as written. */
   readonly flags: ReadonlySet<string>;
   /** The last value of each option. */
   readonly values: ReadonlyMap<string, string>;
-  /** Every value of these options, in order: where repeating adds (`perl -e a -e b`), or where it may. */
+  /** Every value of these options, in order: for options that may be repeated (`perl -e a -e b`). */
   readonly every: (...names: readonly string[]) => readonly string[];
   readonly operands: readonly string[];
 }
@@ -254,7 +254,7 @@ interface LooseGrammar {
   readonly permutes?: false;
 }
 
-/** One table for each list of options that is written in our code. */
+/** Tables by the list they were made from. */
 const looseTables = new Map<string, OptionTable>();
 
 function looseTable(values: string, { optionalValues = '', permutes }: LooseGrammar): OptionTable {
@@ -297,7 +297,7 @@ export function hasLong(options: CallOptions, name: string, shortest: number): b
   return false;
 }
 
-/** A long option may be cut short: `--to-com`. Shorter than this it could be many. */
+/** A long option may be abbreviated: `--to-com`. A shorter abbreviation could mean many options. */
 const SHORTEST = '--xy'.length;
 
 /**
@@ -323,3 +323,57 @@ export function valuesAnywhere(
     return [];
   });
 }
+
+/**
+ * Which options of one call are in force. A later word can negate an option, and a word after that can give it again, so
+ * a manual asks in one of two ways:
+ *
+ * - `isOn`, for an option that makes a call less risky: it must still be in force at the end of the line;
+ * - `wasGiven`, for an option that makes a call riskier: once is enough, even if the line negates it later.
+ */
+export class OptionState {
+  readonly #words: readonly Word[];
+
+  constructor(words: readonly Word[]) {
+    this.#words = words;
+  }
+
+  /**
+   * Whether the last word about any of `names` gives one of them. The names are one setting: negating one negates all, as
+   * `--no-list` does to `-l`. `among` lists other values of the same setting, which replace these.
+   */
+  isOn(names: readonly string[], among: readonly string[] = []): boolean {
+    let on = false;
+    for (const word of this.#words) {
+      if (word.kind === 'negation') {
+        if (word.rows.some((row) => hasName(row.names, names) || hasName(row.names, among))) on = false;
+      } else if (word.kind === 'option') {
+        if (hasName(word.row.names, names)) on = true;
+        else if (hasName(word.row.names, among) || takesBack(word.row.names, names)) on = false;
+      }
+    }
+    return on;
+  }
+
+  wasGiven(...names: readonly string[]): boolean {
+    return this.#words.some((word) => word.kind === 'option' && hasName(word.row.names, names));
+  }
+
+  /** Every value of this option: versions of a program disagree on which one counts. */
+  valuesOf(name: string): readonly string[] {
+    return this.#words.flatMap((word) =>
+      word.kind === 'option' && word.value !== undefined && hasName(word.row.names, [name])
+        ? [word.value]
+        : [],
+    );
+  }
+}
+
+const hasName = (rowNames: string, names: readonly string[]): boolean =>
+  rowNames.split(/\s+/).some((name) => names.includes(name));
+
+/** A table may list `--x` and `--no-x` as two options. */
+const takesBack = (rowNames: string, names: readonly string[]): boolean =>
+  rowNames
+    .split(/\s+/)
+    .some((name) => name.startsWith('--no-') && names.includes(`--${name.slice('--no-'.length)}`));

@@ -1,7 +1,6 @@
 import { readGit } from './git/git-call.ts';
 import { readNode } from './node.ts';
-import { resolveCommand } from './npm-commands.ts';
-import { parseNpm } from './npm-options.ts';
+import { parseNpm, resolveCommand } from './npm-options.ts';
 import { readPython } from './python.ts';
 
 /**
@@ -18,7 +17,7 @@ export function plainCommandWords(words: readonly (string | undefined)[]): reado
   return [program, ...plainArguments(program, args)].map((word) => (word === UNKNOWN ? undefined : word));
 }
 
-/** No program can get a word with a NUL character, so this one stands for nothing else. */
+/** No program can receive a word with a NUL character, so it cannot be mistaken for a real one. */
 const UNKNOWN = '\u0000';
 
 function plainArguments(program: string, args: readonly string[]): readonly string[] {
@@ -26,29 +25,23 @@ function plainArguments(program: string, args: readonly string[]): readonly stri
     const { subcommand, args: rest } = readGit(args);
     return subcommand === undefined ? [] : [subcommand, ...rest];
   }
-  if (program === 'npm') return npmOperands(args);
-  if (program === 'node' || program === 'nodejs') return fromNodeScript(args);
-  if (/^python[\d.]*$/.test(program)) return fromPythonScript(args);
+  if (program === 'npm') {
+    // npm takes its options anywhere before `--`, so none of them is a part of what it does.
+    const operands = parseNpm(args).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
+    const [command, ...rest] = operands;
+    return command === undefined ? [] : [resolveCommand(command) ?? command, ...rest];
+  }
+  if (program === 'node' || program === 'nodejs') {
+    const { options, script } = readNode(args);
+    const mode = options.find(({ spelled }) => nodeModes.test(spelled));
+    return mode ? args.slice(args.indexOf(mode.spelled)) : script;
+  }
+  if (/^python[\d.]*$/.test(program)) {
+    const { mode, words } = readPython(args);
+    return mode === 'script' ? words : [mode === 'code' ? '-c' : '-m', ...words];
+  }
   return args;
 }
 
-/** npm takes its options anywhere before `--`, so none of them is a part of what it does. */
-function npmOperands(args: readonly string[]): readonly string[] {
-  const operands = parseNpm(args).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
-  const [command, ...rest] = operands;
-  return command === undefined ? [] : [resolveCommand(command) ?? command, ...rest];
-}
-
-/** Options that say what node does; the others only say how. */
+/** Options that decide what node does, not only how. */
 const nodeModes = /^(-e|--eval|-p|--print|-pe|--run|--test|-c|--check|-i)(=|$)/;
-
-function fromNodeScript(args: readonly string[]): readonly string[] {
-  const { options, script } = readNode(args);
-  const mode = options.find(({ spelled }) => nodeModes.test(spelled));
-  return mode ? args.slice(args.indexOf(mode.spelled)) : script;
-}
-
-function fromPythonScript(args: readonly string[]): readonly string[] {
-  const { mode, words } = readPython(args);
-  return mode === 'script' ? words : [mode === 'code' ? '-c' : '-m', ...words];
-}

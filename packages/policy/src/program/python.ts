@@ -1,17 +1,170 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { unknownOptionOfPowerful } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
 import { pythonModuleFiles } from './implied-scripts.ts';
-import type { Program } from './program.ts';
-import {
-  inlineCode,
-  inlineModules,
-  isTestModule,
-  judgeTestOptions,
-  judgeWarningFilter,
-  loadsMore,
-} from './python-modules.ts';
-import { judgeScriptArguments, judgeUnknownWords } from './script-arguments.ts';
+import type { Manual, Notes } from './notes.ts';
+import { type OptionTable, optionTable, parseOptions } from './options.ts';
+import type { CommandRule } from './rules.ts';
+
+/** Modules that test and check the code of a workspace, and which of their options do more than that. */
+
+const inlineCode: CommandRule = {
+  id: 'CMD-PYTHON-2',
+  risk: 'HIGH',
+  why: 'runs code that is written in the command itself or comes from standard input',
+  needsPerson: true,
+  matches: [
+    "python3 -c 'print(1)'",
+    'python3 -Ec 1',
+    'python3 -c1',
+    'python -W ignore -c 1',
+    'python3',
+    'python3 -',
+    'python3 -- -',
+    'python3 -u -- - x',
+    'python3 -u',
+    'python3 -i scripts/gen.py',
+    'python3 -bBc 1',
+    'python3 -m timeit 1',
+    'python3 -m pdb -c continue scripts/gen.py',
+    "python3 -m pylint '--init-hook=import x' src",
+    'python3 -m pylint --init-h 1 src',
+  ],
+  doesNotMatch: [
+    'python3 scripts/gen.py -c 1',
+    'python3 -V',
+    'python3 -m unittest -c',
+    'python3 -X dev scripts/gen.py',
+    'python3 -m pylint src',
+  ],
+};
+
+const loadsMore: CommandRule = {
+  id: 'CMD-PYTHON-6',
+  risk: 'HIGH',
+  why: 'loads further code or settings, installs packages, removes a folder or starts a program of its choice',
+  needsPerson: true,
+  matches: [
+    'python3 -m pytest -p evil tests',
+    'python3 -m pytest -qpevil tests',
+    'python3 -m pytest -c docs/x.ini',
+    'python3 -m pytest --basetemp=src',
+    'python3 -m pytest --override-ini=addopts=-pevil',
+    'python3 -m pytest @docs/notes.txt',
+    'python3 -m pytest -d --tx popen//python=./x',
+    'python3 -m pylint --load-plugins=evil src',
+    'python3 -m mypy --python-executable=./x src',
+    'python3 -m mypy --install-types --non-interactive src',
+    'python3 -m flake8 --append-config=x src',
+    'python3 -W error::evil.Warning scripts/gen.py',
+    'python3 -Wall:0:antigravity.x:0:0 scripts/gen.py',
+    'python3 -X presite=evil scripts/gen.py',
+    'python3 -X pycache_prefix=docs scripts/gen.py',
+  ],
+  doesNotMatch: [
+    'python3 -m pytest -q tests -k login --maxfail=1',
+    'python3 -m pytest -p no:cacheprovider',
+    'python3 -m pytest -W error::DeprecationWarning',
+    'python3 -m mypy --strict src',
+    'python3 -m unittest discover -s tests -p test_x.py',
+    'python3 -W error::DeprecationWarning scripts/gen.py',
+    'python3 -X importtime scripts/gen.py',
+  ],
+};
+
+/** `-W action:message:category:module:line`: a category with a dot is imported, which runs that module. */
+function noteWarningFilter(filter: string, notes: Notes): void {
+  if (filter.split(':')[2]?.includes('.')) notes.raise(loadsMore, filter);
+}
+
+const plain = optionTable({});
+
+/** By module: the short options, so that bundles are told apart, and every option that does more than test or check. */
+const testModules: ReadonlyMap<string, OptionTable> = new Map(
+  Object.entries({
+    pytest: optionTable({
+      flags: '-x -q -v -s -l -h -V -f',
+      values: '-k -m -r -n',
+      rows: [
+        {
+          names: '-p',
+          value: (plugin, notes) => {
+            if (!plugin.startsWith('no:')) notes.raise(loadsMore, plugin);
+          },
+        },
+        { names: '-W --pythonwarnings', value: noteWarningFilter },
+        { names: '-c --config-file', value: 'read', rule: loadsMore },
+        // pytest-xdist starts the interpreter that --tx names, here or on another machine.
+        { names: '-o --override-ini --pdbcls --pastebin --tx --rsyncdir', value: 'text', rule: loadsMore },
+        { names: '--basetemp', value: 'write', rule: loadsMore },
+        { names: '--junitxml --junit-xml --log-file --report-log --resultlog', value: 'write' },
+      ],
+    }),
+    unittest: optionTable({ flags: '-v -q -f -c -b -h', values: '-k -s -p -t' }),
+    pylint: optionTable({
+      rows: [
+        { names: '--init-hook', value: 'text', rule: inlineCode },
+        { names: '--load-plugins', value: 'text', rule: loadsMore },
+        { names: '--rcfile', value: 'read', rule: loadsMore },
+        { names: '--output', value: 'write' },
+      ],
+    }),
+    mypy: optionTable({
+      rows: [
+        { names: '--python-executable --install-types', value: 'text', rule: loadsMore },
+        { names: '--config-file', value: 'read', rule: loadsMore },
+      ],
+    }),
+    flake8: optionTable({
+      rows: [
+        { names: '--config --append-config', value: 'read', rule: loadsMore },
+        { names: '--output-file', value: 'write' },
+      ],
+    }),
+    nose2: optionTable({
+      rows: [
+        { names: '--plugin', value: 'text', rule: loadsMore },
+        { names: '-c --config', value: 'read', rule: loadsMore },
+      ],
+    }),
+    ...Object.fromEntries(
+      'doctest ruff pyflakes black isort pycodestyle pydocstyle compileall py_compile tabnanny'
+        .split(' ')
+        .map((name) => [name, plain]),
+    ),
+  }),
+);
+
+const isTestModule = (name: string): boolean => testModules.has(name);
+
+/** What the options of a test module do beyond testing. Options that the table lacks only test or check. */
+function noteTestOptions(name: string, args: readonly string[], notes: Notes): void {
+  for (const word of parseOptions(args, testModules.get(name) ?? plain)) {
+    if (word.kind === 'option') notes.option(word);
+    // pytest and mypy read further arguments from such a file.
+    else if (word.kind === 'operand' && word.text.startsWith('@')) notes.raise(loadsMore, word.text);
+  }
+  noteWrittenPlaces(args, notes);
+}
+
+/** `--exclude=.git` names a place only to leave it out. */
+const leavesOut = /^--(extend-)?(exclude|ignore|deselect|norecursedirs|skip)/;
+
+/**
+ * Reports, caches and formatted files go wherever an option or an operand says, and plug-ins bring options of their own:
+ * `--html=.git/hooks/x`. Whatever names a place that executes later may be written to (VA-3).
+ */
+function noteWrittenPlaces(args: readonly string[], notes: Notes): void {
+  for (const [index, word] of args.entries()) {
+    if (leavesOut.test(word) || leavesOut.test(args[index - 1] ?? '')) continue;
+    for (const text of [word, ...word.split(/[=:]/).slice(1)]) {
+      if (text === '' || text.startsWith('-')) continue;
+      notes.mayBePath(text, 'later');
+    }
+  }
+}
+
+/** Modules that execute code from their arguments or from standard input. */
+export const inlineModules: ReadonlySet<string> = new Set(
+  'timeit code pdb asyncio idlelib IPython ipython ptpython bpython'.split(' '),
+);
 
 const runsScript: CommandRule = {
   id: 'CMD-PYTHON-1',
@@ -63,7 +216,7 @@ const checksCode: CommandRule = {
   doesNotMatch: ['python3 -m venv x', 'python3 scripts/gen.py'],
 };
 
-/** Further modules that come with Python or are known to everybody, and whose operands are files. */
+/** Further well-known modules whose operands are files. */
 const fileModules = new Set(
   `ast base64 cProfile coverage dis ensurepip filecmp gzip http.server idlelib json json.tool modulefinder pdb pickle
   pickletools pip profile pstats pydoc quopri site sqlite3 symtable tarfile tokenize trace uu venv zipapp zipfile`.split(
@@ -102,7 +255,7 @@ export function readPython(args: readonly string[]): PythonWords {
       }
       const following = i + 1 < arg.length ? [arg.slice(i + 1), ...args.slice(at + 1)] : args.slice(at + 1);
       if (name === '-c' || name === '-m') {
-        // -c is an option as well as what is run.
+        // -c is both an option and the code to run.
         if (name === '-c') options.push({ name, spelled: arg, value: following[0] ?? '' });
         return { options, mode: name === '-c' ? 'code' : 'module', words: following };
       }
@@ -114,65 +267,63 @@ export function readPython(args: readonly string[]): PythonWords {
   return { options, mode: 'script', words: [] };
 }
 
-export const python: Program = {
+export const python: Manual = {
   names: ['python', 'python3'],
   rules: [runsScript, inlineCode, runsModule, installs, checksCode, loadsMore],
-  judge(args, judgement) {
-    judgement.raise(runsScript);
+  read(args, notes) {
+    notes.raise(runsScript);
     const { options, mode, words } = readPython(args);
     for (const { name, spelled, value } of options) {
-      if (name === '-c' || name === '-i') judgement.raise(inlineCode, spelled);
-      else if (name === '-W') judgeWarningFilter(value, judgement);
-      else if (name === '-X') judgeImplementationOption(value, judgement);
-      else if (!quietOption.test(name) && !information.test(name))
-        judgement.raise(unknownOptionOfPowerful, spelled);
+      if (name === '-c' || name === '-i') notes.raise(inlineCode, spelled);
+      else if (name === '-W') noteWarningFilter(value, notes);
+      else if (name === '-X') noteImplementationOption(value, notes);
+      else if (!quietOption.test(name) && !information.test(name)) notes.unknownOption(spelled);
     }
     const [first, ...rest] = words;
-    if (mode === 'module') judgeModule(first ?? '', rest, judgement);
-    else if (mode === 'code') judgeScriptArguments(rest, judgement);
+    if (mode === 'module') noteModule(first ?? '', rest, notes);
+    else if (mode === 'code') notes.scriptArguments(rest);
     else if (first !== undefined) {
-      if (first === '-') judgement.raise(inlineCode, 'standard input');
-      else judgement.path(first, 'run');
-      judgeScriptArguments(rest, judgement);
-    } else if (!options.some(({ name }) => information.test(name)))
-      judgement.raise(inlineCode, 'standard input');
+      if (first === '-') notes.raise(inlineCode, 'standard input');
+      else notes.path(first, 'run');
+      notes.scriptArguments(rest);
+    } else if (!options.some(({ name }) => information.test(name))) notes.raise(inlineCode, 'standard input');
   },
 };
 
 const quietOption = /^(-[bBdEIOPqRsSuvx]|--check-hash-based-pycs)$/;
-/** Options after which python only tells something about itself. */
+/** Options that make python only print something about itself. */
 const information = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
 
-/** `-X` options that change nothing but what Python tells or how fast it is. */
+/** `-X` options that only change what Python prints or how fast it is. */
 const harmlessX =
   /^(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|frozen_modules|int_max_str_digits|warn_default_encoding|cpu_count|gil|disable_remote_debug)?(=[\w-]*)?$/;
 
-function judgeImplementationOption(option: string, judgement: Judgement): void {
+function noteImplementationOption(option: string, notes: Notes): void {
   if (harmlessX.test(option)) return;
-  // Compiled code is also read from there.
-  if (option.startsWith('pycache_prefix=')) judgement.path(option.slice('pycache_prefix='.length), 'write');
-  if (/^(pycache_prefix|presite)=/.test(option)) judgement.raise(loadsMore, option);
-  else judgement.raise(unknownOptionOfPowerful, option);
+  // Python also loads compiled code from there.
+  if (option.startsWith('pycache_prefix=')) notes.path(option.slice('pycache_prefix='.length), 'write');
+  if (/^(pycache_prefix|presite)=/.test(option)) notes.raise(loadsMore, option);
+  else notes.unknownOption(option);
 }
 
-function judgeModule(name: string, rest: readonly string[], judgement: Judgement): void {
-  judgement.raise(isTestModule(name) ? checksCode : runsModule, name);
-  if (inlineModules.has(name)) judgement.raise(inlineCode, name);
-  for (const file of pythonModuleFiles(name)) judgement.noteRun(file);
-  // What a test runner is given, it executes: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
+function noteModule(name: string, rest: readonly string[], notes: Notes): void {
+  notes.raise(isTestModule(name) ? checksCode : runsModule, name);
+  if (inlineModules.has(name)) notes.raise(inlineCode, name);
+  for (const file of pythonModuleFiles(name)) notes.impliedRun(file);
+  // A test runner executes what it is given: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
   if (isTestModule(name)) {
-    judgeTestOptions(name, rest, judgement);
+    noteTestOptions(name, rest, notes);
     for (const word of rest)
       for (const file of [word.split('::')[0] as string, ...pythonModuleFiles(word)])
-        if (!file.startsWith('-')) judgement.noteRun(file);
+        if (!file.startsWith('-')) notes.impliedRun(file);
   }
   if (
     name === 'ensurepip' ||
     (name === 'pip' && /^(install|download|wheel|search|index)$/.test(rest[0] ?? ''))
   ) {
-    judgement.raise(installs, name);
+    notes.raise(installs, name);
   }
-  // A module that is known takes files: what is outside is refused, as for any program whose operands are known.
-  if (isTestModule(name) || fileModules.has(name)) judgeUnknownWords(rest, judgement);
-  else judgeScriptArguments(rest, judgement);
+  // The operands of a known module are files, so those outside are refused.
+  if (isTestModule(name) || fileModules.has(name)) notes.unknownWords(rest);
+  else notes.scriptArguments(rest);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CommandValidator } from '../command/command-validator.ts';
 import { PathValidator } from '../path-validator.ts';
 import { isRefused } from '../verdict.ts';
-import { codeOptions } from './code-options.ts';
+import { codeOptions } from './executed-code.ts';
 import { readNode } from './node.ts';
 import { type ProgramReading, readProgram } from './read-program.ts';
 
@@ -20,17 +20,45 @@ describe('[VA-6] what a program call does, by its words', () => {
     ['mv a b', ['write a', 'write b', 'write made b']],
     ['dd if=a of=b', ['read a', 'write b']],
     ['tee a', ['write made a']],
-    ['tar xf a.tar -C out', ['write out', 'read a.tar', 'read out']],
+    ['tar xf a.tar -C out', ['write out', 'read a.tar', 'write out']],
+    ['tar czf a.tgz -C src b', ['write a.tgz', 'read src', 'read b']],
+    ['tar xfI a.tar ./unpack', ['write .', 'read a.tar', 'read ./unpack']],
+    ['tar cfF a.tar ./next.sh b', ['write a.tar', 'read ./next.sh', 'read b']],
+    ['zip -r a.zip src -x b', ['write a.zip', 'read src']],
+    ['zip -r a.zip src -i .env', ['write a.zip', 'read src', 'read .env']],
+    ['unzip a.zip', ['write .', 'read a.zip']],
+    ['date -f a.txt', ['read a.txt']],
+    ['head -n 5 a.txt', ['read a.txt']],
     ['curl -o a.json https://example.com/x', ['read a.json', 'write made a.json']],
     ['wget https://example.com/i.sh', ['write made i.sh']],
     ['curl -o - https://example.com/x', []],
     ['find src --delete', ['write src', 'read src']],
     ['find src -delete', ['write src', 'read src']],
+    ['find -D tree -- src -delete', ['write src', 'read src']],
+    ['find -', ['read ./-']],
     ['find /etc -fprint list.txt', ['read /etc', 'write list.txt']],
     ['git rm docs/a.md', ['write docs/a.md']],
     ['echo a.txt', []],
   ])('reads and writes of %s', (line, files) => {
     expect(filesOf(line)).toEqual(files);
+  });
+
+  it.each<[line: string, places: readonly string[]]>([
+    ['tar xf a.tar', ['.']],
+    ['tar xf a.tar -C out', ['out']],
+    ['tar -C out -xf a.tar -C ..', ['out', 'out/..']],
+    ['tar xf a.tar b -C out', ['out', '.']],
+    ['tar xOf a.tar', ['.']],
+    ['tar xf a.tar --one-top-level=out', ['out', '.']],
+    ['tar tf a.tar', []],
+    ['unzip a.zip -d out', ['out']],
+    ['unzip -l a.zip', []],
+    ['bsdtar xf a.tar -C out', ['out']],
+    ['7z x a.7z -oout', ['out']],
+    ['cpio -id', ['.']],
+    ['cat a.tar', []],
+  ])('where %s unpacks', (line, places) => {
+    expect(read(line).unpacksInto).toEqual(places);
   });
 
   it.each<[line: string, runs: ProgramReading['runs']]>([
@@ -45,7 +73,15 @@ describe('[VA-6] what a program call does, by its words', () => {
     expect(read(line).runs).toEqual(runs);
   });
 
-  it.each(['curl x', 'npm ci', 'git push', 'rsync a host:b', 'yarn'])('%s needs network', (line) => {
+  it.each([
+    'curl x',
+    'npm ci',
+    'git push',
+    'git -C src push',
+    'npm --prefix app i',
+    'rsync a host:b',
+    'yarn',
+  ])('%s needs network', (line) => {
     expect(read(line).network).toBe(true);
   });
 

@@ -1,9 +1,6 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { judgeUnpacking } from './archives.ts';
-import { OptionState } from './option-state.ts';
-import { optionTable, parseOptions, type Word } from './options.ts';
-import { judgeOption, type Program } from './program.ts';
+import type { Manual, Notes } from './notes.ts';
+import { OptionState, optionTable, parseOptions, type Word } from './options.ts';
+import type { CommandRule } from './rules.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-TAR-1',
@@ -97,10 +94,6 @@ const listFromFile: CommandRule = {
 const compressor =
   /^(gzip|pigz|bzip2|pbzip2|lbzip2|xz|pixz|lzma|lzip|lzop|lz4|zstd|zstdmt|pzstd|compress|brotli)( -(\d+e?|T\d+|[cdfkqv]+))*$/;
 
-function dateOrFile(value: string, judgement: Judgement): void {
-  if (value.startsWith('/') || value.startsWith('.')) judgement.path(value, 'read');
-}
-
 const options = optionTable({
   flags: `-A --catenate --concatenate -c --create --delete -d --diff --compare -r --append --test-label -t --list -u --update
     -x --extract --get --check-device -G --incremental --ignore-failed-read --no-check-device --no-seek -n --seek -S --sparse
@@ -133,7 +126,13 @@ const options = optionTable({
     { names: '--index-file --volno-file', value: 'write' },
     { names: '--one-top-level', value: 'text', optional: true },
     { names: '-K --starting-file', value: 'text' },
-    { names: '-N --newer --after-date --newer-mtime --mtime', value: dateOrFile },
+    {
+      // A date or a file.
+      names: '-N --newer --after-date --newer-mtime --mtime',
+      value: (value, notes) => {
+        if (/^[/.]/.test(value)) notes.path(value, 'read');
+      },
+    },
     { names: '-P --absolute-names' },
     { names: '-h --dereference', rule: followsLinks },
     { names: '-U --unlink-first', rule: removesFiles },
@@ -141,20 +140,22 @@ const options = optionTable({
     {
       names:
         '-F --info-script --new-volume-script --to-command --rsh-command --rmt-command --set-mtime-command',
-      value: 'text',
+      value: (program, notes) => notes.mayBePath(program, 'unsafe'),
       rule: startsProgram,
     },
     {
       names: '-I --use-compress-program',
-      value: (program, judgement) => {
-        if (!compressor.test(program)) judgement.raise(startsProgram, program);
+      value: (program, notes) => {
+        if (compressor.test(program)) return;
+        notes.raise(startsProgram, program);
+        notes.mayBePath(program, 'unsafe');
       },
     },
     {
       names: '--checkpoint-action',
-      value: (action, judgement) => {
+      value: (action, notes) => {
         if (!/^(dot|\.|bell|echo|ttyout|totals|sleep|wait)(=|$)/.test(action))
-          judgement.raise(startsProgram, action);
+          notes.raise(startsProgram, action);
       },
     },
   ],
@@ -169,8 +170,9 @@ const readingModes = '-x --extract --get -t --list -d --diff --compare'.split(' 
 const writingModes = '-c --create -r --append -u --update -A --catenate --concatenate --delete'.split(' ');
 
 /** GNU tar, with its old spelling `tar xzf a.tar`. Names after -C start in that directory. */
-export const tar: Program = {
+export const tar: Manual = {
   names: ['tar'],
+  inShell: true,
   rules: [
     handlesArchive,
     startsProgram,
@@ -180,8 +182,8 @@ export const tar: Program = {
     removesFiles,
     listFromFile,
   ],
-  judge(args, judgement) {
-    judgement.raise(handlesArchive);
+  read(args, notes) {
+    notes.raise(handlesArchive);
     const words = parseOptions(separateOldStyle(args), options);
     const state = new OptionState(words);
     const isExtracting = state.wasGiven('-x', '--extract', '--get');
@@ -192,30 +194,30 @@ export const tar: Program = {
     let namesMemberHere = false;
     for (const word of words) {
       if (word.kind === 'operand') {
-        judgement.path(word.text, isExtracting ? 'write' : 'read', { makes: writesFiles });
+        notes.path(word.text, isExtracting ? 'write' : 'read', { makes: writesFiles });
         namesMemberHere ||= !isElsewhere;
-        if (/[*?[]/.test(word.text)) judgement.glob(word.text);
+        if (/[*?[]/.test(word.text)) notes.glob(word.text);
         continue;
       }
       if (word.kind === 'option' && word.row === absoluteRow && isExtracting)
-        judgement.raise(leavesWorkspace, word.spelled);
+        notes.raise(leavesWorkspace, word.spelled);
       if (word.kind === 'option' && word.row === archiveRow && word.value !== undefined) {
-        judgeArchive(word.value, isReading ? 'read' : 'write', state.isOn(['--force-local']), judgement);
+        noteArchive(word.value, isReading ? 'read' : 'write', state.isOn(['--force-local']), notes);
       } else if (word.kind === 'option' && word.row === directoryRow && word.value !== undefined) {
-        judgement.enter(word.value, isExtracting ? 'write' : 'read');
+        notes.enter(word.value, isExtracting ? 'write' : 'read');
         isElsewhere = true;
-        if (writesFiles && !hasTopLevel) judgeUnpacking('.', judgement);
-      } else judgeOption(word, judgement, 'powerful');
+        if (writesFiles && !hasTopLevel) notes.unpackInto('.');
+      } else notes.option(word);
     }
-    if (hasTopLevel) {
-      for (const directory of topLevels(words, state)) judgeUnpacking(directory, judgement);
-    } else if (writesFiles && (namesMemberHere || !isElsewhere)) {
-      judgement.fromStart(() => judgeUnpacking('.', judgement));
-    }
+    if (hasTopLevel) for (const directory of topLevels(words, state)) notes.unpackInto(directory);
+    else if (writesFiles && (namesMemberHere || !isElsewhere)) notes.fromStart(() => notes.unpackInto('.'));
+    // `-O` only prints, and --one-top-level unpacks into a directory of its own.
+    if (isExtracting && !isElsewhere && (hasTopLevel || !writesFiles))
+      notes.unpackInto('.', { onlyInShell: true });
   },
 };
 
-/** The directories that may get everything. Without a value it is called as the archive without its ending. */
+/** Directories that --one-top-level may unpack into. Without a value, tar takes the archive's name without its extension. */
 function topLevels(words: readonly Word[], state: OptionState): readonly string[] {
   const isUnnamed = words.some(
     (word) => word.kind === 'option' && word.row === topLevelRow && word.value === undefined,
@@ -225,17 +227,17 @@ function topLevels(words: readonly Word[], state: OptionState): readonly string[
   return [...state.valuesOf('--one-top-level'), ...derived].filter((directory) => directory !== '');
 }
 
-function judgeArchive(archive: string, use: 'read' | 'write', isLocal: boolean, judgement: Judgement): void {
+function noteArchive(archive: string, use: 'read' | 'write', isLocal: boolean, notes: Notes): void {
   const colon = archive.indexOf(':');
   const slash = archive.indexOf('/');
-  if (colon >= 0 && (slash < 0 || colon < slash) && !isLocal) judgement.raise(remoteArchive, archive);
+  if (colon >= 0 && (slash < 0 || colon < slash) && !isLocal) notes.raise(remoteArchive, archive);
   // The archive is opened where tar started, whatever -C says.
-  judgement.fromStart(() => judgement.pathOrStream(archive, use));
+  notes.fromStart(() => notes.pathOrStream(archive, use));
 }
 
 /**
- * `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without dash is a bundle, its values follow in order. A letter
- * that none is left for comes last: tar refuses it, and no other letter is its value.
+ * `tar cfC z.tar src` → `-c -f z.tar -C src`: a first word without a dash is a bundle, and its values follow in order. A
+ * letter without a value goes last, so that it takes no other word; tar refuses it.
  */
 function separateOldStyle(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;

@@ -1,16 +1,16 @@
-import { wordList } from '../word-list.ts';
-import type { InnerCall } from './inner-call.ts';
+import { wordList } from '../text.ts';
 import { namesOf, readOptions } from './options.ts';
+import type { InnerCall } from './read-program.ts';
 
 /**
- * Programs that run another program named in their words. `open` answers the words of the inner call; `code` those
- * that a shell would parse. Both are judged as if they stood in the line themselves.
+ * Programs that run another program named in their words. The inner call, and the lines that `code` options give to a
+ * shell, are judged as if they stood in the line themselves.
  */
 interface Wrapper {
   readonly names: readonly string[];
   /** Options that take a value, so that the value is not taken for the program. */
   readonly values?: string;
-  /** Words of its own before the program: a duration, a lock file, a root directory. */
+  /** How many operands of its own come before the program: a duration, a lock file, a root directory. */
   readonly operandsBefore?: number;
   /** `A=b` words before the program. */
   readonly assignments?: boolean;
@@ -22,12 +22,12 @@ interface Wrapper {
   readonly directory?: string;
   /** The words are joined and given to a shell. */
   readonly joined?: boolean;
-  /** Only after one of these words: `npm exec`, `poetry run`. */
+  /** It is a wrapper only with one of these words: `npm exec`, `poetry run`. */
   readonly subcommands?: readonly string[];
   readonly matches: readonly string[];
 }
 
-/** Each example runs `rm -rf /` through the wrapper; a test sees that every one is refused. */
+/** Each example runs `rm -rf /` through the wrapper; a test checks that every one is refused. */
 export const wrappers: readonly Wrapper[] = [
   {
     names: ['command', 'builtin', 'exec'],
@@ -203,13 +203,13 @@ const byName = new Map(wrappers.flatMap((wrapper) => wrapper.names.map((name) =>
 /** The program that a wrapper starts. */
 export interface WrappedCall {
   readonly calls: readonly InnerCall[];
-  /** Variables that it sets for it: `A=b`. */
+  /** Variables that the wrapper sets for the program: `A=b`. */
   readonly assignments: readonly string[];
-  /** The directory that it starts it in. */
+  /** The directory that the wrapper starts the program in. */
   readonly directory: string | undefined;
 }
 
-/** What a wrapper runs; undefined when the program is none. */
+/** What a wrapper runs; undefined if the program is not a wrapper. */
 export function openWrapper(name: string, args: readonly string[]): WrappedCall | undefined {
   const wrapper = byName.get(name);
   if (!wrapper) return undefined;
@@ -221,14 +221,14 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
   }
   if (name === 'command' && /^-[pvV]*[vV]/.test(words[0] ?? ''))
     return { calls: [], assignments: [], directory: undefined };
-  // A letter is also a long option's abbreviation: `script --c 'x'`.
+  // A single letter also abbreviates a long option: `script --c 'x'`.
   const codeOptions = (wrapper.code ?? '').replace(/(?<= |^)-(\w)(?= |$)/g, '-$1 --$1');
   const codeNames = namesOf(codeOptions);
   const { every, operands } = readOptions(words, `${wrapper.values ?? ''} ${codeOptions}`, {
     permutes: false,
   });
   const code = [...every(...codeNames)];
-  // options may also come after the words of its own: `flock f -c 'x'`
+  // options may also follow the wrapper's own operands: `flock f -c 'x'`
   if (wrapper.code && operands[wrapper.operandsBefore ?? 0]?.startsWith('-'))
     code.push(...readOptions(operands, codeOptions).every(...codeNames));
   const split = every(...namesOf(wrapper.split ?? ''));
@@ -242,7 +242,7 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
     rest = rest.slice(1);
   }
   const calls: InnerCall[] = rest.length > 0 ? [{ words: rest, certainty: 'sure' }] : [];
-  // Own words that we know nothing of may stand first (`chroot /x`, `perf stat`, `tmux new`): try what follows too.
+  // The first words may be the wrapper's own (`chroot /x`, `perf stat`, `tmux new`): also try the calls after them.
   for (let skip = 1; skip <= 3 && skip < rest.length; skip++)
     if (mayBeOwnWord(name, rest[skip - 1] as string))
       calls.push({ words: rest.slice(skip), certainty: 'guess' });

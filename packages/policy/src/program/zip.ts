@@ -1,7 +1,5 @@
-import type { CommandRule } from '../command/command-rule.ts';
-import { unknownOptionOfPowerful } from '../command/general-rules.ts';
-import type { Judgement } from '../command/judgement.ts';
-import { type Program, refuseUnsafe } from './program.ts';
+import type { Manual, Notes } from './notes.ts';
+import type { CommandRule } from './rules.ts';
 
 const handlesArchive: CommandRule = {
   id: 'CMD-ZIP-1',
@@ -86,11 +84,12 @@ const long = new Map<string, Kind>([
 ]);
 
 /** Info-ZIP's own grammar. The first operand is the archive, the rest are files or patterns. */
-export const zip: Program = {
+export const zip: Manual = {
   names: ['zip'],
+  inShell: true,
   rules: [handlesArchive, startsProgram, removesFiles, listFromInput],
-  judge(args, judgement) {
-    judgement.raise(handlesArchive);
+  read(args, notes) {
+    notes.raise(handlesArchive);
     let isArchiveNamed = false;
     let list: 'list' | 'exclude' | undefined;
     let isAfterDashes = false;
@@ -100,22 +99,22 @@ export const zip: Program = {
         isAfterDashes = true;
         list = undefined;
       } else if (!isAfterDashes && arg.startsWith('-') && arg !== '-') {
-        const found = arg.startsWith('--') ? readLong(arg, judgement) : readShort(arg, judgement);
+        const found = arg.startsWith('--') ? readLong(arg, notes) : readShort(arg, notes);
         list = undefined;
         for (const { kind, value } of found) {
-          const taken = apply(kind, value, args[at + 1], arg, judgement);
+          const taken = apply(kind, value, args[at + 1], arg, notes);
           if (taken) at++;
           if (kind === 'list' || kind === 'exclude') list = kind;
         }
       } else if (list !== undefined) {
         if (arg === '@') list = undefined;
-        else if (list === 'list') judgement.glob(arg);
+        else if (list === 'list') notes.glob(arg);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
-        judgement.pathOrStream(arg, 'write');
+        notes.pathOrStream(arg, 'write');
       } else {
-        judgement.pathOrStream(arg, 'read');
-        if (/[*?[]/.test(arg)) judgement.glob(arg);
+        notes.pathOrStream(arg, 'read');
+        if (/[*?[]/.test(arg)) notes.glob(arg);
       }
     }
   },
@@ -126,19 +125,19 @@ interface Found {
   readonly value: string | undefined;
 }
 
-function readLong(arg: string, judgement: Judgement): readonly Found[] {
+function readLong(arg: string, notes: Notes): readonly Found[] {
   const equals = arg.indexOf('=');
   const name = (equals < 0 ? arg.slice(2) : arg.slice(2, equals)).replace(/-$/, '');
   const value = equals < 0 ? undefined : arg.slice(equals + 1);
   const exact = long.get(name);
   const fitting = [...long].filter(([full]) => name !== '' && full.startsWith(name));
   const kinds = exact ? [exact] : [...new Set(fitting.map(([, kind]) => kind))];
-  if (kinds.length !== 1) judgement.raise(unknownOptionOfPowerful, arg);
-  if (kinds.length === 0 && value !== undefined) refuseUnsafe(value, judgement);
+  if (kinds.length !== 1) notes.unknownOption(arg);
+  if (kinds.length === 0 && value !== undefined) notes.mayBePath(value, 'unsafe');
   return kinds.map((kind) => ({ kind, value }));
 }
 
-function readShort(arg: string, judgement: Judgement): readonly Found[] {
+function readShort(arg: string, notes: Notes): readonly Found[] {
   const found: Found[] = [];
   let at = 1;
   while (at < arg.length) {
@@ -147,7 +146,7 @@ function readShort(arg: string, judgement: Judgement): readonly Found[] {
     const kind = short.get(name);
     at += name.length;
     if (kind === undefined) {
-      if (name !== '-') judgement.raise(unknownOptionOfPowerful, arg);
+      if (name !== '-') notes.unknownOption(arg);
       continue;
     }
     const takesValue = kind !== 'flag' && kind !== 'move' && kind !== 'stdin';
@@ -164,25 +163,119 @@ function apply(
   glued: string | undefined,
   next: string | undefined,
   spelled: string,
-  judgement: Judgement,
+  notes: Notes,
 ): boolean {
   if (kind === 'flag') return false;
   if (kind === 'move' || kind === 'stdin') {
-    judgement.raise(kind === 'move' ? removesFiles : listFromInput, spelled);
+    notes.raise(kind === 'move' ? removesFiles : listFromInput, spelled);
     return false;
   }
   if (kind === 'program') {
-    judgement.raise(startsProgram, spelled);
+    notes.raise(startsProgram, spelled);
+    notes.mayBePath(glued ?? next ?? '', 'unsafe');
     return glued === undefined;
   }
   if (kind === 'list' || kind === 'exclude') {
     if (glued?.startsWith('@')) {
-      judgement.raise(listFromInput, spelled);
-      judgement.path(glued.slice(1), 'read');
-    } else if (glued !== undefined && kind === 'list') judgement.glob(glued);
+      notes.raise(listFromInput, spelled);
+      notes.path(glued.slice(1), 'read');
+    } else if (glued !== undefined && kind === 'list') notes.glob(glued);
     return false;
   }
   const value = glued ?? next;
-  if (value !== undefined && kind !== 'text') judgement.pathOrStream(value, kind);
+  if (value !== undefined && kind !== 'text') notes.pathOrStream(value, kind);
   return glued === undefined;
+}
+
+const unpacksArchive: CommandRule = {
+  id: 'CMD-UNZIP-1',
+  risk: 'HIGH',
+  why: 'unpacks or reads an archive, whose content decides which files it writes',
+  matches: [
+    'unzip archive.zip',
+    'unzip -t archive.zip',
+    'unzip -o archive.zip -d docs',
+    'unzip -l archive.zip',
+  ],
+  doesNotMatch: ['zip z.zip README.md', 'ls archive.zip'],
+};
+
+const leavesDirectory: CommandRule = {
+  id: 'CMD-UNZIP-2',
+  risk: 'REJECT',
+  why: 'lets the archive write outside the directory it is unpacked into',
+  matches: ['unzip -: archive.zip', 'unzip -o: archive.zip'],
+  doesNotMatch: ['unzip archive.zip', 'unzip -oq archive.zip'],
+};
+
+const flags = new Set('ABCDEFGJKLMNSTUVWXYZabcfhijlmnopqrstuvwyz012^$?');
+
+/** Options may stand anywhere; the first operand is the archive, the rest are members, also after -x. */
+export const unzip: Manual = {
+  names: ['unzip'],
+  inShell: true,
+  rules: [unpacksArchive, leavesDirectory],
+  read(args, notes) {
+    notes.raise(unpacksArchive);
+    let isArchiveNamed = false;
+    let isExcluding = false;
+    const targets: string[] = [];
+    const members: string[] = [];
+    let isReading = false;
+    let isNegating = false;
+    for (let at = 0; at < args.length; at++) {
+      const arg = args[at] as string;
+      if (arg.startsWith('-') && arg !== '-') {
+        isExcluding = false;
+        const bundle = noteBundle(arg, args[at + 1], notes);
+        if (bundle.takesNext) at++;
+        if (bundle.excludes) isExcluding = true;
+        if (bundle.onlyReads) isReading = true;
+        if (arg.includes('-', 1)) isNegating = true;
+        if (bundle.target !== undefined) targets.push(bundle.target);
+      } else if (!isArchiveNamed) {
+        isArchiveNamed = true;
+        notes.path(arg, 'read');
+      } else if (!isExcluding) {
+        notes.path(arg, 'read');
+        notes.glob(arg);
+        members.push(arg);
+      }
+    }
+    // A second dash takes options back: `-l --l` unpacks.
+    if (!isReading || isNegating) {
+      for (const member of members) notes.makesName(member);
+      // One version of unzip takes the last -d, another the first: each must be inside.
+      for (const target of targets) notes.unpackInto(target);
+      if (isArchiveNamed && targets.length === 0) notes.unpackInto('.');
+    } else {
+      for (const target of targets) notes.path(target, 'write', { makes: false });
+    }
+  },
+};
+
+interface Bundle {
+  readonly takesNext?: boolean;
+  readonly excludes?: boolean;
+  readonly onlyReads: boolean;
+  readonly target?: string | undefined;
+}
+
+function noteBundle(arg: string, next: string | undefined, notes: Notes): Bundle {
+  let onlyReads = false;
+  for (let i = 1; i < arg.length; i++) {
+    const letter = arg[i] as string;
+    if ('lptvzcZ'.includes(letter)) onlyReads = true;
+    if (letter === ':') notes.raise(leavesDirectory, arg);
+    else if (letter === 'x') return { excludes: true, onlyReads };
+    else if ('dPOI'.includes(letter)) {
+      const glued = i + 1 < arg.length ? arg.slice(i + 1) : undefined;
+      return {
+        takesNext: glued === undefined,
+        onlyReads,
+        target: letter === 'd' ? (glued ?? next) : undefined,
+      };
+    } else if (letter !== '-' && !flags.has(letter)) notes.unknownOption(arg);
+  }
+  return { onlyReads };
 }

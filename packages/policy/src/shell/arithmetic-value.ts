@@ -2,11 +2,11 @@ import type { ArithmeticBinary, ArithmeticExpression, ArithmeticWord } from 'unb
 import { NUMBER } from '../program/marks.ts';
 import { readAsNumber } from './evaluated-text.ts';
 import { evaluateSimple, joinFields } from './parameter-values.ts';
-import { assignText } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
+import { assignText } from './variables.ts';
 import { evaluateParts } from './word-values.ts';
 
-/** A sum of this many terms is as deep as its tree. */
+/** A sum of this many terms is a tree of this depth. */
 const MAX_ARITHMETIC_DEPTH = 500;
 
 /**
@@ -78,7 +78,7 @@ function textsOf(run: ShellRun, { parts, value }: ArithmeticWord): readonly stri
 
 const ASSIGNS = /^([-+*/%&|^]|<<|>>|\*\*)?=$/;
 
-/** `x=1`, `x[i]+=1`: what stood in the variable is computed only where the operator needs it. */
+/** `x=1`, `x[i]+=1`: the old value is computed only if the operator needs it. */
 function assignNumber(
   run: ShellRun,
   { left, right, operator }: ArithmeticBinary,

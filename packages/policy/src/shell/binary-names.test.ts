@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
-import { binaryNames } from './binary-names.ts';
+import { binaryNames } from './operands.ts';
 import { ShellValidator } from './shell-validator.ts';
 
 const validator = new ShellValidator({

@@ -1,43 +1,33 @@
 import { hasHole, knownWord, madeFrom, NUMBER, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
+import { wordList } from '../text.ts';
 import { readAgain, readAsName, readAsNumber, splitName } from './evaluated-text.ts';
 import { judgeCode, runFile } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import { echoed, printed } from './printed-text.ts';
-import { programPath } from './program-output.ts';
+import { echoed, printed, programPath } from './program-output.ts';
 import { descriptorFile } from './redirections.ts';
-import { assignText, noteValues, setScalar } from './set-variable.ts';
 import type { ProgramCall, ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
+import { assignText, noteValues, setScalar } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { normalize } from './word-paths.ts';
+import { splitAt } from './word-values.ts';
 
 type Builtin = (call: ProgramCall) => readonly string[];
 
-const nothing: Builtin = () => [''];
-
-/** Commands that bash itself carries out. Each answers what it prints and changes what the shell remembers. */
+/** Commands that bash itself carries out. Each returns what it prints and changes what the shell remembers. */
 const BUILTINS: Readonly<Record<string, Builtin>> = {
-  ':': nothing,
-  true: nothing,
-  false: nothing,
-  exit: nothing,
-  return: nothing,
-  break: nothing,
-  continue: nothing,
+  ...Object.fromEntries(
+    wordList(': true false exit return break continue umask ulimit shopt times bg fg history logout').map(
+      (name): [string, Builtin] => [name, () => ['']],
+    ),
+  ),
   wait: ({ run, args }) => {
     const name = readOptions(args, '-p').values.get('p');
     if (name !== undefined) assignText(run, name, [NUMBER]);
     return [''];
   },
   jobs: ({ run, args }) => (args[0] === '-x' ? run.walker.call(run, args.slice(1)) : ['']),
-  umask: nothing,
-  ulimit: nothing,
-  shopt: nothing,
-  times: nothing,
-  bg: nothing,
-  fg: nothing,
-  history: nothing,
   hash: hashCall,
   enable: ({ run, args }) => {
     const { values } = readOptions(args, '-f');
@@ -67,7 +57,6 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
           .join('')
       : UNKNOWN,
   ],
-  logout: nothing,
   echo: ({ args }) => [echoed(args)],
   printf: printfCall,
   pwd: ({ run }) => run.state.directories.map((directory) => `${directory}\n`),
@@ -172,7 +161,7 @@ function printfCall({ run, args }: ProgramCall): readonly string[] {
   return [''];
 }
 
-/** `cd` to a place that surely exists happens; to any other it may fail, and the shell stays where it was. */
+/** `cd` to a place that surely exists succeeds; to any other it may fail, and the shell stays where it was. */
 function changeDirectory({ run, name, args }: ProgramCall): readonly string[] {
   const { state } = run;
   const target = args.find((word) => !/^-[LPe@n]+$/.test(word) && word !== '--');
@@ -257,7 +246,7 @@ function declareCall({ run, name: builtin, args }: ProgramCall): readonly string
     if (builtin === 'export' || flags.has('x')) run.findings.environment(knownWord(name) ?? '*');
     if (run.compounds.has(word)) {
       const { values = [], elements = [] } = run.state.variables.get(name) ?? {};
-      // the walk has set it, before it had these attributes
+      // the walk set its value before it had these attributes
       noteValues(run, name, [...values, ...elements]);
       run.state.set(name, { ...run.state.variables.get(name), values, elements });
     } else if (value === undefined) readAsName(run, target);
@@ -328,16 +317,10 @@ function readCall({ run, name, args }: ProgramCall): readonly string[] {
 }
 
 /** A line cut at IFS; the last name gets the rest, with plain spaces between. */
-function splitLine(line: string, separators: string): string[] {
-  const words: string[] = [''];
-  for (const c of line.trim()) {
-    if (separators.includes(c)) words.push('');
-    else words[words.length - 1] += c;
-  }
-  return words.filter((word) => word !== '');
-}
+const splitLine = (line: string, separators: string): string[] =>
+  splitAt(line.trim(), separators).filter((word) => word !== '');
 
-/** The words of `test` are compared, not opened; only `-v` takes one for a name. Other than `[[`, it computes nothing. */
+/** `test` compares its words and does not open them; only `-v` takes a name. Unlike `[[`, it computes nothing. */
 function testCall({ run, args }: ProgramCall): readonly string[] {
   for (const [index, word] of args.entries()) if (args[index - 1] === '-v') readAsName(run, word);
   return [''];

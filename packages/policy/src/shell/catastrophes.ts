@@ -1,4 +1,4 @@
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import {
   byName,
   findDevice,
@@ -8,9 +8,9 @@ import {
   findPower,
   findPrivilege,
   findRemoteShell,
+  findRemoved,
   findSetuid,
 } from './catastrophic-calls.ts';
-import { findRemoved } from './removals.ts';
 import type { ProgramCall } from './shell-run.ts';
 
 /** Something no approval can allow (VA-6). A test runs every example. */
@@ -18,7 +18,7 @@ interface Catastrophe {
   readonly id: string;
   /** Completes "Refused outright: …" for the person. */
   readonly why: string;
-  /** The words that make a call this catastrophe, or undefined. Rules without it are found by the walk itself. */
+  /** Returns the words that make a call this catastrophe. The walk itself finds rules without this. */
   readonly applies?: (call: ProgramCall) => string | undefined;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
@@ -44,6 +44,8 @@ export const catastrophes = {
       'rm -rf /us?',
       'rm -rf /{bin,etc}',
       'find / -delete',
+      'find -- / -delete',
+      'find -D tree -- / -delete',
       'find ~ -type f -exec rm {} +',
       'rsync -a --delete empty/ /',
       'rsync -a --delete empty/ ~/',

@@ -1,19 +1,28 @@
 import { foundNames, readFound } from '../program/find/find-call.ts';
-import { hasHole } from '../program/marks.ts';
+import { readGit } from '../program/git/git-call.ts';
+import { hasHole, hasPattern } from '../program/marks.ts';
 import { hasLong, readOptions } from '../program/options.ts';
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import { contentOf } from './redirections.ts';
 import type { ProgramCall } from './shell-run.ts';
-import { isDevice, mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
+import {
+  isDevice,
+  isStarOnly,
+  mayBeDisk,
+  normalize,
+  type Protection,
+  protectionOf,
+  resolvePlaces,
+} from './word-paths.ts';
 
-/** How the rules of catastrophes.ts recognise a call: each answers the words that make it one. */
+/** How the rules of catastrophes.ts recognise a call: each returns the words that make the call a catastrophe. */
 
 export function byName(names: readonly string[]): (call: ProgramCall) => string | undefined {
   const set = new Set(names);
   return ({ name }) => (set.has(name) ? name : undefined);
 }
 
-/** Programs that only look at a device they are given. */
+/** Programs that only read a device. */
 const DEVICE_READERS = new Set(
   wordList(`cat head tail ls stat file lsblk blkid smartctl hexdump xxd od df mount
   umount test [ echo printf grep egrep rg strings readlink realpath udevadm findmnt lsof fuser wc cmp diff sum
@@ -77,7 +86,7 @@ export function findSetuid(call: ProgramCall): string | undefined {
   });
 }
 
-/** A directory with the group's bit hands its group on to what is made in it; only a program gets rights by it. */
+/** On a directory, the group's bit only sets the group of new files; on a program it gives rights. */
 function isForDirectories({ run, args }: ProgramCall): boolean {
   const { flags, operands } = readOptions(args, '-m');
   if (flags.has('R') || flags.has('d')) return true;
@@ -158,7 +167,7 @@ const ALWAYS = new Set(
   gksu gksudo sudo-rs please dzdo pfexec ksu pbrun sesu super userv kdesudo lxsu beesu userhelper consolehelper
   rootsh setuidgid chpst`),
 );
-/** Groups that are as good as the administrator. */
+/** Groups with the rights of the administrator. */
 const POWERFUL_GROUPS = /^(root|wheel|sudo|admin|adm|disk|docker|lxd|shadow|kmem|0)$/;
 
 /** `-v /:/host`, `--mount type=bind,source=/,target=/host`: all of the machine's files, to write. */
@@ -203,4 +212,107 @@ export function findPrivilege({ name, args }: ProgramCall): string | undefined {
     default:
       return undefined;
   }
+}
+
+type Counts = (kind: Protection | undefined) => boolean;
+type Remover = (call: ProgramCall, counts: Counts) => string | undefined;
+
+/** Programs that remove what they are given, each in its own way. */
+const REMOVERS: readonly [names: RegExp, find: Remover][] = [
+  [/^(rm|srm|grm|rimraf|trash|del-cli)$/, removesOperands],
+  [/^(g?find|fd|fdfind)$/, findsEverything],
+  [/^rsync$/, replacesTarget],
+  [/^(shred|truncate|unlink)$/, removesPattern],
+  [/^(g?tar|bsdtar|zip)$/, archivesAndRemoves],
+  [/^git$/, cleansWorkTree],
+];
+
+/** The first word that a call removes, with all below it, and whose protection `counts`. */
+export function findRemoved(call: ProgramCall, counts: Counts): string | undefined {
+  return REMOVERS.find(([names]) => names.test(call.name))?.[1](call, counts);
+}
+
+function removesOperands({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
+  const options = readOptions(args);
+  const recursive =
+    name !== 'rm' || options.flags.has('r') || options.flags.has('R') || hasLong(options, 'recursive', 1);
+  return options.operands.find((word) => {
+    // without a slash at its end, only the link itself is removed
+    const places = resolvePlaces(run, word, { followLast: word.endsWith('/') });
+    if (places.some((place) => /^\/?\uFDD6/.test(place)))
+      run.tooComplex('what it removes has too many values');
+    return places.some(
+      (place) =>
+        (recursive || isStarOnly(place.slice(place.lastIndexOf('/') + 1))) &&
+        counts(protectionOf(run, place)),
+    );
+  });
+}
+
+function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | undefined {
+  const options = readOptions(
+    args,
+    '-e -f -T -B -M --rsh --exclude --include --filter --files-from --exclude-from --include-from',
+  );
+  const deletes = [...options.flags].some((flag) => flag.startsWith('del') || flag === 'remove-source-files');
+  if (!deletes) return undefined;
+  const removed = options.flags.has('remove-source-files')
+    ? options.operands.slice(0, -1)
+    : options.operands.slice(-1);
+  return removed.find((word) => resolvePlaces(run, word).some((place) => counts(protectionOf(run, place))));
+}
+
+function removesPattern({ run, args }: ProgramCall, counts: Counts): string | undefined {
+  return readOptions(args, '-n -s').operands.find((word) =>
+    resolvePlaces(run, word).some((place) => hasPattern(place) && counts(protectionOf(run, place))),
+  );
+}
+
+/** `tar --remove-files`, `zip -m`. The workspace itself does not count: all of it is in the archive then. */
+function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
+  const { flags, values, operands } = readOptions(
+    args,
+    name === 'zip' ? '-b -n -t --file --directory' : '-C -f --file --directory',
+  );
+  const removes =
+    name === 'zip'
+      ? flags.has('m') || flags.has('move')
+      : [...flags].some((flag) => flag.startsWith('remove-f'));
+  if (!removes) return undefined;
+  const directory = values.get('C') ?? values.get('directory');
+  return operands.find((word) =>
+    resolvePlaces(run, directory === undefined || word.startsWith('/') ? word : `${directory}/${word}`).some(
+      (place) => {
+        const kind = protectionOf(run, place);
+        return kind !== 'workspace' && counts(kind);
+      },
+    ),
+  );
+}
+
+/** `git clean` outside the workspace. */
+function cleansWorkTree({ run, args: words }: ProgramCall, counts: Counts): string | undefined {
+  const { subcommand, args, directories, workTree } = readGit(words);
+  if (subcommand !== 'clean' || args.some((word) => /^(-\w*n\w*|--dry-run)$/.test(word))) return undefined;
+  const tree = workTree ?? run.state.variables.get('GIT_WORK_TREE')?.values[0] ?? '.';
+  const place = [...directories, tree].reduce((path, next) =>
+    next.startsWith('/') ? next : `${path}/${next}`,
+  );
+  const isProtected = resolvePlaces(run, place).some((where) => {
+    const kind = protectionOf(run, where);
+    return kind !== 'workspace' && counts(kind);
+  });
+  return isProtected ? `git clean in ${place}` : undefined;
+}
+
+/** `find / -delete`: the starting point whose protection counts. (`-exec` is judged as a call of its own.) */
+function findsEverything({ run, args, name }: ProgramCall, counts: Counts): string | undefined {
+  const find = readFound(name, args, (file) => contentOf(run, file));
+  if (!find.takesAll) return undefined;
+  const removes =
+    find.deletes || find.calls.some(([program = '']) => /(^|\/)(rm|shred|unlink|srm)$/.test(program));
+  if (!removes) return undefined;
+  return foundNames(find).find((start) =>
+    resolvePlaces(run, start).some((place) => counts(protectionOf(run, normalize(place)))),
+  );
 }

@@ -1,13 +1,15 @@
+import type { TestExpression } from 'unbash';
 import { hasHole, hasPattern, NUMBER, UNSET, UNSET_QUOTED } from '../program/marks.ts';
 import type { ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
+import { evaluatePlainText } from './word-values.ts';
 
 /**
  * Text that bash reads once more is code: arithmetic, array indices, names of variables, prompts. In arithmetic a name
  * stands for its value, which is arithmetic again, and an index is expanded, `$(…)` included, so that
  * `a='x[$(id)]'; ((a))` runs `id`. One rule for all these places: what is known of the text is walked, so that a
  * catastrophe in it is refused; where it holds a command, or only the run knows it, the person is told (SHW-21).
- * evaluated-text.test.ts has the places, as bash itself answered.
+ * evaluated-text.test.ts lists the places, checked with bash itself.
  */
 
 /** Text that bash expands once more: a prompt, an index, the words of a completion. */
@@ -23,7 +25,7 @@ export function readAgain(run: ShellRun, text: string): void {
 export function readAsNumber(run: ShellRun, text: string): void {
   if (/^[\s\d]*$/.test(text) || run.evaluating.has(text) || !run.step()) return;
   readAgain(run, text);
-  // half of an index: what stands beside it in the line may be the other half
+  // half of an index: the text next to it may be the other half
   if (text.split('[').length !== text.split(']').length) run.findings.warn(warnings.computedCode, text);
   run.evaluating.add(text);
   for (const name of new Set(text.match(/[A-Za-z_]\w*/g))) {
@@ -66,11 +68,37 @@ export function splitName(text: string): { name: string; index?: string; rest: s
 }
 
 /**
- * Holds a command, or half of one, or is not known. A variable that this line never sets is empty, and a number is only
- * a number.
+ * Whether a text contains a command or half of one, or is not known. A variable that this line never sets is empty, and an
+ * unknown number contains no command.
  */
 function isComputed(text: string): boolean {
   if (/\$\(|\$\{[\s|]|`|\$$/.test(text)) return true;
   const rest = text.replaceAll(NUMBER, '').replaceAll(UNSET, '').replaceAll(UNSET_QUOTED, '');
   return hasHole(rest) || hasPattern(rest);
+}
+
+/** Walks `[[ … ]]`: substitutions in its words execute, and so does what `-v` and `-eq` take for a name or a number. */
+export function walkTest(run: ShellRun, expression: TestExpression): void {
+  if (!run.step()) return;
+  switch (expression.type) {
+    case 'TestUnary':
+      for (const text of evaluatePlainText(run, expression.operand))
+        if (expression.operator === '-v') readAsName(run, text);
+      return;
+    case 'TestBinary':
+      for (const side of [expression.left, expression.right]) {
+        const isNumber = /^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator);
+        for (const text of evaluatePlainText(run, side)) if (isNumber) readAsNumber(run, text);
+      }
+      return;
+    case 'TestLogical':
+      for (const operand of expression.operands) walkTest(run, operand);
+      return;
+    case 'TestNot':
+      walkTest(run, expression.operand);
+      return;
+    case 'TestGroup':
+      walkTest(run, expression.expression);
+      return;
+  }
 }

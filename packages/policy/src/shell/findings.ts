@@ -1,14 +1,13 @@
 import type { Reason } from '@countersign/protocol';
-import type { CommandOperand } from '../command/command-check.ts';
+import type { CommandOperand, ShellCheck, SimpleCommand } from '../call-assessment.ts';
 import { readable } from '../program/marks.ts';
 import { type Refused, refuse, type Verdict } from '../verdict.ts';
-import type { ShellCheck, SimpleCommand } from './shell-check.ts';
 
-/** A rule as far as a finding needs it: which one, and why, in words for the person. */
+/** The parts of a rule that a finding needs. */
 interface FiredRule {
   readonly id: string;
   readonly why: string;
-  /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
+  /** No grant and no allow rule may answer for a line that this applies to (see `CallAssessment`). */
   readonly needsPerson?: true;
   /** See `runWhatIsRead`. */
   readonly runsWhatIsRead?: true;
@@ -31,8 +30,8 @@ export class Findings {
   }
 
   /**
-   * Looks at something that is only one way to read the line: a refusal counts, and so does the need for a person;
-   * anything else is not told.
+   * Judges something that is only one possible reading of the line: a refusal and the need for a person count, anything
+   * else is not reported.
    */
   quietly<T>(look: () => T): T {
     this.#quiet++;
@@ -43,7 +42,7 @@ export class Findings {
     }
   }
 
-  /** A catastrophe: nobody is ever asked. */
+  /** Refuses a catastrophe: the person is never asked. */
   refuse(rule: FiredRule, operand: string): void {
     const shown = readable(operand);
     const problem = shown === '' ? rule.why : `${rule.why} (${shown})`;
@@ -68,7 +67,7 @@ export class Findings {
     this.#reasons.set(key, shown === '' ? reason : { ...reason, operand: shown });
   }
 
-  /** From any file that the line reads may come what it executes: each counts as executed (AP-8). */
+  /** The line may execute what it reads, so every file that it reads counts as executed (AP-8). */
   runWhatIsRead(): void {
     if (this.#quiet === 0) this.#runsWhatIsRead = true;
   }
@@ -85,7 +84,7 @@ export class Findings {
     if (this.#quiet === 0 && this.#commands.length < 1_000) this.#commands.push({ words });
   }
 
-  /** A variable that programs of this line are given; `*` where only the run knows its name. */
+  /** A variable that the line passes to its programs; `*` if its name is only known at run time. */
   environment(name: string): void {
     this.#environment.add(this.#environment.size < 100 ? name : '*');
   }
@@ -94,7 +93,7 @@ export class Findings {
     if (this.#quiet === 0 && this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
   }
 
-  /** A file that is executed though no word names it as such. */
+  /** A file that is executed though no word says so. */
   impliedRun(path: string): void {
     if (this.#quiet > 0 || this.#operands.has(`run ${path}`) || this.#operands.size >= 1_000) return;
     this.#operands.set(`run ${path}`, { path, use: 'run', implied: true });

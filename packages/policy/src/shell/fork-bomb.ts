@@ -2,7 +2,7 @@ import { type Command, type CompoundList, forEachChild, type SyntaxNode } from '
 import type { RecursiveCall, ShellRun } from './shell-run.ts';
 import type { Reading } from './word-values.ts';
 
-/** Calls among functions that we look at; more are not followed. */
+/** More calls among functions than this are not followed. */
 const MAX_CALLS = 200;
 
 /**
@@ -66,7 +66,7 @@ function calledName([name = '', ...args]: Reading): string {
 
 const isShellName = (node: Command): boolean => /^(\/bin\/)?(ba|da|z|k)?sh$/.test(node.name?.value ?? '');
 
-/** Whether a `while` or `until` ends only by itself. */
+/** Whether the condition of a `while` or `until` never ends the loop. */
 export function isEndless(kind: 'while' | 'until', clause: CompoundList): boolean {
   const command = clause.commands.at(-1)?.command;
   if (command?.type === 'ArithmeticCommand') return kind === 'while' && command.body.trim() === '1';
@@ -83,7 +83,7 @@ export function startsWithoutWaiting(body: CompoundList): boolean {
   let budget = 500;
   const look = (node: SyntaxNode): void => {
     if (--budget < 0) return;
-    // what pauses in the background holds up nothing
+    // a pause in the background does not slow the loop
     if (node.type === 'Statement' && node.background) {
       starts = true;
       return;

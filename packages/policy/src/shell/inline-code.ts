@@ -3,7 +3,7 @@ import { catastrophes } from './catastrophes.ts';
 import type { ShellRun } from './shell-run.ts';
 import { mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
-/** Words by which other languages start programs. */
+/** Words with which other languages start programs. */
 const STARTS_PROGRAMS =
   /\b(system|exec\w*|popen\d?|spawn\w*|subprocess|check_call|check_output|child_process|shell_exec|passthru|proc_open|qx|getoutput|Command|callCommand|Popen|run|sh|shell|cmd|sys\.process|call-process|start-process|IO\.popen|Open3|ProcessBuilder)\b|`|%x/;
 const REMOVES =
@@ -12,7 +12,7 @@ const NETWORK =
   /\b(urllib\d?|requests|urlopen|httpx|http\.client|fetch|LWP|Net::HTTP|open-uri|URI\.open|getprint|getstore|https?\.get|axios|file_get_contents|HTTP::Tiny|curl|wget)\b/;
 const EXECUTES_TEXT =
   /\beval\b|\b(exec|Function|compile|vm\.run\w*|instance_eval|assert)\b\s*[( ]|\bload\s*\(\s*io\b|\b(system|execSync|popen)\s*\(?\s*`/;
-/** PHP and deno execute what an address names. */
+/** PHP and deno fetch and execute a URL. */
 const INCLUDES_ADDRESS = /\b(include|require|import|from)(_once)?\b[\s("']{0,9}https?:/;
 /** Text is decoded and executed in one go. */
 const EXECUTES_DECODED =
@@ -74,7 +74,7 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
   for (const list of literalLists(code, literals)) run.perhaps(() => run.walker.call(run, list));
 }
 
-/** What code does as a whole, whatever its texts say. */
+/** The catastrophe that the code is as a whole, whatever its string literals say. */
 function catastropheIn(code: string): (typeof catastrophes)[keyof typeof catastrophes] | undefined {
   if (SOCKET.test(code) && SHELL_PATH.test(code)) return catastrophes.remoteShell;
   if ((NETWORK.test(code) && EXECUTES_TEXT.test(code)) || INCLUDES_ADDRESS.test(code))
@@ -107,7 +107,7 @@ export const fetches = (code: string): boolean => NETWORK.test(code);
 /** Ways to name what comes in on standard input. */
 const READS_INPUT =
   /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp|io\.read)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
-/** Ways to execute a text that is not written out there. A method `.exec(` is a regular expression's. */
+/** Ways to execute a value instead of a literal. A method `.exec(` belongs to a regular expression. */
 const EXECUTES_VALUE =
   /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bload\s*\(\s*io\b|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
 
@@ -116,7 +116,7 @@ export function executesItsInput(code: string, { isLoop }: { isLoop: boolean }):
   return (isLoop || READS_INPUT.test(code)) && EXECUTES_VALUE.test(code);
 }
 
-/** Texts that inline code may print as they stand: literals behind `print` and its kin, and an expression alone. */
+/** Texts that inline code may print as they stand: literals after `print` and the like, and an expression alone. */
 export function printedLiterals(code: string): readonly string[] {
   if (!/["'`]|q\w?\W/.test(code)) return [];
   const literals = stringLiterals(code);

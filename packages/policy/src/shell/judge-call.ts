@@ -1,8 +1,8 @@
-import { foundText, isFind, readFound } from '../program/find/find-call.ts';
+import { isInterpreter, isShell } from '../program/executed-code.ts';
+import { isTextProgram } from '../program/file-operands.ts';
+import { foundText, readFound } from '../program/find/find-call.ts';
 import { readGit } from '../program/git/git-call.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
-import type { InnerCall } from '../program/inner-call.ts';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
 import {
   DOWNLOADED,
   HIDDEN,
@@ -14,14 +14,18 @@ import {
   TOO_MANY,
   UNKNOWN,
 } from '../program/marks.ts';
-import { isFetcher, printsFetched, savedFiles } from '../program/network.ts';
-import { readOptions } from '../program/options.ts';
-import { type ProgramReading, readProgram } from '../program/read-program.ts';
-import { wordList } from '../word-list.ts';
+import {
+  type InnerCall,
+  isFetcher,
+  isFind,
+  type ProgramReading,
+  printsFetched,
+  readProgram,
+  savedFiles,
+} from '../program/read-program.ts';
+import { wordList } from '../text.ts';
 import { builtinFor } from './builtins.ts';
 import { catastropheList, catastrophes } from './catastrophes.ts';
-import { filtered } from './filters.ts';
-import { Findings } from './findings.ts';
 import {
   executeFile,
   executeInput,
@@ -30,20 +34,14 @@ import {
   judgeShell,
   runFile,
 } from './nested-shells.ts';
-import { checkFile, noteRunFile } from './operands.ts';
-import { matchesPattern } from './pattern.ts';
-import { checkFiles, checkOperands } from './program-operands.ts';
-import { outputOf } from './program-output.ts';
+import { checkFile, checkFiles, checkOperands, noteRunFile } from './operands.ts';
+import { filtered, outputOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
-import { setScalar } from './set-variable.ts';
-import { type ProgramCall, ShellRun } from './shell-run.ts';
-import { ShellState } from './shell-state.ts';
-import { noteExportedFunction } from './special-variables.ts';
-import { judgeAwk, judgeSed } from './text-programs.ts';
-import { judgeTail } from './unknown-wrapper.ts';
+import type { ProgramCall, ShellRun } from './shell-run.ts';
+import { judgeXargs, SPECIAL } from './special-programs.ts';
+import { noteExportedFunction, setScalar } from './variables.ts';
 import { warnings, warningsFor } from './warnings.ts';
-import { isStarOnly, resolvePlaces } from './word-paths.ts';
-import { judgeXargs } from './xargs-call.ts';
+import { isStarOnly, matchesPattern, resolvePlaces } from './word-paths.ts';
 
 /** Names tried where the program is a pattern: `/bin/r?`. */
 const NOTABLE = wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env find xargs chmod chown mv python3
@@ -51,14 +49,14 @@ const NOTABLE = wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env fin
 
 const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
 
-/** Decides about one program call, opening whatever it runs in turn. Answers what it may print. */
+/** Decides about one program call, opening whatever it runs in turn. Returns what it may print. */
 export function judgeCall(run: ShellRun, words: readonly string[]): readonly string[] {
   const [first, ...args] = words;
   if (first === undefined || run.findings.refused || !run.step()) return [''];
   run.findings.command(words.map(knownWord));
   const name = first.slice(first.lastIndexOf('/') + 1);
   if (hasHole(name) || name === '') return judgeUnknown(run, first, args);
-  // `*` alone may be any file here; only a pattern that says something is tried against names
+  // `*` alone may be any file; only a more specific pattern is tried against names
   if (isStarOnly(name)) return judgeUnknown(run, first, args);
   if (hasPattern(name)) {
     run.findings.warn(warnings.unknownProgram, first);
@@ -71,8 +69,8 @@ export function judgeCall(run: ShellRun, words: readonly string[]): readonly str
 }
 
 /**
- * A name that this line made stand for something else: an alias, `hash -p`, a copy of a program in the way. Whether
- * that counts only the run knows (`\\rm`, a shell without aliases), so the program itself is judged as well.
+ * A name that this line redefined: by an alias, `hash -p`, or a copy of a program in the way. Only the run knows whether
+ * that counts (`\\rm`, a shell without aliases), so the program itself is judged as well.
  */
 function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
   const words = run.state.aliases.get(name);
@@ -165,9 +163,12 @@ function judgeProgram(call: ProgramCall, path: string): readonly string[] {
     judgeTail(call);
     return printed.length > 0 ? printed : (outputOf(call) ?? [UNKNOWN]);
   }
-  if (path.includes('/') && !SYSTEM_PROGRAMS.test(path)) return runOwnFile(call, path);
+  // `./x.sh`: a file of the workspace, judged by its content if this line wrote it
+  const printedByFile =
+    path.includes('/') && !SYSTEM_PROGRAMS.test(path) ? runFile(run, path, args) : undefined;
   judgeTail(call);
   checkOperands(call);
+  if (printedByFile) return printedByFile;
   return isFetcher(name, args) ? followFetched(call) : (outputOf(call) ?? filtered(call));
 }
 
@@ -185,13 +186,13 @@ function judgeExecuted(run: ShellRun, { named, implied, surely }: ProgramReading
   }
 }
 
-/** Which repository it is, git finds out: the one here, or that of the workspace. */
+/** The repository may be the one here, or that of the workspace: note the hooks of both. */
 function noteHooks({ run, args }: ProgramCall): void {
   for (const top of [readGit(args).directories.at(-1) ?? '.', run.paths.root])
     for (const file of gitHookFiles) noteRunFile(run, `${top}/${file}`);
 }
 
-/** What a fetching program brings: into a file, which is remembered, or to its output. */
+/** Follows a download into the file that is written, or to the output. */
 function followFetched({ run, name, args }: ProgramCall): readonly string[] {
   for (const { path } of savedFiles(name, args))
     for (const place of resolvePlaces(run, path)) run.state.writeFile(place, DOWNLOADED);
@@ -217,15 +218,7 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   return printed;
 }
 
-/** `./x.sh`: a file of the workspace, judged by its content where this line wrote it. */
-function runOwnFile(call: ProgramCall, path: string): readonly string[] {
-  const printed = runFile(call.run, path, call.args);
-  judgeTail(call);
-  checkOperands(call);
-  return printed;
-}
-
-/** Answers what they may print. */
+/** Returns what they may print. */
 function judgeInnerCalls(run: ShellRun, { innerCalls, wrapper }: ProgramReading): readonly string[] {
   for (const word of wrapper?.assignments ?? []) {
     const equals = word.indexOf('=');
@@ -257,77 +250,44 @@ function judgeInner(run: ShellRun, inner: InnerCall): readonly string[] {
   return run.perhaps(inner.certainty === 'guess' ? () => run.findings.quietly(judge) : judge);
 }
 
-/** Without a program of its own, every line that comes in is one. */
+/** Without a program in its words, `parallel` executes every line of its input. */
 function judgeParallel(call: ProgramCall): void {
   const { run, args } = call;
   if (args.every((word) => word.startsWith('-'))) for (const text of run.stdin ?? []) executeInput(run, text);
   else if (!args.includes(':::')) run.perhaps(() => judgeXargs(call));
 }
 
-/** Programs that run others in a way of their own. Without an answer the call is judged on, like any other. */
-const SPECIAL: readonly [names: RegExp, judge: (call: ProgramCall) => readonly string[] | undefined][] = [
-  [/^g?xargs$/, judgeXargs],
-  [/^ssh$/, judgeSsh],
-  [/^[gmn]?awk$/, judgeAwk],
-  [/^g?sed$/, judgeSed],
-  [/^(ed|ex|vim?|ftp|sqlite3)$/, judgeEditor],
-  [/^(at|batch|crontab)$/, judgeLater],
-];
+/** Programs whose words are only ever text, so that `man rm` is not taken for a call of `rm`. */
+const QUOTES_WORDS =
+  /^(man|info|help|type|which|whereis|whatis|apropos|tldr|apt|apt-get|dnf|yum|pacman|brew|grep|egrep|fgrep|rg|ag|ack|ugrep|logger|expr|jq|git|gh|glab|docker|podman|kubectl|diff|ls|cat|cp|mv|rm|mkdir|touch|seq|make|say|figlet|dpkg|pip3?|snap|zenity|dialog|whiptail|gum|espeak|mail|look|pass|todo|task)$/;
 
-function judgeSsh(call: ProgramCall): readonly string[] {
-  const { run, args } = call;
-  const { operands, values } = readOptions(
-    args,
-    '-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w',
-    { permutes: false },
-  );
-  const [host = '', ...command] = operands;
-  run.findings.warn(warnings.remote, host);
-  for (const letter of ['i', 'F']) {
-    const file = values.get(letter);
-    if (file !== undefined) checkFile(run, file, 'read');
+/** Programs that some words make a catastrophe. */
+const DESTROYS = /^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh|wipefs|chmod|chown|mv)$/;
+const ESCALATES = /^(\/\S*\/)?(sudo|doas|pkexec|su)$/;
+/** Words after `sudo` that show it is called, not only mentioned. */
+const CALLED =
+  /^(-\w+|(\/\S*\/)?(rm|sh|bash|dash|zsh|id|whoami|cat|ls|cp|mv|tee|dd|chmod|chown|mount|umount|kill|su|env|apt|apt-get|dnf|yum|pacman|systemctl|service|python3?|perl|node|npm|make|docker|reboot|shutdown|install|ln|mkdir|vi|vim|nano|true))$/;
+/** Options whose value most wrappers give to a shell. */
+const LINE_OPTION = /^--?(c|e|x|exec|execute|command|cmd|run|eval|shell|sh|call)(?:=(.+))?$/s;
+/** How many words of a wrapper, and of the call in it, are judged. */
+const MAX_WORDS = 64;
+const MAX_TAIL = 256;
+
+/**
+ * A wrapper that we do not know, or whose options we do not know: if some of its words would be a catastrophe on their own,
+ * the call is refused.
+ */
+function judgeTail({ run, name, args }: ProgramCall): void {
+  if (QUOTES_WORDS.test(name) || isTextProgram(name)) return;
+  for (const [i, word] of args.slice(0, MAX_WORDS).entries()) {
+    const next = args[i + 1] ?? '';
+    if (DESTROYS.test(word) || (ESCALATES.test(word) && CALLED.test(next)))
+      run.perhaps(() => run.findings.quietly(() => run.walker.call(run, args.slice(i, i + MAX_TAIL))));
+    const option = LINE_OPTION.exec(word);
+    const line = option ? (option[2] ?? next) : '';
+    if (/\s/.test(line))
+      run.perhaps(() =>
+        run.findings.quietly(() => run.walker.code(run, line, { mustParse: false, subshell: true })),
+      );
   }
-  const isLocal = /(^|@)(localhost|127\.[\d.]+|::1|0\.0\.0\.0)$/.test(host);
-  for (const text of command.length > 0 ? [command.join(' ')] : (run.stdin ?? []))
-    if (isLocal) judgeCode(run, text, { subshell: true });
-    else judgeRemote(run, text);
-  return [DOWNLOADED];
-}
-
-/** Somebody may be the administrator of another machine, but wiping it is a catastrophe there too. */
-function judgeRemote(run: ShellRun, line: string): void {
-  const findings = new Findings();
-  const { paths, walker, home } = run;
-  const there = new ShellRun({ findings, paths, walker, home, state: new ShellState([home], home) });
-  walker.code(there, line.replace(/(^|[;&|]\s*)(sudo|doas)\s+(?!-)/g, '$1'), {
-    mustParse: false,
-    subshell: true,
-  });
-  const { verdict } = findings.toCheck();
-  const { removal, forkBomb, device, format } = catastrophes;
-  const rule = [removal, forkBomb, device, format].find(({ id }) => verdict.reasons[0]?.rule === id);
-  if (rule) run.findings.refuse(rule, line);
-}
-
-/** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
-function judgeEditor({ run, args }: ProgramCall): undefined {
-  for (const text of [...(run.stdin ?? []), ...args]) {
-    if (text.includes(DOWNLOADED)) continue; // data, unless it says otherwise
-    for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
-      executeInput(run, line);
-  }
-  return undefined;
-}
-
-/** What is handed to `at` or `crontab` runs when nobody is asked. */
-function judgeLater(call: ProgramCall): readonly string[] {
-  const { run, name, args } = call;
-  if (args.some((word) => /^-[lcq]$/.test(word))) return [UNKNOWN];
-  run.findings.warn(warnings.later, name);
-  for (const text of run.stdin ?? []) {
-    const code = name === 'crontab' ? text.replace(/^\s{0,9}(?:\S+[ \t]+){5}/gm, '') : text;
-    run.perhaps(() => judgeCode(run, code, { subshell: true }));
-  }
-  checkOperands(call);
-  return [''];
 }

@@ -1,15 +1,14 @@
 import type { Pipeline } from 'unbash';
+import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/executed-code.ts';
 import { optionFiles } from '../program/file-operands.ts';
 import { nodeLookups, pythonModuleFiles } from '../program/implied-scripts.ts';
-import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/interpreters.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { namesOf, readOptions } from '../program/options.ts';
-import { inlineModules } from '../program/python-modules.ts';
+import { inlineModules } from '../program/python.ts';
 import { catastrophes } from './catastrophes.ts';
 import { fileName } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
-import { checkFile, noteRunFile } from './operands.ts';
-import { checkFiles } from './program-operands.ts';
+import { checkFile, checkFiles, noteRunFile } from './operands.ts';
 import { contentOf } from './redirections.ts';
 import type { CodeOptions, ProgramCall, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
@@ -70,12 +69,7 @@ function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
     const [file = '', ...positional] = operands;
     return runFile(run, file, positional);
   }
-  return judgeInput(run, operands);
-}
-
-function judgeInput(run: ShellRun, positional: readonly string[]): readonly string[] {
-  if (!run.stdin) return [''];
-  return run.stdin.flatMap((text) => judgeCode(run, text, { subshell: true, positional }));
+  return run.stdin?.flatMap((text) => judgeCode(run, text, { subshell: true, positional: operands })) ?? [''];
 }
 
 /** A script that a shell executes: judged by its content where this line wrote it. */
@@ -106,8 +100,8 @@ export function runFile(
 }
 
 /**
- * A file is executed whose content is not in the line. Which file it is, or what this line puts into it, may only be
- * known when it runs: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
+ * A file is executed whose content the line does not show. Which file it is, or what the line writes into it, may only be
+ * known at run time: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
  */
 function noteUnread(run: ShellRun, file: string): void {
   // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before

@@ -11,12 +11,11 @@ import {
   unquoted,
 } from '../program/marks.ts';
 import { asNumber } from './arithmetic-value.ts';
-import { evaluateIndex } from './assignments.ts';
 import { readAgain, readAsName, readAsNumber } from './evaluated-text.ts';
-import { matchesPattern } from './pattern.ts';
-import { setScalar } from './set-variable.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
+import { evaluateIndex, setScalar } from './variables.ts';
+import { matchesPattern } from './word-paths.ts';
 import { evaluateParts, evaluatePlainText, evaluateText, evaluateWord } from './word-values.ts';
 
 /** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */
@@ -303,7 +302,8 @@ function replaced(text: string, pattern: string, operator: string, replacement: 
   let result = '';
   let at = 0;
   while (at <= text.length) {
-    const length = operator === '/%' ? endMatch(text, at, pattern) : longestMatch(text, at, pattern);
+    const matchesEnd = operator === '/%' && at < text.length && matchesPattern(pattern, text.slice(at));
+    const length = operator !== '/%' ? longestMatch(text, at, pattern) : matchesEnd ? text.length - at : -1;
     if (length > 0 || (length === 0 && at === text.length && text === '')) {
       result += replacement;
       at += Math.max(length, 1);
@@ -323,9 +323,6 @@ function longestMatch(text: string, at: number, pattern: string): number {
     if (matchesPattern(pattern, text.slice(at, end))) return end - at;
   return -1;
 }
-
-const endMatch = (text: string, at: number, pattern: string): number =>
-  at < text.length && matchesPattern(pattern, text.slice(at)) ? text.length - at : -1;
 
 function numberOf(run: ShellRun, word: Word): number | undefined {
   const texts = evaluatePlainText(run, word);

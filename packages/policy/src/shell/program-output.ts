@@ -1,11 +1,23 @@
 import { readGit } from '../program/git/git-call.ts';
-import { hasHole, hasPattern, madeFrom, NUMBER, STAR, UNKNOWN, USER_NAME } from '../program/marks.ts';
+import {
+  DOWNLOADED,
+  HIDDEN,
+  hasHole,
+  hasPattern,
+  madeFrom,
+  NUMBER,
+  originOf,
+  STAR,
+  UNKNOWN,
+  USER_NAME,
+  withoutForgedMarks,
+} from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
-import { withoutLast } from './pattern.ts';
+import { contentOf } from './redirections.ts';
 import type { ProgramCall } from './shell-run.ts';
-import { normalize, resolvePlaces } from './word-paths.ts';
+import { normalize, resolvePlaces, withoutLast } from './word-paths.ts';
 
-/** What a call prints, one text for each way it may come out; undefined when nothing can be said. */
+/** What a call prints, one text for each possible result; undefined if nothing is known. */
 type Printer = (call: ProgramCall) => readonly string[] | undefined;
 
 const lines = (texts: readonly string[]): readonly string[] => [texts.map((text) => `${text}\n`).join('')];
@@ -28,7 +40,8 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   dirname: ({ args }) => lines(readOptions(args).operands.map(directoryOf)),
   basename: ({ args }) => {
     const [path = '', suffix = ''] = readOptions(args, '-s').operands;
-    const name = lastPart(withoutLast(path, '/')) || (path.startsWith('/') ? '/' : '');
+    const trimmed = withoutLast(path, '/');
+    const name = trimmed.slice(trimmed.lastIndexOf('/') + 1) || (path.startsWith('/') ? '/' : '');
     return [
       `${suffix !== '' && name !== suffix && name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}\n`,
     ];
@@ -39,7 +52,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   git: ({ run, args: words }) => {
     const { subcommand, args, directories } = readGit(words);
     if (subcommand !== 'rev-parse' || !args.includes('--show-toplevel')) return undefined;
-    // the top of the repository is the workspace root, as far as we know, or a directory above it
+    // the top of the repository is the workspace root or a directory above it; the root is taken
     return directories.length > 0 ? undefined : [`${run.paths.root}\n`];
   },
   ls: listed,
@@ -71,8 +84,6 @@ export function outputOf(call: ProgramCall): readonly string[] | undefined {
 export const programPath = (name: string): string =>
   name.includes('/') || hasHole(name) ? name : `/usr/bin/${name}`;
 
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
 function directoryOf(path: string): string {
   const trimmed = withoutLast(path, '/') || path.slice(0, 1);
   const slash = trimmed.lastIndexOf('/');
@@ -101,7 +112,7 @@ function listed({ args }: ProgramCall): readonly string[] {
   return lines(names.map((name) => (isLong ? `${UNKNOWN} ${name}` : name)));
 }
 
-/** Letters of a format that print digits: dates of `date`, `%g` and its kin of `seq`. */
+/** Letters of a format that print digits: dates of `date`, `%g` and the like of `seq`. */
 const DIGITS = 'sYymdHMSjuwNgfe';
 
 const printedFormat = (format: string | undefined): readonly string[] | undefined =>
@@ -112,3 +123,158 @@ const printedFormat = (format: string | undefined): readonly string[] | undefine
           DIGITS.includes(kind) ? NUMBER : UNKNOWN,
         )}\n`,
       ];
+
+/** Filters that print lines of their input unchanged. */
+const PASSES =
+  /^(cat|tee|head|tail|sort|uniq|grep|egrep|fgrep|rg|tac|shuf|pv|sponge|more|less|dd|bat|column|stdbuf|ts|gcat)$/;
+/** Filters that change their input. */
+const TRANSFORMS =
+  /^(rev|tr|sed|gsed|awk|gawk|mawk|nawk|cut|fold|paste|fmt|join|jq|yq|perl|python\d?|iconv|expand|unexpand|nl|pr|m4|envsubst|bc|dc|od|hexdump)$/;
+
+/** What a call reads: files that this line wrote, and its standard input. */
+export function inputsOf({ run, args }: ProgramCall): readonly string[] {
+  return [...fileInputs(run, readOptions(args).operands), ...(run.stdin ?? [])];
+}
+
+const fileInputs = (run: ProgramCall['run'], operands: readonly string[]): readonly string[] =>
+  operands
+    .map((word) => contentOf(run, word.startsWith('if=') ? word.slice(3) : word))
+    .filter((content) => content !== UNKNOWN);
+
+/** What a program may print, judged by what it reads: its standard input and files that this line wrote. */
+export function filtered({ run, name, args }: ProgramCall): readonly string[] {
+  const operands = readOptions(args).operands;
+  const files = fileInputs(run, operands);
+  const input = [...files, ...(run.stdin ?? [])];
+  if (isDecoder(name, args)) return [originOf(input.join('')) || HIDDEN];
+  if (PASSES.test(name)) {
+    const cuts = args.some((word) => /^-\w*c|^--bytes|^(skip|bs|count)=/.test(word)) && name !== 'cat';
+    if (name === 'tee' || name === 'sponge')
+      for (const word of operands)
+        for (const place of resolvePlaces(run, word)) run.state.writeFile(place, input.join('\n'));
+    if (name === 'dd')
+      for (const word of operands)
+        if (word.startsWith('of='))
+          for (const place of resolvePlaces(run, word.slice(3))) run.state.writeFile(place, input.join('\n'));
+    const readsUnknown = operands.length > files.length && /^(cat|bat|gcat)$/.test(name);
+    if (input.length > 0 && !cuts) return readsUnknown ? [...input, UNKNOWN + input.join('\n')] : input;
+    if (input.length === 0) return [UNKNOWN];
+  }
+  const isKnown =
+    input.length > 0 && input.every((text) => text !== '' && !hasHole(text) && !hasPattern(text));
+  if (isKnown && (TRANSFORMS.test(name) || PASSES.test(name))) return [HIDDEN];
+  // names from a listing may pass unchanged
+  const names = TRANSFORMS.test(name) ? input.filter((text) => hasPattern(text) && !hasHole(text)) : [];
+  const fetched = args.some((word) => /^(https?|ftps?|wss?|s3|gs):\/\//.test(word)) ? [DOWNLOADED] : [];
+  return [madeFrom(...input, ...fetched), ...names];
+}
+
+function isDecoder(name: string, args: readonly string[]): boolean {
+  if (/^(base64|base32|base58|basenc|gbase64)$/.test(name))
+    return args.some((word) => /^-\w*[dD]|^--d/.test(word));
+  if (name === 'xxd') return args.some((word) => /^-\w*r/.test(word));
+  if (name === 'openssl') return args.some((word) => /^-(d|A|a|base64)$/.test(word)) || args[0] === 'base64';
+  return /^(uudecode|gpg|age|rot13|ccrypt|mcrypt|steghide|qrencode|zbarimg)$/.test(name);
+}
+
+/** What `echo` prints, given its words without the program. */
+export function echoed(words: readonly string[]): string {
+  let first = 0;
+  let escapes = false;
+  let newline = true;
+  for (; first < words.length; first++) {
+    const word = words[first] as string;
+    if (!/^-[neE]+$/.test(word)) break;
+    if (word.includes('n')) newline = false;
+    if (word.includes('e')) escapes = true;
+    if (word.includes('E')) escapes = false;
+  }
+  const text = words.slice(first).join(' ');
+  return (escapes ? unescaped(text) : text) + (newline ? '\n' : '');
+}
+
+/** What `printf` prints: `%s %b %q %c` and numbers, the format again while words are left. */
+export function printed(words: readonly string[]): string {
+  const [format = '', ...values] = words[0] === '--' ? words.slice(1) : words;
+  if (hasHole(format)) return [format, ...values].join('') || UNKNOWN;
+  let result = '';
+  let next = 0;
+  do {
+    const before = next;
+    result += unescaped(format, (spec) => formatted(spec, values[next++] ?? ''));
+    if (next === before) break;
+  } while (next < values.length && result.length < 65_536);
+  return result;
+}
+
+function formatted(spec: string, value: string): string {
+  if (hasHole(value)) return value;
+  switch (spec.at(-1)) {
+    case 's':
+    case 'q': {
+      const precision = /\.(\d+)/.exec(spec)?.[1];
+      return precision === undefined ? value : value.slice(0, Number(precision));
+    }
+    case 'b':
+      return unescaped(value);
+    case 'c':
+      return value.slice(0, 1);
+    case 'd':
+    case 'i':
+    case 'u':
+      return String(integer(value));
+    case 'o':
+      return padded(spec, integer(value).toString(8));
+    case 'x':
+      return padded(spec, integer(value).toString(16));
+    case 'X':
+      return padded(spec, integer(value).toString(16).toUpperCase());
+    default:
+      return UNKNOWN;
+  }
+}
+
+function padded(spec: string, digits: string): string {
+  const width = Number(/^%0?(\d{1,3})/.exec(spec)?.[1] ?? 0);
+  return digits.padStart(width, '0');
+}
+
+/** A number as printf reads it: decimal, octal, hexadecimal, or `'c` for the code of a character. */
+function integer(value: string): number {
+  if (value.startsWith("'") || value.startsWith('"')) return value.codePointAt(1) ?? 0;
+  const number = /^0[0-7]+$/.test(value) ? Number.parseInt(value, 8) : Number(value);
+  return Number.isSafeInteger(number) ? number : 0;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\u0007',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  e: '\u001b',
+  E: '\u001b',
+  '\\': '\\',
+  '"': '"',
+  "'": "'",
+};
+
+/** Backslash escapes of `echo -e` and `printf`; `%…` is handed to `directive` where there is one. */
+function unescaped(text: string, directive?: (spec: string) => string): string {
+  const pattern =
+    /\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|0[0-7]{1,3}|[0-7]{1,3}|c[\s\S]?|[\s\S])|%(?:%|[-+ #0]{0,9}\d{0,9}(?:\.\d{1,9})?[A-Za-z])/g;
+  return text.replace(pattern, (whole, sequence: string | undefined) => {
+    if (sequence === undefined) return directive ? (whole === '%%' ? '%' : directive(whole)) : whole;
+    const kind = sequence[0] as string;
+    if (sequence.length > 1 && /[xuU]/.test(kind)) return character(Number.parseInt(sequence.slice(1), 16));
+    if (/[0-7]/.test(kind)) return character(Number.parseInt(sequence, 8) & 0xff);
+    return ESCAPES[kind] ?? whole;
+  });
+}
+
+const character = (code: number): string =>
+  code > 0x10ffff || (code >= 0xd800 && code < 0xe000)
+    ? '\uFFFD'
+    : withoutForgedMarks(String.fromCodePoint(code));

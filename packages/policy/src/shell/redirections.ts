@@ -1,19 +1,18 @@
 import type { Redirection, RedirectOperator } from 'unbash';
 import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from '../program/marks.ts';
-import { refuseBinaryName } from './binary-names.ts';
 import { catastrophes } from './catastrophes.ts';
-import { checkFile } from './operands.ts';
-import { assignText } from './set-variable.ts';
+import { checkFile, refuseBinaryName } from './operands.ts';
 import type { ShellRun } from './shell-run.ts';
+import { assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
 import { mayBeDisk, resolvePlaces } from './word-paths.ts';
 import { evaluateParts, evaluateText } from './word-values.ts';
 
 export interface Redirected {
   readonly stdin: readonly string[] | undefined;
-  /** The file that standard input is. */
+  /** The file that is standard input. */
   readonly input: string | undefined;
-  /** Where standard output goes; empty when it stays. */
+  /** Files that standard output goes to; empty if it is not redirected. */
   readonly outputs: readonly string[];
   /** Standard output goes to another descriptor, so that nothing reads it. */
   readonly elsewhere: boolean;
@@ -128,7 +127,7 @@ function descriptorOf(place: string): string | undefined {
   return /^\/(?:dev|proc\/(?:self|thread-self|\d+|[\uFDD0-\uFDD6\uFDDC]))\/fd\/(\d+)$/.exec(place)?.[1];
 }
 
-/** Under which name the content behind a descriptor is kept. */
+/** The path under which a descriptor's content is kept. */
 export const descriptorFile = (descriptor: string): string => `/dev/fd/${descriptor}`;
 
 /** What a file holds, if this line wrote it. */
@@ -159,7 +158,7 @@ export function appendTo(run: ShellRun, files: readonly string[], printed: reado
   }
 }
 
-/** Hands a command's output to where its redirections send it; answers what is left for a pipe. */
+/** Hands a command's output to where its redirections send it; returns what is left for a pipe. */
 export function deliver(
   run: ShellRun,
   redirected: Redirected,
@@ -172,7 +171,7 @@ export function deliver(
   return printed;
 }
 
-/** `>(…)` reads what the command it belongs to writes; for `tee` and the like that is also what it was given. */
+/** `>(…)` reads what its command writes; for `tee` and the like that is also the command's input. */
 function feedSinks(run: ShellRun, words: readonly string[], printed: readonly string[]): void {
   for (const word of words) {
     const execute = run.sinks.get(word);

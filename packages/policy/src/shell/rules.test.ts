@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
+
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
-import { codeOptions } from '../program/code-options.ts';
-import { executedFiles } from '../program/executed-files.ts';
+import { codeOptions, executedFiles } from '../program/executed-code.ts';
 import { wrappers } from '../program/wrappers.ts';
 import { catastropheList } from './catastrophes.ts';
 import { ShellValidator } from './shell-validator.ts';

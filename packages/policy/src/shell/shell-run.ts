@@ -13,15 +13,15 @@ const MAX_CHARACTERS = 2_000_000;
 
 /** How the parts of the walk reach each other: words contain scripts, and commands contain code. */
 export interface Walker {
-  /** Walks a parsed script in the current state. Answers what it may print. */
+  /** Walks a parsed script in the current state. Returns what it may print. */
   script(run: ShellRun, script: Script): readonly string[];
   /** Walks one command, such as the body of a function that is called. */
   node(run: ShellRun, node: CommandNode | CompoundList): readonly string[];
   /** Parses and walks text that a shell would execute. Text that does not parse is refused if `mustParse`. */
   code(run: ShellRun, text: string, options: CodeOptions): readonly string[];
-  /** Walks what bash executes when it expands a text: `$(…)` and its kin. See evaluated-text.ts. */
+  /** Walks what bash executes when it expands a text: `$(…)` and the like. See evaluated-text.ts. */
   expansion(run: ShellRun, text: string): void;
-  /** Decides about one program call whose words are known. Answers what it may print. */
+  /** Decides about one program call whose words are known. Returns what it may print. */
   call(run: ShellRun, words: readonly string[]): readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface CodeOptions {
   readonly scriptName?: string;
 }
 
-/** One look at one line: what is being found, what the shell remembers, and how much work is left. */
+/** One walk over one line: its findings, the shell's state, and how much work is left. */
 export class ShellRun {
   readonly findings: Findings;
   readonly paths: PathValidator;
@@ -64,7 +64,7 @@ export class ShellRun {
   /** Patterns are plain characters where bash wants a name or a number: `y[i]`, `i*2`. */
   plainPatterns = false;
   readonly recursion: RecursiveCall[] = [];
-  /** Calls in the text that `recursion` has, so that walking one twice counts once. */
+  /** Calls that are in `recursion`, so that walking one twice counts once. */
   readonly noted = new WeakSet<Command>();
   /** What `>(…)` and coprocesses do with what they are given, by the path that stands for them. */
   readonly sinks = new Map<string, () => unknown>();
@@ -86,7 +86,7 @@ export class ShellRun {
     this.state = options.state;
   }
 
-  /** What was done so far, in units that do not depend on the machine. */
+  /** The work done so far, in units that do not depend on the machine. */
   get work(): { readonly steps: number; readonly characters: number } {
     return { steps: this.#steps, characters: this.#characters };
   }

@@ -1,6 +1,7 @@
 import type { Function as ShellFunction } from 'unbash';
 import { HOME_NAME, inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from '../program/marks.ts';
-import { matchesPattern } from './pattern.ts';
+import { wordList } from '../text.ts';
+import { matchesPattern } from './word-paths.ts';
 
 /** More values of one variable, or readings of one word, than this are not followed one by one. */
 export const MAX_VALUES = 64;
@@ -15,28 +16,31 @@ interface Variable {
   readonly inexact?: boolean;
 }
 
+/** Variables of bash whose value is arithmetic when it is set. */
+const COMPUTED_WHEN_SET = ['RANDOM', 'SRANDOM', 'SECONDS', 'OPTIND', 'HISTCMD', 'LINENO'];
+
 /**
  * What a shell remembers between commands. Where a command may or may not run (`weak`), what it sets is added to
  * what was there; where it surely runs, it replaces it.
  */
 export class ShellState {
-  readonly variables: Map<string, Variable>;
-  readonly functions: Map<string, ShellFunction>;
+  readonly variables = new Map<string, Variable>();
+  readonly functions = new Map<string, ShellFunction>();
   /** Links that this line itself made, by absolute path. */
-  readonly links: Map<string, string>;
+  readonly links = new Map<string, string>();
   /** Names that this line made stand for other words: `alias`, `hash -p`. */
-  readonly aliases: Map<string, readonly string[]>;
+  readonly aliases = new Map<string, readonly string[]>();
   /** What `declare` said of a variable, as the letters of its options: `i`, `n`, `a`, `A`. */
-  readonly attributes: Map<string, string>;
+  readonly attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
   /** The variables that a reference (`declare -n`) may stand for. */
-  readonly references: Map<string, readonly string[]>;
-  /** Code that runs after what follows it: of `trap` and `alias`, and of files that a shell executes when it starts. */
-  readonly later: Set<string>;
+  readonly references = new Map<string, readonly string[]>();
+  /** Code that runs later in the line: of `trap` and `alias`, and of files that a shell executes when it starts. */
+  readonly later = new Set<string>();
   /** Files that `exec > file` sends everything to from then on. */
   standardOutputs: readonly string[] = [];
   /** Where descriptors above 2 write to. */
-  readonly outputs: Map<string, string>;
-  private readonly files: Map<string, string>;
+  readonly outputs = new Map<string, string>();
+  private readonly files = new Map<string, string>();
   /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
   directories: readonly string[];
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
@@ -49,21 +53,12 @@ export class ShellState {
   /** Where the shell would still be if the last `cd` had failed. */
   mayHaveStayed: readonly string[] | undefined;
   weak = 0;
-  /** How often a value was added that had not been there: a loop is walked until this stands still. */
+  /** Counts new values: a loop is walked until this stops growing. */
   changes = 0;
 
   constructor(directories: readonly string[], home: string) {
     this.directories = directories;
-    this.variables = new Map();
-    this.functions = new Map();
-    this.links = new Map();
-    this.aliases = new Map();
-    this.attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
     for (const name of ['BASH_CMDS', 'BASH_ALIASES']) this.attributes.set(name, 'A');
-    this.references = new Map();
-    this.later = new Set();
-    this.outputs = new Map();
-    this.files = new Map();
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
   }
 
@@ -105,13 +100,13 @@ export class ShellState {
     return this.attributes.get(name)?.includes(attribute) ?? false;
   }
 
-  /** That the index of a variable is no number (`A`) must be certain; what makes its values code need not be. */
+  /** `A` (the index is not a number) counts only if it is certain; attributes that make values code always count. */
   declare(name: string, attributes: string): void {
     const added = this.weak > 0 ? attributes.replaceAll('A', '') : attributes;
     this.attributes.set(name, (this.attributes.get(name) ?? '') + added);
   }
 
-  /** An associative array of a function, or of the shell around this one, is none here. */
+  /** Arrays that a function, or the shell around this one, declared are not associative here. */
   forgetAssociative(names: Iterable<string> = this.attributes.keys()): void {
     for (const name of names)
       this.attributes.set(name, (this.attributes.get(name) ?? '').replaceAll('A', ''));
@@ -138,7 +133,7 @@ export class ShellState {
     this.previousDirectories = this.weak > 0 ? union(this.previousDirectories, directories) : directories;
   }
 
-  /** Keeps what was known before beside what is known now, because it may not have happened. */
+  /** Keeps the old directories beside the new ones, because the change may not have happened. */
   allowDirectories(directories: readonly string[]): void {
     const all = union(this.directories, directories);
     this.directories =
@@ -155,7 +150,6 @@ export class ShellState {
     return this.files.size === 0 ? undefined : this.files.get(inQuotes(path));
   }
 
-  /** All that a pattern over the files of this line could read. */
   /** What the files hold that a path with active patterns may name. */
   filesMatching(pattern: string): readonly string[] {
     const depth = pattern.split('/').length;
@@ -164,6 +158,7 @@ export class ShellState {
       .map(([, content]) => content);
   }
 
+  /** All that a pattern over the files of this line could read. */
   readAllFiles(): string {
     return [...this.files.values()].join('\n');
   }
@@ -179,11 +174,7 @@ const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
 export const bounded = (values: readonly string[]): readonly string[] =>
   values.length <= MAX_VALUES ? values : [...values.slice(0, MAX_VALUES - 1), TOO_MANY];
 
-/** Variables of bash whose value is arithmetic when it is set. */
-const COMPUTED_WHEN_SET = ['RANDOM', 'SRANDOM', 'SECONDS', 'OPTIND', 'HISTCMD', 'LINENO'];
-
-/** Variables every run has. Most are only known to be paths, which is enough to see `${PATH:0:1}` as `/`. */
-/** `declare -l`, `-u` and `-c` change what is assigned. That they took effect is not certain, so both texts are kept. */
+/** `declare -l`, `-u` and `-c` change the case of values. Whether they ran is not certain, so both texts are kept. */
 function recased(variable: Variable, attributes: string): Variable {
   const change = recasings.find(([attribute]) => attributes.includes(attribute))?.[1];
   if (!change) return variable;
@@ -200,6 +191,7 @@ const recasings: readonly [string, (text: string) => string][] = [
   ['c', (text) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase()],
 ];
 
+/** Variables every run has. Of PATH it is only known that it is a path, which is enough to see `${PATH:0:1}` as `/`. */
 function environment(home: string): [string, string][] {
   return [
     ['HOME', home],
@@ -209,27 +201,14 @@ function environment(home: string): [string, string][] {
     ['BASH', '/bin/bash'],
     ['USER', USER_NAME],
     ['LOGNAME', USER_NAME],
-    ['LANG', UNKNOWN],
-    ['TERM', UNKNOWN],
-    ['HOSTNAME', UNKNOWN],
-    ['HOSTTYPE', UNKNOWN],
-    ['OSTYPE', UNKNOWN],
-    ['MACHTYPE', UNKNOWN],
-    ['RANDOM', NUMBER],
-    ['SRANDOM', NUMBER],
-    ['SECONDS', NUMBER],
-    ['EPOCHSECONDS', NUMBER],
-    ['EPOCHREALTIME', UNKNOWN],
-    ['LINENO', NUMBER],
-    ['UID', NUMBER],
-    ['EUID', NUMBER],
-    ['PPID', NUMBER],
-    ['BASHPID', NUMBER],
-    ['BASH_VERSION', UNKNOWN],
-    ['PIPESTATUS', NUMBER],
-    ['SHLVL', NUMBER],
-    ['OPTIND', NUMBER],
+    ...UNKNOWN_TEXTS.map((name): [string, string] => [name, UNKNOWN]),
+    ...UNKNOWN_NUMBERS.map((name): [string, string] => [name, NUMBER]),
   ];
 }
+
+const UNKNOWN_TEXTS = wordList('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOCHREALTIME BASH_VERSION');
+const UNKNOWN_NUMBERS = wordList(
+  'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
+);
 
 export const homeOf = (home: string | undefined): string => home ?? `/${HOME_NAME}`;

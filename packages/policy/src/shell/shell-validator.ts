@@ -1,13 +1,12 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { parse } from 'unbash';
-import type { DiskEntry } from '../disk.ts';
-import type { PathValidator } from '../path-validator.ts';
+import type { ShellCheck } from '../call-assessment.ts';
+import type { DiskEntry, PathValidator } from '../path-validator.ts';
 import { hasMark, readable } from '../program/marks.ts';
 import { type Refused, refuse } from '../verdict.ts';
 import { catastrophes } from './catastrophes.ts';
 import { Findings } from './findings.ts';
 import { findForkBomb } from './fork-bomb.ts';
-import type { ShellCheck } from './shell-check.ts';
 import { ShellRun } from './shell-run.ts';
 import { homeOf, ShellState } from './shell-state.ts';
 import { walker } from './walk.ts';
@@ -15,7 +14,7 @@ import { walker } from './walk.ts';
 export interface ShellValidatorOptions {
   readonly paths: PathValidator;
   readonly limits?: Limits;
-  /** The person's home, absolute. Without it, `~` is still known to be a home, only not where. */
+  /** The person's home, absolute. Without it, `~` is a home at an unknown place. */
   readonly home?: string;
 }
 
@@ -59,7 +58,7 @@ export class ShellValidator {
     return check.relative === '' ? this.#paths.root : `${this.#paths.root}/${check.relative}`;
   }
 
-  /** As list_directory refuses. Without a disk nothing is known to be there, not even the root. */
+  /** Refuses as list_directory does. Without a disk, not even the root is known to exist. */
   #notThere(cwd: string, entry: DiskEntry | undefined): Refused | undefined {
     const operand = readable(cwd);
     if (entry)
@@ -105,15 +104,15 @@ interface LineContext {
   readonly home: string;
 }
 
-/** Walks one whole line. Answers how much work it was. */
+/** Walks one whole line. Returns how much work it was. */
 export function walkLine(line: string, { directory, findings, paths, home }: LineContext): ShellRun['work'] {
   const state = new ShellState([directory], home);
   const run = new ShellRun({ findings, paths, walker, home, state });
   const script = parse(line);
   walker.script(run, script);
-  // a reader may stand before the writer: look again, knowing what the pipe gets
+  // a reader may come before the writer: walk again, now that the pipe's content is known
   if (run.makesPipe && !findings.refused) walker.script(run, script);
-  // it runs with what variables and files hold by then
+  // walked last, with the values that variables and files have by then
   for (const code of state.later)
     run.perhaps(() => walker.code(run, code, { mustParse: false, subshell: true }));
   const bomb = findForkBomb(run);

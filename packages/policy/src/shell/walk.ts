@@ -12,33 +12,31 @@ import {
   type Statement,
   type Word,
 } from 'unbash';
-import { isInterpreter, isShell } from '../program/interpreters.ts';
+import { isInterpreter, isShell } from '../program/executed-code.ts';
 import { asCode, hasHole, UNKNOWN } from '../program/marks.ts';
 import { refuse } from '../verdict.ts';
 import { evaluateArithmetic } from './arithmetic-value.ts';
-import { assign } from './assignments.ts';
-import { type CallArguments, callReadings } from './call-readings.ts';
 import { catastrophes } from './catastrophes.ts';
+import { walkTest } from './evaluated-text.ts';
 import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
 import { givesShellAway } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
-import {
-  appendTo,
-  applyRedirections,
-  contentOf,
-  deliver,
-  descriptorFile,
-  type Redirected,
-} from './redirections.ts';
-import { assignText } from './set-variable.ts';
+import { appendTo, applyRedirections, contentOf, deliver, descriptorFile } from './redirections.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
-import { walkTest } from './test-expressions.ts';
+import { assign, assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
-import { combine, evaluateText, evaluateWord, type Reading } from './word-values.ts';
+import {
+  type CallArguments,
+  callReadings,
+  combine,
+  evaluateText,
+  evaluateWord,
+  type Reading,
+} from './word-values.ts';
 
-/** Goes through everything in a script that could execute, in order, and has each simple command judged. */
+/** Walks everything in a script that could execute, in order, and judges each simple command. */
 export const walker: Walker = {
   script: walkScript,
   node: walkCommand,
@@ -49,7 +47,7 @@ export const walker: Walker = {
 
 const NOTHING: readonly string[] = [''];
 const MAX_OUTPUT = 65_536;
-/** The descriptors that bash takes for what a coprocess prints and reads. */
+/** The descriptors that bash opens for a coprocess. */
 const COPROC_OUTPUT = '63';
 const COPROC_INPUT = '60';
 
@@ -269,7 +267,7 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
   }
 }
 
-/** Walks a body until it teaches nothing new, because a value set at its end may be used at its start. */
+/** Walks a body until no value changes, because a value set at its end may be used at its start. */
 function walkLoop(
   run: ShellRun,
   bodies: readonly CompoundList[],
@@ -336,7 +334,8 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   }
   noteRecursion(run, node, args.readings);
   if (redirected.stdin) run.stdin = redirected.stdin;
-  if (args.readings.some(([name = '']) => executesInput(name.slice(name.lastIndexOf('/') + 1)))) {
+  const programs = args.readings.map(([name = '']) => name.slice(name.lastIndexOf('/') + 1));
+  if (programs.some((name) => isShell(name) || isInterpreter(name))) {
     if (redirected.network) run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
     if (redirected.input !== undefined) checkFile(run, redirected.input, 'run');
   }
@@ -355,17 +354,13 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
     else run.state.variables.delete(name);
   }
   run.stdin = stdin;
-  if (node.name.value === 'exec' && node.args.length === 0) keepRedirections(run, redirected);
+  // `exec` without a program: its redirections stay in force
+  if (node.name.value === 'exec' && node.args.length === 0) {
+    if (redirected.stdin) run.stdin = redirected.stdin;
+    if (redirected.outputs.length > 0) run.state.standardOutputs = redirected.outputs;
+  }
   return printed;
 }
-
-/** `exec` without a program: its redirections stay. */
-function keepRedirections(run: ShellRun, { stdin, outputs }: Redirected): void {
-  if (stdin) run.stdin = stdin;
-  if (outputs.length > 0) run.state.standardOutputs = outputs;
-}
-
-const executesInput = (name: string): boolean => isShell(name) || isInterpreter(name);
 
 function joinOutput(a: readonly string[], b: readonly string[]): readonly string[] {
   if (b.length === 1 && b[0] === '') return a;

@@ -1,8 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
-import { unpackers, unpackTarget } from '../program/archives.ts';
+import { unpackers } from '../program/file-operands.ts';
 import { changesGit } from '../program/git/git-call.ts';
 import { hasHole } from '../program/marks.ts';
-import { wordList } from '../word-list.ts';
+import { readProgram } from '../program/read-program.ts';
+import { wordList } from '../text.ts';
 import type { ProgramCall } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
 
@@ -10,14 +11,14 @@ import { resolvePlaces } from './word-paths.ts';
 export interface Warning {
   readonly id: string;
   readonly why: string;
-  /** No grant and no allow rule may answer for a line that this applies to (see `ShellCheck`). */
+  /** No grant and no allow rule may answer for a line that this applies to (see `CallAssessment`). */
   readonly needsPerson?: true;
   readonly runsWhatIsRead?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
 
-/** A warning that a program call earns by its words alone. */
+/** A warning about a program call, given for its words alone. */
 interface ProgramWarning extends Warning {
   readonly programs: readonly string[];
   /** Which calls of these programs; all of them when left out. */
@@ -211,12 +212,12 @@ const has =
 
 /** Whether a call unpacks an archive into the workspace root, or into a place that only the run knows. */
 function unpacksIntoRoot({ run, name, args }: ProgramCall): boolean {
-  const target = unpackTarget(name, args);
-  if (target === undefined) return false;
-  return resolvePlaces(run, target).some((place) => hasHole(place) || place === run.paths.root);
+  return readProgram([name, ...args])
+    .unpacksInto.flatMap((target) => resolvePlaces(run, target))
+    .some((place) => hasHole(place) || place === run.paths.root);
 }
 
-/** The rest of the founding documents' black list: not refused, but the person is told why it matters. */
+/** The rest of the founding documents' black list: not refused, but the person reads why it matters. */
 export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-30',

@@ -1,7 +1,7 @@
+import { matchesStars } from '../glob.ts';
 import { ANY_CHARACTER, HOME_NAME, hasHole, hasMark, STAR, USER_NAME } from '../program/marks.ts';
-import { wordList } from '../word-list.ts';
+import { wordList } from '../text.ts';
 import { pushComponent } from '../workspace-path.ts';
-import { matchesPattern } from './pattern.ts';
 import type { ShellRun } from './shell-run.ts';
 
 /** More links in a row than this are not followed, as in a kernel. */
@@ -17,7 +17,7 @@ export function resolvePlaces(
   { followLast = true }: { followLast?: boolean } = {},
 ): readonly string[] {
   const path = word.length > 255 ? word.replace(/\uFDD7{2,}/g, STAR).replace(/\/{2,}/g, '/') : word;
-  if (path === '' || path.length > 4_096) return []; // no file has such a name
+  if (path === '' || path.length > 4_096) return []; // no file can have such a name
   const places = unlinkedPlaces(run, path);
   return run.state.links.size === 0 ? places : places.map((place) => followLinks(run, place, followLast));
 }
@@ -47,7 +47,7 @@ function followLinks(run: ShellRun, place: string, followLast: boolean): string 
   return path;
 }
 
-/** Where the first link in a path ends; negative when there is none. */
+/** Where the first link in a path ends; negative if it has none. */
 function endOfLink(run: ShellRun, path: string, followLast: boolean): number {
   for (let end = path.indexOf('/', 1); end > 0; end = path.indexOf('/', end + 1))
     if (run.state.links.has(path.slice(0, end))) return end;
@@ -87,11 +87,11 @@ export function protectionOf(run: ShellRun, place: string): Protection | undefin
   if (everything) {
     const parent = everything[1] as string;
     const kind = protectionOf(run, parent === '' ? '/' : parent);
-    // everything in the workspace is a clean-up that a person may want; the workspace itself is not
+    // a person may want to remove everything in the workspace, but not the workspace itself
     if (kind) return kind === 'workspace' ? undefined : kind;
     return undefined;
   }
-  // whatever stands for one name directly below `/home` is somebody's home
+  // an unknown name directly below `/home` is somebody's home
   if (hasHole(place)) return SOME_HOME.test(place) ? 'home' : undefined;
   if (place === '/') return 'root';
   const relative = place.slice(1);
@@ -102,14 +102,12 @@ export function protectionOf(run: ShellRun, place: string): Protection | undefin
     relative === 'root';
   if (isHome) return 'home';
   if (hasMark(place)) return protectionOfPattern(run, relative);
-  if (isSystem(relative)) return 'system';
+  if (SYSTEM.has(relative) || SYSTEM_BELOW.has(relative)) return 'system';
   if (place === run.paths.root) return 'workspace';
   if (run.paths.root.startsWith(`${place}/`)) return 'above workspace';
   if (run.home.startsWith(`${place}/`)) return 'home';
   return undefined;
 }
-
-const isSystem = (relative: string): boolean => SYSTEM.has(relative) || SYSTEM_BELOW.has(relative);
 
 function protectionOfPattern(run: ShellRun, pattern: string): Protection | undefined {
   for (const name of SYSTEM) if (matchesComponents(pattern, name)) return 'system';
@@ -154,11 +152,11 @@ export function isDevice(place: string): boolean {
   );
 }
 
-/** What stands below `/dev` without being a disk: streams, terminals, shared memory, and devices that people work with. */
+/** Names below `/dev` that are not disks: streams, terminals, shared memory, and devices that people work with. */
 const NO_DISK =
   /^\/dev\/(null|zero|full|u?random|std(in|out|err)|console|ptmx|log|kmsg|kvm|fuse|uinput|((fd|pts|shm|mqueue|tcp|udp|snd|input|usb|serial|dri|bus|net)(\/.*)?)|(tty|cu\.|lp|dsp|audio|midi|rfcomm|video|hidraw|i2c-|spidev|gpiochip|ptp|pps)[^/]*)$/;
 
-/** Whether writing to a place may destroy a disk: below `/dev`, whatever is not known to be something else may be one. */
+/** Whether writing to a place may destroy a disk: an unknown name below `/dev` may be one. */
 export const mayBeDisk = (place: string): boolean =>
   isDevice(place) || (/^\/dev\/[^/]/.test(place) && !hasMark(place) && !NO_DISK.test(place));
 
@@ -166,3 +164,17 @@ export const isStarOnly = (path: string): boolean =>
   path !== '' &&
   [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&
   path.includes(STAR);
+
+/** The text without any `c` at its end. A regular expression such as `/\n+$/` would take quadratic time. */
+export function withoutLast(text: string, c: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === c) end--;
+  return text.slice(0, end);
+}
+
+/** Whether a name could be matched by a word with active patterns. Holes match anything, as a star does. */
+export const matchesPattern = (pattern: string, name: string): boolean =>
+  matchesStars(pattern, name, isStar, fits);
+
+const isStar = (c: string): boolean => c === STAR || hasHole(c);
+const fits = (c: string, character: string): boolean => c === ANY_CHARACTER || c === character;

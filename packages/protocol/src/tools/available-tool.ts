@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { approvalTimeoutSeconds, riskLevelSchema } from '../risk.ts';
-import { hasTimeout, timeoutBounds } from './command.ts';
+import { timeoutBounds } from './command.ts';
 import { customCategorySchema, type ToolDefinition, toolCategorySchema } from './definition.ts';
 
 /** One tool in `GET …/tools/available`. */
@@ -29,10 +29,10 @@ export function describeTool(tool: ToolDefinition, limits: Limits = defaultLimit
     description: tool.description,
     parameters: schema.properties,
     input_schema: schema,
-    requires_approval: tool.approval !== 'auto',
+    requires_approval: tool.baseRisk !== 'LOW',
     risk_level: tool.baseRisk,
     timeout_seconds: approvalTimeoutSeconds[tool.baseRisk],
-    read_only: tool.readOnly,
+    read_only: tool.changes === 'nothing',
   };
 }
 
@@ -46,7 +46,7 @@ export function parametersJsonSchema(
     override: dropIntegerBounds,
   });
   const schema = made as ParametersJsonSchema;
-  if (!hasTimeout(tool.name)) return schema;
+  if (!('timeout' in schema.properties)) return schema;
   const timeout = { ...schema.properties.timeout, ...timeoutBounds(limits) };
   return { ...schema, properties: { ...schema.properties, timeout } };
 }

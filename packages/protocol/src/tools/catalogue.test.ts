@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parametersJsonSchema } from './available-tool.ts';
-import { builtInToolNames, catalogue, findTool, parseToolCall, resultSchemaOf } from './catalogue.ts';
+import { describeTool, parametersJsonSchema } from './available-tool.ts';
+import {
+  builtInToolNames,
+  catalogue,
+  changingToolsPattern,
+  findTool,
+  gitCommandsPattern,
+  parseToolCall,
+  resultSchemaOf,
+  waitsForCommand,
+} from './catalogue.ts';
 import type { ToolDefinition } from './definition.ts';
 
 /** Category, name, whether the person is asked, base risk, read-only: the table of TL-1. */
@@ -14,6 +23,7 @@ const pinnedTools = [
   ['filesystem', 'list_directory', 'auto', 'LOW', true],
   ['filesystem', 'create_directory', 'always', 'MEDIUM', false],
   ['filesystem', 'copy_file', 'always', 'MEDIUM', false],
+  ['filesystem', 'move_file', 'always', 'HIGH', false],
   ['command', 'execute_command', 'depends', 'MEDIUM', false],
   ['shell', 'shell_exec', 'always', 'HIGH', false],
   ['shell', 'shell_background', 'always', 'HIGH', false],
@@ -32,6 +42,35 @@ const pinnedTools = [
   ['lsp', 'references', 'auto', 'LOW', true],
 ];
 
+/** What it does, what it changes, what it reads besides the named files, what text it holds: grants, rules and undo ask. */
+const pinnedFacts = {
+  read_file: 'read nothing',
+  write_file: 'edit files whole',
+  edit_file: 'edit files part',
+  search_files: 'search nothing folders',
+  delete_file: 'delete files',
+  list_directory: 'search nothing folders',
+  create_directory: 'edit files',
+  copy_file: 'edit files',
+  move_file: 'move files',
+  execute_command: 'execute anything',
+  shell_exec: 'execute anything',
+  shell_background: 'execute anything',
+  shell_output: 'read nothing',
+  shell_kill: 'execute job',
+  git_status: 'read nothing folders',
+  git_diff: 'read nothing folders',
+  git_log: 'read nothing folders',
+  git_commit: 'execute repository',
+  git_branch: 'execute repository',
+  git_push: 'execute remote',
+  diagnostics: 'read nothing',
+  symbols: 'read nothing',
+  hover: 'read nothing project',
+  definition: 'read nothing project',
+  references: 'read nothing project',
+};
+
 /** Required ones bare, `?` where it may be missing, `=` where there is a default. */
 const pinnedParameters = {
   read_file: 'path start_line? end_line? offset? length? encoding?',
@@ -42,6 +81,7 @@ const pinnedParameters = {
   list_directory: 'path recursive=false pattern="*"',
   create_directory: 'path',
   copy_file: 'source dest',
+  move_file: 'source dest',
   execute_command: 'command args=[] timeout=30',
   shell_exec: 'command cwd? timeout=30',
   shell_background: 'command cwd?',
@@ -69,6 +109,7 @@ const pinnedResults = {
   list_directory: 'success total_count truncated files',
   create_directory: 'success path changed_files',
   copy_file: 'success path size changed_files',
+  move_file: 'success path size changed_files',
   execute_command:
     'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
   shell_exec:
@@ -91,14 +132,23 @@ const pinnedResults = {
 
 describe('the catalogue', () => {
   it('[TL-1] keeps name, category, approval, base risk and read-only of every tool', () => {
-    const actual = catalogue.map((tool) => [
+    const actual = catalogue.map((tool: ToolDefinition) => [
       tool.category,
       tool.name,
-      tool.approval,
+      tool.baseRisk === 'LOW' ? 'auto' : tool.mayRunUnasked ? 'depends' : 'always',
       tool.baseRisk,
-      tool.readOnly,
+      tool.changes === 'nothing',
     ]);
     expect(actual).toEqual(pinnedTools);
+  });
+
+  it('[AP-4] keeps what every tool does, changes and reads, and the patterns that grants hold', () => {
+    const factsOf = ({ kind, changes, readsBeyond, holdsText }: ToolDefinition) =>
+      [kind, changes, readsBeyond, holdsText].filter(Boolean).join(' ');
+    expect(byName(factsOf)).toEqual(pinnedFacts);
+    expect(changingToolsPattern).toBe('{write_file,edit_file,create_directory,copy_file}');
+    expect(gitCommandsPattern).toBe('{execute_command,shell_exec,git_branch,git_commit}');
+    expect(builtInToolNames.filter(waitsForCommand)).toEqual(['execute_command', 'shell_exec']);
   });
 
   it('[TL-1] keeps the parameters of every tool and their defaults', () => {
@@ -110,8 +160,11 @@ describe('the catalogue', () => {
   });
 
   it('[RK-1] never asks about exactly those that are LOW', () => {
-    const mismatched = catalogue.filter((tool) => (tool.baseRisk === 'LOW') !== (tool.approval === 'auto'));
-    expect(mismatched).toEqual([]);
+    const rows: readonly ToolDefinition[] = catalogue;
+    expect(rows.filter((tool) => tool.baseRisk === 'LOW' && tool.mayRunUnasked)).toEqual([]);
+    expect(rows.filter((tool) => describeTool(tool).requires_approval === (tool.baseRisk === 'LOW'))).toEqual(
+      [],
+    );
   });
 
   it('finds a tool by its name and nothing by what every object has', () => {

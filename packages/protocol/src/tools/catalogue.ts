@@ -21,8 +21,9 @@ type Row = (typeof catalogue)[number];
 export type BuiltInToolName = Row['name'];
 /** The parameters of one tool after validation, defaults filled in. */
 export type ToolParams<N extends BuiltInToolName> = z.output<Extract<Row, { name: N }>['parameters']>;
-/** What one tool comes back with when it succeeds. */
+/** The result of one tool when it succeeds. */
 export type ToolSuccess<N extends BuiltInToolName> = z.output<Extract<Row, { name: N }>['result']>;
+export type ToolCategoryOf<N extends BuiltInToolName> = { [R in Row as R['name']]: R['category'] }[N];
 
 /** A built-in tool call whose parameters have been validated, by name. */
 export type BuiltInToolCall = { [N in BuiltInToolName]: { tool: N; params: ToolParams<N> } }[BuiltInToolName];
@@ -30,18 +31,19 @@ export type BuiltInToolCall = { [N in BuiltInToolName]: { tool: N; params: ToolP
 export const builtInToolNames = catalogue.map((tool) => tool.name) as readonly BuiltInToolName[];
 const byName: ReadonlyMap<string, ToolDefinition> = new Map(catalogue.map((tool) => [tool.name, tool]));
 
-/** The tools that an approval of "changes under src/" covers (AP-4). Deleting is a class of its own. */
-const changingTools = filesystemTools.filter(({ name, readOnly }) => !readOnly && name !== 'delete_file');
-export const changesFiles = (tool: string): boolean => changingTools.some(({ name }) => name === tool);
-/** The same tools as a pattern on tool names, for grants and rules. */
-export const changingToolsPattern = `{${changingTools.map(({ name }) => name).join(',')}}`;
-
-/** The git tools that an approval of git commands covers (AP-4): those that change the repository and send nothing. */
-export const isLocalGitTool = (tool: string): boolean => tool === 'git_branch' || tool === 'git_commit';
-/** The same tools, and those that run commands: what "git commands" are made with, as a pattern on tool names. */
+/** The tools that an approval of "changes under src/" covers (AP-4), as a pattern on tool names. Deleting is a class of its own. */
+export const changingToolsPattern = `{${catalogue
+  .filter(({ kind }) => kind === 'edit')
+  .map(({ name }) => name)
+  .join(',')}}`;
+/** Tools that make "git commands" (AP-4), as a pattern on tool names. Stored grants hold this text, so it never changes. */
 export const gitCommandsPattern = '{execute_command,shell_exec,git_branch,git_commit}';
 
 export const findTool = (name: string): ToolDefinition | undefined => byName.get(name);
+
+/** Tools that run a command and wait for it: they take `timeout` and return `exit_code`. */
+export const waitsForCommand = (tool: unknown): boolean =>
+  typeof tool === 'string' && 'timeout' in (findTool(tool)?.parameters.shape ?? {});
 
 export type ParsedCall =
   | { readonly ok: true; readonly call: BuiltInToolCall }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
-import { changesOfCommand, defineToolRow } from './definition.ts';
+import { changesOfCommand, defineToolRow, shown } from './definition.ts';
 
 /** Also where a result is too long for its event, and in lists without results. */
 export const exitCodeSchema = z.int().describe('How a command ended, where it ended by itself.');
@@ -41,9 +41,6 @@ export const timeoutParameter = z
   .default(defaultLimits.commandTimeoutDefaultSeconds)
   .meta(timeoutBounds(defaultLimits));
 
-/** Tools that take `timeout`. */
-export const hasTimeout = (tool: unknown): boolean => tool === 'execute_command' || tool === 'shell_exec';
-
 /** What the limits in force say of `timeout` in its JSON Schema. */
 export function timeoutBounds({ commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds }: Limits) {
   return {
@@ -66,7 +63,9 @@ export const commandTools = [
     }),
     result: commandResult,
     baseRisk: 'MEDIUM',
-    approval: 'depends',
-    readOnly: false,
+    mayRunUnasked: true,
+    kind: 'execute',
+    changes: 'anything',
+    wants: ({ command, args }) => `run ${shown(command, args)}`,
   }),
 ] as const;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
+import type { Preview } from '../preview.ts';
 import type { RiskLevel } from '../risk.ts';
+import { visibleLine } from '../visible-text.ts';
 import { shortPath } from './short-path.ts';
 
 const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
@@ -24,16 +26,52 @@ export interface ToolDefinition {
   readonly parameters: z.ZodObject;
   /** Of a success; every failure has the shape of `toolFailureSchema`. */
   readonly result: z.ZodObject;
-  /** The level when nothing is known of the arguments; RiskAssessor decides for each call. */
+  /** The level when nothing is known of the arguments; RiskAssessor decides for each call. LOW: the person is never asked. */
   readonly baseRisk: RiskLevel;
-  /** Whether the person is never asked, always asked, or asked depending on the arguments. */
-  readonly approval: 'auto' | 'always' | 'depends';
-  /** Read-only calls change nothing: they need no claim, no journal, and may be repeated. */
-  readonly readOnly: boolean;
+  /** Whether some of its calls are LOW although the base risk is not. */
+  readonly mayRunUnasked?: true;
+  /** What it does, in the words of the Agent Client Protocol. Grants treat editing and deleting as classes of calls (AP-4). */
+  readonly kind: 'read' | 'search' | 'edit' | 'delete' | 'move' | 'execute';
+  /**
+   * What it changes. `nothing`: it is read-only, needs no claim and no journal, and may be repeated. `files`: files or directories of the workspace, with undo copies (RN-3). `repository`: the local git
+   * repository. `remote`: another repository. `job`: a background job. `anything`: whatever its command line does.
+   */
+  readonly changes: 'nothing' | 'files' | 'repository' | 'remote' | 'job' | 'anything';
+  /** What it reads besides the files that it names: everything below a folder, or any file of the project. */
+  readonly readsBeyond?: 'folders' | 'project';
+  /** Its parameters hold the new text of one file: whole (`content`), or a part of it (`old`, `new`). */
+  readonly holdsText?: 'whole' | 'part';
+  /** Programs that it replaces: a model that tries to run one is told to use this tool. */
+  readonly insteadOf?: string;
+  /** The rest of the card's sentence "The agent wants to …" (AP-1). Left out: `use NAME`. */
+  readonly wants?: (params: CallParams) => string;
+  /** Uses that have a sentence of their own. The first that applies counts. */
+  readonly uses?: readonly ToolUse[];
 }
 
-/** Keeps the precise types of a definition while checking its shape. */
+/** Parameters of a call, validated or not. */
+export type CallParams = Readonly<Record<string, unknown>>;
+
+interface ToolUse {
+  /** Front ends find their translation of the sentence by this name. */
+  readonly intent: string;
+  readonly wants: (params: CallParams) => string;
+  readonly applies: (params: CallParams, preview: Preview | null) => boolean;
+}
+
+/** Checks the shape of a row and keeps its precise types. */
 export const defineToolRow = <const T extends ToolDefinition>(tool: T): T => tool;
+
+/** Parameters as a sentence shows them: on one line, hidden characters made visible, cut at 160 characters. */
+export function shown(...values: readonly unknown[]): string {
+  const line = visibleLine(
+    values
+      .flat()
+      .map((value) => String(value ?? ''))
+      .join(' '),
+  );
+  return line.length <= 160 ? line : `${line.slice(0, 157)}…`;
+}
 
 export const fileOperations = ['created', 'modified', 'deleted'] as const;
 const changedFileSchema = z.strictObject({
@@ -41,10 +79,10 @@ const changedFileSchema = z.strictObject({
   operation: z.enum(fileOperations),
 });
 
-/** What a call that changed files says of them. */
+/** The files that a call changed. */
 export const changedFiles = z.array(changedFileSchema);
 
-/** What a call says that ran a program: nothing where no file changed. */
+/** The files that a program changed; both are left out where none did. */
 export const changesOfCommand = {
   changed_files: changedFiles.optional(),
   changed_files_incomplete: z
@@ -61,6 +99,6 @@ export const toolFailureSchema = z.strictObject({
   ...changesOfCommand,
 });
 
-/** Whoever parses a call, server or runner, goes on with the short form: records, cards, digests and executors agree. */
+/** Parsing makes the short form of a path. Server and runner both parse, so records, cards, digests and tools agree. */
 export const pathParameter = (what: string) =>
   z.string().min(1).overwrite(shortPath).describe(`${what}, relative to the workspace root.`);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changedFiles, defineToolRow, pathParameter } from './definition.ts';
+import { changedFiles, defineToolRow, pathParameter, shown } from './definition.ts';
 
 /** How text can be read and is named (TL-4). PDF and images come back as base64 instead. */
 const textEncodings = ['utf-8', 'utf-16le', 'utf-16be', 'latin1'] as const;
@@ -77,8 +77,10 @@ export const filesystemTools = [
         .describe('The offset to ask for next; missing when content ends where the file ends.'),
     }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    insteadOf: 'less more bat view nl tac strings xxd od hexdump',
+    wants: ({ path }) => `read ${shown(path)}`,
   }),
   defineToolRow({
     name: 'write_file',
@@ -94,8 +96,24 @@ export const filesystemTools = [
     }),
     result: written,
     baseRisk: 'MEDIUM',
-    approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    insteadOf: 'touch tee truncate dd',
+    holdsText: 'whole',
+    wants: ({ path }) => `change ${shown(path)}`,
+    // The server describes a call before anybody has looked at the disk: writing is changing until a preview says more.
+    uses: [
+      {
+        intent: 'create_file',
+        wants: ({ path }) => `create ${shown(path)}`,
+        applies: (_, preview) => preview?.kind === 'diff' && preview.files[0]?.operation === 'created',
+      },
+      {
+        intent: 'append_file',
+        wants: ({ path }) => `add to ${shown(path)}`,
+        applies: ({ mode }) => mode === 'append',
+      },
+    ],
   }),
   defineToolRow({
     name: 'edit_file',
@@ -110,8 +128,11 @@ export const filesystemTools = [
     }),
     result: written,
     baseRisk: 'MEDIUM',
-    approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    insteadOf: 'sed awk gawk perl patch ed ex',
+    holdsText: 'part',
+    wants: ({ path }) => `change ${shown(path)}`,
   }),
   defineToolRow({
     name: 'search_files',
@@ -137,8 +158,10 @@ export const filesystemTools = [
       ),
     }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'search',
+    changes: 'nothing',
+    insteadOf: 'rg ag ack fgrep egrep zgrep fd fdfind',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'delete_file',
@@ -147,8 +170,10 @@ export const filesystemTools = [
     parameters: z.strictObject({ path: pathParameter('The file') }),
     result: z.strictObject({ success: z.literal(true), path: z.string(), changed_files: changedFiles }),
     baseRisk: 'HIGH',
-    approval: 'always',
-    readOnly: false,
+    kind: 'delete',
+    changes: 'files',
+    insteadOf: 'rm rmdir unlink shred trash',
+    wants: ({ path }) => `delete ${shown(path)}`,
   }),
   defineToolRow({
     name: 'list_directory',
@@ -161,8 +186,11 @@ export const filesystemTools = [
     }),
     result: z.strictObject({ ...listing, files: z.array(entrySchema) }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'search',
+    changes: 'nothing',
+    insteadOf: 'tree dir exa eza lsd',
+    readsBeyond: 'folders',
+    wants: ({ path }) => `list ${shown(path)}`,
   }),
   defineToolRow({
     name: 'create_directory',
@@ -171,8 +199,10 @@ export const filesystemTools = [
     parameters: z.strictObject({ path: pathParameter('The directory') }),
     result: z.strictObject({ success: z.literal(true), path: z.string(), changed_files: changedFiles }),
     baseRisk: 'MEDIUM',
-    approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    insteadOf: 'mkdir',
+    wants: ({ path }) => `create the directory ${shown(path)}`,
   }),
   defineToolRow({
     name: 'copy_file',
@@ -184,7 +214,24 @@ export const filesystemTools = [
     }),
     result: written,
     baseRisk: 'MEDIUM',
-    approval: 'always',
-    readOnly: false,
+    kind: 'edit',
+    changes: 'files',
+    insteadOf: 'cp install rsync',
+    wants: ({ source, dest }) => `copy ${shown(source)} to ${shown(dest)}`,
+  }),
+  defineToolRow({
+    name: 'move_file',
+    category: 'filesystem',
+    description: 'Move or rename one file in the workspace. Directories are not moved.',
+    parameters: z.strictObject({
+      source: pathParameter('The file to move'),
+      dest: pathParameter('Where it will be'),
+    }),
+    result: written,
+    baseRisk: 'HIGH',
+    kind: 'move',
+    changes: 'files',
+    insteadOf: 'mv rename',
+    wants: ({ source, dest }) => `move ${shown(source)} to ${shown(dest)}`,
   }),
 ] as const;

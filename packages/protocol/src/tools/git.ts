@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changedFiles, changesOfCommand, defineToolRow, pathParameter } from './definition.ts';
+import { changedFiles, changesOfCommand, defineToolRow, pathParameter, shown } from './definition.ts';
 
 const states = [
   'added',
@@ -38,6 +38,11 @@ const hunkSchema = z.strictObject({
   lines: z.array(z.string()).describe('Each with its leading blank, + or -.'),
 });
 
+const fileCount = (files: unknown): string => {
+  const count = Array.isArray(files) ? files.length : 0;
+  return count === 1 ? '1 file' : `${count} files`;
+};
+
 export const gitTools = [
   defineToolRow({
     name: 'git_status',
@@ -55,8 +60,9 @@ export const gitTools = [
       truncated: z.boolean(),
     }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'git_diff',
@@ -80,8 +86,9 @@ export const gitTools = [
       truncated: z.boolean(),
     }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'git_log',
@@ -97,8 +104,9 @@ export const gitTools = [
       truncated: z.boolean(),
     }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
+    readsBeyond: 'folders',
   }),
   defineToolRow({
     name: 'git_commit',
@@ -115,8 +123,9 @@ export const gitTools = [
       changed_files: changedFiles.describe('Those of the commit, and what its hooks changed.'),
     }),
     baseRisk: 'MEDIUM',
-    approval: 'always',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'repository',
+    wants: ({ files, message }) => `commit ${fileCount(files)}: ${shown(message)}`,
   }),
   defineToolRow({
     name: 'git_branch',
@@ -143,8 +152,10 @@ export const gitTools = [
       ),
     }),
     baseRisk: 'MEDIUM',
-    approval: 'depends',
-    readOnly: false,
+    mayRunUnasked: true,
+    kind: 'execute',
+    changes: 'repository',
+    wants: ({ name }) => `create the branch ${shown(name)}`,
   }),
   defineToolRow({
     name: 'git_push',
@@ -163,7 +174,8 @@ export const gitTools = [
       ...changesOfCommand,
     }),
     baseRisk: 'HIGH',
-    approval: 'always',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'remote',
+    wants: ({ remote }) => `push to ${shown(remote) || 'origin'}`,
   }),
 ] as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { commandResult, timeoutParameter } from './command.ts';
-import { defineToolRow, pathParameter } from './definition.ts';
+import { defineToolRow, pathParameter, shown } from './definition.ts';
 
 const jobId = z.string().min(1).max(64).describe('What shell_background returned.');
 
@@ -16,8 +16,9 @@ export const shellTools = [
     }),
     result: commandResult,
     baseRisk: 'HIGH',
-    approval: 'always',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'anything',
+    wants: ({ command }) => `run ${shown(command)}`,
   }),
   defineToolRow({
     name: 'shell_background',
@@ -30,8 +31,9 @@ export const shellTools = [
     }),
     result: z.strictObject({ success: z.literal(true), job_id: jobId }),
     baseRisk: 'HIGH',
-    approval: 'always',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'anything',
+    wants: ({ command }) => `start ${shown(command)} in the background`,
   }),
   defineToolRow({
     name: 'shell_output',
@@ -47,8 +49,8 @@ export const shellTools = [
       truncated: z.boolean().optional(),
     }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: true,
+    kind: 'read',
+    changes: 'nothing',
   }),
   defineToolRow({
     name: 'shell_kill',
@@ -57,7 +59,7 @@ export const shellTools = [
     parameters: z.strictObject({ job_id: jobId }),
     result: z.strictObject({ success: z.literal(true), exit_code: z.int().nullable() }),
     baseRisk: 'LOW',
-    approval: 'auto',
-    readOnly: false,
+    kind: 'execute',
+    changes: 'job',
   }),
 ] as const;

@@ -40,6 +40,7 @@ it('[AP-7] every path parameter of every tool is parsed to its short form', () =
     ['list_directory', { path }],
     ['create_directory', { path }],
     ['copy_file', { source: path, dest: path }],
+    ['move_file', { source: path, dest: path }],
     ['shell_exec', { command: 'ls', cwd: path }],
     ['shell_background', { command: 'ls', cwd: path }],
     ['git_status', { path }],

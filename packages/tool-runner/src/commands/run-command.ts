@@ -1,11 +1,12 @@
-import type { CallContext, ToolResult } from '../executor.ts';
-import type { ProcessRequest } from '../isolation/isolated-process.ts';
-import type { IsolatingStarter } from '../isolation/process-starter.ts';
-import type { Workspace } from '../workspace.ts';
-import { commandResult } from './command-result.ts';
+import { describeError, type ToolSuccess } from '@countersign/protocol';
+import type { CallContext } from '../executor.ts';
+import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
+import type { CommandServices } from '../tool-module.ts';
 import { withLineProgress } from './line-progress.ts';
-import { runToEnd } from './run-to-end.ts';
+import { type Ending, runToEnd } from './run-to-end.ts';
 import { withChanges } from './workspace-changes.ts';
+
+export type CommandResult = ToolSuccess<'execute_command' | 'shell_exec'>;
 
 export interface Command {
   /** What the person reads of it: its program, or the line. */
@@ -20,9 +21,9 @@ export interface Command {
 /** One command from its start to its result: what it printed, how it ended and which files it changed (TL-2). */
 export async function runCommand(
   { text, name, request, timeout }: Command,
-  { workspace, starter }: { readonly workspace: Workspace; readonly starter: IsolatingStarter },
+  { workspace, starter }: CommandServices,
   { signal, onProcess, onProgress: report }: Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'>,
-): Promise<ToolResult> {
+): Promise<CommandResult> {
   const { limits } = workspace;
   const limit = limits.commandTimeoutMaxSeconds;
   const timeoutSeconds = Math.min(timeout, limit);
@@ -34,4 +35,60 @@ export async function runCommand(
     runToEnd(starter, request, { timeoutSeconds, outputBytes, signal, onProgress, onProcess });
   const { value: ending, changes } = await withChanges(workspace, mayWrite, signal, run);
   return { ...commandResult(name, ending, { timeout: timeoutSeconds, limit }), ...changes };
+}
+
+/** In seconds: what the command had, and the most that it could have asked for. */
+interface CommandTimes {
+  readonly timeout: number;
+  readonly limit: number;
+}
+
+/**
+ * The result of TL-2. A command that ended by itself has an exit code, and success says whether it was 0; one that was
+ * stopped or killed failed, and still says what it had printed.
+ */
+function commandResult(program: string, ending: Ending, times: CommandTimes): CommandResult {
+  const { status, stdout, stderr, isCut, seconds } = ending;
+  const exitCode = typeof status === 'object' && 'exitCode' in status ? status.exitCode : null;
+  const failure = failureOf(program, status, times);
+  return {
+    success: exitCode === 0,
+    stdout,
+    stderr,
+    exit_code: exitCode,
+    execution_time: Math.round(seconds * 1_000) / 1_000,
+    ...(isCut ? { truncated: true } : {}),
+    ...(failure ? { error: failure.message, code: failure.code } : {}),
+  };
+}
+
+function failureOf(program: string, status: Ending['status'], times: CommandTimes) {
+  if (status === 'timeout') return describeError('COMMAND_TIMEOUT', { ...times });
+  if ('exitCode' in status) return undefined;
+  return describeError('COMMAND_FAILED', { program, outcome: `the signal ${status.signal}` });
+}
+
+/** What of git neither checks out files nor changes its own configuration. What a patch makes comes from no history. */
+const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
+
+/**
+ * What a command may do (RN-5). LOW runs unasked, so it only looks, and never at secrets; what a person approved works
+ * in the workspace, with the network that its card showed.
+ */
+export function commandConfinement(
+  { riskLevel, network }: Pick<CallContext, 'riskLevel' | 'network'>,
+  program: string,
+  args: readonly string[],
+): Confinement {
+  const subcommand = args[0] ?? '';
+  // `git am` goes on with steps of its own after a conflict: only its files are looked at.
+  const gitWrites = dataOnly.has(subcommand) ? 'data' : subcommand === 'am' ? 'patches' : 'everything';
+  return riskLevel === 'LOW'
+    ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }
+    : {
+        workspace: 'write',
+        network,
+        maskSensitive: false,
+        writableGit: program === 'git' ? gitWrites : undefined,
+      };
 }

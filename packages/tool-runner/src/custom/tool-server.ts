@@ -108,10 +108,7 @@ export class ToolServer {
     return this.#listing.tools;
   }
 
-  /**
-   * What it runs, for cards and lists. Masked only for the person's own entry: a workspace's contains no secrets of
-   * theirs.
-   */
+  /** What it runs, for cards and lists. A workspace's entry contains no secrets of the person, so it is not masked. */
   get runs(): string {
     const words = runsWords(this.entry);
     return this.entry.owner === 'person' ? this.mask(words) : words;

@@ -5,9 +5,12 @@ import {
   defaultLimits,
   parseToolCall,
 } from '@countersign/protocol';
+import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext } from '../executor.ts';
 import type { FileChange } from '../file-change.ts';
+import type { FileServices } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
+import { ResultCache, type ResultCacheOptions } from './result-cache.ts';
 
 /** A workspace as tests of the file tools need it. */
 export const workspaceAt = (root: string, limits = defaultLimits): Workspace => ({
@@ -17,6 +20,23 @@ export const workspaceAt = (root: string, limits = defaultLimits): Workspace => 
   home: '/home/person',
   addedEnvironment: [],
 });
+
+/** The file tools in one workspace. */
+export const fileTools = (
+  workspace: Workspace,
+  { liftedSensitivePaths, ...options }: ResultCacheOptions & Partial<FileServices> = {},
+): BuiltInTools =>
+  new BuiltInTools({
+    filesystem: {
+      workspace,
+      cache: new ResultCache(options),
+      ...(liftedSensitivePaths && { liftedSensitivePaths }),
+    },
+  });
+
+/** Executes one call of a file tool. */
+export const executeChange = (call: BuiltInToolCall, context: CallContext, workspace: Workspace) =>
+  fileTools(workspace).execute(call, context);
 
 /** A call as it comes out of the catalogue, defaults filled in. */
 export function callOf<T extends BuiltInToolName>(

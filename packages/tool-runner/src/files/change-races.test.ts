@@ -10,8 +10,7 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, recordingContext, workspaceAt } from './change-calls.test-data.ts';
-import { executeChange } from './change-executor.ts';
+import { callOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
@@ -33,7 +32,7 @@ const stateOfOutside = () => {
   ];
 };
 
-type Tool = 'write_file' | 'edit_file' | 'copy_file' | 'delete_file' | 'create_directory';
+type Tool = 'write_file' | 'edit_file' | 'copy_file' | 'move_file' | 'delete_file' | 'create_directory';
 
 async function outcomeOf(tool: Tool, params: Record<string, unknown>): Promise<string> {
   try {
@@ -105,6 +104,7 @@ describe('[VA-1] a change whose path is swapped by a link', () => {
       ['write_file', { path: 'cur/deep/er/new.md', content: 'x' }],
       ['copy_file', { source: 'README.md', dest: 'cur/a.md' }],
       ['copy_file', { source: 'cur/a.md', dest: 'copy.md' }],
+      ['move_file', { source: 'cur/a.md', dest: 'copy.md' }],
       ['create_directory', { path: 'cur/made/here' }],
       ['delete_file', { path: 'cur/a.md' }],
     ];

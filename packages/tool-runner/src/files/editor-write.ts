@@ -1,10 +1,10 @@
 import { CountersignError } from '@countersign/protocol';
+import { versionOf } from '../file-change.ts';
 import { openDocumentAt } from '../open-documents.ts';
 import type { Workspace } from '../workspace.ts';
 import { replaceFile } from './atomic-write.ts';
+import type { PlannedChange } from './file-plan.ts';
 import { identityNow, takeSnapshot } from './file-snapshot.ts';
-import { versionOf } from './file-version.ts';
-import type { PlannedChange } from './plan-file-change.ts';
 import { decodeText } from './text-encoding.ts';
 import type { WorkspaceDirectory } from './workspace-directory.ts';
 

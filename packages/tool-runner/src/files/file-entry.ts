@@ -21,9 +21,10 @@ export function describeEntry(path: string, stats: Stats): FileEntry {
   };
 }
 
-/** By path, each character by its code: the same order on every machine. */
-export function sortByPath<Entry extends FileEntry>(entries: Entry[]): Entry[] {
-  return entries.sort((left, right) => (left.path < right.path ? -1 : 1));
+/** The result of a listing or a search. Sorted by path, each character by its code: the same order on every machine. */
+export function listingOf<Entry extends FileEntry>(found: { files: Entry[]; truncated: boolean }) {
+  const files = found.files.sort((left, right) => (left.path < right.path ? -1 : 1));
+  return { success: true as const, files, total_count: files.length, truncated: found.truncated };
 }
 
 // A disk can hold times that ISO 8601 has no four digits for.

@@ -1,9 +1,8 @@
 import { type BigIntStats, constants, lstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { CountersignError } from '@countersign/protocol';
-import type { FileVersion } from '../file-change.ts';
+import { type FileVersion, versionOf } from '../file-change.ts';
 import { failedWith } from './file-failure.ts';
-import { versionOf } from './file-version.ts';
 import type { WorkspaceDirectory } from './workspace-directory.ts';
 
 /** One regular file at one moment. */

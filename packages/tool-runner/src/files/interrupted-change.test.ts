@@ -42,10 +42,9 @@ const program = `
   wrap(fs, 'mkdirSync', 'directory');
   wrap(fs, 'fsyncSync', 'flush of the name');
   syncBuiltinESMExports();
-  const { executeChange } = await import(${here('./change-executor.ts')});
   const data = await import(${here('./change-calls.test-data.ts')});
   const onBegin = () => dieAt('journal');
-  await executeChange(data.callOf(tool, params), data.recordingContext({ onBegin, toolId: 'killed' }), data.workspaceAt(root));
+  await data.executeChange(data.callOf(tool, params), data.recordingContext({ onBegin, toolId: 'killed' }), data.workspaceAt(root));
   console.log('done');`;
 
 async function runUntil(
@@ -100,6 +99,21 @@ describe('[RN-3] a change whose process is killed', () => {
       stderr: '',
     });
     expect(files()).toEqual(isThere ? ['a.md'] : []);
+  });
+
+  it.each([
+    ['journal', [before, undefined]],
+    ['rename', [before, undefined]],
+    ['flush of the name', [before, before]],
+    ['unlink', [before, before]],
+  ])('a move before the %s never loses the file', async (step, content) => {
+    const params = { source: 'd/a.md', dest: 'd/b.md' };
+    expect(await runUntil(step, 'move_file', params)).toEqual({ signal: 'SIGKILL', stderr: '' });
+    const textOf = (name: string) => {
+      const path = join(workspace.root, 'd', name);
+      return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+    };
+    expect([textOf('a.md'), textOf('b.md')]).toEqual(content);
   });
 
   it('leaves nothing of a file whose directory was not there yet', async () => {

@@ -18,8 +18,8 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileTools } from './change-calls.test-data.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
-import { FileSystemExecutor } from './file-system-executor.ts';
 import { listEntries } from './list-directory.ts';
 import { VisibleEntries } from './visible-entries.ts';
 
@@ -50,7 +50,7 @@ function callOf(params: object): BuiltInToolCall {
 }
 
 async function list(params: object, limits?: Partial<Limits>, signal?: AbortSignal): Promise<Answer> {
-  const files = new FileSystemExecutor(runnerWorkspace(workspace, limits));
+  const files = fileTools(runnerWorkspace(workspace, limits));
   const result = await files.execute(callOf(params), readingContext(signal));
   resultSchemaOf(findTool('list_directory') ?? expect.fail()).parse(result);
   return result as unknown as Answer;
@@ -243,7 +243,7 @@ describe('[TL-2] list_directory', () => {
       workspace.apply(input.setup ?? []);
       // Outside it has another size, and a name that is not inside.
       writeFileSync(join(workspace.outside, 'only-outside.txt'), '');
-      const files = new FileSystemExecutor(runnerWorkspace(workspace));
+      const files = fileTools(runnerWorkspace(workspace));
       const call = callOf(params);
       const stopSwapping = await startSwapping(workspace, input.race);
       try {

@@ -1,9 +1,13 @@
 import { closeSync, constants, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import { summarised, visibleName } from '../preview/look.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
+import type { ToolModule } from '../tool-module.ts';
+import { tellProgress } from '../work-progress.ts';
 import { openExactly, pathBytes, type RawPath, rawPath, shownName } from './exact-path.ts';
-import { describeEntry, type FileEntry } from './file-entry.ts';
-import type { VisibleEntries } from './visible-entries.ts';
+import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
+import { VisibleEntries } from './visible-entries.ts';
+import { inDirectory } from './workspace-directory.ts';
 
 export interface Listing {
   /** The directory that was asked for: where it is below the root, and what to give to `fs` for it. */
@@ -29,6 +33,24 @@ export interface Listed {
 }
 
 const READ_AT_ONCE = 64;
+
+/** Sorted by path when all fit; otherwise the first that the disk gave. */
+export const listDirectory: ToolModule<'list_directory'> = {
+  look: summarised(({ path }) => `Lists "${visibleName(path)}".`),
+  execute({ params }, { signal, onProgress: report }, { workspace: { root, limits } }) {
+    const { path, recursive, pattern } = params;
+    const visible = new VisibleEntries(pattern);
+    const count = { visited: 0, found: 0 };
+    const describe = () => ({ message: `${count.visited} entries looked at, ${count.found} found` });
+    return inDirectory(root, path, (directory) =>
+      tellProgress({ report, describe }, async () =>
+        listingOf(
+          await listEntries({ directory, root, recursive, visible, limit: limits.entries, signal, count }),
+        ),
+      ),
+    );
+  },
+};
 
 /**
  * What is visible in a directory, and below it when `recursive`, in the order the disk gives: a directory first, then

@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Progress } from '../executor.ts';
 import { progressTicks } from '../progress-ticks.test-data.ts';
-import { FileSystemExecutor } from './file-system-executor.ts';
+import { fileTools } from './change-calls.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 let told: Progress[];
@@ -32,7 +32,7 @@ async function execute(tool: string, params: object, onBegin = (): void => {}): 
   const parsed = parseToolCall(tool, params);
   if (!parsed.ok) throw new Error(parsed.error.message);
   const context = { ...readingContext(), onProgress: (progress: Progress) => void told.push(progress) };
-  const files = new FileSystemExecutor(runnerWorkspace(workspace));
+  const files = fileTools(runnerWorkspace(workspace));
   await files.execute(parsed.call, { ...context, changes: { begin: onBegin } });
 }
 

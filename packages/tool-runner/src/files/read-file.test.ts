@@ -20,8 +20,9 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { BuiltInTools } from '../built-in-tools.ts';
 import type { ToolResult } from '../executor.ts';
-import { FileSystemExecutor } from './file-system-executor.ts';
+import { fileTools } from './change-calls.test-data.ts';
 import { encodeText, type TextEncoding } from './text-encoding.ts';
 
 let workspace: TemporaryWorkspace;
@@ -32,13 +33,9 @@ afterEach(() => workspace.remove());
 
 const put = (path: string, content: string | Uint8Array) =>
   writeFileSync(join(workspace.root, path), content);
-const executor = (limits?: Partial<Limits>) => new FileSystemExecutor(runnerWorkspace(workspace, limits));
+const executor = (limits?: Partial<Limits>) => fileTools(runnerWorkspace(workspace, limits));
 
-async function readWith(
-  files: FileSystemExecutor,
-  params: object,
-  signal?: AbortSignal,
-): Promise<ToolResult> {
+async function readWith(files: BuiltInTools, params: object, signal?: AbortSignal): Promise<ToolResult> {
   const parsed = parseToolCall('read_file', params);
   if (!parsed.ok) throw new Error(parsed.error.message);
   const result = await files.execute(parsed.call, readingContext(signal));
@@ -332,7 +329,7 @@ describe('[TL-2] read_file', () => {
     symlinkSync('.git/config', join(workspace.root, 'innocent'));
     expect(await codeOf({ path: '.git/config' })).toBe('PATH_SENSITIVE');
     expect(await codeOf({ path: 'innocent', start_line: 2 })).toBe('PATH_SENSITIVE');
-    const lifting = new FileSystemExecutor(runnerWorkspace(workspace), {
+    const lifting = fileTools(runnerWorkspace(workspace), {
       liftedSensitivePaths: () => new Set(['.git/config']),
     });
     expect(await readWith(lifting, { path: '.git/config' })).toMatchObject({ success: true });
@@ -348,7 +345,7 @@ describe('[TL-2] read_file', () => {
     expect(await codeOf({ path: '.env' })).toBe('PATH_SENSITIVE');
     expect(await codeOf({ path: 'more' })).toBe('PATH_SENSITIVE');
     let lifted = new Set<string>();
-    const lifting = new FileSystemExecutor(runnerWorkspace(workspace), {
+    const lifting = fileTools(runnerWorkspace(workspace), {
       liftedSensitivePaths: () => lifted,
     });
     // What the person saves counts for the next call, and what they take back too.

@@ -1,36 +1,26 @@
 import { type BigIntStats, closeSync, constants, fstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
-import { CountersignError, type ToolParams } from '@countersign/protocol';
-import type { ToolResult } from '../executor.ts';
+import { CountersignError, type ToolParams, type ToolSuccess } from '@countersign/protocol';
 import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
+import { summarised, visibleName } from '../preview/look.ts';
+import type { ToolModule } from '../tool-module.ts';
+import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
 import { failedWith, fileFailure } from './file-failure.ts';
 import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';
-import { refuseSensitive } from './sensitive-target.ts';
 import { encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
 import { cutOffLength } from './utf8-check.ts';
+import { refuseSensitive } from './workspace-directory.ts';
 
 type Params = ToolParams<'read_file'>;
-/** A type, not an interface: results are plain JSON. */
-type FileRead = {
-  readonly success: true;
-  readonly content: string;
-  readonly encoding: TextEncoding | 'base64';
-  readonly size: number;
-  readonly truncated: boolean;
-  readonly media_type?: string;
-  readonly start_line?: number;
-  readonly end_line?: number;
-  readonly offset?: number;
-  readonly next_offset?: number;
-};
+type FileRead = ToolSuccess<'read_file'>;
 
-export interface Reading {
+interface Reading {
   readonly workspace: Workspace;
   /** Workspace-relative paths that the person's own policy file lifts from VA-2. */
   readonly liftedSensitivePaths: ReadonlySet<string>;
@@ -39,13 +29,25 @@ export interface Reading {
   readonly onRead?: (position: number, size: number) => void;
 }
 
+export const readFile: ToolModule<'read_file'> = {
+  look: summarised(({ path }) => `Reads "${visibleName(path)}".`),
+  execute({ params }, { signal, onProgress: report }, { workspace, cache, liftedSensitivePaths }) {
+    const read = new BytesDone('read');
+    const describe = () =>
+      read.isBegun ? { percent: Math.floor(100 * read.part), message: read.message } : undefined;
+    const lifted = liftedSensitivePaths?.() ?? new Set<string>();
+    const reading = { workspace, cache, liftedSensitivePaths: lifted, signal, onRead: read.note };
+    return tellProgress({ report, describe }, () => readPart(params, reading));
+  },
+};
+
 /**
  * read_file (TL-2, TL-4): text, whole or some lines of it, at most `readChunkBytes` of UTF-8 at a time; PDF and images
  * as base64, at most as many bytes of the file. What is cut ends with a whole line, so that the next range begins
  * after `end_line`; only a single line that is longer than all of that ends within itself, behind a whole character.
  * By `offset` and `length` any file is read in parts of bytes; `next_offset` goes on where any result ends.
  */
-export async function readFile(params: Params, reading: Reading): Promise<ToolResult> {
+async function readPart(params: Params, reading: Reading): Promise<FileRead> {
   const { path } = params;
   try {
     const descriptor = openInside(reading.workspace.root, path, constants.O_RDONLY);
@@ -68,7 +70,7 @@ export async function readFile(params: Params, reading: Reading): Promise<ToolRe
   }
 }
 
-async function readOpened(descriptor: number, params: Params, reading: Reading): Promise<ToolResult> {
+async function readOpened(descriptor: number, params: Params, reading: Reading): Promise<FileRead> {
   const { path, start_line, end_line, offset, length, encoding } = params;
   const { limits } = reading.workspace;
   const stats = fstatSync(descriptor, { bigint: true });

@@ -23,7 +23,7 @@ import {
 } from '@countersign/testing';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FileSystemExecutor } from './file-system-executor.ts';
+import { fileTools } from './change-calls.test-data.ts';
 import { readFile } from './read-file.ts';
 import { ResultCache } from './result-cache.ts';
 
@@ -55,7 +55,8 @@ class WatchedCache extends ResultCache {
 }
 
 const statsOf = (path: string) => lstatSync(path, { bigint: true });
-const resultOf = (content: string) => ({ success: true, content });
+const resultOf = (content: string) =>
+  ({ success: true, content, encoding: 'utf-8', size: content.length, truncated: false }) as const;
 
 /** Waits until the disk's clock has moved on: what is written now has another ctime than `path`. */
 function letTimePass(path: string): void {
@@ -133,15 +134,10 @@ describe('[EX-9] the cache of read_file', () => {
     git('checkout', '--quiet', '-');
     const cache = new WatchedCache({ clock: new SetClock() });
     const read = (from: ResultCache) =>
-      readFile(
-        { path: 'file' },
-        {
-          workspace: runnerWorkspace(workspace),
-          liftedSensitivePaths: new Set(),
-          cache: from,
-          signal: new AbortController().signal,
-        },
-      );
+      readFile.execute({ tool: 'read_file', params: { path: 'file' } }, readingContext(), {
+        workspace: runnerWorkspace(workspace),
+        cache: from,
+      });
     expect(await read(cache)).toMatchObject({ content: 'before' });
     expect(await read(cache)).toMatchObject({ content: 'before' });
     expect(cache.found).toBe(1);
@@ -153,7 +149,7 @@ describe('[EX-9] the cache of read_file', () => {
 
   it('keeps ranges, parts and encodings apart', async () => {
     writeFileSync(file, 'one\ntwo\n');
-    const files = new FileSystemExecutor(runnerWorkspace(workspace), { clock: new SetClock() });
+    const files = fileTools(runnerWorkspace(workspace), { clock: new SetClock() });
     const read = async (params: object) =>
       (await files.execute({ tool: 'read_file', params: { path: 'file', ...params } }, readingContext()))
         .content;

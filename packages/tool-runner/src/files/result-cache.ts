@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
+import type { ToolSuccess } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from '../clock.ts';
-import type { ToolResult } from '../executor.ts';
 
 export interface ResultCacheOptions {
   readonly enableCaching?: boolean;
@@ -10,7 +10,7 @@ export interface ResultCacheOptions {
   readonly clock?: Pick<RunnerClock, 'now' | 'monotonic'>;
 }
 
-type CachedResult = ToolResult & { readonly content: string };
+type CachedResult = ToolSuccess<'read_file'>;
 
 /** A file that was changed this short a time ago may change again without its ctime moving: clocks are coarse. */
 const SETTLED_AFTER_MS = 2_000;

@@ -25,7 +25,8 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FileSystemExecutor } from './file-system-executor.ts';
+import type { BuiltInTools } from '../built-in-tools.ts';
+import { fileTools } from './change-calls.test-data.ts';
 import type { FoundFile } from './search-files.ts';
 import { encodeText } from './text-encoding.ts';
 
@@ -47,7 +48,7 @@ interface Answer {
   readonly truncated: boolean;
 }
 
-async function searchWith(files: FileSystemExecutor, params: object, signal?: AbortSignal): Promise<Answer> {
+async function searchWith(files: BuiltInTools, params: object, signal?: AbortSignal): Promise<Answer> {
   const parsed = parseToolCall('search_files', params);
   if (!parsed.ok) throw new Error(parsed.error.message);
   const result = await files.execute(parsed.call, readingContext(signal));
@@ -55,7 +56,7 @@ async function searchWith(files: FileSystemExecutor, params: object, signal?: Ab
   return result as unknown as Answer;
 }
 const search = (params: object, limits?: Partial<Limits>) =>
-  searchWith(new FileSystemExecutor(runnerWorkspace(workspace, limits)), { path: 'new', ...params });
+  searchWith(fileTools(runnerWorkspace(workspace, limits)), { path: 'new', ...params });
 const paths = async (params: object) =>
   (await search(params)).files.map(({ path }) => path.replace('new/', ''));
 /** Each match as `path:line:text`. */
@@ -274,7 +275,7 @@ describe('[TL-2] search_files', () => {
     const open = (): number => readdirSync('/proc/self/fd').length;
     const children = (): string => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
     const [before, childrenBefore] = [open(), children()];
-    const files = new FileSystemExecutor(runnerWorkspace(workspace));
+    const files = fileTools(runnerWorkspace(workspace));
     const slow = { path: 'new', content: '(a.*b.*c.*d.*e.*f.*g.*h.*i|[x-z]{5,50}q){2}' };
     const cancel = new AbortController();
     const cancelled = searchWith(files, slow, cancel.signal);
@@ -319,7 +320,7 @@ describe('[TL-2] search_files', () => {
       for (const name of readdirSync(workspace.root)) rmSync(join(workspace.root, name), { recursive: true });
       workspace.apply(input.setup ?? []);
       writeFileSync(join(workspace.outside, 'only-outside.txt'), 'CANARY');
-      const files = new FileSystemExecutor(runnerWorkspace(workspace));
+      const files = fileTools(runnerWorkspace(workspace));
       const stopSwapping = await startSwapping(workspace, input.race);
       try {
         const seen = new Set<string>();

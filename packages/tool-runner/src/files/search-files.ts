@@ -1,16 +1,20 @@
 import { join } from 'node:path';
 import type { Limits } from '@countersign/protocol';
-import type { UnsavedText } from '../open-documents.ts';
+import { type UnsavedText, unsavedTexts } from '../open-documents.ts';
+import { summarised, visibleName } from '../preview/look.ts';
+import type { ToolModule } from '../tool-module.ts';
+import { tellProgress } from '../work-progress.ts';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
-import { describeEntry, type FileEntry } from './file-entry.ts';
+import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
 import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { isBelowRepository } from './repository-above.ts';
 import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
-import type { VisibleEntries } from './visible-entries.ts';
+import { VisibleEntries } from './visible-entries.ts';
+import { inDirectory } from './workspace-directory.ts';
 
-export interface Search {
+interface Search {
   /** The directory that is searched: where it is below the root, and what to give to a process as its own. */
   readonly directory: { readonly path: string; readonly reach: string };
   /** Links resolved. */
@@ -29,7 +33,7 @@ export interface Search {
 
 /** Types, not interfaces: results are plain JSON. */
 export type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
-export interface Found {
+interface Found {
   readonly files: FoundFile[];
   readonly truncated: boolean;
 }
@@ -39,12 +43,29 @@ const MATCHES_PER_FILE = 100;
 /** Characters of one line that are shown; what is cut ends in `…`. */
 const LINE_CHARACTERS = 500;
 
+/** Sorted by path. Where not all fit, chance decides which files are returned. */
+export const searchFiles: ToolModule<'search_files'> = {
+  look: summarised(({ path = '.' }) => `Searches in "${visibleName(path)}".`),
+  execute({ params }, { signal, onProgress: report }, { workspace }) {
+    const { path = '.', pattern = '*', content } = params;
+    const { root, limits, ripgrep } = workspace;
+    const visible = new VisibleEntries(pattern);
+    const unsaved = unsavedTexts(workspace);
+    const count = { found: 0 };
+    const describe = () => ({ message: `${count.found} files found so far` });
+    const search = { root, visible, content, limits, signal, unsaved, ripgrep, count };
+    return inDirectory(root, path, (directory) =>
+      tellProgress({ report, describe }, async () => listingOf(await findFiles({ ...search, directory }))),
+    );
+  },
+};
+
 /**
  * Finds files by name, by content or both. At most `entries` files, 100 matches in each, 500 characters of a line, and
  * `outputStreamBytes` of text in all; it stops as soon as one bound is reached and says `truncated`. The files come in
  * no particular order.
  */
-export async function findFiles(search: Search): Promise<Found> {
+async function findFiles(search: Search): Promise<Found> {
   return search.content === undefined ? findByName(search) : inBuffers(search, await findByContent(search));
 }
 

@@ -1,7 +1,9 @@
 import { closeSync, constants, fsyncSync, openSync, readlinkSync, realpathSync } from 'node:fs';
+import { sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { openInside } from '../open-inside.ts';
 import { openDirectoryByName } from './directory-by-name.ts';
+import { fileFailure } from './file-failure.ts';
 
 /**
  * A directory of the workspace that we stand in: what happens to its names is done from here, never by walking the
@@ -30,6 +32,34 @@ export function openDirectory(
   if (platform !== 'linux') return openDirectoryByName(root, path);
   const realRoot = realpathSync(root);
   return new DirectoryByDescriptor(realRoot, openInside(realRoot, path, directoryFlags));
+}
+
+/** Opens a directory that a call names for as long as something is read in it; a sensitive one is refused (VA-2). */
+export async function inDirectory<T>(
+  root: string,
+  asked: string,
+  work: (directory: { readonly path: string; readonly reach: string }) => Promise<T>,
+): Promise<T> {
+  let directory: WorkspaceDirectory | undefined;
+  try {
+    directory = openDirectory(root, asked);
+    refuseSensitive(directory.path, asked);
+    return await work({ path: directory.path, reach: directory.at('.') });
+  } catch (error) {
+    throw fileFailure(error, asked, 'READ_FAILED');
+  } finally {
+    directory?.close();
+  }
+}
+
+/**
+ * Refuses what was opened when it is sensitive where it really is (VA-2). The policy looked at the names that lead
+ * there; a link on the way may have been swapped since. `real` is below the root; `path` is what the call said.
+ * `lifted` are the real paths that the person's own policy file lifts.
+ */
+export function refuseSensitive(real: string, path: string, lifted?: ReadonlySet<string>): void {
+  const place = sensitivePlaces.find(real);
+  if (place && !lifted?.has(real)) throw new CountersignError('PATH_SENSITIVE', { path, kind: place.kind });
 }
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;

@@ -326,7 +326,9 @@ describe("[RN-6] an attacker's repository runs nothing on a LOW call", () => {
     touchFile();
     fixture.takeMarks();
     const params = { message: 'change', files: ['a.txt'] };
-    expect((await fixture.commitPreview(params)).preview).toMatchObject({ hooks: ['.git/hooks/pre-commit'] });
+    expect((await fixture.preview('git_commit', params)).preview).toMatchObject({
+      hooks: ['.git/hooks/pre-commit'],
+    });
     expect(fixture.takeMarks()).toEqual([]);
     await fixture.call('git_commit', params);
     expect(fixture.takeMarks()).toEqual(['hook']);

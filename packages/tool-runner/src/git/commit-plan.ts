@@ -1,15 +1,15 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
+import { versionOf } from '../file-change.ts';
 import { fileFailure } from '../files/file-failure.ts';
-import { versionOf } from '../files/file-version.ts';
 import { readPersonName } from '../isolation/command-environment.ts';
 import { openInside } from '../open-inside.ts';
 import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
 import { gitCannot } from './git-failure.ts';
 import type { GitRepository } from './git-repository.ts';
+import { operandForGit } from './git-tools.ts';
 import { activeHooks, commitHooks, hookVersions } from './hooks.ts';
-import { operandForGit } from './operand.ts';
 import { hooksFolder, lastValue } from './repository-settings.ts';
 
 /** What a file is in a tree or in the index. */

@@ -309,22 +309,24 @@ echo evil > .envrc; mkdir -p sub/.vscode; echo evil > sub/.vscode/tasks.json; ex
     await expect(fixture.call('git_commit', params)).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
     rmSync(join(fixture.root, '.git/hooks/pre-commit'));
     fixture.write('.git/hooks/pre-commit', 'exit 1');
-    expect((await fixture.commitPreview(params)).preview).toMatchObject({ hooks: [] });
+    expect((await fixture.preview('git_commit', params)).preview).toMatchObject({ hooks: [] });
     chmodSync(join(fixture.root, '.git/hooks/pre-commit'), 0o755);
-    expect((await fixture.commitPreview(params)).preview).toMatchObject({ hooks: ['.git/hooks/pre-commit'] });
+    expect((await fixture.preview('git_commit', params)).preview).toMatchObject({
+      hooks: ['.git/hooks/pre-commit'],
+    });
     fixture.git('config', 'core.hooksPath', '/dev/null');
-    expect((await fixture.commitPreview(params)).preview).toMatchObject({ hooks: [] });
+    expect((await fixture.preview('git_commit', params)).preview).toMatchObject({ hooks: [] });
     await fixture.call('git_commit', params);
   });
 });
 
-describe('commitPreview', () => {
+describe('the preview of a commit', () => {
   it('[AP-7] shows that a link is one, also where a file becomes one', async () => {
     fixture.withCommit();
     symlinkSync('b.txt', join(fixture.root, 'link'));
     rmSync(join(fixture.root, 'a.txt'));
     symlinkSync('b.txt', join(fixture.root, 'a.txt'));
-    const { preview } = await fixture.commitPreview({ message: 'm', files: ['link', 'a.txt'] });
+    const { preview } = await fixture.preview('git_commit', { message: 'm', files: ['link', 'a.txt'] });
     const diffs = preview.kind === 'commit' ? preview.files.map(({ diff }) => diff) : [];
     expect(diffs).toEqual([
       expect.stringContaining('new file mode 120000\n'),
@@ -343,7 +345,7 @@ describe('commitPreview', () => {
     fixture.git('add', 'gone');
     fixture.git('commit', '-qm', 'gone', '--no-verify');
     rmSync(join(fixture.root, 'gone'));
-    const { preview } = await fixture.commitPreview({
+    const { preview } = await fixture.preview('git_commit', {
       message: 'm\u202e',
       files: ['a.txt', 'new\u202e.txt', 'bin', 'gone'],
     });
@@ -373,7 +375,7 @@ describe('commitPreview', () => {
     for (let i = 0; i < 250; i++) fixture.write(`tools/a${i}`, 'x');
     hook('pre-commit', 'exit 0', 'tools');
     fixture.write('a.txt', 'changed\n');
-    const base = async () => (await fixture.commitPreview({ message: 'm', files: ['a.txt'] })).base;
+    const base = async () => (await fixture.preview('git_commit', { message: 'm', files: ['a.txt'] })).base;
     const before = await base();
     hook('pre-commit', 'evil; exit 0', 'tools');
     expect(await base()).not.toEqual(before);
@@ -385,7 +387,7 @@ describe('commitPreview', () => {
     hook('pre-commit', 'exit 0', '.husky/_');
     fixture.write('.husky/pre-commit', 'npm test\n');
     fixture.write('a.txt', 'changed\n');
-    const base = async () => (await fixture.commitPreview({ message: 'm', files: ['a.txt'] })).base;
+    const base = async () => (await fixture.preview('git_commit', { message: 'm', files: ['a.txt'] })).base;
     let last = await base();
     expect(await base()).toEqual(last);
     fixture.write('b.txt', 'something else\n');
@@ -421,7 +423,7 @@ describe('commitPreview', () => {
     fixture.write('a.txt', 'changed\n');
     fixture.write('new.txt', 'x\n');
     const index = readFileSync(join(fixture.root, '.git/index'));
-    await fixture.commitPreview({ message: 'm', files: ['a.txt', 'new.txt'] });
+    await fixture.preview('git_commit', { message: 'm', files: ['a.txt', 'new.txt'] });
     expect(readFileSync(join(fixture.root, '.git/index'))).toEqual(index);
     expect(fixture.git('status', '--porcelain')).toBe(' M a.txt\n?? new.txt\n');
   });

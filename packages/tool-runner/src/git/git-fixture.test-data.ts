@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { ToolCallPolicy } from '@countersign/policy';
 import {
   type BuiltInToolCall,
   type BuiltInToolName,
@@ -20,11 +21,12 @@ import {
   resultSchemaOf,
   type ToolSuccess,
 } from '@countersign/protocol';
+import { BuiltInTools } from '../built-in-tools.ts';
 import type { Progress } from '../executor.ts';
 import { IsolatingStarter } from '../isolation/process-starter.ts';
+import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
-import { GitExecutor } from './git-executor.ts';
-import { RepositoryPreviewer } from './git-preview.ts';
+import { GitRepository } from './git-repository.ts';
 
 interface FixtureOptions {
   /** Without isolation nothing but git's own settings stands between an attacker's program and the machine. */
@@ -41,8 +43,8 @@ export class GitFixture {
   readonly outside = join(this.parent, 'outside');
   readonly home = join(this.parent, 'home');
   readonly workspace: Workspace;
-  readonly executor: GitExecutor;
-  readonly previewer: RepositoryPreviewer;
+  readonly repository: GitRepository;
+  readonly executor: BuiltInTools;
   readonly progress: Progress[] = [];
   readonly #starter;
 
@@ -60,8 +62,8 @@ export class GitFixture {
       this.workspace,
       isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
     );
-    this.executor = new GitExecutor(this.workspace, this.#starter);
-    this.previewer = new RepositoryPreviewer(this.workspace, this.#starter);
+    this.repository = new GitRepository(this.workspace, this.#starter);
+    this.executor = new BuiltInTools({ git: this.repository });
   }
 
   get isIsolated(): boolean {
@@ -151,12 +153,13 @@ export class GitFixture {
     return parsed.call as Extract<BuiltInToolCall, { tool: N }>;
   }
 
-  async commitPreview(params: unknown) {
-    return this.previewer.commitPreview(this.parse('git_commit', params).params);
-  }
-
-  async pushPreview(params: unknown) {
-    return this.previewer.pushPreview(this.parse('git_push', params).params);
+  /** What the card of a commit or a push shows, and the base of its digest. */
+  async preview(tool: 'git_commit' | 'git_push', params: unknown) {
+    const decision = new ToolCallPolicy({ root: this.root, disk: realDisk }).decide(tool, params);
+    const call = this.parse(tool, params);
+    const seen = await this.executor.preview(call, decision);
+    if ((await this.executor.base(call, decision)) !== seen.base) throw new Error('the bases differ');
+    return seen;
   }
 
   /** Every LOW call there is. What they throw is answered too. */
@@ -176,7 +179,6 @@ export class GitFixture {
 
   async remove(): Promise<void> {
     await this.executor.dispose();
-    this.previewer.dispose();
     await this.#starter.dispose();
     rmSync(this.parent, { recursive: true, force: true });
   }

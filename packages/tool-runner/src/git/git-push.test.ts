@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { progressTicks } from '../progress-ticks.test-data.ts';
 import { GitFixture } from './git-fixture.test-data.ts';
 import { startHttpRemote } from './http-remote.test-data.ts';
+import { planPush } from './push-plan.ts';
 
 let fixture: GitFixture;
 let remote: string;
@@ -148,7 +149,7 @@ cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; 
     chmodSync(join(fixture.root, '.git/hooks/pre-push'), 0o755);
     fixture.write(`${remote}/hooks/update`, '#!/bin/sh\necho "not on my watch" >&2\nexit 1\n');
     chmodSync(join(remote, 'hooks/update'), 0o755);
-    const { preview } = await fixture.pushPreview({});
+    const { preview } = await fixture.preview('git_push', {});
     expect(preview).toMatchObject({ hooks: ['.git/hooks/pre-push', join(remote, 'hooks/update')] });
     await expect(fixture.call('git_push')).rejects.toMatchObject({ code: 'GIT_FAILED' });
     expect(fixture.progress.map((said) => said.output?.chunk).join('')).toContain('origin');
@@ -204,7 +205,7 @@ cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; 
     ]) {
       fixture.git('config', 'remote.origin.url', url);
       await expect(push()).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
-      await expect(fixture.pushPreview({})).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
+      await expect(fixture.preview('git_push', {})).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
     }
     fixture.git('config', 'remote.origin.url', remote);
     fixture.git('config', `url.ext::${canary}.insteadOf`, fixture.outside);
@@ -266,11 +267,11 @@ cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; 
   });
 });
 
-describe('pushPreview', () => {
+describe('the preview of a push', () => {
   it('[AP-7] shows the URL, the branch and the commits that the remote does not have', async () => {
     await fixture.call('git_push');
     const ids = [commit('second'), commit('third \u001b[31m')];
-    expect((await fixture.pushPreview({})).preview).toEqual({
+    expect((await fixture.preview('git_push', {})).preview).toEqual({
       kind: 'push',
       remote: 'origin',
       url: remote,
@@ -287,7 +288,7 @@ describe('pushPreview', () => {
     await fixture.call('git_push');
     const ids = [commit('evil'), commit('harmless')];
     const shown = async () => {
-      const { preview } = await fixture.pushPreview({});
+      const { preview } = await fixture.preview('git_push', {});
       return preview.kind === 'push' ? preview.commits.map(({ id }) => id) : [];
     };
     fixture.git('update-ref', 'refs/remotes/origin/other', 'HEAD');
@@ -301,11 +302,12 @@ describe('pushPreview', () => {
   it('[AP-7] shows the URL that is really used, without its password', async () => {
     fixture.git('config', 'remote.origin.url', 'https://good.example/x.git');
     fixture.git('config', 'url.https://ada:hunter2@evil.example/.pushInsteadOf', 'https://good.example/');
-    const { preview, base } = await fixture.pushPreview({});
+    const { preview } = await fixture.preview('git_push', {});
     expect(preview).toMatchObject({ url: 'https://ada:***@evil.example/x.git' });
+    const { base } = await planPush(fixture.repository, { remote: 'origin' });
     expect(JSON.stringify(base)).not.toContain('hunter2');
     fixture.git('config', 'remote.origin.pushurl', 'git@other.example:x.git');
-    expect((await fixture.pushPreview({})).preview).toMatchObject({ url: 'git@other.example:x.git' });
+    expect((await fixture.preview('git_push', {})).preview).toMatchObject({ url: 'git@other.example:x.git' });
   });
 
   it('says how many commits there are besides those it lists', async () => {
@@ -314,13 +316,13 @@ describe('pushPreview', () => {
     fixture.withCommit();
     fixture.git('remote', 'add', 'origin', 'https://example.org/x.git');
     for (const subject of ['2', '3', '4']) commit(subject);
-    expect((await fixture.pushPreview({})).preview).toMatchObject({
+    expect((await fixture.preview('git_push', {})).preview).toMatchObject({
       commits: [{ subject: '4' }, { subject: '3' }, { id: '', subject: 'and 2 earlier commits', author: '' }],
     });
   });
 
   it('[AP-8] its base changes with all that the push depends on', async () => {
-    const base = async () => (await fixture.pushPreview({})).base;
+    const base = async () => (await fixture.preview('git_push', {})).base;
     let last = await base();
     expect(await base()).toEqual(last);
     const changes: [string, () => void][] = [

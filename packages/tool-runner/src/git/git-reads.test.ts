@@ -160,11 +160,13 @@ describe('git_status', () => {
       `-Subproject commit ${before}`,
       `+Subproject commit ${after}`,
     ]);
-    const { preview, base } = await fixture.commitPreview({ message: 'move', files: ['sub'] });
+    const { preview, base } = await fixture.preview('git_commit', { message: 'move', files: ['sub'] });
     expect(preview).toMatchObject({
       files: [{ path: 'sub', diff: expect.stringContaining(`+Subproject commit ${after}`) }],
     });
-    expect(base.join('\n')).toContain(after);
+    fixture.git('-C', 'sub', 'commit', '--quiet', '--allow-empty', '-m', 'later');
+    const later = await fixture.preview('git_commit', { message: 'move', files: ['sub'] });
+    expect(later.base).not.toBe(base);
     const { changed_files } = await fixture.call('git_commit', { message: 'move', files: ['sub'] });
     expect(changed_files).toEqual([{ path: 'sub', operation: 'modified' }]);
   });
@@ -374,11 +376,14 @@ describe('a call', () => {
     expect(fixture.isIsolated).toBe(true);
     fixture.withCommit();
     await fixture.allReads();
+    fixture.repository.dispose();
+    fixture.repository.dispose();
+    expect(readdirSync(fixture.workspace.stateFolder)).toEqual(['isolation']);
+    // The repository can be used again.
+    expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
     await fixture.executor.dispose();
     await fixture.executor.dispose();
     expect(readdirSync(fixture.workspace.stateFolder)).toEqual(['isolation']);
-    // And goes on when it is asked again.
-    expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
   });
 
   it('[PF-3] is quick once it is warm', async () => {

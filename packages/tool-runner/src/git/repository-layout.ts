@@ -1,11 +1,11 @@
 import { closeSync, constants, fstatSync, lstatSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PathValidator } from '@countersign/policy';
+import { PathValidator, sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { failedWith, fileFailure } from '../files/file-failure.ts';
 import { openInside } from '../open-inside.ts';
 import { realDisk } from '../real-disk.ts';
-import { unquotePath } from './git-output.ts';
+import { unquotePath } from './quoted-path.ts';
 
 /** Paths below `.git` that git follows; each must stay inside the workspace when its links are resolved. */
 const followed = [
@@ -112,4 +112,17 @@ function checkAlternates(root: string, paths: PathValidator, objects: string, se
     if (!checked.ok) throw leadsOutside(`${objects}/info/alternates`);
     checkAlternates(root, paths, checked.relative === '' ? '.' : checked.relative, seen);
   }
+}
+
+/**
+ * Whether a path that git named may be shown: sensitive files are left out of every read (VA-2). Throws
+ * REPOSITORY_UNSAFE for a path that is not below the root: the index or tree is forged.
+ */
+export function mayBeListed(path: Buffer): boolean {
+  const text = path.toString('utf8');
+  const parts = text.split('/');
+  if (text.startsWith('/') || parts.includes('..') || parts.includes('.git')) {
+    throw unsafe('its index names files outside the work tree');
+  }
+  return sensitivePlaces.find(text.endsWith('/') ? text.slice(0, -1) : text) === undefined;
 }

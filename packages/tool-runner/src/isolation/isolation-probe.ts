@@ -27,10 +27,7 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
 }
 
-/**
- * Bubblewrap's complaint when it starts a program with these arguments; undefined if it works. `input` is its standard
- * input.
- */
+/** Bubblewrap's complaint about these arguments; undefined if it works. `input` is its standard input. */
 function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],

@@ -6,7 +6,7 @@ import { ToolCallPolicy } from '@countersign/policy';
 import { defaultLimits } from '@countersign/protocol';
 import { realDisk, securityCases, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CommandExecutor } from '../commands/command-executor.ts';
+import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext } from '../executor.ts';
 import { cannotIsolate } from './isolation-fixture.test-data.ts';
 import { IsolatingStarter } from './process-starter.ts';
@@ -35,7 +35,7 @@ describe.skipIf(cannotIsolate)('commands of security/commands.jsonl that are LOW
   const canary = 'canary-7d1f0c';
   let workspace: TemporaryWorkspace;
   let starter: IsolatingStarter;
-  let executor: CommandExecutor;
+  let executor: BuiltInTools;
 
   beforeAll(() => {
     workspace = temporaryWorkspace();
@@ -60,7 +60,7 @@ describe.skipIf(cannotIsolate)('commands of security/commands.jsonl that are LOW
       addedEnvironment: [],
     };
     starter = new IsolatingStarter(runner);
-    executor = new CommandExecutor(runner, starter);
+    executor = new BuiltInTools({ command: { workspace: runner, starter } });
   });
   afterAll(async () => {
     await executor.dispose();

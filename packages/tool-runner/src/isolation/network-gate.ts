@@ -287,10 +287,7 @@ interface BridgeModules {
   readonly os: typeof import('node:os');
 }
 
-/**
- * The bridge as a CommonJS file. Its arguments: reachable ports of this machine, the program to run, the program's
- * arguments.
- */
+/** The bridge as a CommonJS file. Its arguments: reachable ports of this machine, the program and its arguments. */
 export function bridgeSource(): string {
   const modules =
     "{ net: require('node:net'), childProcess: require('node:child_process'), os: require('node:os') }";

@@ -16,15 +16,13 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { versionOf } from '../files/file-version.ts';
+import { versionOf } from '../file-change.ts';
 import { inFolder, nameFromDisk, onDisk, realInside } from './disk-names.ts';
 import type { ProtectionRecord } from './executing-place-guard.ts';
 import { isInside } from './fixed-path.ts';
 import type { FoundPlace } from './workspace-scan.ts';
 
-/**
- * Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link.
- */
+/** Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link. */
 export type Identity = readonly [self: string, target: string];
 
 export function identify(path: string): Identity {

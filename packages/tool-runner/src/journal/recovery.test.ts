@@ -1,11 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findTool, resultSchemaOf } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { shownDigestOf } from '../call-samples.test-data.ts';
-import { versionOf } from '../files/file-version.ts';
+import { versionOf } from '../file-change.ts';
 import { type RunnerFixture, runnerFixture } from '../handler-fixture.test-data.ts';
 import { ToolHandler } from '../tool-handler.ts';
 import { Journal } from './journal.ts';
@@ -117,6 +125,42 @@ it.each([
   expect(report?.result).toMatchObject({ path: 'made/deep' });
   expect((await next.undoCalls(['tool-1'], { force: false })).status).toBe('completed');
   expect(readdirSync(fixture.files.root)).not.toContain('made');
+});
+
+it.each([
+  ['old', undefined, 'WRITE_FAILED'],
+  ['old', 'old', 'RUNNER_LOST'],
+  [undefined, 'old', 'completed'],
+  [undefined, undefined, 'RUNNER_LOST'],
+  ['mine', 'old', 'RUNNER_LOST'],
+])('[RN-3] a move_file that left %j and %j is settled as %s', async (source, dest, expected) => {
+  const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
+  const bytes = Buffer.from('old');
+  const version = versionOf(bytes);
+  journal.start('tool-1', 1, 'move_file');
+  journal.recordChanges('tool-1', 1, [
+    { path: 'new.md', operation: 'created', before: null, after: version, original: undefined },
+    { path: 'old.md', operation: 'deleted', before: version, after: null, original: { bytes, mode: 0o640 } },
+  ]);
+  journal.close();
+  if (source !== undefined) writeFileSync(at('old.md'), source);
+  if (dest !== undefined) writeFileSync(at('new.md'), dest);
+  const next = restart();
+  await expect
+    .poll(() => fixture.api.reports.map(({ status, error }) => error?.code ?? status))
+    .toEqual([expected]);
+  if (expected !== 'completed') return;
+  expect(fixture.api.reports[0]?.result).toEqual({
+    success: true,
+    path: 'new.md',
+    size: 3,
+    changed_files: [
+      { path: 'new.md', operation: 'created' },
+      { path: 'old.md', operation: 'deleted' },
+    ],
+  });
+  expect((await next.undoCalls(['tool-1'], { force: false })).status).toBe('completed');
+  expect([contentOf('old.md'), existsSync(at('new.md'))]).toEqual(['old', false]);
 });
 
 /** What a runner before left: a write that had begun, from `old` to `old` and a line. */

@@ -1,13 +1,15 @@
 import { describeError, findTool, type ToolErrorValue } from '@countersign/protocol';
+import { recoveredResult } from '../built-in-tools.ts';
 import { removeLeftovers } from '../files/atomic-write.ts';
 import type { Logger } from '../logger.ts';
 import type { ResultReport } from '../runner-api.ts';
+import type { MadeChange } from '../tool-module.ts';
 import { fileNow, isDirectory } from '../undo/file-now.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Journal, JournalledAttempt, RecordedChange } from './journal.ts';
 
 /**
- * Settles what a runner before this one had begun and not ended (RN-3). A file that is as it should have become:
+ * Settles calls that an earlier runner had begun and not ended (RN-3). All files as the call would leave them:
  * completed. All files as they were: not done. Anything else, and every command: unknown. Nothing is run again; the
  * outcome is journalled, and then sent like every other.
  */
@@ -37,32 +39,23 @@ async function outcomeOf(
   // File tools write down what they are about to do before they do it.
   if (findTool(tool)?.category !== 'filesystem') return failed(describeError('RUNNER_LOST'));
   try {
-    let size = 0;
     let isAsAfter = changes.length > 0;
     let isAsBefore = true;
-    for (const { path, before, after } of changes) {
+    const made: MadeChange[] = [];
+    for (const { path, operation, before, after } of changes) {
       const now = await fileNow(workspace, path);
       const version = now?.version ?? null;
       isAsAfter &&= version === after;
       isAsBefore &&= version === before;
-      size = now && !isDirectory(now) ? now.bytes.length : 0;
+      made.push({ path, operation, size: now && !isDirectory(now) ? now.bytes.length : 0 });
     }
-    const change = changes.at(-1);
-    if (change && isAsAfter) {
-      const changed_files = changes.map(({ path, operation }) => ({ path, operation }));
-      const result = {
-        success: true,
-        path: change.path,
-        ...(tool !== 'delete_file' && tool !== 'create_directory' && { size }),
-        changed_files,
-      };
-      return { ...told, status: 'completed', result };
-    }
+    const result = isAsAfter ? recoveredResult(tool, made) : undefined;
+    if (result) return { ...told, status: 'completed', result };
     if (!isAsBefore) return failed(describeError('RUNNER_LOST'));
-    const path = change?.path ?? 'the file';
+    const path = changes.at(-1)?.path ?? 'the file';
     return failed(describeError('WRITE_FAILED', { path, problem: 'the runner was stopped before it began' }));
   } catch {
-    // What stands there now is no file that could be compared.
+    // Something else than a file stands there now.
     return failed(describeError('RUNNER_LOST'));
   }
 }

@@ -9,6 +9,7 @@ import {
   type Limits,
   parseToolCall,
 } from '@countersign/protocol';
+import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext } from '../executor.ts';
 import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
 import { IsolatingStarter } from '../isolation/process-starter.ts';
@@ -106,7 +107,9 @@ export async function callTool(
     onProgress() {},
     changes: { begin() {} },
   };
-  return findTool(tool)?.result.parse(await executor.execute(parsed.call, context));
+  return findTool(tool)?.result.parse(
+    await new BuiltInTools({ lsp: executor }).execute(parsed.call, context),
+  );
 }
 
 /** The code of the error that a call ends with. */

@@ -1,28 +1,29 @@
 import { hash } from 'node:crypto';
+import type { PolicyDecision } from '@countersign/policy';
 import {
-  type BuiltInToolCall,
   digestOf as digestOfValue,
+  higherRisk,
+  type Preview,
   type Sha256,
-  type ToolCall,
+  type ShownCall,
+  shownDigest,
 } from '@countersign/protocol';
 import type { FileVersion } from '../file-change.ts';
-import type { PlannedDirectory } from '../files/plan-directory.ts';
-import type { FileChangeCall, PlannedChange } from '../files/plan-file-change.ts';
-import type { Workspace } from '../workspace.ts';
+import { ownRisk } from '../own-verdict.ts';
 
-/** Node's own, which is many times faster than the portable one. */
-export const nodeSha256: Sha256 = (text) => hash('sha256', text);
+/** Node's own is many times faster than the portable one. */
+const nodeSha256: Sha256 = (text) => hash('sha256', text);
 
 /** What the base of a call's digest covers: call, place and files (AP-8, docs/decisions/0005). */
 export interface DigestedCall {
-  readonly call: ToolCall;
+  readonly call: { readonly tool: string; readonly params: unknown };
   /** Absolute, links resolved. */
   readonly root: string;
   /** Workspace-relative, links resolved; `''` is the root. */
   readonly directory: string;
   readonly network: boolean;
   readonly files: readonly DigestedFile[];
-  /** What the files alone do not say: commits, index and remote, an unsaved buffer, the definition of a custom tool. */
+  /** Facts that the files alone do not tell: commits, index and remote, an unsaved buffer, the definition of a custom tool. */
   readonly base: readonly string[];
 }
 
@@ -45,10 +46,11 @@ export interface DigestedFile {
  *   editor's unsaved buffer is the base (RN-9), that it is, and the version that the disk has;
  * - the file that a copy is made of, with its permission bits;
  * - each file that a command executes (operands with use `run`: the script, package.json for npm scripts);
- * - for commit and push what GitPreviewer names: commits, index, files, remote;
+ * - for commit and push what their plan names: commits, index, files, remote;
  * - for a custom tool how its server describes it, and that server's entry.
  *
- * `shownDigest` of the protocol adds what the card shows. Nothing else is covered: not times, not owners, not files that are only read, not the modules that a script imports.
+ * `shownView` adds what the card shows. Nothing else is covered: not times, not owners, not files that are only read, not
+ * the modules that a script imports.
  */
 export function digestOf({ call, root, directory, network, files, base }: DigestedCall): string {
   const ordered = files.toSorted((a, b) => compare(a.path, b.path) || compare(a.part, b.part));
@@ -56,25 +58,24 @@ export function digestOf({ call, root, directory, network, files, base }: Digest
   return digestOfValue({ form: 1, tool, params, root, directory, network, files: ordered, base }, nodeSha256);
 }
 
-/** The base of a call that changes one file: part of what is displayed, and what the executor compares with. */
-export function digestOfChange(call: FileChangeCall, { root }: Workspace, plan: PlannedChange): string {
-  const { path, before, source, saved } = plan;
-  const files: DigestedFile[] = [{ path, part: 'changed', version: before?.version ?? null }];
-  if (source) {
-    const { version, mode } = source.snapshot;
-    files.push({ path: source.path, part: 'copied', version, mode });
-  }
-  const base = saved ? ['unsaved buffer', saved.version] : [];
-  return digestOf({ call, root, directory: '', network: false, files, base });
-}
-
-export function digestOfDirectory(
-  call: BuiltInToolCall,
-  { root }: Workspace,
-  { path, exists }: PlannedDirectory,
-): string {
-  const files: DigestedFile[] = [{ path, part: 'directory', version: exists ? 'there' : null }];
-  return digestOf({ call, root, directory: '', network: false, files, base: [] });
-}
-
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** A call as a card of any front end shows it, with the digest that names it (AP-8). */
+export interface ShownView extends ShownCall {
+  readonly digest: string;
+}
+
+/**
+ * Joins what the server asks or signals with what this machine finds: the higher risk counts. The server joins them in the
+ * same way, so that both have one digest.
+ */
+export function shownView(
+  asked: Pick<ShownCall, 'tool_name' | 'tool_params' | 'risk_level'>,
+  own: PolicyDecision,
+  { preview, base }: { readonly preview: Preview; readonly base: string },
+): ShownView {
+  const { tool_name, tool_params } = asked;
+  const risk_level = higherRisk(ownRisk(own), asked.risk_level);
+  const shown = { digest_base: base, tool_name, tool_params, risk_level, preview };
+  return { ...shown, digest: shownDigest(shown, nodeSha256) };
+}

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { Preview } from '@countersign/protocol';
 import { lineEndingOf } from '../files/line-endings.ts';
 import { type DecodedText, decodeText } from '../files/text-encoding.ts';
+import { visibleName } from './look.ts';
 import { unifiedDiff } from './unified-diff.ts';
-import { visibleName } from './visible-name.ts';
 
 export type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 

@@ -296,6 +296,34 @@ describe('approving', () => {
     expect(page.server.bodiesOf('approve')).toEqual([{ digest: update.data.digest, device: 'test page' }]);
   });
 
+  it('[AP-7] what a connected runner previews is not approved before, nor after a second step that was open', async () => {
+    const page = await openCard({ preview: null, digest: null });
+    await page.look();
+    await page.press('y');
+    const runners = examples<{ runners: object[] }>('bodies/listRunners.response')[0]?.runners ?? [];
+    const { project_id } = page.approval;
+    const previews = runners.map((one) => ({
+      ...one,
+      project_id,
+      capabilities: ['preview'],
+      connected: true,
+    }));
+    page.server.on('listRunners', { success: true, runners: previews });
+    await page.server.emit(event('runner.changed', { project_id }));
+    expect(screen.queryByRole('button', { name: /^Yes, approve it unseen/ })).toBeNull();
+    expect(page.card().textContent).toContain('can be approved once its preview is here');
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: /^Approve y/ }).disabled).toBe(true);
+    for (const key of ['y', 'y']) {
+      await page.clock.advance(500);
+      await page.press(key);
+    }
+    expect(decided(page)).toEqual([]);
+    await page.server.emit(updateEvent(page.approval, { digest, preview: diffPreview }));
+    await page.clock.advance(500);
+    await page.press('y');
+    expect(decided(page)).toHaveLength(1);
+  });
+
   it('[AP-7] what has no preview yet can be approved deliberately', async () => {
     const page = await openCard({ preview: null, digest: null });
     await page.look();

@@ -7,33 +7,32 @@ import {
   titleOf,
 } from '@countersign/approvals';
 import { memo, useEffect, useId, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { cardKey, onMissedKey } from './card-keys.ts';
+import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
 import { EditForm } from './edit-form.tsx';
-import { NoticeLine } from './notice-line.tsx';
-import { PreviewSection } from './preview-section.tsx';
-import { Reasons } from './reasons.tsx';
 import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
 import { SettledCard } from './settled-card.tsx';
-import { useAnswerInView } from './use-answer-in-view.ts';
-import { usePresence } from './use-presence.ts';
-import { useSteadyInView } from './use-steady-in-view.ts';
-import { useStepInView } from './use-step-in-view.ts';
+import { usePresence, useSteadyInView } from './use-attention.ts';
+import { useAnswerInView, useStepInView } from './use-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
-  /** Where the call stands in its conversation; left out inside that conversation. */
+  /** Link to the call in its conversation; left out inside that conversation. */
   readonly chatHref?: string | undefined;
 }
 
-/** What the person is doing on a card. `confirm` is the second step: of HIGH (RK-1), and of what was not previewed. */
+/**
+ * What the person is doing on a card. `confirm` is the second step, for HIGH (RK-1) and for a call without a preview.
+ */
 type Step =
   | { readonly name: 'look' | 'reject' | 'edit' | 'widen' }
   | { readonly name: 'confirm'; readonly choice: ApproveChoice };
@@ -44,7 +43,7 @@ const look: Step = { name: 'look' };
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
   const { entry, chatHref } = props;
   const { approvals, clock, connection } = useLive();
-  // What is shown may be out of date: nothing can be decided.
+  // While offline the card may be out of date, so nothing can be decided.
   const isOffline = useObservable(connection, ({ status }) => status !== 'open');
   const { approval, notice } = entry;
   const isSending = entry.sending !== null;
@@ -58,7 +57,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
-  const stepBefore = stepBeforeApproval(approval);
+  const stepBefore = stepBeforeApproval(entry);
   const isUnfit = stepBefore === 'unfit';
   const needsPreview = stepBefore === 'wait-for-preview';
   const isBlocked = isSending || isOffline;
@@ -66,16 +65,16 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision or preview has not been looked at yet
   useEffect(() => {
     attention.restart();
-    // The second step goes away with its buttons: the card keeps the focus that one of them had.
+    // Closing the second step removes its buttons: move their focus to the card.
     const confirm = card.current?.querySelector('.confirm');
     if (confirm?.contains(document.activeElement)) card.current?.focus({ preventScroll: true });
     setStep((current) => (current.name === 'confirm' ? look : current));
-  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen]);
+  }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, needsPreview]);
 
   const wasSettled = useRef(resolution !== null);
   const hadFocus = useRef(false);
   useEffect(() => {
-    // The buttons are gone, and the focus with them: the card keeps it, so that the keyboard stays where it was.
+    // The buttons are gone and took the focus with them: give it to the card, so that the keyboard stays here.
     const isLost = hadFocus.current && document.activeElement === document.body;
     if (resolution && !wasSettled.current && isLost) card.current?.focus();
     wasSettled.current = resolution !== null;
@@ -94,7 +93,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     attention.restart();
     if (next.name === 'look' || next.name === 'confirm') card.current?.focus({ preventScroll: true });
   };
-  /** UI-6: what comes before the card has been looked at is discarded. */
+  /** UI-6: ignores keys and clicks that come before the card has been looked at. */
   const whenSeen = (act: () => void) => {
     if (isBlocked || resolution) return;
     setHint(attention.isGiven ? null : 'tooSoon');
@@ -102,11 +101,12 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   };
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
-      if (isUnfit) return;
+      // The server previews edited parameters itself before it takes them (AP-6).
+      if (isUnfit || (needsPreview && choice.tool_params === undefined)) return;
       if (step.name === 'confirm' || stepBefore === null) {
         void approvals.approve(approval, choice);
         go(look);
-      } else if (!needsPreview || choice.tool_params !== undefined) go({ name: 'confirm', choice });
+      } else go({ name: 'confirm', choice });
     });
   const pressed = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && step.name !== 'look') {
@@ -151,9 +151,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       <header className="card-head">
         <div className="card-marks">
           <RiskBadge risk={approval.risk_level} />
-          <code className="tool-name">
-            <Visible text={approval.tool_name} />
-          </code>
+          <Visible as="code" className="tool-name" text={approval.tool_name} />
           {approval.revision > 1 && (
             <span className="muted">{words.approval.revised(approval.revision)}</span>
           )}
@@ -189,23 +187,13 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
             <div className="confirm card-step">
               <p role="alert">{isHigh ? words.approval.confirmTitle : words.approval.confirmUnseenTitle}</p>
               <div className="buttons">
-                <button
-                  type="button"
-                  className="button"
-                  // biome-ignore lint/a11y/noAutofocus: the person has just pressed Approve; Enter must not go on (UI-6)
-                  autoFocus
-                  onClick={() => go(look)}
-                >
+                {/* It has the focus: the person has just pressed Approve, and Enter must not go on (UI-6). */}
+                <Button autoFocus onClick={() => go(look)}>
                   {words.approval.back}
-                </button>
-                <button
-                  type="button"
-                  className="button danger"
-                  disabled={isBlocked}
-                  onClick={() => approve(step.choice)}
-                >
+                </Button>
+                <Button look="danger" disabled={isBlocked} onClick={() => approve(step.choice)}>
                   {isHigh ? words.approval.confirm : words.approval.confirmUnseen} <kbd>y</kbd>
-                </button>
+                </Button>
               </div>
             </div>
           )}
@@ -241,7 +229,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   );
 });
 
-/** A click without a count was made by Enter or Space. */
+/** A click with a count of 0 was made by Enter or Space. */
 function meansOf(click: MouseEvent): Means {
   if (click.detail === 0) return 'keyboard';
   return 'pointerType' in click && click.pointerType === 'touch' ? 'touch' : 'pointer';
@@ -253,11 +241,7 @@ function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: st
   return (
     <div className="origin">
       <p className="label">{words.approval.from}</p>
-      {excerpt !== '' && (
-        <blockquote>
-          <Visible text={excerpt} />
-        </blockquote>
-      )}
+      {excerpt !== '' && <Visible as="blockquote" text={excerpt} />}
       <a href={href}>{words.approval.openChat}</a>
     </div>
   );

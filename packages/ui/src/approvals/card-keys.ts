@@ -4,8 +4,8 @@ const byPlace: Readonly<Record<string, CardKey>> = { KeyY: 'y', KeyN: 'n', KeyA:
 const cardKeys: readonly string[] = ['y', 'n', 'a', 'e'];
 
 /**
- * Which of the card's keys was pressed. None while the person types, none with a modifier, none that repeats because
- * it is held. On a keyboard of another script the place of the key counts.
+ * The card's key that was pressed. Undefined while the person types, with a modifier, and for a key that is held. On a
+ * keyboard of another script, the key's position counts.
  */
 export function cardKey(event: KeyboardEvent): CardKey | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target))
@@ -15,7 +15,7 @@ export function cardKey(event: KeyboardEvent): CardKey | undefined {
   return /^[a-z]$/.test(key) || key.length > 1 ? undefined : byPlace[event.code];
 }
 
-/** Whether keys go into a field. */
+/** Whether the focus is in a field that takes keys. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
@@ -23,7 +23,10 @@ export function isTyping(target: EventTarget | null): boolean {
 
 const missedKey = 'countersign-missed-key';
 
-/** A key of a card that no card got: the first one that waits is told, and says where keys go. Nothing is decided. */
+/**
+ * Tells the first waiting card that one of its keys was pressed while no card had the focus. The card says where keys
+ * go; nothing is decided.
+ */
 export function tellMissedKey(event: KeyboardEvent): void {
   const isOnCard = event.target instanceof Element && event.target.closest('[data-approval][data-waiting]');
   if (event.defaultPrevented || isOnCard || cardKey(event) === undefined) return;

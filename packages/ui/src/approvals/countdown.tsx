@@ -47,7 +47,7 @@ function useTimeLeft(deadline: number, clock: Clock): number {
     const tick = () => {
       const at = clock.monotonic();
       setNow(at);
-      // Just after the shown second changes, and not at all once it is over.
+      // Redraws just after the shown second changes; stops at zero.
       if (at < deadline) cancel = clock.after(((deadline - at) % 1000) + 5, tick);
     };
     tick();

@@ -1,4 +1,5 @@
 import { useId } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useWords } from '../words/words.ts';
 
 interface DecisionButtonsProps {
@@ -13,7 +14,7 @@ interface DecisionButtonsProps {
   onEdit(): void;
 }
 
-/** The one decision that matters, and the ways to decide more or less than asked. */
+/** Approve, reject, approve more, edit first. */
 export function DecisionButtons(props: DecisionButtonsProps) {
   const { isBlocked, needsPreview, isUnfit, isSending, onApprove, onReject, onWiden, onEdit } = props;
   const { approval } = useWords();
@@ -21,44 +22,25 @@ export function DecisionButtons(props: DecisionButtonsProps) {
   return (
     <div className="decision">
       <div className="buttons">
-        <button
-          type="button"
-          className="button primary"
+        <Button
+          look="primary"
           disabled={isBlocked || needsPreview || isUnfit}
           aria-describedby={needsPreview ? why : undefined}
           aria-keyshortcuts="y"
           onClick={onApprove}
         >
           {approval.approve} <kbd>y</kbd>
-        </button>
-        <button
-          type="button"
-          className="button"
-          disabled={isBlocked}
-          aria-keyshortcuts="n"
-          onClick={onReject}
-        >
+        </Button>
+        <Button disabled={isBlocked} aria-keyshortcuts="n" onClick={onReject}>
           {approval.reject} <kbd>n</kbd>
-        </button>
+        </Button>
         <span className="buttons-gap" />
-        <button
-          type="button"
-          className="button quiet"
-          disabled={isBlocked || isUnfit}
-          aria-keyshortcuts="a"
-          onClick={onWiden}
-        >
+        <Button look="quiet" disabled={isBlocked || isUnfit} aria-keyshortcuts="a" onClick={onWiden}>
           {approval.wider} <kbd>a</kbd>
-        </button>
-        <button
-          type="button"
-          className="button quiet"
-          disabled={isBlocked || isUnfit}
-          aria-keyshortcuts="e"
-          onClick={onEdit}
-        >
+        </Button>
+        <Button look="quiet" disabled={isBlocked || isUnfit} aria-keyshortcuts="e" onClick={onEdit}>
           {approval.edit} <kbd>e</kbd>
-        </button>
+        </Button>
       </div>
       {needsPreview && (
         <p id={why} className="muted">

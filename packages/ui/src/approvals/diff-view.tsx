@@ -1,13 +1,13 @@
 import { type DiffLine, parseUnifiedDiff } from '@countersign/approvals';
-import { memo, useMemo, useRef, useState } from 'react';
+import { memo, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { changedSpans, type DiffRow, type SideLine, toRows } from './unified-diff.ts';
-import { useIsCut } from './use-is-cut.ts';
 
 export type DiffLayout = 'unified' | 'split';
 
-/** Longer diffs are shown in part first: the page stays quick. */
+/** Longer diffs are cut at first, to keep the page quick. */
 const shownAtFirst = 300;
 
 interface DiffViewProps {
@@ -16,8 +16,8 @@ interface DiffViewProps {
 }
 
 /**
- * A unified diff, in one column or two. Signs and words tell what changed, not colour alone. What is out of sight is
- * told below it, where no number of empty lines can push it away.
+ * A unified diff, in one column or two. Signs and words mark changes, not colour alone. If part of it is not in sight,
+ * a line below the box says so, which empty lines in the diff cannot push away.
  */
 export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) {
   const words = useWords();
@@ -56,9 +56,9 @@ export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) 
       {(lines.length > limit || isCut) && (
         <p className="diff-more caution">
           {words.preview.notInSight}{' '}
-          <button type="button" className="button small" onClick={() => setWhole(true)}>
+          <Button look="small" onClick={() => setWhole(true)}>
             {words.preview.lines(lines.length)}
-          </button>
+          </Button>
         </p>
       )}
     </>
@@ -124,9 +124,7 @@ function LineText({ line, spans }: { readonly line: SideLine; readonly spans: Sp
   return (
     <>
       <Visible text={line.text.slice(0, start)} />
-      <span className="diff-changed">
-        <Visible text={line.text.slice(start, end)} />
-      </span>
+      <Visible as="span" className="diff-changed" text={line.text.slice(start, end)} />
       <Visible text={line.text.slice(end)} />
     </>
   );
@@ -150,3 +148,17 @@ function WideRow({
 
 const keyOf = (line: DiffLine, index: number): string => `${index}${line.kind}`;
 const rowKey = (row: DiffRow, index: number): string => `${index}${row.kind}`;
+
+/** Whether the content of a box is higher than the box. */
+function useIsCut(box: RefObject<HTMLElement | null>): boolean {
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    if (!element || typeof ResizeObserver === 'undefined') return;
+    const observer = new ResizeObserver(() => setCut(element.scrollHeight > element.clientHeight + 1));
+    observer.observe(element);
+    for (const content of element.children) observer.observe(content);
+    return () => observer.disconnect();
+  }, [box]);
+  return isCut;
+}

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@countersign/protocol';
 import { useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible, visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -74,19 +75,15 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
         </>
       )}
       {!parsed.ok && (
-        <p className="field-problem" role="alert">
-          <Visible text={approval.editInvalid(parsed.problem)} />
-        </p>
+        <Visible as="p" className="field-problem" role="alert" text={approval.editInvalid(parsed.problem)} />
       )}
       <HiddenCharacters text={text} />
       <p className="muted">{approval.editHint}</p>
       <div className="buttons">
-        <button type="submit" className="button primary" disabled={isBlocked || !parsed.ok}>
+        <Button type="submit" look="primary" disabled={isBlocked || !parsed.ok}>
           {approval.editApprove}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {approval.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>
     </form>
   );
@@ -103,9 +100,7 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
   const id = useId();
   const label = (
     <label htmlFor={id}>
-      <code>
-        <Visible text={name} />
-      </code>
+      <Visible as="code" text={name} />
     </label>
   );
   if (typeof value === 'boolean') {
@@ -163,7 +158,7 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
   );
 }
 
-/** A field shows characters as they are; hidden ones would stay hidden. */
+/** Names the hidden characters of a text: a form field does not show them. */
 function HiddenCharacters({ text }: { readonly text: string }) {
   const visible = visibleText(text);
   if (visible === text) return null;

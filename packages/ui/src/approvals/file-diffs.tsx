@@ -9,7 +9,7 @@ import { countChanges } from './unified-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** The files that would change, each with its diff, and the choice between one column and two. */
+/** The files that would change, each with its diff, and a switch between one column and two. */
 export function FileDiffs({ files }: { readonly files: readonly FileDiff[] }) {
   const { preview: names } = useWords();
   const [layout, setLayout] = usePreference('diffLayout');
@@ -37,9 +37,7 @@ function FileDiffBlock({ file, layout }: { readonly file: FileDiff; readonly lay
   return (
     <section className="file-diff" aria-label={file.path}>
       <header className="file-head">
-        <code>
-          <Visible text={file.path} />
-        </code>
+        <Visible as="code" text={file.path} />
         <span className="muted">{names[file.operation]}</span>
         <span className="counts">
           <span className="count-added">+{added}</span> <span className="count-removed">−{removed}</span>

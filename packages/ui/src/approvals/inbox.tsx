@@ -1,5 +1,6 @@
 import { type ApprovalEntries, oldestFirst } from '@countersign/approvals';
 import { useEffect, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { EmptyState, LoadingState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
@@ -8,7 +9,7 @@ import { useWords } from '../words/words.ts';
 import { ConnectedCard } from './connected-card.tsx';
 
 interface InboxProps {
-  /** The card that the person has asked for, by a notification. */
+  /** The card to focus, after a click on its notification. */
   readonly approvalId?: string | null;
 }
 
@@ -17,7 +18,7 @@ export function Inbox({ approvalId = null }: InboxProps) {
   const { inbox, nav } = useWords();
   const { approvals } = useLive();
   const entries = useObservable(approvals.entries, (all) => all);
-  // What had been settled before this screen was opened is not shown on it.
+  // Hide what was settled before this screen was opened.
   const [hidden] = useState(() => settledIds(approvals.entries.get()));
   const shown = oldestFirst(
     [...entries.values()].filter(({ approval }) => !hidden.has(approval.approval_id)),
@@ -43,9 +44,9 @@ export function Inbox({ approvalId = null }: InboxProps) {
           </p>
         )}
         {waiting < shown.length && (
-          <button type="button" className="button quiet" onClick={() => approvals.forgetSettled()}>
+          <Button look="quiet" onClick={() => approvals.forgetSettled()}>
             {inbox.clear}
-          </button>
+          </Button>
         )}
       </header>
       {shown.length === 0 && <NothingShown />}
@@ -62,7 +63,7 @@ export function Inbox({ approvalId = null }: InboxProps) {
   );
 }
 
-/** Nothing waits, or nothing is known: without a connection one cannot tell. */
+/** Says that nothing waits, or that this is unknown without a connection. */
 function NothingShown() {
   const { inbox } = useWords();
   const { connection } = useLive();

@@ -17,11 +17,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
       return (
         <div className="preview">
           <p className="preview-lead danger">
-            {names.deletes}:{' '}
-            <code>
-              <Visible text={preview.path} />
-            </code>{' '}
-            ({byteSize(preview.size, words)})
+            {names.deletes}: <Visible as="code" text={preview.path} /> ({byteSize(preview.size, words)})
           </p>
           {preview.head === '' ? (
             <p className="muted">{names.emptyFile}</p>
@@ -37,10 +33,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
     case 'directory':
       return (
         <p className="preview-lead">
-          {names.directory}:{' '}
-          <code>
-            <Visible text={preview.path} />
-          </code>
+          {names.directory}: <Visible as="code" text={preview.path} />
         </p>
       );
     case 'command':
@@ -62,11 +55,7 @@ export function PreviewView({ preview }: { readonly preview: Preview }) {
     case 'custom':
       return <CustomPreview preview={preview} />;
     case 'summary':
-      return (
-        <p className="preview-lead">
-          <Visible text={preview.summary} />
-        </p>
-      );
+      return <Visible as="p" className="preview-lead" text={preview.summary} />;
     case 'unavailable':
       return (
         <p className="preview-lead">
@@ -99,9 +88,7 @@ function CommandPreview({ preview }: { readonly preview: Extract<Preview, { kind
       <dl className="facts">
         <dt>{names.cwd}</dt>
         <dd>
-          <code>
-            <Visible text={preview.cwd} />
-          </code>
+          <Visible as="code" text={preview.cwd} />
         </dd>
         <dt>{names.network}</dt>
         <dd className={preview.network ? 'caution' : undefined}>
@@ -130,20 +117,15 @@ function CustomPreview({ preview }: { readonly preview: Extract<Preview, { kind:
   return (
     <div className="preview">
       <p className="preview-lead">
-        {names.custom}{' '}
-        <code>
-          <Visible text={tool === undefined ? server : `${server} · ${tool}`} />
-        </code>
-        : <Visible text={summary} />
+        {names.custom} <Visible as="code" text={tool === undefined ? server : `${server} · ${tool}`} />:{' '}
+        <Visible text={summary} />
       </p>
       {runs !== undefined && (
         <>
           <dl className="facts">
             <dt>{names.customRuns}</dt>
             <dd>
-              <code>
-                <Visible text={runs} />
-              </code>
+              <Visible as="code" text={runs} />
             </dd>
             <dt>{names.network}</dt>
             <dd className={network ? 'caution' : undefined}>
@@ -174,18 +156,12 @@ function PushPreview({ preview }: { readonly preview: Extract<Preview, { kind: '
       <dl className="facts">
         <dt>{names.push}</dt>
         <dd>
-          <code>
-            <Visible text={preview.remote} />
-          </code>{' '}
-          <span className="muted">
-            <Visible text={preview.url} />
-          </span>
+          <Visible as="code" text={preview.remote} />{' '}
+          <Visible as="span" className="muted" text={preview.url} />
         </dd>
         <dt>{names.branch}</dt>
         <dd>
-          <code>
-            <Visible text={preview.branch} />
-          </code>
+          <Visible as="code" text={preview.branch} />
         </dd>
       </dl>
       {preview.commits.length === 0 ? (
@@ -195,10 +171,7 @@ function PushPreview({ preview }: { readonly preview: Extract<Preview, { kind: '
           <ul className="commits">
             {preview.commits.map(({ id, subject, author }) => (
               <li key={id}>
-                <code>
-                  <Visible text={id.slice(0, 10)} />
-                </code>{' '}
-                <Visible text={subject} />{' '}
+                <Visible as="code" text={id.slice(0, 10)} /> <Visible text={subject} />{' '}
                 <span className="muted">
                   {names.by} <Visible text={author} />
                 </span>
@@ -227,9 +200,7 @@ function Words({ words }: { readonly words: readonly string[] }) {
     <ul className="word-list">
       {words.map((word) => (
         <li key={word}>
-          <code>
-            <Visible text={word} />
-          </code>
+          <Visible as="code" text={word} />
         </li>
       ))}
     </ul>

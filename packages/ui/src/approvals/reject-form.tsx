@@ -1,5 +1,6 @@
 import type { RejectChoice } from '@countersign/approvals';
 import { useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useWords } from '../words/words.ts';
 import { submitOnCtrlEnter } from './submit-keys.ts';
 
@@ -48,12 +49,10 @@ export function RejectForm({ isBlocked, onCancel, onReject }: RejectFormProps) {
         onChange={(event) => setMessage(event.target.value)}
       />
       <div className="buttons">
-        <button type="submit" className="button danger" disabled={isBlocked}>
+        <Button type="submit" look="danger" disabled={isBlocked}>
           {approval.rejectSend}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {approval.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>
     </form>
   );

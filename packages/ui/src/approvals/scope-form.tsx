@@ -5,11 +5,13 @@ import {
   ruleOf,
   scopeLabel,
 } from '@countersign/approvals';
-import type { OfferedScope } from '@countersign/protocol';
-import { useId, useState } from 'react';
+import type { CallResponse } from '@countersign/client';
+import type { OfferedScope, PolicyRule } from '@countersign/protocol';
+import { useEffect, useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
+import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords, type Words } from '../words/words.ts';
-import { BacktestLine } from './backtest-line.tsx';
 
 interface ScopeFormProps {
   readonly approval: ApprovalRequest;
@@ -18,7 +20,7 @@ interface ScopeFormProps {
   onApprove(choice: ApproveChoice): void;
 }
 
-/** AP-4: approve a class of calls, the whole conversation, or always, each with what it means. */
+/** AP-4: approve a class of calls, the whole conversation, or always, and say what each means. */
 export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFormProps) {
   const words = useWords();
   const name = useId();
@@ -32,9 +34,7 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
       <div className="card-form card-step">
         <p>{names.scopeNone}</p>
         <div className="buttons">
-          <button type="button" className="button" onClick={onCancel}>
-            {names.back}
-          </button>
+          <Button onClick={onCancel}>{names.back}</Button>
         </div>
       </div>
     );
@@ -84,12 +84,10 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
       )}
       {chosen.scope === 'always' && <BacktestLine rule={ruleOf(chosen)} />}
       <div className="buttons">
-        <button type="submit" className="button primary" disabled={isBlocked}>
+        <Button type="submit" look="primary" disabled={isBlocked}>
           {chosen.scope === 'always' ? names.alwaysApprove : names.scopeApprove}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {names.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{names.cancel}</Button>
       </div>
     </form>
   );
@@ -98,4 +96,42 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
 function warningOf({ scope }: OfferedScope, { approval }: Words): string | null {
   if (scope === 'session') return approval.scopeSessionWarning;
   return scope === 'always' ? approval.scopeAlwaysWarning : null;
+}
+
+type Outcome = { readonly found: CallResponse<'backtestPolicy'> } | { readonly problem: string } | null;
+
+/** What the rule would have decided on the recorded history, before it is saved. */
+function BacktestLine({ rule }: { readonly rule: PolicyRule }) {
+  const { client } = useLive();
+  const { approval, said } = useWords();
+  const [outcome, setOutcome] = useState<Outcome>(null);
+  const asked = JSON.stringify(rule);
+  useEffect(() => {
+    const stop = new AbortController();
+    setOutcome(null);
+    const body = { rule: JSON.parse(asked) as PolicyRule };
+    client.backtestPolicy({ body }, { signal: stop.signal }).then(
+      (found) => setOutcome({ found }),
+      (error: unknown) => {
+        if (!stop.signal.aborted)
+          setOutcome({ problem: error instanceof Error ? error.message : String(error) });
+      },
+    );
+    return () => stop.abort();
+  }, [asked, client]);
+  return (
+    <p className="backtest" role="status">
+      {outcome === null && approval.backtestBusy}
+      {outcome !== null && 'problem' in outcome && (
+        <>
+          {approval.backtestFailed} <Visible text={said(outcome.problem)} />
+        </>
+      )}
+      {outcome !== null &&
+        'found' in outcome &&
+        (outcome.found.matched === 0
+          ? approval.backtestNone
+          : approval.backtest(outcome.found.matched, outcome.found.rejected_before))}
+    </p>
+  );
 }

@@ -2,18 +2,16 @@ import type { ApprovalEntry, Resolution } from '@countersign/approvals';
 import type { ErrorCode } from '@countersign/protocol';
 import { Visible } from '../text/visible.tsx';
 import { useWords, type Words } from '../words/words.ts';
-import { NoticeLine } from './notice-line.tsx';
-import { PreviewSection } from './preview-section.tsx';
-import { Reasons } from './reasons.tsx';
+import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
 
 interface SettledCardProps {
   readonly entry: ApprovalEntry;
   readonly resolution: Resolution;
-  /** The call itself stands elsewhere, and so does why it failed. */
+  /** The card is shown without its call, so it also says why the call failed. */
   readonly isAlone: boolean;
 }
 
-/** What a person may have to know about a decision that was made. */
+/** Notices that still matter after the decision. */
 const afterwards: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
 
 /** Decided here or elsewhere, expired or withdrawn: the card says so and stays readable (AP-2). */
@@ -24,14 +22,13 @@ export function SettledCard({ entry, resolution, isAlone }: SettledCardProps) {
   const { status, reason, message, error } = resolution;
   return (
     <div className="settled-body">
-      <p className={`settled-line settled-${status}`} role="status">
-        <Visible text={resolutionText(resolution, words)} />
-      </p>
-      {isAlone && error && (
-        <p className="call-error">
-          <Visible text={words.said(error.message)} />
-        </p>
-      )}
+      <Visible
+        as="p"
+        className={`settled-line settled-${status}`}
+        role="status"
+        text={resolutionText(resolution, words)}
+      />
+      {isAlone && error && <Visible as="p" className="call-error" text={words.said(error.message)} />}
       {notice && afterwards.includes(notice.code) && <NoticeLine notice={notice} askedAgain={false} />}
       {reason !== null && reason !== '' && (
         <p>

@@ -45,7 +45,7 @@ export function changedSpans(rows: readonly DiffRow[]): ReadonlyMap<SideLine, re
     while (start < shorter && a[start] === b[start]) start += 1;
     let end = 0;
     while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
-    // Lines that share little are other lines: marking nearly all of them tells nothing.
+    // Lines that share little are not versions of each other; marking nearly all of them says nothing.
     if (start + end < shorter / 3) continue;
     spans.set(row.left, [start, a.length - end]);
     spans.set(row.right, [start, b.length - end]);

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import { Icon } from '../frame/icons.tsx';
-import { links } from '../frame/links.ts';
 import { Popover } from '../frame/popover.tsx';
 import { useWords } from '../words/words.ts';
+import { NewSessionLink } from './session-list.tsx';
 
 /** On a phone the conversations are behind a button above the chat. */
 export function ChatBar({ children }: { readonly children: ReactNode }) {
@@ -18,10 +18,7 @@ export function ChatBar({ children }: { readonly children: ReactNode }) {
       >
         {children}
       </Popover>
-      <a className="button quiet small" href={links.chat()} title={chat.newSession}>
-        <Icon name="plus" />
-        <span className="visually-hidden">{chat.newSession}</span>
-      </a>
+      <NewSessionLink />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { useState } from 'react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CardsAboveInput } from '../approvals/waiting-cards.tsx';
+import { CardsAboveInput } from '../approvals/connected-card.tsx';
 import {
   anApproval,
   event,

@@ -1,17 +1,15 @@
 import { useEffect } from 'react';
-import { useCardsAboveInput, WaitingCards } from '../approvals/waiting-cards.tsx';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { useCardsAboveInput, WaitingCards } from '../approvals/connected-card.tsx';
+import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useModel, useTools } from '../queries/workspace.ts';
 import { RunnerBanner } from '../runners/runner-banner.tsx';
 import { useWords } from '../words/words.ts';
-import { ChatStart } from './chat-start.tsx';
 import { Composer } from './composer.tsx';
 import { ModelChip } from './model-chip.tsx';
 import { Transcript } from './transcript.tsx';
-import { useComposerKey } from './use-composer-key.ts';
-import { useSending } from './use-sending.ts';
+import { useComposerKey, useSending } from './use-sending.ts';
 
 interface ChatScreenProps {
   readonly projectId: string;
@@ -92,5 +90,43 @@ export function ChatScreen(props: ChatScreenProps) {
         suggested={sending.suggested}
       />
     </section>
+  );
+}
+
+interface ChatStartProps {
+  readonly isManual: boolean;
+  /** The server's suggestion for the first message. */
+  readonly firstMessage: string | null;
+  onSuggest(text: string): void;
+}
+
+/** Sample calls for any workspace: read, change with an approval, run. */
+const typedCalls = [
+  '/list_directory path=.',
+  '/read_file path=README.md',
+  '/write_file path=notes.md content="Hello from Countersign"',
+  '/run npm test',
+] as const;
+
+/** A conversation that has not begun. */
+function ChatStart({ isManual, firstMessage, onSuggest }: ChatStartProps) {
+  const { chat } = useWords();
+  const suggestions = firstMessage !== null ? [firstMessage] : isManual ? typedCalls : [];
+  return (
+    <div className="chat-start">
+      <EmptyState title={chat.emptyTitle} hint={isManual ? chat.emptyManual : chat.empty}>
+        {suggestions.length > 0 && (
+          <ul className="suggestions" aria-label={chat.suggestions}>
+            {suggestions.map((text) => (
+              <li key={text}>
+                <button type="button" className="suggestion" onClick={() => onSuggest(text)}>
+                  <code>{text}</code>
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </EmptyState>
+    </div>
   );
 }

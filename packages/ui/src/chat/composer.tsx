@@ -1,5 +1,6 @@
 import type { AvailableTool } from '@countersign/protocol';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { type CompletionOption, complete, insertOption } from './completion.ts';
@@ -115,11 +116,7 @@ export function Composer(props: ComposerProps) {
         void send();
       }}
     >
-      {problem !== null && (
-        <p className="field-problem" role="alert">
-          <Visible text={said(problem)} />
-        </p>
-      )}
+      {problem !== null && <Visible as="p" className="field-problem" role="alert" text={said(problem)} />}
       {isEarly && (
         <p className="field-problem" role="status">
           {chat.early}
@@ -152,18 +149,18 @@ export function Composer(props: ComposerProps) {
           onKeyDown={pressed}
         />
         {onStop ? (
-          <button type="button" className="button stop" disabled={isStopping} onClick={onStop}>
+          <Button look="stop" disabled={isStopping} onClick={onStop}>
             {isStopping ? chat.stopping : chat.stop}
-          </button>
+          </Button>
         ) : (
-          <button
+          <Button
             type="submit"
-            className="button primary"
+            look="primary"
             disabled={isBlocked || isSending || text.trim() === ''}
             title={chat.sendHint}
           >
             {isSending ? chat.sending : chat.send}
-          </button>
+          </Button>
         )}
       </div>
       <div className="composer-foot">{footer}</div>

@@ -1,8 +1,7 @@
-import { memo } from 'react';
+import { lazy, memo, type ReactNode, Suspense } from 'react';
 import type { ChatMessage } from '../live/conversation.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { RichText } from './rich-text.tsx';
 import { ToolCallRow } from './tool-call-row.tsx';
 
 interface MessageRowProps {
@@ -16,11 +15,7 @@ interface MessageRowProps {
 export const MessageRow = memo(function MessageRow({ message, sessionId, isPlain }: MessageRowProps) {
   const { chat } = useWords();
   const { role, text, isStreaming, toolCalls, runId } = message;
-  const plain = (
-    <p className="plain-text">
-      <Visible text={text} />
-    </p>
-  );
+  const plain = <Visible as="p" className="plain-text" text={text} />;
   return (
     <article className={`message message-${role}`} data-message={message.id} aria-busy={isStreaming}>
       <h2 className="message-who">
@@ -34,3 +29,29 @@ export const MessageRow = memo(function MessageRow({ message, sessionId, isPlain
     </article>
   );
 });
+
+const Markdown = lazy(() => import('./markdown.tsx'));
+const HighlightedMarkdown = lazy(() => import('./highlighted-markdown.tsx'));
+
+interface RichTextProps {
+  readonly text: string;
+  /** Shown while the Markdown renderer loads. */
+  readonly plain: ReactNode;
+}
+
+const codeOfALanguage = /^\s*(```|~~~)\s*\w/m;
+
+/** An answer as Markdown, with highlighted code where it has some. */
+function RichText({ text, plain }: RichTextProps) {
+  const unhighlighted = (
+    <Suspense fallback={plain}>
+      <Markdown text={text} />
+    </Suspense>
+  );
+  if (!codeOfALanguage.test(text)) return unhighlighted;
+  return (
+    <Suspense fallback={unhighlighted}>
+      <HighlightedMarkdown text={text} />
+    </Suspense>
+  );
+}

@@ -13,10 +13,7 @@ export function ModelChip({ model }: { readonly model: CallResponse<'getModel'> 
   const isManual = name === 'manual';
   const label = (
     <>
-      {words.model.inUse}:{' '}
-      <strong>
-        <Visible text={isManual ? words.model.manual : name} />
-      </strong>
+      {words.model.inUse}: <Visible as="strong" text={isManual ? words.model.manual : name} />
     </>
   );
   if (!isManual && problem === null) return <p className="model-chip">{label}</p>;

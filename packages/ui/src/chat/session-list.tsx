@@ -28,10 +28,7 @@ export function SessionList({ projectId, current }: SessionListProps) {
     <section className="sessions" aria-label={chat.sessions}>
       <div className="sessions-head">
         <h2 className="label">{chat.sessions}</h2>
-        <a className="button quiet small" href={links.chat()} title={chat.newSession}>
-          <Icon name="plus" />
-          <span className="visually-hidden">{chat.newSession}</span>
-        </a>
+        <NewSessionLink />
       </div>
       {sessions.isPending && <p className="muted">{words.states.loading}</p>}
       {sessions.isError && <p className="caution">{words.states.failed}</p>}
@@ -41,9 +38,7 @@ export function SessionList({ projectId, current }: SessionListProps) {
           .map(({ session_id, title, last_message_at, created_at }) => (
             <li key={session_id}>
               <a href={links.chat(session_id)} aria-current={session_id === current ? 'true' : undefined}>
-                <span className="session-title">
-                  <Visible text={title === '' ? chat.untitled : title} />
-                </span>
+                <Visible as="span" className="session-title" text={title === '' ? chat.untitled : title} />
                 <span className="session-time">{shortMoment(last_message_at ?? created_at, language)}</span>
                 {waiting.includes(session_id) && (
                   <span className="session-waits">
@@ -55,6 +50,16 @@ export function SessionList({ projectId, current }: SessionListProps) {
           ))}
       </ul>
     </section>
+  );
+}
+
+export function NewSessionLink() {
+  const { chat } = useWords();
+  return (
+    <a className="button quiet small" href={links.chat()} title={chat.newSession}>
+      <Icon name="plus" />
+      <span className="visually-hidden">{chat.newSession}</span>
+    </a>
   );
 }
 

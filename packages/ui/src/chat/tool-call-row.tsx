@@ -1,19 +1,21 @@
 import { callSummary } from '@countersign/approvals';
 import { isFinal } from '@countersign/protocol';
 import { memo, useState } from 'react';
-import { ConnectedCard } from '../approvals/connected-card.tsx';
-import { useCardsAboveInput } from '../approvals/waiting-cards.tsx';
+import { ConnectedCard, useCardsAboveInput } from '../approvals/connected-card.tsx';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { RunAgain } from '../history/run-again.tsx';
 import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
+import { useExecution } from '../queries/executions.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { duration } from '../text/duration.ts';
+import { JsonView, TextBlock } from '../text/json-view.tsx';
+import { ResultView } from '../text/result-view.tsx';
 import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { CallDetails } from './call-details.tsx';
 
 interface ToolCallRowProps {
   readonly sessionId: string;
@@ -29,7 +31,7 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
     const conversation = all.get(sessionId);
     return conversation && callOf(conversation, runId, call);
   });
-  // A call that was not made before its run ended is never made, so it is not queued.
+  // Once its run has ended, a call that was not made never will be.
   const isQueued = useObservable(conversations.all, (all) => {
     const conversation = all.get(sessionId);
     return conversation !== undefined && isAtWork(conversation, runId);
@@ -39,12 +41,8 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
     <div className="call">
       <div className="call-line">
         <StatusMark status={isQueued ? 'pending' : 'cancelled'} />
-        <code className="tool-name">
-          <Visible text={call.tool_name} />
-        </code>
-        <span className="call-summary">
-          <Visible text={callSummary(call.tool_params)} />
-        </span>
+        <Visible as="code" className="tool-name" text={call.tool_name} />
+        <Visible as="span" className="call-summary" text={callSummary(call.tool_params)} />
         <span className="call-state">{isQueued ? words.call.queued : words.call.notMade}</span>
       </div>
     </div>
@@ -65,12 +63,8 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
     <div className={`call call-${status}`} data-call={toolId} id={`call-${toolId}`}>
       <div className="call-line">
         <StatusMark status={state} />
-        <code className="tool-name">
-          <Visible text={call.toolName} />
-        </code>
-        <span className="call-summary">
-          <Visible text={callSummary(call.params)} />
-        </span>
+        <Visible as="code" className="tool-name" text={call.toolName} />
+        <Visible as="span" className="call-summary" text={callSummary(call.params)} />
         <span className="call-state">
           {state === 'undone' ? words.history.undone : statusWords(status, exitCode, words)}
           {executionMs !== null &&
@@ -79,24 +73,18 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
             ` · ${duration(executionMs, words)}`}
         </span>
         {!isFinal(status) && status !== 'awaiting_approval' && (
-          <button
-            type="button"
-            className="button quiet small"
+          <Button
+            look="quiet small"
             onClick={() =>
               void live.client.cancelExecution({ params: { tool_id: toolId }, body: {} }).catch(() => {})
             }
           >
             {words.call.cancel}
-          </button>
+          </Button>
         )}
-        <button
-          type="button"
-          className="button quiet small"
-          aria-expanded={isOpen}
-          onClick={() => setOpen(!isOpen)}
-        >
+        <Button look="quiet small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? words.call.hide : words.call.details}
-        </button>
+        </Button>
       </div>
       {isRunning && (progress !== null || progressMessage !== null) && (
         <div className="call-progress">
@@ -104,9 +92,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
             <progress max={100} value={progress} aria-label={words.call.status.executing} />
           )}
           {progressMessage !== null && (
-            <span className="muted">
-              <Visible text={words.said(progressMessage)} />
-            </span>
+            <Visible as="span" className="muted" text={words.said(progressMessage)} />
           )}
         </div>
       )}
@@ -116,9 +102,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
         </CodeBlock>
       )}
       {error && status !== 'rejected' && (
-        <p className="call-error">
-          <Visible text={words.said(error.message)} />
-        </p>
+        <Visible as="p" className="call-error" text={words.said(error.message)} />
       )}
       {approvalId !== null && <ConnectedCard approvalId={approvalId} whenSettled={isCardAbove} />}
       {isOpen && (
@@ -135,3 +119,25 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
 });
 
 const lastLines = (text: string): string => text.replace(/\n$/, '').split('\n').slice(-12).join('\n');
+
+/** Parameters and result of one call. Fetches what the page does not have when the person opens it. */
+function CallDetails({ call }: { readonly call: ChatCall }) {
+  const words = useWords();
+  const isMissing = call.result === undefined && isFinal(call.status);
+  const fetched = useExecution(isMissing ? call.toolId : null);
+  const result = call.result ?? fetched.data?.result;
+  return (
+    <div className="call-details">
+      <p className="label">{words.call.parameters}</p>
+      <JsonView value={fetched.data?.execution.tool_params ?? call.params} />
+      {call.output !== '' && result === undefined && (
+        <>
+          <p className="label">{words.call.output}</p>
+          <TextBlock text={call.output} />
+        </>
+      )}
+      {isMissing && fetched.isPending && <p className="muted">{words.states.loading}</p>}
+      {result !== undefined && result !== null && <ResultView result={result} />}
+    </div>
+  );
+}

@@ -1,9 +1,9 @@
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import type { Conversation } from '../live/conversation.ts';
+import { Button } from '../frame/button.tsx';
+import type { ChatCall, ChatMessage, Conversation } from '../live/conversation.ts';
 import { useWords } from '../words/words.ts';
 import { MessageRow } from './message-row.tsx';
 import { CallRow } from './tool-call-row.tsx';
-import { transcriptItems } from './transcript-items.ts';
 import { useFollowing } from './use-following.ts';
 import { useLeftPlace, useReadingPlace } from './use-reading-place.ts';
 
@@ -66,7 +66,7 @@ export const Transcript = memo(function Transcript({
       onScroll={({ currentTarget }) => {
         const { scrollHeight, scrollTop, clientHeight } = currentTarget;
         const isNear = scrollHeight - scrollTop - clientHeight < nearEnd;
-        // Away from the end without going up: the content grew before this event came, and nobody scrolled.
+        // Away from the end without having scrolled up: the content grew before this event came.
         if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
         lastTop.current = scrollTop;
         setAway(!isFollowing.current);
@@ -100,11 +100,39 @@ export const Transcript = memo(function Transcript({
         </p>
       </div>
       {isAway && (
-        <button type="button" className="button to-end" title={chat.newer} onClick={toEnd}>
+        <Button look="to-end" title={chat.newer} onClick={toEnd}>
           <span aria-hidden="true">↓</span>
           <span className="visually-hidden">{chat.newer}</span>
-        </button>
+        </Button>
       )}
     </section>
   );
 });
+
+type TranscriptItem =
+  | { readonly kind: 'message'; readonly message: ChatMessage; readonly isPlain: boolean }
+  /** A call without a message: from an outside agent, or from the person through the API. */
+  | { readonly kind: 'call'; readonly call: ChatCall };
+
+/** What the transcript shows, in order. Tool messages are not shown: their calls are. */
+function transcriptItems({
+  order,
+  messages,
+  calls,
+}: Pick<Conversation, 'order' | 'messages' | 'calls'>): readonly TranscriptItem[] {
+  const items: TranscriptItem[] = [];
+  const alone = [...calls.values()].filter(({ runId }) => runId === null).sort(byTime);
+  for (const id of order) {
+    const message = messages.get(id);
+    if (!message || message.role === 'tool') continue;
+    while (alone[0] && alone[0].createdAt < message.createdAt) {
+      items.push({ kind: 'call', call: alone.shift() as ChatCall });
+    }
+    // The manual model quotes files and output verbatim; rendering them as Markdown would mangle them.
+    items.push({ kind: 'message', message, isPlain: message.model === 'manual' });
+  }
+  for (const call of alone) items.push({ kind: 'call', call });
+  return items;
+}
+
+const byTime = (a: ChatCall, b: ChatCall): number => (a.createdAt < b.createdAt ? -1 : 1);

@@ -7,9 +7,9 @@ const lookedAt = (box: HTMLElement): Element | undefined =>
   );
 
 /**
- * Keeps the end in view while the content grows, unless the person has scrolled up. A card that is being looked at
- * keeps its place meanwhile: what slides away under the pointer cannot be decided (UI-6). Only when it grows out of
- * sight itself, its end is brought back.
+ * Keeps the end in view while the content grows, unless the person has scrolled up. A card that is being looked at does
+ * not move: a card that slides away under the pointer cannot be decided (UI-6). If that card itself grows out of sight,
+ * its end is scrolled back into view.
  */
 export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: RefObject<boolean>): void {
   useLayoutEffect(() => {

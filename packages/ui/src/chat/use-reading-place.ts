@@ -1,7 +1,7 @@
 import { type RefObject, useContext, useLayoutEffect, useState } from 'react';
 import { type ReadingPlace, ScrollMemoryContext } from '../frame/scroll-memory.ts';
 
-/** Messages are laid out when they come into sight, so that the heights are right only after some frames. */
+/** Messages are laid out when they come into sight, so heights are right only after some frames. */
 const framesToSettle = 10;
 const ownScrolling = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 

@@ -95,3 +95,26 @@ function problemText(
 }
 
 const isRunActive = (error: unknown): boolean => error instanceof ApiError && error.code === 'RUN_ACTIVE';
+
+/**
+ * The React key of the composer. Each conversation has its own, so that a draft is not sent elsewhere. A new
+ * conversation keeps the composer it was started in, with its focus and text.
+ */
+export function useComposerKey(sessionId: string | null) {
+  const [place, setPlace] = useState<Place>({ sessionId, key: 0, begun: null });
+  if (place.sessionId !== sessionId) {
+    const goesOn = place.sessionId === null && place.begun === sessionId;
+    setPlace({ sessionId, key: goesOn ? place.key : place.key + 1, begun: null });
+  }
+  return {
+    key: `composer ${place.key}`,
+    /** Names the conversation that this composer's message has started. */
+    begins: (begun: string) => setPlace((known) => ({ ...known, begun })),
+  };
+}
+
+interface Place {
+  readonly sessionId: string | null;
+  readonly key: number;
+  readonly begun: string | null;
+}

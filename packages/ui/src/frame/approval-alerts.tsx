@@ -5,8 +5,7 @@ import { useObservable } from '../live/observable.ts';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { links } from './links.ts';
-import { notificationText } from './notification-text.ts';
-import { type ShownNotification, showNotification } from './notifications.ts';
+import { notificationText, type ShownNotification, showNotification } from './notifications.ts';
 import { usePreference } from './preferences.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
 
 interface ErrorBoundaryProps {
   readonly children: ReactNode;
@@ -25,12 +26,8 @@ function Failure({ error }: { readonly error: unknown }) {
   return (
     <div className="state" role="alert">
       <h2>{states.unexpected}</h2>
-      <p className="muted">
-        <Visible text={error instanceof Error ? error.message : String(error)} />
-      </p>
-      <button type="button" className="button" onClick={() => window.location.reload()}>
-        {states.reload}
-      </button>
+      <Visible as="p" className="muted" text={error instanceof Error ? error.message : String(error)} />
+      <Button onClick={() => window.location.reload()}>{states.reload}</Button>
     </div>
   );
 }

@@ -20,11 +20,10 @@ import { AppFrame } from './app-frame.tsx';
 import { ApprovalAlerts } from './approval-alerts.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { links, readLocation } from './links.ts';
-import { notificationText } from './notification-text.ts';
-import { keepPreferences, loadPreferences, preferences } from './preferences.ts';
+import { notificationText } from './notifications.ts';
+import { keepPreferences, loadPreferences, preferences, useTheme } from './preferences.ts';
 import { SettingsMenu } from './settings-menu.tsx';
 import { Shortcuts } from './shortcuts.tsx';
-import { useTheme } from './theme.ts';
 
 beforeEach(() => loadPreferences({ getItem: () => null }));
 afterEach(() => {

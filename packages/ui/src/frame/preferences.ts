@@ -1,5 +1,5 @@
 import { Observable } from '@countersign/approvals';
-import { useCallback } from 'react';
+import { useCallback, useEffect } from 'react';
 import { useObservable } from '../live/observable.ts';
 import type { LanguageCode } from '../words/words.ts';
 
@@ -22,7 +22,7 @@ const initial: Preferences = {
 
 const storageKey = 'countersign.preferences';
 
-/** One store for the page: preferences are of the device, not of a component. */
+/** One store for the page: preferences belong to the device, not to a component. */
 export const preferences = new Observable<Preferences>(initial);
 
 /** Loads the stored preferences. Unreadable or outdated ones count as empty. */
@@ -66,4 +66,14 @@ export function usePreference<Name extends keyof Preferences>(
     [name],
   );
   return [value, set];
+}
+
+/** Applies the chosen colour theme; the system's by default. */
+export function useTheme(): void {
+  const [theme] = usePreference('theme');
+  useEffect(() => {
+    const { dataset } = document.documentElement;
+    if (theme === 'system') delete dataset.theme;
+    else dataset.theme = theme;
+  }, [theme]);
 }

@@ -20,8 +20,8 @@ export const newScrollMemory = (): ScrollMemory => ({ screens: new Map(), conver
 export const ScrollMemoryContext = createContext<ScrollMemory | undefined>(undefined);
 
 /**
- * Gives each place its own scroll position in a box that all of them share: a new one starts at its top, and one that
- * was left comes back as it was.
+ * Gives each screen its own scroll position in a box that they share: a new screen starts at the top, a known one where
+ * it was left.
  */
 export function useScrollMemory(
   box: RefObject<HTMLElement | null>,
@@ -45,7 +45,7 @@ export function useScrollMemory(
     };
     restore();
     element.addEventListener('scroll', scrolled, { passive: true });
-    // Only what is still being read may come into place later: nothing else may move under the pointer (UI-6).
+    // Restore later only while the content is still loading: nothing else may move under the pointer (UI-6).
     const reading = new MutationObserver(() => {
       if (reached < wanted) restore();
       if (reached >= wanted || !isLoading(element)) reading.disconnect();

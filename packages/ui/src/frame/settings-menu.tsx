@@ -1,4 +1,5 @@
 import { type LanguageCode, languages, useLanguage, useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { askForNotifications, useNotificationState } from './notifications.ts';
 import { Popover } from './popover.tsx';
@@ -9,7 +10,7 @@ interface SettingsMenuProps {
   onSignOut(): void;
 }
 
-/** Colours, language, notifications and the way out. */
+/** Colours, language, notifications and signing out. */
 export function SettingsMenu({ onShortcuts, onSignOut }: SettingsMenuProps) {
   const words = useWords();
   const language = useLanguage();
@@ -50,12 +51,12 @@ export function SettingsMenu({ onShortcuts, onSignOut }: SettingsMenuProps) {
       </fieldset>
       <NotificationSwitch />
       <div className="menu-buttons">
-        <button type="button" className="button quiet" onClick={onShortcuts}>
+        <Button look="quiet" onClick={onShortcuts}>
           {settings.shortcuts} <kbd>?</kbd>
-        </button>
-        <button type="button" className="button quiet" onClick={onSignOut}>
+        </Button>
+        <Button look="quiet" onClick={onSignOut}>
           {settings.signOut}
-        </button>
+        </Button>
       </div>
     </Popover>
   );

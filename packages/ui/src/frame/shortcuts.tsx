@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { isTyping, tellMissedKey } from '../approvals/card-keys.ts';
 import { useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
 
 interface ShortcutsProps {
   readonly isHelpOpen: boolean;
@@ -88,9 +89,7 @@ function ShortcutsHelp({ onClose }: { onClose(): void }) {
       ))}
       <p className="muted">{shortcuts.guard}</p>
       <form method="dialog">
-        <button type="submit" className="button">
-          {settings.close}
-        </button>
+        <Button type="submit">{settings.close}</Button>
       </form>
     </dialog>
   );

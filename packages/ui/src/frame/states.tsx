@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
 
 interface EmptyStateProps {
   readonly title: string;
@@ -43,16 +44,25 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   return (
     <div className="state" role="alert">
       <h2>{states.failed}</h2>
-      <p className="muted">
-        <Visible text={said(error instanceof Error ? error.message : String(error))} />
-      </p>
-      {onRetry && (
-        <button type="button" className="button" onClick={onRetry}>
-          {states.retry}
-        </button>
-      )}
+      <Visible as="p" className="muted" text={said(error instanceof Error ? error.message : String(error))} />
+      {onRetry && <Button onClick={onRetry}>{states.retry}</Button>}
     </div>
   );
+}
+
+interface QueryStateProps {
+  readonly query: {
+    readonly isPending: boolean;
+    readonly isError: boolean;
+    readonly error: unknown;
+    refetch(): unknown;
+  };
+}
+
+/** Says that a query is loading or has failed; nothing once there is data. */
+export function QueryState({ query }: QueryStateProps) {
+  if (query.isPending) return <LoadingState />;
+  return query.isError ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : null;
 }
 
 /** A command to type in a terminal. */

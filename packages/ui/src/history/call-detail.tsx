@@ -2,11 +2,11 @@ import { callSummary } from '@countersign/approvals';
 import type { CallResponse } from '@countersign/client';
 import { isFinal } from '@countersign/protocol';
 import type { ReactNode } from 'react';
+import { Reasons } from '../approvals/card-parts.tsx';
 import { PreviewView } from '../approvals/preview-view.tsx';
-import { Reasons } from '../approvals/reasons.tsx';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { QueryState } from '../frame/states.tsx';
 import { useExecution } from '../queries/executions.ts';
 import { duration } from '../text/duration.ts';
 import { JsonView } from '../text/json-view.tsx';
@@ -29,8 +29,7 @@ export function CallDetail({ toolId }: { readonly toolId: string }) {
       <p>
         <a href={links.history()}>← {history.back}</a>
       </p>
-      {call.isPending && <LoadingState />}
-      {call.isError && <ErrorState error={call.error} onRetry={() => void call.refetch()} />}
+      <QueryState query={call} />
       {call.data && <DetailBody detail={call.data} />}
     </section>
   );
@@ -48,10 +47,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
     <>
       <header className="detail-head">
         <h1 id="call-title">
-          <code>
-            <Visible text={execution.tool_name} />
-          </code>{' '}
-          <Visible text={callSummary(tool_params)} />
+          <Visible as="code" text={execution.tool_name} /> <Visible text={callSummary(tool_params)} />
         </h1>
         <p className="with-mark">
           <StatusMark status={callState(status, { isUndone, exitCode: exit_code })} />{' '}
@@ -175,9 +171,7 @@ function Facts({ rows }: { readonly rows: readonly (readonly [string, string | n
         value === null ? null : (
           <div key={name} className="fact">
             <dt>{name}</dt>
-            <dd>
-              <Visible text={value} />
-            </dd>
+            <Visible as="dd" text={value} />
           </div>
         ),
       )}

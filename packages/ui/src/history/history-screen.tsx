@@ -1,5 +1,6 @@
 import { executionStatuses, riskLevels } from '@countersign/protocol';
 import { useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { type HistoryFilters, useHistory } from '../queries/executions.ts';
 import { useTools } from '../queries/workspace.ts';
@@ -29,14 +30,9 @@ export function HistoryScreen({ projectId }: { readonly projectId: string }) {
       )}
       {rows.length > 0 && <HistoryTable executions={rows} />}
       {calls.hasNextPage && (
-        <button
-          type="button"
-          className="button more"
-          disabled={calls.isFetchingNextPage}
-          onClick={() => void calls.fetchNextPage()}
-        >
+        <Button look="more" disabled={calls.isFetchingNextPage} onClick={() => void calls.fetchNextPage()}>
           {calls.isFetchingNextPage ? words.states.loading : words.states.more}
-        </button>
+        </Button>
       )}
     </section>
   );
@@ -80,9 +76,9 @@ function Filters({ projectId, filters, onChange }: FiltersProps) {
       />
       <Day label={history.since} value={filters.since} onChange={(value) => set('since', value)} />
       <Day label={history.until} value={filters.until} isEnd onChange={(value) => set('until', value)} />
-      <button type="button" className="button quiet" onClick={() => onChange({})}>
+      <Button look="quiet" onClick={() => onChange({})}>
         {history.reset}
-      </button>
+      </Button>
     </form>
   );
 }
@@ -115,7 +111,7 @@ function Choice({ label, any, value, options, onChange }: ChoiceProps) {
 interface DayProps {
   readonly label: string;
   readonly value: string | undefined;
-  /** The day counts whole, to its end. */
+  /** Use the end of the day instead of its start. */
   readonly isEnd?: boolean;
   onChange(value: string): void;
 }
@@ -141,7 +137,7 @@ function Day({ label, value, isEnd = false, onChange }: DayProps) {
   );
 }
 
-/** The day of a time where the person is, as a date field wants it. */
+/** The local day of a time, in the format of a date field. */
 function localDay(iso: string): string {
   const at = new Date(iso);
   const two = (n: number) => String(n).padStart(2, '0');

@@ -43,19 +43,15 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
   const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms, exit_code } =
     execution;
   const isUndone = execution.undone_at !== null;
-  // Only a person rejects what was asked.
+  // Only a person can reject a call that asked for approval.
   const isRejected = status === 'rejected' && approval_id !== null;
   const decidedBy = isRejected ? 'user' : execution.approved_by;
   return (
     <tr className={`call-${status}`}>
       <td className="cell-call">
         <a href={links.call(tool_id)}>
-          <code className="tool-name">
-            <Visible text={tool_name} />
-          </code>{' '}
-          <span className="call-summary">
-            <Visible text={callSummary(tool_params)} />
-          </span>
+          <Visible as="code" className="tool-name" text={tool_name} />{' '}
+          <Visible as="span" className="call-summary" text={callSummary(tool_params)} />
         </a>
       </td>
       <td>

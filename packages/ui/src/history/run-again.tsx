@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
@@ -10,8 +11,8 @@ type Again =
   | { readonly step: 'refused'; readonly problem: string };
 
 /**
- * Makes a call again that has ended, in the conversation it stands in (UI-2). It is a new call: validated, assessed and
- * asked about like any other. Its parameters come from the server, because what this page knows of them may be masked.
+ * Repeats an ended call in its conversation (UI-2). The new call is validated, assessed and asked about like any other.
+ * Its parameters come from the server, because this page's copy may be masked.
  */
 export function RunAgain({ toolId }: { readonly toolId: string }) {
   const { call, history, said } = useWords();
@@ -33,15 +34,9 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
   };
   return (
     <div className="run-again">
-      <button
-        type="button"
-        className="button small"
-        title={call.runAgainHint}
-        disabled={again.step === 'asking'}
-        onClick={click}
-      >
+      <Button look="small" title={call.runAgainHint} disabled={again.step === 'asking'} onClick={click}>
         {call.runAgain}
-      </button>
+      </Button>
       {again.step === 'asked' && (
         <span role="status">
           <a href={links.chat(again.sessionId, again.toolId)}>{call.runsAgain}</a>
@@ -49,9 +44,7 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
       )}
       {again.step === 'not-kept' && <span role="alert">{history.notKept}</span>}
       {again.step === 'refused' && (
-        <span role="alert" className="call-error">
-          <Visible text={said(again.problem)} />
-        </span>
+        <Visible as="span" role="alert" className="call-error" text={said(again.problem)} />
       )}
     </div>
   );

@@ -1,6 +1,7 @@
 import { ApiError } from '@countersign/client';
 import type { EventPayload, Execution, ToolErrorValue } from '@countersign/protocol';
 import { useEffect, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -47,11 +48,7 @@ export function UndoButton({ execution }: { readonly execution: Execution }) {
   if (!execution.undoable || execution.undone_at !== null) return null;
   return (
     <div className="undo">
-      {undo.step === 'idle' && (
-        <button type="button" className="button" onClick={() => void ask(false)}>
-          {history.undo}
-        </button>
-      )}
+      {undo.step === 'idle' && <Button onClick={() => void ask(false)}>{history.undo}</Button>}
       {undo.step === 'asked' && <p role="status">{history.undoing}</p>}
       {undo.step === 'refused' && (
         <>
@@ -59,9 +56,9 @@ export function UndoButton({ execution }: { readonly execution: Execution }) {
             {history.undoConflict} <Visible text={said(undo.message)} />
           </p>
           {undo.canForce && (
-            <button type="button" className="button danger" onClick={() => void ask(true)}>
+            <Button look="danger" onClick={() => void ask(true)}>
               {history.undoForce}
-            </button>
+            </Button>
           )}
         </>
       )}

@@ -30,7 +30,7 @@ export interface ChatCall {
   readonly toolName: string;
   readonly params: Readonly<Record<string, JsonValue>>;
   readonly status: ExecutionStatus;
-  /** What it had changed was put back. */
+  /** True after a successful undo. */
   readonly isUndone: boolean;
   readonly risk: RiskLevel | null;
   readonly approvalId: string | null;
@@ -38,7 +38,7 @@ export interface ChatCall {
   readonly progressMessage: string | null;
   /** The end of what it has printed so far. */
   readonly output: string;
-  /** Undefined: not known here; it is fetched when somebody looks. */
+  /** Undefined if not known here: it is fetched when the person opens the call. */
   readonly result: JsonValue | undefined;
   readonly error: ToolErrorValue | null;
   readonly executionMs: number | null;
@@ -55,7 +55,7 @@ export interface Conversation {
   readonly order: readonly string[];
   readonly messages: ReadonlyMap<string, ChatMessage>;
   readonly calls: ReadonlyMap<string, ChatCall>;
-  /** Calls by run and the model's own id: a message names its calls so while they have no result. */
+  /** Tool ids by run and the model's call id, which is how a message names calls that have no result yet. */
   readonly callIds: ReadonlyMap<string, string>;
   readonly agent: AgentState;
   readonly runId: string | null;
@@ -150,7 +150,9 @@ function withExecution(state: Conversation, execution: Execution): Conversation 
   });
 }
 
-/** The newest run as the server has it. What it is doing an event says best; without one, its calls tell. */
+/**
+ * Applies the newest run from the server. Its state comes from the last event if there was one, else from its calls.
+ */
 export function withRun(
   state: Conversation,
   { run_id, status }: { readonly run_id: string; readonly status: string },
@@ -166,17 +168,17 @@ function agentStateOf({ calls }: Conversation): AgentState {
   return statuses.has('executing') || statuses.has('approved') ? 'tool_execution' : 'thinking';
 }
 
-/** Whether a run is still at work. Only the newest one of a conversation can be. */
+/** Whether a run is still active. Only the newest one of a conversation can be. */
 export const isAtWork = ({ agent, runId }: Pick<Conversation, 'agent' | 'runId'>, run: string | null) =>
   agent !== 'idle' && runId === run;
 
-/** What an event changes in its conversation, apart from texts. */
+/** Applies an event to its conversation, apart from message texts. */
 export function withEvent(state: Conversation, event: CountersignEvent): Conversation {
   switch (event.event) {
     case 'tool.call': {
       const { data } = event;
       const known = state.calls.get(data.tool_id);
-      // Of a known call it says where it stands now, and not what it was called with.
+      // For a known call, this event only tells its new status; its parameters may be masked.
       if (known && data.status !== 'pending')
         return changeCall(state, data.tool_id, { status: data.status, risk: data.risk_level });
       return withCall(state, {

@@ -28,7 +28,7 @@ export class Conversations {
   readonly #places = new Map<string, Place>();
   readonly #texts = new Map<string, MessageText>();
   readonly #loading = new Map<string, Promise<void>>();
-  /** Came while a conversation was being read: newer than what is read, and so applied after it. */
+  /** Events that came while a conversation was being read: they are newer, so they are applied afterwards. */
   readonly #meanwhile = new Map<string, CountersignEvent[]>();
 
   constructor(client: Client) {
@@ -49,12 +49,12 @@ export class Conversations {
     return this.read(place);
   }
 
-  /** Reads a conversation again, while it is shown as it was. */
+  /** Reads a conversation again while the old one stays on the screen. */
   read(place: Place): Promise<void> {
     return this.#load(place);
   }
 
-  /** Events were missed: everything that is open is read again. */
+  /** After missed events: reads every open conversation again. */
   async refresh(): Promise<void> {
     await Promise.all([...this.#places.values()].map((place) => this.#load(place)));
   }
@@ -138,7 +138,7 @@ export class Conversations {
     return executions.reverse();
   }
 
-  /** The newest run. Events tell what it does only from now on, and after a reset its end was perhaps missed. */
+  /** The newest run: events tell only what happens from now on, and a reset may have hidden its end. */
   async #lastRun(messages: readonly Message[]): Promise<Run | undefined> {
     const run_id = messages.at(-1)?.run_id ?? null;
     if (run_id === null) return undefined;

@@ -1,7 +1,7 @@
 import type { Observable } from '@countersign/approvals';
 import { useSyncExternalStore } from 'react';
 
-/** The part of a store that a component shows. `select` must give the same object while nothing in it changed. */
+/** Subscribes a component to part of a store. `select` must return the same object while that part is unchanged. */
 export function useObservable<T, Part>(store: Observable<T>, select: (value: T) => Part): Part {
   return useSyncExternalStore(
     store.subscribe,

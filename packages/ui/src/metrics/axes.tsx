@@ -5,11 +5,11 @@ export interface PlotArea {
   readonly top: number;
   readonly width: number;
   readonly height: number;
-  /** With the axis below. */
+  /** Height including the axis below. */
   readonly total: number;
 }
 
-/** Where a plot of this width draws, inside its axes. */
+/** The drawing area of a plot of this width, inside its axes. */
 export const plotArea = (width: number): PlotArea => ({
   left: 52,
   top: 10,
@@ -48,12 +48,16 @@ interface TimeAxisProps {
   readonly to: number;
 }
 
+/** Day and time of one point of a plot. */
+export const timeFormat = (language: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', ...hour });
+
+const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const dayMs = 24 * 3600 * 1000;
 
 export function TimeAxis({ area, from, to }: TimeAxisProps) {
   const language = useLanguage();
   const isLong = to - from > 2 * dayMs;
-  const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   const format = new Intl.DateTimeFormat(language, isLong ? { day: 'numeric', month: 'short' } : hour);
   // For a range over midnight, show the day at both ends.
   const isOfOneDay = new Date(from).toDateString() === new Date(to).toDateString();

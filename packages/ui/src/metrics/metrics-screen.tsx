@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
+import { EmptyState, QueryState } from '../frame/states.tsx';
 import { type Period, periods, useMetrics } from '../queries/metrics.ts';
 import { duration } from '../text/duration.ts';
 import { useWords } from '../words/words.ts';
@@ -27,8 +27,7 @@ export function MetricsScreen({ projectId }: { readonly projectId: string }) {
           ))}
         </fieldset>
       </header>
-      {metrics.isPending && <LoadingState />}
-      {metrics.isError && <ErrorState error={metrics.error} onRetry={() => void metrics.refetch()} />}
+      <QueryState query={metrics} />
       {answer && answer.tools.length === 0 && <EmptyState title={names.empty} />}
       {answer && metrics.data && answer.tools.length > 0 && (
         <>
@@ -45,7 +44,7 @@ export function MetricsScreen({ projectId }: { readonly projectId: string }) {
   );
 }
 
-/** The few numbers one looks for first. */
+/** The most important numbers. */
 function Numbers({ answer }: { readonly answer: MetricsAnswer }) {
   const words = useWords();
   const { metrics: names } = words;

@@ -47,10 +47,10 @@ export interface Line {
   readonly points: readonly { readonly at: number; readonly ms: number }[];
 }
 
-/** At most so many lines can be told apart. */
+/** People cannot tell more lines apart. */
 const maxLines = 4;
 
-/** A time per tool over time, of the tools with the most calls. */
+/** Average times of the tools with the most calls, over time. */
 export function linesOf(
   { series, tools }: MetricsAnswer,
   field: 'avg_execution_time_ms' | 'avg_approval_wait_ms',
@@ -68,13 +68,13 @@ export function linesOf(
     .slice(0, maxLines);
 }
 
-/** The end of an axis of counts; its half is a whole number too. */
+/** The end of an axis of counts: even, so that its middle is a whole number. */
 export function wholeMax(count: number): number {
   const max = niceMax(count);
   return max % 2 === 0 ? max : max + 1;
 }
 
-/** The next round number above: where an axis ends. */
+/** The next round number above a value, as the end of an axis. */
 export function niceMax(value: number): number {
   if (value <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(value));

@@ -1,5 +1,5 @@
 import { useLanguage, useWords } from '../words/words.ts';
-import { plotArea, TimeAxis, ValueAxis } from './axes.tsx';
+import { plotArea, TimeAxis, timeFormat, ValueAxis } from './axes.tsx';
 import { PlotFrame } from './plot-frame.tsx';
 import { type MetricsAnswer, outcomes, stretches, totalOf, wholeMax } from './series.ts';
 import { segments } from './tool-bars.tsx';
@@ -16,13 +16,7 @@ export function TimeColumns({ answer, now }: { readonly answer: MetricsAnswer; r
   const step = area.width / Math.max(1, columns.length);
   const y = (count: number) => area.top + area.height - (count / max) * area.height;
   const first = columns[0]?.from ?? now;
-  const time = new Intl.DateTimeFormat(language, {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  });
+  const time = timeFormat(language);
   return (
     <PlotFrame
       title={metrics.over}

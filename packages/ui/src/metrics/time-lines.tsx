@@ -1,6 +1,6 @@
 import { duration } from '../text/duration.ts';
 import { useLanguage, useWords } from '../words/words.ts';
-import { plotArea, TimeAxis, ValueAxis } from './axes.tsx';
+import { plotArea, TimeAxis, timeFormat, ValueAxis } from './axes.tsx';
 import { PlotFrame } from './plot-frame.tsx';
 import { type Line, linesOf, type MetricsAnswer, niceMax } from './series.ts';
 import { useWidth } from './use-width.ts';
@@ -33,13 +33,7 @@ export function TimeLines({ answer, now, what }: TimeLinesProps) {
   const x = (at: number) => area.left + ((at - from) / Math.max(1, now - from)) * area.width;
   const y = (ms: number) => area.top + area.height - (ms / max) * area.height;
   const time = (ms: number | null) => (ms === null ? '' : duration(ms, words));
-  const stamp = new Intl.DateTimeFormat(language, {
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  });
+  const stamp = timeFormat(language);
   return (
     <PlotFrame
       title={metrics[what]}

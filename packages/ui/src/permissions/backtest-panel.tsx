@@ -2,6 +2,7 @@ import type { CallResponse } from '@countersign/client';
 import { describeIssues, type PolicyRule, policyRuleSchema } from '@countersign/protocol';
 import { useMutation } from '@tanstack/react-query';
 import { useId, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
@@ -49,9 +50,9 @@ export function BacktestPanel() {
           </p>
         )}
         <div className="buttons">
-          <button type="submit" className="button" disabled={!parsed.ok || test.isPending}>
+          <Button type="submit" disabled={!parsed.ok || test.isPending}>
             {test.isPending ? states.loading : permissions.run}
-          </button>
+          </Button>
         </div>
       </form>
       {test.data && <Outcome found={test.data} />}

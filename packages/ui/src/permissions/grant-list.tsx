@@ -1,6 +1,7 @@
 import { changingToolsPattern, type Grant, gitCommandsPattern } from '@countersign/protocol';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { Button } from '../frame/button.tsx';
+import { QueryState } from '../frame/states.tsx';
 import { useGrants, useRevoking } from '../queries/permissions.ts';
 import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
@@ -17,8 +18,7 @@ export function GrantList() {
     <section className="panel" aria-labelledby="grants-title">
       <h2 id="grants-title">{permissions.grants}</h2>
       <p className="muted">{permissions.grantsHint}</p>
-      {grants.isPending && <LoadingState />}
-      {grants.isError && <ErrorState error={grants.error} onRetry={() => void grants.refetch()} />}
+      <QueryState query={grants} />
       {grants.isSuccess && list.length === 0 && (
         <p className="empty-line">
           <strong>{permissions.noGrants}.</strong> {permissions.noGrantsHint}
@@ -49,12 +49,8 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
     <li className={isRevoked ? 'row row-off' : 'row'}>
       <div className="row-main">
         <p>
-          <code className="tool-name">
-            <Visible text={toolsOf(grant, permissions)} />
-          </code>{' '}
-          <code>
-            <Visible text={grant.pattern ?? permissions.allCalls} />
-          </code>
+          <Visible as="code" className="tool-name" text={toolsOf(grant, permissions)} />{' '}
+          <Visible as="code" text={grant.pattern ?? permissions.allCalls} />
         </p>
         <p className="muted row-facts">
           <RiskBadge risk={grant.max_risk} />
@@ -68,20 +64,16 @@ function GrantRow({ grant }: { readonly grant: Grant }) {
       {isRevoked ? (
         <span className="muted">{permissions.revoked}</span>
       ) : (
-        <button
-          type="button"
-          className="button"
+        <Button
           disabled={revoking.isPending}
           aria-label={`${permissions.revoke}: ${toolsOf(grant, permissions)} ${grant.pattern ?? ''}`}
           onClick={() => revoking.mutate(grant.grant_id)}
         >
           {permissions.revoke}
-        </button>
+        </Button>
       )}
       {revoking.isError && (
-        <p className="field-problem" role="alert">
-          <Visible text={said(revoking.error.message)} />
-        </p>
+        <Visible as="p" className="field-problem" role="alert" text={said(revoking.error.message)} />
       )}
     </li>
   );

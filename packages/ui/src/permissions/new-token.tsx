@@ -1,6 +1,7 @@
 import type { CallResponse } from '@countersign/client';
 import { useId, useState } from 'react';
-import { useMakingToken } from '../queries/tokens.ts';
+import { Button } from '../frame/button.tsx';
+import { useMakingToken } from '../queries/permissions.ts';
 import { CodeBlock } from '../text/code-block.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -65,13 +66,11 @@ export function NewToken({ projects }: { readonly projects: readonly Project[] }
           ))}
         </select>
       </label>
-      <button type="submit" className="button" disabled={name.trim() === '' || making.isPending}>
+      <Button type="submit" disabled={name.trim() === '' || making.isPending}>
         {words.makeIt}
-      </button>
+      </Button>
       {making.isError && (
-        <p className="field-problem" role="alert">
-          <Visible text={making.error.message} />
-        </p>
+        <Visible as="p" className="field-problem" role="alert" text={making.error.message} />
       )}
     </form>
   );
@@ -96,17 +95,11 @@ function ShownOnce({ token, name, onDone }: ShownOnceProps) {
   };
   return (
     <div className="token-once" role="status">
-      <p>
-        <Visible text={words.once(name)} />
-      </p>
+      <Visible as="p" text={words.once(name)} />
       <CodeBlock className="token-text">{token}</CodeBlock>
       <div className="buttons">
-        <button type="button" className="button" onClick={() => void copy()}>
-          {copied === true ? words.copied : words.copy}
-        </button>
-        <button type="button" className="button" onClick={onDone}>
-          {words.done}
-        </button>
+        <Button onClick={() => void copy()}>{copied === true ? words.copied : words.copy}</Button>
+        <Button onClick={onDone}>{words.done}</Button>
       </div>
       {copied === false && <p className="field-problem">{words.notCopied}</p>}
     </div>

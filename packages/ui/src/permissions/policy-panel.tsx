@@ -1,6 +1,7 @@
 import { describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
 import { useId, useState } from 'react';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
+import { Button } from '../frame/button.tsx';
+import { QueryState } from '../frame/states.tsx';
 import { usePolicy, useRemovingRule, useSavingPolicy } from '../queries/permissions.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
@@ -15,15 +16,12 @@ export function PolicyPanel() {
     <section className="panel" aria-labelledby="policy-title">
       <h2 id="policy-title">{permissions.policy}</h2>
       <p className="muted">{permissions.policyHint}</p>
-      {policy.isPending && <LoadingState />}
-      {policy.isError && <ErrorState error={policy.error} onRetry={() => void policy.refetch()} />}
+      <QueryState query={policy} />
       {policy.data && !isEditing && (
         <>
           <RuleList policy={policy.data} />
           <div className="buttons">
-            <button type="button" className="button" onClick={() => setEditing(true)}>
-              {permissions.edit}
-            </button>
+            <Button onClick={() => setEditing(true)}>{permissions.edit}</Button>
           </div>
           {saving.isSuccess && <p role="status">{permissions.saved}</p>}
         </>
@@ -52,12 +50,8 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
           <div className="row-main">
             <p>
               <span className={`effect effect-${rule.effect}`}>{permissions.effects[rule.effect]}</span>{' '}
-              <code className="tool-name">
-                <Visible text={rule.tool} />
-              </code>{' '}
-              <code>
-                <Visible text={rule.path ?? rule.command ?? permissions.allCalls} />
-              </code>
+              <Visible as="code" className="tool-name" text={rule.tool} />{' '}
+              <Visible as="code" text={rule.path ?? rule.command ?? permissions.allCalls} />
               {rule.max_risk && (
                 <span className="muted">
                   {' '}
@@ -70,22 +64,18 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
               {rule.why !== undefined && <Visible text={said(rule.why)} />} <code>{rule.id}</code>
             </p>
           </div>
-          {/* What was allowed by one click is taken back by one; what forbids is changed with more thought. */}
+          {/* One click allowed it, so one click removes it. Other rules are changed in the editor. */}
           {rule.effect === 'allow' && (
-            <button
-              type="button"
-              className="button"
+            <Button
               disabled={removing.isPending}
               aria-label={`${permissions.revoke}: ${rule.tool} ${rule.path ?? rule.command ?? ''}`}
               onClick={() => removing.mutate(rule.id)}
             >
               {permissions.revoke}
-            </button>
+            </Button>
           )}
           {removing.isError && removing.variables === rule.id && (
-            <p className="field-problem" role="alert">
-              <Visible text={said(removing.error.message)} />
-            </p>
+            <Visible as="p" className="field-problem" role="alert" text={said(removing.error.message)} />
           )}
         </li>
       ))}
@@ -132,12 +122,10 @@ function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEdi
         </p>
       )}
       <div className="buttons">
-        <button type="submit" className="button primary" disabled={!parsed.ok || isSaving}>
+        <Button type="submit" look="primary" disabled={!parsed.ok || isSaving}>
           {permissions.save}
-        </button>
-        <button type="button" className="button" onClick={onCancel}>
-          {permissions.cancel}
-        </button>
+        </Button>
+        <Button onClick={onCancel}>{permissions.cancel}</Button>
       </div>
     </form>
   );

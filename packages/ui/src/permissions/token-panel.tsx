@@ -1,14 +1,16 @@
 import type { CallResponse } from '@countersign/client';
-import { ErrorState, LoadingState } from '../frame/states.tsx';
-import { useTokens } from '../queries/tokens.ts';
+import { Button } from '../frame/button.tsx';
+import { QueryState } from '../frame/states.tsx';
+import { useRevokingToken, useTokens } from '../queries/permissions.ts';
 import { useProjects } from '../queries/workspace.ts';
-import { useWords } from '../words/words.ts';
+import { shortMoment } from '../text/moment.ts';
+import { Visible } from '../text/visible.tsx';
+import { useLanguage, useWords } from '../words/words.ts';
 import { NewToken } from './new-token.tsx';
-import { TokenRow } from './token-row.tsx';
 
 export type Token = CallResponse<'listTokens'>['tokens'][number];
 
-/** AP-9: who may reach the person's tools, and with which rights. Agents' come first. */
+/** AP-9: who may reach the person's tools, and with which rights. Agents' tokens come first. */
 export function TokenPanel() {
   const words = useWords().tokens;
   const tokens = useTokens();
@@ -21,8 +23,7 @@ export function TokenPanel() {
       <h2 id="tokens-title">{words.title}</h2>
       <p className="muted">{words.hint}</p>
       <NewToken projects={projects.data ?? []} />
-      {tokens.isPending && <LoadingState />}
-      {tokens.isError && <ErrorState error={tokens.error} onRetry={() => void tokens.refetch()} />}
+      <QueryState query={tokens} />
       {tokens.isSuccess && live.length === 0 && <p className="empty-line">{words.none}</p>}
       <ul className="rows">
         {live.map((token) => (
@@ -35,3 +36,48 @@ export function TokenPanel() {
 
 const isLive = ({ revoked_at, expires_at }: Token): boolean =>
   revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
+
+type Project = CallResponse<'listProjects'>['projects'][number];
+
+interface TokenRowProps {
+  readonly token: Token;
+  readonly projects: readonly Project[];
+}
+
+/** One token: owner, scope, last use and expiry, with a button to revoke it. */
+function TokenRow({ token, projects }: TokenRowProps) {
+  const words = useWords().tokens;
+  const language = useLanguage();
+  const revoking = useRevokingToken();
+  const { name, scope, project_id, last_used_at, expires_at } = token;
+  const project = projects.find((known) => known.project_id === project_id);
+  const day = (time: string) => shortMoment(time, language);
+  return (
+    <li className="row">
+      <div className="row-main">
+        <Visible as="p" text={name} />
+        <p className="muted row-facts">
+          <span>{words.scope[scope]}</span>
+          {scope === 'agent' && (
+            <Visible
+              as="span"
+              text={project_id === null ? words.allProjects : (project?.name ?? project_id)}
+            />
+          )}
+          <span>{last_used_at === null ? words.neverUsed : `${words.used} ${day(last_used_at)}`}</span>
+          <span>{expires_at === null ? words.forever : `${words.until} ${day(expires_at)}`}</span>
+        </p>
+      </div>
+      <Button
+        disabled={revoking.isPending}
+        aria-label={`${words.revoke}: ${name}`}
+        onClick={() => revoking.mutate(token.token_id)}
+      >
+        {words.revoke}
+      </Button>
+      {revoking.isError && (
+        <Visible as="p" className="field-problem" role="alert" text={revoking.error.message} />
+      )}
+    </li>
+  );
+}

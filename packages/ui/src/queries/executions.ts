@@ -8,7 +8,7 @@ export type HistoryFilters = Pick<
   'project_id' | 'tool_name' | 'status' | 'risk_level' | 'since' | 'until'
 >;
 
-/** One call in full; null asks nothing. */
+/** One call in full. Null: no request is made. */
 export function useExecution(toolId: string | null) {
   const { client } = useLive();
   return useQuery({

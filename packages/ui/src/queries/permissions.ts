@@ -1,3 +1,4 @@
+import type { CallInput } from '@countersign/client';
 import type { PolicyFile } from '@countersign/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLive } from '../live/live-context.ts';
@@ -47,5 +48,33 @@ export function useRemovingRule() {
       return client.putPolicy({ body: { ...policy, rules: policy.rules.filter(({ id }) => id !== ruleId) } });
     },
     onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
+  });
+}
+
+export function useTokens() {
+  const { client } = useLive();
+  return useQuery({
+    queryKey: keys.tokens,
+    queryFn: async ({ signal }) => (await client.listTokens({}, { signal })).tokens,
+  });
+}
+
+/** The response holds the token itself. It is not cached, and dropped when the form is reset. */
+export function useMakingToken() {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: CallInput<'createToken'>['body']) => client.createToken({ body }),
+    gcTime: 0,
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.tokens }),
+  });
+}
+
+export function useRevokingToken() {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (tokenId: string) => client.revokeToken({ params: { token_id: tokenId } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.tokens }),
   });
 }

@@ -28,17 +28,13 @@ export function RunnerBanner({ projectId, advice }: RunnerBannerProps) {
       <div>
         <strong>{names.none}.</strong> {names.noneHint}
       </div>
-      {workspace !== null && (
-        <p className="muted">
-          <Visible text={names.noneFor(workspace)} />
-        </p>
-      )}
+      {workspace !== null && <Visible as="p" className="muted" text={names.noneFor(workspace)} />}
       <CommandLine text={connectCommand(workspace)} />
     </div>
   );
 }
 
-/** What to type for a workspace. Quoted, because a folder's name may hold anything. */
+/** The command to type for a workspace. Quoted, because a folder's name may contain anything. */
 const connectCommand = (workspace: string | null): string =>
   `npx countersign connect ${workspace === null ? 'DIR' : shellWord(workspace)}`;
 

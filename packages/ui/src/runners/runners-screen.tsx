@@ -1,4 +1,4 @@
-import { CommandLine, EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
+import { CommandLine, EmptyState, QueryState } from '../frame/states.tsx';
 import { useRunners } from '../queries/workspace.ts';
 import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
@@ -17,8 +17,7 @@ export function RunnersScreen() {
         <h1 id="runners-title">{names.title}</h1>
         <p className="muted">{names.hint}</p>
       </header>
-      {runners.isPending && <LoadingState />}
-      {runners.isError && <ErrorState error={runners.error} onRetry={() => void runners.refetch()} />}
+      <QueryState query={runners} />
       {runners.isSuccess && !list.some(({ connected }) => connected) && (
         <EmptyState title={names.none} hint={names.noneHint}>
           <CommandLine text="npx countersign connect DIR" />
@@ -31,17 +30,13 @@ export function RunnersScreen() {
               {runner.connected ? names.connected : names.disconnected}
             </p>
             <h2>
-              <code>
-                <Visible text={runner.workspace} />
-              </code>
+              <Visible as="code" text={runner.workspace} />
             </h2>
             <dl className="facts">
               {runner.capabilities.length > 0 && (
                 <>
                   <dt>{names.capabilities}</dt>
-                  <dd>
-                    <Visible text={runner.capabilities.join(', ')} />
-                  </dd>
+                  <Visible as="dd" text={runner.capabilities.join(', ')} />
                 </>
               )}
               <dt>{names.lastSeen}</dt>

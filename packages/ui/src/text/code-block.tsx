@@ -5,7 +5,7 @@ interface CodeBlockProps {
   readonly children: ReactNode;
 }
 
-/** Lines that may be more than fit: they scroll, and so can be reached by keyboard. */
+/** A block that scrolls when it is too high, and so must be reachable by keyboard. */
 export function CodeBlock({ className = '', children }: CodeBlockProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard

@@ -1,4 +1,5 @@
 import { memo, useState } from 'react';
+import { Button } from '../frame/button.tsx';
 import { useWords } from '../words/words.ts';
 import { CodeBlock } from './code-block.tsx';
 import { Visible } from './visible.tsx';
@@ -11,7 +12,7 @@ export const JsonView = memo(function JsonView({ value }: { readonly value: unkn
   return <TextBlock text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} />;
 });
 
-/** Text in fixed width, as text. */
+/** Text in a fixed-width font. */
 export function TextBlock({ text }: { readonly text: string }) {
   const words = useWords();
   const [isWhole, setWhole] = useState(false);
@@ -22,9 +23,9 @@ export function TextBlock({ text }: { readonly text: string }) {
         <Visible text={rest > 0 ? text.slice(0, shownAtFirst) : text} />
       </CodeBlock>
       {rest > 0 && (
-        <button type="button" className="button quiet" onClick={() => setWhole(true)}>
+        <Button look="quiet" onClick={() => setWhole(true)}>
           {words.call.cut(rest)}
-        </button>
+        </Button>
       )}
     </>
   );

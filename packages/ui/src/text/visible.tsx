@@ -3,7 +3,7 @@ import { memo } from 'react';
 import { useWords } from '../words/words.ts';
 
 const marks = /(⟨U\+[0-9A-F]{4,6}⟩)/;
-/** A look-alike character that was already labelled by the runner and then again here. */
+/** A look-alike character that was labelled twice: by the runner and here. */
 const twice = /(.)(⟨U\+([0-9A-F]{4,6})⟩)\2/gu;
 
 /** `makeVisible` for text that the runner may have made visible already, such as previews. */
@@ -12,12 +12,19 @@ export const visibleText = (text: string): string =>
     letter.codePointAt(0) === Number.parseInt(code, 16) ? `${letter}${mark}` : all,
   );
 
+interface VisibleProps {
+  readonly text: string;
+  /** The element around it, if any. */
+  readonly as?: 'blockquote' | 'code' | 'dd' | 'h2' | 'p' | 'pre' | 'span' | 'strong' | 'td';
+  readonly className?: string;
+  readonly role?: 'alert' | 'status';
+}
+
 /** Text of a tool, a model or a file: shown as text, with hidden characters named and marked (UI-6). */
-export const Visible = memo(function Visible({ text }: { readonly text: string }) {
+export const Visible = memo(function Visible({ text, as: Element, ...attributes }: VisibleProps) {
   const words = useWords();
   const parts = visibleText(text).split(marks);
-  if (parts.length === 1) return parts[0];
-  return parts.map((part, index) =>
+  const shown = parts.map((part, index) =>
     index % 2 === 0 ? (
       part
     ) : (
@@ -27,4 +34,6 @@ export const Visible = memo(function Visible({ text }: { readonly text: string }
       </mark>
     ),
   );
+  const whole = parts.length === 1 ? parts[0] : shown;
+  return Element ? <Element {...attributes}>{whole}</Element> : whole;
 });

@@ -292,6 +292,7 @@ export const russian: Words = {
       delete_file: (who, what) => `${who} хочет удалить ${what}`,
       create_directory: (who, what) => `${who} хочет создать папку ${what}`,
       copy_file: (who, what) => `${who} хочет скопировать ${what}`,
+      move_file: (who, what) => `${who} хочет переместить ${what}`,
       execute_command: (who, what) => `${who} хочет выполнить ${what}`,
       shell_exec: (who, what) => `${who} хочет выполнить в оболочке ${what}`,
       shell_background: (who, what) => `${who} хочет запустить в фоне ${what}`,

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { Json, World } from './world.ts';
+import type { DocumentFixture, Json } from './document-fixture.ts';
 
 /**
- * Where the documents disagree, or the specification decided against them, this program follows the specification.
- * `proof` shows the decision; where it is missing, the stories themselves go by it.
+ * Where the documents disagree, or the specification decided against them, these tests follow the specification.
+ * `proof` tests the decision; without one, the other stories follow it.
  */
 interface Decision {
   readonly document: string;
   readonly says: string;
   readonly decided: string;
   readonly rule: string;
-  readonly proof?: (world: World) => Promise<void>;
+  readonly proof?: (fixture: DocumentFixture) => Promise<void>;
 }
 
 const decidedOtherwise: readonly Decision[] = [
@@ -19,8 +19,8 @@ const decidedOtherwise: readonly Decision[] = [
     says: 'EventSource and fetch carry no token',
     decided: 'every request has a bearer; the harness adds it to both, and nothing else',
     rule: 'RE-5',
-    async proof(world) {
-      const person = await world.person();
+    async proof(fixture) {
+      const person = await fixture.person();
       const response = await fetch(person.url(person.inProject('/chat/stream')));
       expect(response.status).toBe(401);
       await response.body?.cancel();
@@ -58,8 +58,8 @@ const decidedOtherwise: readonly Decision[] = [
     says: 'docker is HIGH; .exe, .bin and .dll can be written as HIGH',
     decided: 'both are refused',
     rule: 'VA-4, TL-4',
-    async proof(world) {
-      const person = await world.person();
+    async proof(fixture) {
+      const person = await fixture.person();
       const made = [
         await person.execute('execute_command', { command: 'docker', args: ['ps'] }),
         await person.execute('write_file', { path: 'a.dll', content: 'x' }),
@@ -72,8 +72,8 @@ const decidedOtherwise: readonly Decision[] = [
     says: 'writing config.json is HIGH',
     decided: 'MEDIUM, by its extension',
     rule: 'RK-2',
-    async proof(world) {
-      const person = await world.person();
+    async proof(fixture) {
+      const person = await fixture.person();
       const { body } = await person.execute('write_file', { path: 'config.json', content: '{}' });
       expect(await person.call(body.tool_id)).toMatchObject({ risk_level: 'MEDIUM' });
     },
@@ -83,8 +83,8 @@ const decidedOtherwise: readonly Decision[] = [
     says: 'a client that shows no preview may approve anything',
     decided: 'HIGH waits for the preview of a runner; rejecting needs none',
     rule: 'AP-7',
-    async proof(world) {
-      const person = await world.person();
+    async proof(fixture) {
+      const person = await fixture.person();
       const { body } = await person.execute('delete_file', { path: 'a.md' });
       const at = (decision: string) => person.inProject(`/approvals/${body.approval_id}/${decision}`);
       const approved = await person.post(at('approve'), { decision: 'approved' });
@@ -109,8 +109,8 @@ const decidedOtherwise: readonly Decision[] = [
     says: 'an unknown tool is "Tool not found", a rejected call "Approval denied"',
     decided: 'an error with a stable code; the reason that the person gave',
     rule: 'RE-3, AP-5',
-    async proof(world) {
-      const person = await world.person();
+    async proof(fixture) {
+      const person = await fixture.person();
       const { status, body } = await person.execute('no_such_tool', {});
       expect([status, body as Json]).toMatchObject([404, { code: 'UNKNOWN_TOOL' }]);
     },
@@ -120,17 +120,19 @@ const decidedOtherwise: readonly Decision[] = [
     says: 'each tool takes a user_id',
     decided: 'the user comes from the token alone',
     rule: 'RE-5',
-    async proof(world) {
-      const person = await world.person();
+    async proof(fixture) {
+      const person = await fixture.person();
       const { status } = await person.execute('read_file', { path: 'a.md', user_id: 'somebody' });
       expect(status).toBe(400);
     },
   },
 ];
 
-export function describeDecisions(world: () => World): void {
+export function describeDecisions(fixture: () => DocumentFixture): void {
   describe('decided otherwise', () => {
     const proven = decidedOtherwise.flatMap(({ proof, ...row }) => (proof ? [{ ...row, proof }] : []));
-    it.each(proven)('[$rule] $says: $decided (founding documents: $document)', ({ proof }) => proof(world()));
+    it.each(proven)('[$rule] $says: $decided (founding documents: $document)', ({ proof }) =>
+      proof(fixture()),
+    );
   });
 }

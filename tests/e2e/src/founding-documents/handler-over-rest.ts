@@ -11,7 +11,7 @@ import {
   workspaceAt,
 } from '@countersign/tool-runner';
 import { signToken } from '../../../lab/src/tokens.ts';
-import type { Answer, Json, Person } from './world.ts';
+import type { Answer, Json, Person } from './document-fixture.ts';
 
 export interface HandlerOverRest {
   readonly handler: ToolHandler;
@@ -19,9 +19,9 @@ export interface HandlerOverRest {
 }
 
 /**
- * The real ToolHandler with the collaborators of its document (an api, a dialog provider, a logger, a config), in the
- * person's workspace. The api is plain `fetch`: the three methods of the document, and the claim and the preview that
- * the specification adds. `WorkspaceRunner` only hands it the events of the stream.
+ * The real ToolHandler with the collaborators that its document names (an api, a dialog provider, a logger, a config),
+ * in the person's workspace. The api is plain `fetch`: the document's three methods, and the claim and the preview
+ * that the specification adds. `WorkspaceRunner` only passes the events of the stream on to it.
  */
 export async function startHandler(
   person: Person,
@@ -94,7 +94,7 @@ function apiOverRest(person: Person, runner_id: string, token: string): RunnerAp
   };
 }
 
-/** A refusal keeps the server's code. */
+/** Throws a refusal with the server's code. */
 function accepted({ status, body }: Answer): Json {
   if (status === 200) return body;
   throw Object.assign(new CountersignError(body.code as ErrorCode), { message: String(body.error) });

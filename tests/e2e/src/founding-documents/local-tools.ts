@@ -6,7 +6,7 @@ import type { ToolParams } from './sample-client.ts';
 
 const runFile = promisify(execFile);
 
-/** The sample client's `executeToolLocally`: the four tools of the documents, with the results that they list. */
+/** The sample client's `executeToolLocally`: the documents' four tools, with the results that they list. */
 export const executeToolsIn = (workspace: string) => async (toolName: string, params: ToolParams) => {
   switch (toolName) {
     case 'read_file': {
@@ -30,7 +30,7 @@ export const executeToolsIn = (workspace: string) => async (toolName: string, pa
   }
 };
 
-/** A program that is missing is an error; one that ended by itself has a result, whatever its exit code. */
+/** A missing program is an error; a program that ran has a result, whatever its exit code. */
 async function executeCommand(cwd: string, command: string, args: string[]) {
   try {
     const { stdout } = await runFile(command, args, { cwd });

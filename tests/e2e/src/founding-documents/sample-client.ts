@@ -1,7 +1,8 @@
 /**
- * The sample client of the workflow document, statement by statement: the names it uses without defining them are
- * handed in, and two things differ (`decidedOtherwise` says why): the address of the stream has the project's id in it,
- * and whoever hands in `EventSource` and `fetch` makes them carry a token.
+ * The sample client of the workflow document, statement by statement. The names that it uses without defining them are
+ * passed in. Two things differ (`decidedOtherwise` says why): the stream's URL contains the project id, and the
+ * caller's
+ * `EventSource` and `fetch` carry a token.
  */
 export interface SampleClientNames {
   readonly EventSource: new (url: string) => SampleEventSource;

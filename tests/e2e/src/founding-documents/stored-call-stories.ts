@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Json, uuid, type World } from './world.ts';
+import { type DocumentFixture, type Json, uuid } from './document-fixture.ts';
 
 const columns = [
   ...['id', 'user_id', 'project_id', 'session_id', 'approval_id', 'tool_name', 'tool_params', 'risk_level'],
@@ -7,10 +7,10 @@ const columns = [
   ...['created_at', 'completed_at', 'approved_at'],
 ];
 
-/** The table of the workflow document, looked at beside the server. */
-export function describeStoredCalls(world: () => World, databaseName: string): void {
+/** The table of the workflow document, read directly from the database. */
+export function describeStoredCalls(fixture: () => DocumentFixture, databaseName: string): void {
   const rowOf = async (toolId: unknown): Promise<Json> => {
-    const rows = await world().database.query(
+    const rows = await fixture().database.query(
       `select ${columns.join(', ')} from tool_executions where id = $1`,
       String(toolId),
     );
@@ -19,7 +19,7 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
 
   describe('a row of tool_executions', () => {
     it('[DA-1] has the columns of the document (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       await person.startSampleClient();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       await person.post(`/my/approvals/${body.approval_id}/confirm`, {});
@@ -43,21 +43,22 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
     });
 
     it("[DA-1] has the time that the sample client's call took (founding documents: workflow)", async () => {
-      const person = await world().person({ 'a.md': 'a' });
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { body } = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(body.tool_id, 'completed');
       expect(Number((await rowOf(body.tool_id)).execution_time_ms)).toBeGreaterThanOrEqual(0);
       expect((await rowOf(body.tool_id)).execution_time_ms).not.toBeNull();
     });
 
     it('[DA-1] has an ordinary session for a call that named none (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       expect((await rowOf(body.tool_id)).session_id).toMatch(uuid);
     });
 
     it('[DA-1] has the error and its kind (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const { body } = await person.execute('read_file', { path: '../a.md' });
       expect(await rowOf(body.tool_id)).toMatchObject({
         status: 'failed',
@@ -67,15 +68,15 @@ export function describeStoredCalls(world: () => World, databaseName: string): v
     });
 
     it('[DA-3] has its parameters masked (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const secret = `ghp_${'A1b2C3d4'.repeat(4)}1234`;
       const { body } = await person.execute('write_file', { path: 'a.md', content: `token ${secret}` });
       const stored = JSON.stringify((await rowOf(body.tool_id)).tool_params);
       expect([stored.includes('a.md'), stored.includes(secret)]).toEqual([true, false]);
     });
 
-    it('[DA-1] is found by index: by user, project, tool, status and time (founding documents: workflow)', async () => {
-      const { database } = world();
+    it('[DA-1] has indexes by user, project, tool, status and time (founding documents: workflow)', async () => {
+      const { database } = fixture();
       const definitions = await (databaseName === 'SQLite'
         ? database.query(
             "select sql as definition from sqlite_master where type = 'index' and sql is not null",

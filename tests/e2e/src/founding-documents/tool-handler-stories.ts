@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
+import { calls, type DocumentFixture, type Json, type Person, says, utcTime } from './document-fixture.ts';
 import { startHandler } from './handler-over-rest.ts';
-import { calls, type Json, type Person, says, utcTime, type World } from './world.ts';
 
-/** The scenarios of the document on local execution: the real ToolHandler, the real disk, the real server. */
-export function describeToolHandler(world: () => World): void {
+/** The scenarios of the local execution document: the real ToolHandler, disk and server. */
+export function describeToolHandler(fixture: () => DocumentFixture): void {
   describe('ToolHandler', () => {
     let person: Person;
     beforeEach(async () => {
-      person = await world().person({
+      person = await fixture().person({
         'README.md': 'Read me',
         'config.json': '{}',
         'make.js': 'require("fs").writeFileSync("made.md", "made")',
@@ -26,7 +26,7 @@ export function describeToolHandler(world: () => World): void {
     };
     const content = (path: string) => readFileSync(join(person.workspace, path), 'utf8');
 
-    it('[RN-1] begins with nothing pending, active or remembered (founding documents: local-tool-execution)', async () => {
+    it('[RN-1] starts with nothing pending, active or in its history (founding documents: local-tool-execution)', async () => {
       const { handler } = await startHandler(person);
       expect({
         pending: handler.pendingApprovals.size,
@@ -147,7 +147,7 @@ export function describeToolHandler(world: () => World): void {
       expect(content('made.md')).toBe('made');
     });
 
-    it('[TL-2] [EV-1] a command tells which files it changed (founding documents: tool-system)', async () => {
+    it('[TL-2] [EV-1] a command reports the files it changed (founding documents: tool-system)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('execute_command', { command: 'node', args: ['make.js'] });
       await ended(body.tool_id);
@@ -158,14 +158,14 @@ export function describeToolHandler(world: () => World): void {
       ).toEqual([{ path: 'made.md', operation: 'created' }]);
     });
 
-    it('[TL-2] a command that ended with 3 is completed, without success (founding documents: tools-specification)', async () => {
+    it('[TL-2] a command that exits with 3 is completed, without success (founding documents: tools-specification)', async () => {
       await startHandler(person, () => true);
       const { body } = await person.execute('execute_command', { command: 'node', args: ['fail.js'] });
       expect(await ended(body.tool_id)).toMatchObject({ status: 'completed' });
       expect(await result(body.tool_id)).toMatchObject({ success: false, stdout: 'half\n', exit_code: 3 });
     });
 
-    it('[EX-2] executing is announced when a LOW call is taken (founding documents: workflow)', async () => {
+    it('[EX-2] executing is announced when a LOW call is claimed (founding documents: workflow)', async () => {
       await startHandler(person);
       const { body } = await person.execute('read_file', { path: 'README.md' });
       await ended(body.tool_id);
@@ -188,7 +188,7 @@ export function describeToolHandler(world: () => World): void {
       expect(handler.concurrentCount).toBe(0);
     });
 
-    it('[EX-4] runs at most three at once and the others in turn (founding documents: local-tool-execution)', async () => {
+    it('[EX-4] runs at most three at once, and the others afterwards (founding documents: local-tool-execution)', async () => {
       const { handler } = await startHandler(person, () => true);
       const made = await Promise.all(
         Array.from({ length: 5 }, () =>
@@ -225,6 +225,6 @@ export function describeToolHandler(world: () => World): void {
   });
 }
 
-/** Ends when the file go.md is there. */
+/** Resolves when the file go.md exists. */
 const waitForFile =
   'const { existsSync } = require("fs"); const look = () => existsSync("go.md") || setTimeout(look, 20); look();';

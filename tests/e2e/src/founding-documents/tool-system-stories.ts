@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { calls, type DocumentFixture, type Json, says, utcTime } from './document-fixture.ts';
 import { signalled } from './workflow-stories.ts';
-import { calls, type Json, says, utcTime, type World } from './world.ts';
 
 const never = { requires_approval: false };
 const asked = { requires_approval: true };
 
-/** The catalogue, the events, the result formats and the monitoring of the tool-system document. */
-export function describeToolSystem(world: () => World): void {
+/** The catalogue, events, result formats and monitoring of the tool-system document. */
+export function describeToolSystem(fixture: () => DocumentFixture): void {
   it.each([
     ['read_file', ['path'], never],
     ['write_file', ['path', 'content'], asked],
@@ -30,15 +30,16 @@ export function describeToolSystem(world: () => World): void {
     ['shell_exec', ['command', 'cwd'], asked],
     ['shell_background', ['command', 'cwd'], asked],
   ])('[TL-1] offers %s (founding documents: tool-system)', async (name, parameters, approval) => {
-    const person = await world().person();
+    const person = await fixture().person();
     const { body } = await person.get(person.inProject('/tools/available'));
     const tool = (body.tools as Json[]).find((one) => one.name === name);
     expect(tool).toMatchObject(approval);
     expect(Object.keys(tool?.parameters as Json)).toEqual(expect.arrayContaining(parameters));
   });
 
-  it('[TL-1] git_branch is asked about only where it creates one (founding documents: tool-system)', async () => {
-    const person = await world().person();
+  it('[TL-1] git_branch needs approval only when it creates a branch (founding documents: tool-system)', async () => {
+    const person = await fixture().person();
+    await person.startSampleClient();
     const made = [
       await person.execute('git_branch', {}),
       await person.execute('git_branch', { name: 'new', create: true }),
@@ -48,8 +49,8 @@ export function describeToolSystem(world: () => World): void {
   });
 
   describe('the events of one call', () => {
-    it('[EV-1] tool.call says whether the person is asked (founding documents: tool-system)', async () => {
-      const person = await world().person();
+    it('[EV-1] tool.call says whether approval is needed (founding documents: tool-system)', async () => {
+      const person = await fixture().person();
       await person.listen();
       const { tool_id } = (await person.execute('write_file', { path: 'a.md', content: 'x' })).body;
       expect(await person.next('tool.call')).toMatchObject({
@@ -61,7 +62,7 @@ export function describeToolSystem(world: () => World): void {
     });
 
     it('[EV-1] tool.progress, tool.result and file.changed follow what the client sends (founding documents: tool-system)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/progress`), {
         progress: 50,
@@ -84,7 +85,7 @@ export function describeToolSystem(world: () => World): void {
     });
 
     it('[EV-1] agent.state is tool_execution while a tool runs, and idle at the end (founding documents: tool-system)', async () => {
-      const person = await world().person({ 'a.md': 'a' });
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       await person.ask('Read a.md of the tool system', [calls('read_file', { path: 'a.md' }), says('a')]);
       const states = person.all('agent.state').map(({ state }) => state);
@@ -92,9 +93,9 @@ export function describeToolSystem(world: () => World): void {
     });
   });
 
-  describe('what the model is told', () => {
-    it('[EX-3] of a success (founding documents: tool-system)', async () => {
-      const person = await world().person({ 'a.md': 'content' });
+  describe('what the model receives', () => {
+    it('[EX-3] for a success (founding documents: tool-system)', async () => {
+      const person = await fixture().person({ 'a.md': 'content' });
       await person.startSampleClient();
       const { told } = await person.ask('Success format', [calls('read_file', { path: 'a.md' }), says('.')]);
       expect(told).toMatchObject([
@@ -102,8 +103,8 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] of an error (founding documents: tool-system)', async () => {
-      const person = await world().person();
+    it('[EX-3] for an error (founding documents: tool-system)', async () => {
+      const person = await fixture().person();
       await person.startSampleClient();
       const { told } = await person.ask('Error format', [
         calls('write_file', { path: '/etc/passwd', content: 'x' }),
@@ -118,8 +119,8 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] [AP-5] of a rejection (founding documents: tool-system)', async () => {
-      const person = await world().person();
+    it('[EX-3] [AP-5] for a rejection (founding documents: tool-system)', async () => {
+      const person = await fixture().person();
       await person.listen();
       const answered = person.ask('Rejection format', [
         calls('write_file', { path: 'a.md', content: 'x' }),
@@ -137,8 +138,8 @@ export function describeToolSystem(world: () => World): void {
       ]);
     });
 
-    it('[EX-3] of the time that a tool took (founding documents: tool-system)', async () => {
-      const person = await world().person({ 'a.md': 'a' });
+    it('[EX-3] includes the time that a tool took (founding documents: tool-system)', async () => {
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { told } = await person.ask('Time format', [calls('read_file', { path: 'a.md' }), says('.')]);
       expect(told).toMatchObject([{ execution_time_ms: expect.any(Number) }]);
@@ -147,9 +148,10 @@ export function describeToolSystem(world: () => World): void {
 
   describe('the metrics and the log', () => {
     it('[OB-1] count calls, successes, errors and rejections of each tool (founding documents: tool-system)', async () => {
-      const person = await world().person({ 'a.md': 'a' });
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
-      await person.execute('read_file', { path: 'a.md' });
+      const made = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(made.body.tool_id, 'completed');
       await person.execute('read_file', { path: '../a.md' });
       const { body } = await person.get('/my/tools/metrics');
       expect(body.tools).toMatchObject([
@@ -158,17 +160,19 @@ export function describeToolSystem(world: () => World): void {
     });
 
     it("[OB-1] average the time of the sample client's calls, as the server measured it (founding documents: tool-system)", async () => {
-      const person = await world().person({ 'a.md': 'a' });
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
-      await person.execute('read_file', { path: 'a.md' });
+      const made = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(made.body.tool_id, 'completed');
       const { body } = await person.get('/my/tools/metrics');
       expect(body.tools).toMatchObject([{ avg_execution_time_ms: expect.any(Number) }]);
     });
 
     it('[DA-1] keep each call with who approved it (founding documents: tool-system)', async () => {
-      const person = await world().person({ 'a.md': 'a' });
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const made = await person.execute('read_file', { path: 'a.md' });
+      await person.untilStatus(made.body.tool_id, 'completed');
       expect((await person.get('/my/tools/history')).body.executions).toMatchObject([
         {
           tool_call_id: expect.any(String),
@@ -186,10 +190,12 @@ export function describeToolSystem(world: () => World): void {
     });
 
     it('[DA-1] keep the time of each call (founding documents: tool-system)', async () => {
-      const person = await world().person({ 'a.md': 'a' });
+      const person = await fixture().person({ 'a.md': 'a' });
       await person.startSampleClient();
       const { tool_id } = (await person.execute('read_file', { path: 'a.md' })).body;
-      expect(await person.call(tool_id)).toMatchObject({ execution_time_ms: expect.any(Number) });
+      expect(await person.untilStatus(tool_id, 'completed')).toMatchObject({
+        execution_time_ms: expect.any(Number),
+      });
     });
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Json, type Person, utcTime, type World } from './world.ts';
+import { type DocumentFixture, type Json, type Person, utcTime } from './document-fixture.ts';
 
 const command = (line: string): [string, Json] => {
   const [program = '', ...args] = line.split(' ');
@@ -7,8 +7,8 @@ const command = (line: string): [string, Json] => {
 };
 const write = (path: string): [string, Json] => ['write_file', { path, content: 'x' }];
 
-/** The four tools of the specification: what is allowed, how risky it is, and what the person may agree to. */
-export function describeTools(world: () => World): void {
+/** The four tools of the specification: what is allowed, its risk, and what the person may agree to. */
+export function describeTools(fixture: () => DocumentFixture): void {
   describe('the risk of a call', () => {
     it.each([
       ['LOW', 'read_file', { path: 'a.bin.md' }],
@@ -27,7 +27,9 @@ export function describeTools(world: () => World): void {
     ])(
       '[RK-2] %s: %s %o (founding documents: tools-specification, implementation-plan)',
       async (risk, tool, params) => {
-        const person = await sharedPerson(world());
+        const person = risk === 'LOW' ? await fixture().person() : await sharedPerson(fixture());
+        // The answer to a LOW call waits for its outcome, so a client must execute it.
+        if (risk === 'LOW') await person.startSampleClient();
         const made = await person.execute(tool, params, await newSession(person));
         const { risk_level, status, requires_approval } = await person.call(made.body.tool_id);
         expect({ risk_level, requires_approval }).toEqual({
@@ -61,7 +63,7 @@ export function describeTools(world: () => World): void {
         'bash -c ls',
       ],
     ])('[VA-4] refuses %s (founding documents: tools-specification, implementation-plan)', async (line) => {
-      const person = await sharedPerson(world());
+      const person = await sharedPerson(fixture());
       const { status, body } = await person.execute(...command(line));
       expect([status, body.error]).toEqual([
         403,
@@ -90,7 +92,7 @@ export function describeTools(world: () => World): void {
     ])(
       '[VA-1] [TL-4] [TL-3] refuses %s %o before anybody is asked (founding documents: tools-specification)',
       async (tool, params) => {
-        const person = await sharedPerson(world());
+        const person = await sharedPerson(fixture());
         const { body } = await person.execute(tool, params);
         expect(body).toMatchObject({ success: false, error: expect.any(String), code: expect.any(String) });
         expect(await person.call(body.tool_id)).toMatchObject({ status: 'failed', approval_id: null });
@@ -98,9 +100,9 @@ export function describeTools(world: () => World): void {
     );
   });
 
-  describe('what one approval may cover', () => {
-    it('[AP-4] one operation: the next one is asked about again (founding documents: tools-specification)', async () => {
-      const person = await world().person();
+  describe('what one approval can cover', () => {
+    it('[AP-4] one operation: the next one needs approval again (founding documents: tools-specification)', async () => {
+      const person = await fixture().person();
       const session = await newSession(person);
       const first = await person.execute(...command('git add a.md'), session);
       await person.post(`/my/approvals/${first.body.approval_id}/confirm`, { decision: 'approved' });
@@ -109,34 +111,36 @@ export function describeTools(world: () => World): void {
     });
 
     it('[AP-4] a class of operations in this session: all git commands (founding documents: tools-specification)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const session = await newSession(person);
       const first = await person.execute(...command('git add a.md'), session);
       const { body } = await person.get(`/my/approvals/${first.body.approval_id}`);
       const offered = (body.approval as Json).offered_scopes as Json[];
       const { scope, pattern } = offered.find((one) => one.pattern === 'git *') as Json;
       await person.post(`/my/approvals/${first.body.approval_id}/confirm`, { scope, pattern });
+      const elsewhere = await person.execute(...command('git add b.md'), await newSession(person));
+      expect(elsewhere.body.status).toBe('awaiting_approval');
+      await person.startSampleClient();
       const second = await person.execute(...command('git add b.md'), session);
       expect(second.body.approval_id).toBeNull();
       expect(await person.call(second.body.tool_id)).toMatchObject({ approved_by: 'config' });
-      const elsewhere = await person.execute(...command('git add b.md'), await newSession(person));
-      expect(elsewhere.body.status).toBe('awaiting_approval');
     });
 
     it('[AP-4] everything in this session, with a warning (founding documents: tools-specification)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const session = await newSession(person);
       const first = await person.execute(...write('a.md'), session);
       const { body } = await person.get(`/my/approvals/${first.body.approval_id}`);
       const offered = (body.approval as Json).offered_scopes as Json[];
       expect(offered.find(({ scope }) => scope === 'session')).toMatchObject({ warning: expect.any(String) });
       await person.post(`/my/approvals/${first.body.approval_id}/confirm`, { scope: 'session' });
+      await person.startSampleClient();
       const second = await person.execute(...command('npm test'), session);
       expect(second.body.approval_id).toBeNull();
     });
 
     it('[AP-2] a decision is made once (founding documents: tools-specification)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const { body } = await person.execute(...write('a.md'));
       const path = `/my/approvals/${body.approval_id}/confirm`;
       const answers = [await person.post(path, {}), await person.post(path, {})];
@@ -146,15 +150,15 @@ export function describeTools(world: () => World): void {
   });
 }
 
-/** Calls that change nothing of each other share one person: a table of fifty rows needs no fifty projects. */
-const shared = new WeakMap<World, Promise<Person>>();
-function sharedPerson(world: World): Promise<Person> {
-  const person = shared.get(world) ?? world.person();
-  shared.set(world, person);
+/** Independent calls share one person, so that a table of fifty rows does not need fifty projects. */
+const shared = new WeakMap<DocumentFixture, Promise<Person>>();
+function sharedPerson(fixture: DocumentFixture): Promise<Person> {
+  const person = shared.get(fixture) ?? fixture.person();
+  shared.set(fixture, person);
   return person;
 }
 
-/** At most ten approvals wait in one session. */
+/** At most ten approvals may wait in one session. */
 async function newSession(person: Person): Promise<{ session_id: unknown }> {
   const { body } = await person.post(person.inProject('/sessions'), {});
   return { session_id: (body.session as Json).session_id };

@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import { calls, type Json, type Person, says, utcTime, uuid, type World } from './world.ts';
+import {
+  calls,
+  type DocumentFixture,
+  type Json,
+  type Person,
+  says,
+  utcTime,
+  uuid,
+} from './document-fixture.ts';
 
 const npmTest = { command: 'npm', args: ['test'], timeout: 30 };
 const withTests = {
@@ -11,10 +19,10 @@ const withTests = {
 };
 
 /** The thirteen steps of the workflow document, its states, endpoints and events. */
-export function describeWorkflow(world: () => World): void {
+export function describeWorkflow(fixture: () => DocumentFixture): void {
   describe('the sample client', () => {
-    it('[EX-1] reads a file that the agent asks for: LOW, nobody is asked (founding documents: workflow)', async () => {
-      const person = await world().person({ 'src/main.py': 'print("hello")' });
+    it('[EX-1] reads a file that the agent asks for: LOW, without approval (founding documents: workflow)', async () => {
+      const person = await fixture().person({ 'src/main.py': 'print("hello")' });
       await person.startSampleClient();
       const { answer, told } = await person.ask('Read src/main.py of the workflow', [
         calls('read_file', { path: 'src/main.py' }),
@@ -40,7 +48,7 @@ export function describeWorkflow(world: () => World): void {
     });
 
     it('[EX-1] [AP-2] runs npm test once the dialog was answered with yes (founding documents: workflow)', async () => {
-      const person = await world().person(withTests);
+      const person = await fixture().person(withTests);
       await person.startSampleClient(() => true);
       const { answer, told } = await person.ask('Run the tests, please', [
         calls('execute_command', npmTest),
@@ -62,8 +70,8 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[AP-5] leaves the tool out once the dialog was answered with no (founding documents: workflow)', async () => {
-      const person = await world().person(withTests);
+    it('[AP-5] does not run the tool once the dialog was answered with no (founding documents: workflow)', async () => {
+      const person = await fixture().person(withTests);
       await person.startSampleClient(() => false);
       const { answer, told } = await person.ask('Run the tests, if I agree', [
         calls('execute_command', npmTest),
@@ -76,8 +84,8 @@ export function describeWorkflow(world: () => World): void {
       expect(await person.call(request?.tool_id)).toMatchObject({ status: 'rejected' });
     });
 
-    it('[RE-3] reports a program that is missing as an error that the agent gets (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[RE-3] reports a missing program as an error to the agent (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       await person.startSampleClient(undefined, async () => {
         throw new Error('Command not found: npm');
       });
@@ -93,8 +101,8 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[TL-2] a command that ended with 1 is completed, without success (founding documents: workflow)', async () => {
-      const person = await world().person({ 'a.txt': 'text' });
+    it('[TL-2] a command that exits with 1 is completed, without success (founding documents: workflow)', async () => {
+      const person = await fixture().person({ 'a.txt': 'text' });
       await person.startSampleClient();
       const { told } = await person.ask('Look for what is not there', [
         calls('execute_command', { command: 'grep', args: ['nowhere', 'a.txt'] }),
@@ -110,7 +118,7 @@ export function describeWorkflow(world: () => World): void {
     });
 
     it('[EX-4] runs several calls of one step side by side, each by itself (founding documents: workflow)', async () => {
-      const person = await world().person({ 'one.md': '1', 'two.md': '2' });
+      const person = await fixture().person({ 'one.md': '1', 'two.md': '2' });
       let underway = 0;
       let release = () => {};
       const bothUnderway = new Promise<void>((resolve) => {
@@ -143,7 +151,7 @@ export function describeWorkflow(world: () => World): void {
       ['as fetch sends a text', 'text/plain;charset=UTF-8'],
       ['without any type', undefined],
     ])('[RE-5] %s: approving works (founding documents: workflow)', async (_, contentType) => {
-      const person = await world().person();
+      const person = await fixture().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const path = person.inProject(`/approvals/${body.approval_id}/approve`);
       expect(await person.postAs(path, { decision: 'approved' }, contentType)).toEqual({
@@ -155,7 +163,7 @@ export function describeWorkflow(world: () => World): void {
 
   describe('the events', () => {
     it('[EV-1] a request for approval has the fields of the document (founding documents: workflow)', async () => {
-      const person = await world().person(withTests);
+      const person = await fixture().person(withTests);
       await person.listen();
       const { body } = await person.execute('execute_command', npmTest);
       expect(await person.next('tool.approval_request')).toMatchObject({
@@ -170,7 +178,7 @@ export function describeWorkflow(world: () => World): void {
     });
 
     it('[EV-1] an accepted result is acknowledged (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/result`), done);
       expect(await person.next('tool.result_ack')).toMatchObject({
@@ -180,8 +188,8 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[AP-1] the sentence says what the agent wants to change (founding documents: tools-specification)', async () => {
-      const person = await world().person({ 'config.json': '{}' });
+    it('[AP-1] the description says what the agent wants to change (founding documents: tools-specification)', async () => {
+      const person = await fixture().person({ 'config.json': '{}' });
       await person.listen();
       await person.execute('write_file', { path: 'config.json', content: '{"a": 1}' });
       expect(await person.next('tool.approval_request')).toMatchObject({
@@ -191,8 +199,8 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the states', () => {
-    it('[EX-2] pending is announced before the person is asked (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[EX-2] pending is announced before the approval request (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       await person.listen();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       await person.next('tool.approval_request', ({ tool_id }) => tool_id === body.tool_id);
@@ -201,8 +209,8 @@ export function describeWorkflow(world: () => World): void {
       expect(about.slice(0, asked).map(({ data }) => data.status)).toContain('pending');
     });
 
-    it('[EX-2] awaiting_approval until somebody decides (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[EX-2] awaiting_approval until a person decides (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       expect(body.status).toBe('awaiting_approval');
       expect(await person.call(body.tool_id)).toMatchObject({
@@ -211,15 +219,15 @@ export function describeWorkflow(world: () => World): void {
       });
     });
 
-    it('[EX-2] approved while nobody is there to execute it (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[EX-2] approved while no runner is connected (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       await person.post(person.inProject(`/approvals/${body.approval_id}/approve`), { decision: 'approved' });
       expect(await person.call(body.tool_id)).toMatchObject({ status: 'approved', approved_by: 'user' });
     });
 
     it('[EX-2] approved becomes executing with the signal (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       await person.listen();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       await person.post(person.inProject(`/approvals/${body.approval_id}/approve`), { decision: 'approved' });
@@ -228,13 +236,13 @@ export function describeWorkflow(world: () => World): void {
     });
 
     it('[EX-2] a LOW call is executing with the signal (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const toolId = await signalled(person);
       expect(await person.call(toolId)).toMatchObject({ status: 'executing', approved_by: 'auto' });
     });
 
-    it('[EX-2] executing is announced when a LOW call is taken (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[EX-2] executing is announced when a LOW call is claimed (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const toolId = await signalled(person);
       await person.post(person.inProject(`/tools/${toolId}/result`), done);
       await person.next('tool.result');
@@ -243,16 +251,16 @@ export function describeWorkflow(world: () => World): void {
     });
 
     it('[AP-3] timeout when nobody decides, and the agent goes on with "Approval timeout" (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       await person.listen();
       const asked = person.ask('Write late.md of the workflow', [
         calls('write_file', { path: 'late.md', content: 'x' }),
         says('Later, then.'),
       ]);
       const { approval_id, tool_id } = await person.next('tool.approval_request');
-      // Nearly over when the server comes back. Should that take longer, there are 30 s of grace.
-      await world().restart(() =>
-        world().database.query(
+      // Nearly expired when the server comes back. If that takes longer, there are 30 s of grace.
+      await fixture().restart(() =>
+        fixture().database.query(
           'update approvals set deadline_at = $1 where id = $2 returning id',
           Date.now() + 3_000,
           String(approval_id),
@@ -265,8 +273,8 @@ export function describeWorkflow(world: () => World): void {
       expect(person.all('tool.execution_signal')).toEqual([]);
     });
 
-    it('[EX-1] failed when the parameters are not valid: nobody is asked (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[EX-1] failed without asking when the parameters are not valid (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const { body } = await person.execute('write_file', { path: '../outside.md', content: 'x' });
       expect(body).toMatchObject({ success: false, code: 'PATH_OUTSIDE_WORKSPACE' });
       expect(await person.call(body.tool_id)).toMatchObject({
@@ -278,8 +286,8 @@ export function describeWorkflow(world: () => World): void {
   });
 
   describe('the endpoints', () => {
-    it('[RE-3] take a result: 200 (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[RE-3] accept a result: 200 (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const toolId = await signalled(person);
       const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), done);
       expect([status, body]).toEqual([
@@ -294,16 +302,16 @@ export function describeWorkflow(world: () => World): void {
       ]);
     });
 
-    it('[RE-3] take an error that is a text (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[RE-3] accept an error as text (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const toolId = await signalled(person);
       const failed = { status: 'failed', error: 'Command not found: npm' };
       const { body } = await person.post(person.inProject(`/tools/${toolId}/result`), failed);
       expect(body).toMatchObject({ success: true, tool_id: toolId, status: 'failed' });
     });
 
-    it('[RE-3] 404 for a call that is not there (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[RE-3] 404 for an unknown call (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const path = person.inProject('/tools/123e4567-e89b-12d3-a456-426614174000/result');
       expect(await person.post(path, done)).toMatchObject({ status: 404, body: { success: false } });
     });
@@ -316,7 +324,7 @@ export function describeWorkflow(world: () => World): void {
     ])(
       '[RE-3] 400 for a result %s, and nothing changes (founding documents: workflow)',
       async (_, result) => {
-        const person = await world().person();
+        const person = await fixture().person();
         const toolId = await signalled(person);
         const { status, body } = await person.post(person.inProject(`/tools/${toolId}/result`), result);
         expect([status, body.success]).toEqual([400, false]);
@@ -324,11 +332,11 @@ export function describeWorkflow(world: () => World): void {
       },
     );
 
-    it('[RE-3] 500 when the server itself fails, and the result is taken later (founding documents: workflow)', async () => {
-      const person = await world().person();
+    it('[RE-3] 500 when the server itself fails, and the result is accepted later (founding documents: workflow)', async () => {
+      const person = await fixture().person();
       const toolId = await signalled(person);
       const path = person.inProject(`/tools/${toolId}/result`);
-      const { database } = world();
+      const { database } = fixture();
       await database.query('alter table results rename to results_away');
       const failed = await person.post(path, done);
       await database.query('alter table results_away rename to results');
@@ -343,7 +351,7 @@ export function describeWorkflow(world: () => World): void {
       ['approve', { decision: 'approved' }, 'approved'],
       ['reject', { reason: 'User declined execution' }, 'rejected'],
     ])('[RE-1] %s (founding documents: workflow)', async (decision, sent, status) => {
-      const person = await world().person();
+      const person = await fixture().person();
       const { body } = await person.execute('write_file', { path: 'a.md', content: 'x' });
       const { approval_id } = body;
       expect(await person.post(person.inProject(`/approvals/${approval_id}/${decision}`), sent)).toEqual({
@@ -353,7 +361,7 @@ export function describeWorkflow(world: () => World): void {
     });
 
     it('[TL-1] list the tools with the fields of the document (founding documents: workflow)', async () => {
-      const person = await world().person();
+      const person = await fixture().person();
       const { body } = await person.get(person.inProject('/tools/available'));
       const tools = body.tools as Json[];
       expect([body.success, body.total_count]).toEqual([true, tools.length]);
@@ -382,12 +390,12 @@ export function describeWorkflow(world: () => World): void {
 
 const done = { status: 'completed', result: { success: true, stdout: 'a', stderr: null, exit_code: 0 } };
 
-/** A LOW call whose signal this person's stream has brought: the signal is the claim (EV-3). */
+/** A LOW call whose signal arrived on this person's stream: the signal is the claim (EV-3). */
 export async function signalled(person: Person, tool = 'read_file', params: Json = { path: 'a.md' }) {
   await person.listen();
   const answered = person.execute(tool, params);
   const { tool_id } = await person.next('tool.execution_signal');
-  // It waits a moment for a result that may not come, also while a later story restarts the server.
+  // The response waits a moment for a result, which may never come, even while a later story restarts the server.
   answered.catch(() => {});
   return String(tool_id);
 }

@@ -1,29 +1,29 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { MortalStep } from '../../../lab/src/mortal-steps.ts';
+import type { KillStep } from '../../../lab/src/kill-steps.ts';
 import type { RunnerStory } from './runner-story.ts';
 
-/** How a call may have ended when its runner was killed on the way. */
+/** How a call may have ended when its runner was killed during it. */
 export type Outcome =
-  /** As if nothing had happened. */
+  /** Completed as usual. */
   | 'completed'
-  /** The runner knows that nothing was done. */
+  /** The runner knows that it did not run. */
   | 'not done'
-  /** Nobody knows; the agent is told to look. */
+  /** It is not known whether it ran; the agent is told to check. */
   | 'unknown';
 
-/** One kind of call that a runner is killed in. `n` makes each call one of its own. */
+/** A kind of call during which a runner is killed. `n` makes each call unique. */
 export interface KillPlan {
   readonly tool: string;
   readonly onlyReads: boolean;
-  /** What becomes of it when the runner dies right after that step. */
-  readonly steps: Partial<Readonly<Record<MortalStep, Outcome>>>;
-  /** Its process is kept: only a runner that has not been asked before starts one. */
+  /** The outcome when the runner dies right after that step. */
+  readonly steps: Partial<Readonly<Record<KillStep, Outcome>>>;
+  /** Its process is kept for later calls, so only a fresh runner starts one. */
   readonly keepsProcess?: boolean;
-  /** Random deaths come within so many milliseconds of the decision. */
+  /** Random kills come within this many milliseconds of the decision. */
   readonly within: number;
-  /** Prepares the disk, and answers with the parameters. */
+  /** Prepares the disk and returns the parameters. */
   prepare(story: RunnerStory, n: number): object;
-  /** How often it has been done, by what can be seen outside of the runner. Throws where something is half done. */
+  /** How often the call has run, by traces outside the runner. Throws where something is half done. */
   effects(story: RunnerStory, n: number): number;
 }
 
@@ -33,7 +33,7 @@ const afterwards = {
   'result asked': 'completed',
   'result answered': 'completed',
 } as const;
-/** File tools write down what they are about to do, so that afterwards it is known whether they did it. */
+/** File tools record what they are about to do, so that it is known afterwards whether they did it. */
 const written = {
   'journal started': 'not done',
   'journal recorded': 'not done',
@@ -47,9 +47,9 @@ const started = { 'journal started': 'unknown', 'process started': 'unknown' } a
 const linesOf = (story: RunnerStory, path: string): string[] =>
   existsSync(story.at(path)) ? story.read(path).split('\n').slice(0, -1) : [];
 const count = (lines: readonly string[], line: string): number => lines.filter((one) => one === line).length;
-const witnessed = (story: RunnerStory, line: string): number => count(story.witnessed(), line);
+const recordedChanges = (story: RunnerStory, line: string): number => count(story.recordedChanges(), line);
 
-/** Content that is larger than any buffer, so that half of it would show. */
+/** Content larger than any buffer, so that a partial write would show. */
 const large = (n: number): string => `${`line ${n} `.repeat(40_000)}\n`;
 
 export const killPlans: Readonly<Record<string, KillPlan>> = {
@@ -99,10 +99,33 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       return { source: `source-${n}.md`, dest: `copy-${n}.md` };
     },
     effects(story, n) {
-      const times = witnessed(story, `renamed copy-${n}.md`);
+      const times = recordedChanges(story, `renamed copy-${n}.md`);
       if (existsSync(story.at(`copy-${n}.md`)) !== times > 0)
         throw new Error(`copy-${n}.md: ${times} renames`);
       if (times > 0 && story.read(`copy-${n}.md`) !== large(n)) throw new Error(`copy-${n}.md is not whole`);
+      return times;
+    },
+  },
+  move: {
+    tool: 'move_file',
+    onlyReads: false,
+    steps: {
+      'journal recorded': 'not done',
+      'half of the write': 'not done',
+      renamed: 'unknown',
+      unlinked: 'completed',
+      'journal ended': 'completed',
+    },
+    within: 60,
+    prepare(story, n) {
+      story.write(`from-${n}.md`, large(n));
+      return { source: `from-${n}.md`, dest: `to-${n}.md` };
+    },
+    effects(story, n) {
+      const times = recordedChanges(story, `unlinked from-${n}.md`);
+      const left = [`from-${n}.md`, `to-${n}.md`].filter((path) => existsSync(story.at(path)));
+      if (left.some((path) => story.read(path) !== large(n))) throw new Error(`${left} is not whole`);
+      if (left.includes(`from-${n}.md`) === times > 0) throw new Error(`from-${n}.md: ${times} deletions`);
       return times;
     },
   },
@@ -120,7 +143,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       story.write(`delete-${n}.md`, 'old\n');
       return { path: `delete-${n}.md` };
     },
-    effects: (story, n) => witnessed(story, `unlinked delete-${n}.md`),
+    effects: (story, n) => recordedChanges(story, `unlinked delete-${n}.md`),
   },
   mkdir: {
     tool: 'create_directory',
@@ -134,7 +157,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     },
     within: 60,
     prepare: (_desk, n) => ({ path: `directory-${n}` }),
-    effects: (story, n) => witnessed(story, `made directory-${n}`),
+    effects: (story, n) => recordedChanges(story, `made directory-${n}`),
   },
   command: {
     tool: 'execute_command',
@@ -172,7 +195,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
     steps: { ...started, 'journal ended': 'completed', 'result asked': 'completed' },
     within: 100,
     prepare: (_desk, n) => ({ command: `echo begun >> job-${n}.log; sleep 30; echo done >> job-${n}.log` }),
-    /** The job itself ended with its runner, whenever that was. */
+    /** The job itself always ends with its runner. */
     effects: (story, n) => (count(linesOf(story, `job-${n}.log`), 'begun') > 1 ? 2 : 1),
   },
   commit: {
@@ -203,7 +226,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
       story.git('branch', `push-${n}`);
       return { branch: `push-${n}` };
     },
-    // The remote writes down each push that it accepts.
+    // The remote records each push that it accepts.
     effects: (story, n) => {
       const log = `${story.outside}/remote.git/logs/refs/heads/push-${n}`;
       return existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0;
@@ -218,7 +241,7 @@ export const killPlans: Readonly<Record<string, KillPlan>> = {
   },
 };
 
-/** What only reads is simply done again: the agent gets its answer. */
+/** A call that only reads is repeated: the agent gets its result. */
 function reading(tool: string, params: object, steps: KillPlan['steps']): KillPlan {
   return {
     tool,

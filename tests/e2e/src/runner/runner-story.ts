@@ -21,30 +21,30 @@ import { type AddedToProcess, freePort, ServerProcess } from '../../../lab/src/s
 import { sqliteDatabase, type TestDatabase } from '../../../lab/src/test-database.ts';
 import { signToken } from '../../../lab/src/tokens.ts';
 import { until } from '../../../lab/src/waiting.ts';
-import { newSession } from '../story.ts';
+import { newSession } from '../server-story.ts';
 
 export type Card = EventPayload<'approval.updated'>;
 type Execution = CallResponse<'getExecution'>['execution'];
 
-/** How a call ended, as its agent sees it. */
+/** How a call ended, as the agent sees it. */
 export interface Ended {
   readonly toolId: string;
-  /** `refused` when the server answered with an error at once. */
+  /** `refused` if the server responded with an error at once. */
   readonly status: Execution['status'] | 'refused';
-  // biome-ignore lint/suspicious/noExplicitAny: each tool has its own result, which the catalogue has checked
+  // biome-ignore lint/suspicious/noExplicitAny: each tool has its own result type
   readonly result: any;
   readonly code: string | undefined;
   readonly message: string;
 }
 
 export interface RunnerStoryOptions {
-  /** Who the runner runs as; whoever runs the tests by default. */
+  /** The user that the runner runs as; by default the user of the tests. */
   readonly uid?: number | undefined;
-  /** Made elsewhere, and removed there. */
+  /** Existing folders, which the caller removes. */
   readonly folders?: { readonly root: string; readonly outside: string };
 }
 
-/** The real server in a process of its own, for some stories. */
+/** The real server in its own process, for several stories. */
 export class RunnerServer {
   readonly database: TestDatabase = sqliteDatabase();
   readonly #port: number;
@@ -56,7 +56,7 @@ export class RunnerServer {
     this.#modelUrl = modelUrl;
   }
 
-  /** With the address of a model, the server's own agent can be talked to. */
+  /** With the URL of a model, the server's own agent can be used. */
   static async start(modelUrl?: string): Promise<RunnerServer> {
     const server = new RunnerServer(await freePort(), modelUrl);
     await server.#serve();
@@ -67,7 +67,7 @@ export class RunnerServer {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** It dies as by a power cut and starts again. */
+  /** Kills the server like a power cut and starts it again. */
   async crash(between: () => Promise<unknown> = async () => {}): Promise<void> {
     await this.#server.kill();
     await between();
@@ -87,8 +87,8 @@ export class RunnerServer {
 }
 
 /**
- * One person's machine: a real workspace, the runner of it in a process of its own, an agent that calls tools over REST,
- * and the person who decides over REST.
+ * One person's machine: a real workspace, its runner in its own process, an agent that calls tools over REST, and the
+ * person, who decides over REST.
  */
 export class RunnerStory {
   readonly server: RunnerServer;
@@ -96,7 +96,7 @@ export class RunnerStory {
   readonly root: string;
   readonly home: string;
   readonly outside: string;
-  readonly witness: string;
+  readonly changeLog: string;
   readonly uid: number | undefined;
   readonly person: RemotePerson;
   readonly agent: Client;
@@ -116,10 +116,10 @@ export class RunnerStory {
     this.root = folders?.root ?? join(this.parent, 'workspace');
     this.home = join(this.parent, 'home');
     this.outside = folders?.outside ?? join(this.parent, 'outside');
-    this.witness = join(this.parent, 'witness.log');
+    this.changeLog = join(this.parent, 'changeLog.log');
     for (const folder of [this.root, this.home, this.outside])
       this.#own(folder, () => mkdirSync(folder, { recursive: true }));
-    this.#own(this.witness, () => writeFileSync(this.witness, ''));
+    this.#own(this.changeLog, () => writeFileSync(this.changeLog, ''));
     this.write(join(this.home, '.gitconfig'), '[user]\n\tname = Ada\n\temail = ada@example.org\n');
     this.#token = signToken(userId, 'person');
     this.#agentToken = signToken(userId, 'agent');
@@ -142,16 +142,16 @@ export class RunnerStory {
     return story;
   }
 
-  /** A process that has not connected yet; the runner of this story unless another one is meant. */
+  /** A process that has not connected yet; by default with this story's runner settings. */
   prepare(
     args: readonly string[] = [],
     { home = this.home, added }: { readonly home?: string; readonly added?: AddedToProcess } = {},
   ): RunnerProcess {
-    const { root, witness, uid, server } = this;
+    const { root, changeLog, uid, server } = this;
     const process = new RunnerProcess({
       root,
       home,
-      witness,
+      changeLog,
       uid,
       serverUrl: server.url,
       token: this.#token,
@@ -162,7 +162,7 @@ export class RunnerStory {
     return process;
   }
 
-  /** The next life of the runner: the one that was prepared, if one was. */
+  /** Starts the next runner process: the prepared one, if there is one. */
   async startRunner({
     prepareNext = false,
   }: {
@@ -175,14 +175,14 @@ export class RunnerStory {
     return this.runner;
   }
 
-  /** Calls a tool as an agent; what is asked is approved. The result has the shape that the catalogue says. */
+  /** Calls a tool as an agent, and approves every request. The result has the shape that the catalogue says. */
   async call(tool: string, params: object, { session = this.sessionId } = {}): Promise<Ended> {
     const asked = await this.ask(tool, params, { session });
     if (typeof asked !== 'string') return asked;
     return this.approvedToTheEnd(asked);
   }
 
-  /** A call that nobody is asked about; how it ended comes with the answer, as a rule. */
+  /** A call that needs no approval; its result usually comes with the response. */
   async callAtOnce(tool_name: string, tool_params: Record<string, JsonValue>): Promise<Ended> {
     const body = { tool_name, tool_params, session_id: this.sessionId };
     const answer = await this.agent.executeTool({ body });
@@ -191,7 +191,7 @@ export class RunnerStory {
     return { toolId: answer.tool_id, status: answer.status, result: answer.result, code, message };
   }
 
-  /** The id of the call, or how it was refused. */
+  /** The id of the call, or its refusal. */
   async ask(tool: string, params: object, { session = this.sessionId } = {}): Promise<string | Ended> {
     const body = { tool_name: tool, tool_params: params as Record<string, JsonValue>, session_id: session };
     try {
@@ -224,7 +224,7 @@ export class RunnerStory {
     return this.ended(toolId);
   }
 
-  /** The newest card of a call, once the runner has previewed it and while nobody has decided. */
+  /** The newest pending card of a call that has a preview. */
   cardOf(toolId: string): Card | undefined {
     const isOver = (id: string) =>
       this.person.all('approval.resolved').some(({ approval_id }) => approval_id === id);
@@ -254,7 +254,7 @@ export class RunnerStory {
     });
   }
 
-  /** Waits for the end of a call without deciding anything. */
+  /** Waits until a call has ended, and decides nothing. */
   async untilFinal(toolId: string): Promise<Ended> {
     await until(async () => isFinal((await this.look(toolId)).execution.status), {
       otherwise: async () =>
@@ -282,7 +282,7 @@ export class RunnerStory {
     return { toolId, status: execution.status, result, code, message };
   }
 
-  /** Undoes a call as the person; how that ended. */
+  /** Undoes a call as the person; resolves with the result. */
   async undo(tool_id: string, { force = false } = {}): Promise<EventPayload<'tool.result'>> {
     const { undo_id } = await this.person.client.undoExecution({ params: { tool_id }, body: { force } });
     return this.person.next('tool.result', (result) => result.undo_id === undo_id);
@@ -292,7 +292,7 @@ export class RunnerStory {
     return path.startsWith('/') ? path : join(this.root, path);
   }
 
-  /** A file of the person, as their editor would write it. */
+  /** Writes a file as the person's editor would. */
   write(path: string, content: string | Uint8Array, mode = 0o644): void {
     const target = this.at(path);
     this.#own(dirname(target), () => mkdirSync(dirname(target), { recursive: true }));
@@ -304,7 +304,7 @@ export class RunnerStory {
     return readFileSync(this.at(path), 'utf8');
   }
 
-  /** A program of the person, in the workspace. */
+  /** Runs a program as the person, in the workspace. */
   run(command: string, ...args: string[]): string {
     const [program = '', ...rest] = [...(this.uid === undefined ? [] : asUser(this.uid)), command, ...args];
     return execFileSync(program, rest, {
@@ -319,7 +319,7 @@ export class RunnerStory {
     return this.run('git', ...args);
   }
 
-  /** Command lines of processes that work in the workspace, or are about to. */
+  /** Command lines of processes that run in the workspace, or are about to. */
   processes(): string[] {
     return readdirSync('/proc').flatMap((pid) => {
       if (!/^\d+$/.test(pid)) return [];
@@ -329,14 +329,14 @@ export class RunnerStory {
           ? [line]
           : [];
       } catch {
-        return []; // it has ended meanwhile
+        return []; // the process has ended meanwhile
       }
     });
   }
 
-  /** What was done to the workspace by all lives of the runner, line by line. */
-  witnessed(): string[] {
-    return readFileSync(this.witness, 'utf8')
+  /** Every change of the workspace by all runner processes, line by line. */
+  recordedChanges(): string[] {
+    return readFileSync(this.changeLog, 'utf8')
       .split('\n')
       .filter((line) => line !== '');
   }
@@ -354,7 +354,7 @@ export class RunnerStory {
   }
 }
 
-/** Why no process can run as an ordinary user here, if that is so. */
+/** The reason why no process can run as an ordinary user here; undefined if one can. */
 export function whyNotAs(uid: number): string | undefined {
   if (process.getuid?.() !== 0) return 'only root can start a program as another user';
   const [program = '', ...args] = [...asUser(uid), process.execPath, '-e', '0'];

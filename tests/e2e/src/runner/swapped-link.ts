@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Another process that keeps pointing a link to one target and to the other, each time at once: it is never missing,
- * so that nobody makes a folder in its place. Resolves once it has begun; call the answer to stop it.
+ * Starts a process that keeps switching a link between targets, atomically, so that the link is never missing and
+ * nobody creates a folder in its place. Resolves once it has begun, with a function that stops it.
  */
 export async function startSwappingLink(
   path: string,

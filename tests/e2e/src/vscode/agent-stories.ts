@@ -3,12 +3,12 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { type EditorWindow, soon } from './editor-window.ts';
 
-/** As the editor's client logs it; its spaces do not break. */
+/** The log line of the editor's MCP client; it contains non-breaking spaces. */
 const found = /Discovered\s\d+\stools/;
 
-/** The editor's own agent and our MCP endpoint, by the editor's own list of servers and its own client. */
+/** The editor's own agent uses our MCP endpoint, through the editor's list of servers and MCP client. */
 export function agentStories(home: () => EditorHome): void {
-  it("[UI-5] the endpoint is offered to the editor's own agent, which connects with a token of its own", async () => {
+  it("[UI-5] the editor's own agent is offered the endpoint, and connects with its own token", async () => {
     const { window } = home();
     await tell(window, 'Start Server');
     await window.line(found).waitFor();
@@ -17,12 +17,12 @@ export function agentStories(home: () => EditorHome): void {
     expect(await agentTokens(home())).toMatchObject([{ scope: 'agent', project_id }]);
   });
 
-  it('[AP-9] an agent whose access was revoked does not come back by itself', async () => {
+  it('[AP-9] an agent whose access was revoked does not reconnect by itself', async () => {
     const { window } = home();
     const [made] = await agentTokens(home());
     await tell(window, 'Stop Server');
     await window.line('Connection state: Stopped').waitFor();
-    // Not before: a connection that loses its token says so in its own time, and ends otherwise.
+    // Wait first: a connection that loses its token while it starts ends in another way.
     await home().person.client.revokeToken({ params: { token_id: made?.token_id ?? '' } });
     await tell(window, 'Start Server');
     const question = window.dialog.filter({ hasText: "You revoked the access of this editor's own agent" });
@@ -40,7 +40,7 @@ export function agentStories(home: () => EditorHome): void {
     await window.command('View: Hide Panel');
   });
 
-  it('[UI-5] the recipe of docs/mcp.md connects as well', async () => {
+  it('[UI-5] the recipe of docs/mcp.md connects too', async () => {
     const { window } = home();
     const docs = readFileSync(new URL('../../../../docs/mcp.md', import.meta.url), 'utf8');
     const [, recipe = ''] = /\*\*VS Code\*\*.*?```json\n(.*?)```/s.exec(docs) ?? [];

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { soon } from './editor-window.ts';
 
-/** Deciding in the editor's own ways. */
+/** Decisions with the editor's own means. */
 export function approvalStories(home: () => EditorHome): void {
   it('[UI-2] a message in the chat, the edit approved in the diff: file and open buffer change, and undo works', async () => {
     const { window } = home();
@@ -37,7 +37,7 @@ export function approvalStories(home: () => EditorHome): void {
     await expect.poll(() => home().has('card.md'), soon).toBe(true);
   });
 
-  it('[UI-2] a call of the transcript is run again by EXECUTE_TOOL, and asks again (founding documents: implementation-plan)', async () => {
+  it('[UI-2] a call in the transcript is run again by EXECUTE_TOOL, and asks again (founding documents: implementation-plan)', async () => {
     const { window } = home();
     await window.say('/write_file path=again.md content="once more"');
     await window.pressOnCard(window.card('again.md'), 'Approve');
@@ -54,7 +54,7 @@ export function approvalStories(home: () => EditorHome): void {
     await expect.poll(() => home().has('again.md'), soon).toBe(true);
   });
 
-  it("[RN-2] what this machine's ceiling names is decided by what the runner shows, not by the card", async () => {
+  it("[RN-2] a risk level in this machine's ceiling file is decided in the runner's own dialog, not on the card", async () => {
     const { window } = home();
     home().write('ceiling.md', 'drawn by the runner\n');
     const takeBack = home().decideHere('HIGH');
@@ -93,7 +93,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.tab(/./).waitFor({ state: 'detached' });
   });
 
-  it('[AP-6] the card does not drop what was edited in the diff', async () => {
+  it('[AP-6] the card keeps the edits made in the diff', async () => {
     const { window } = home();
     await window.say('/write_file path=both.md content=agent');
     const card = window.card('both.md');
@@ -104,7 +104,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.page.keyboard.type(' and person');
     const approve = card.getByRole('button', { name: 'Approve', exact: true });
     const refused = card.getByText('you have edited this change in the diff');
-    // The first click may be sooner than half a second.
+    // The first click may come before the half second is over.
     await expect
       .poll(async () => {
         await approve.click({ timeout: 2_000 }).catch(() => {});
@@ -117,7 +117,7 @@ export function approvalStories(home: () => EditorHome): void {
     await expect.poll(() => home().has('both.md') && home().read('both.md'), soon).toBe('agent and person');
   });
 
-  it('[RK-5] before "always" is saved, it is said what the rule would have decided', async () => {
+  it('[RK-5] before "always" is saved, the backtest of the rule is shown', async () => {
     const { window } = home();
     const rules = async () => (await home().person.client.getPolicy()).policy.rules;
     const before = await rules();
@@ -137,7 +137,7 @@ export function approvalStories(home: () => EditorHome): void {
     await home().person.client.putPolicy({ body: { ...policy, rules: before } });
   });
 
-  it('[AP-5] rejected with a message, which the agent gets', async () => {
+  it('[AP-5] a rejection message reaches the agent', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'unwanted.md', content: 'x' });
     await window.review('unwanted.md');
@@ -164,13 +164,13 @@ export function approvalStories(home: () => EditorHome): void {
     expect(home().has('old.md')).toBe(false);
   });
 
-  it('[UI-6] in a HIGH dialog the safe answer has the focus: Enter, a pause and Enter approve nothing', async () => {
+  it('[UI-6] in a HIGH dialog the safe answer has the focus: Enter, a pause and Enter do not approve', async () => {
     const { window } = home();
     home().write('kept.md', 'not to be deleted\n');
     const toolId = await home().call('delete_file', { path: 'kept.md' });
     const status = async () =>
       (await home().person.client.getExecution({ params: { tool_id: toolId } })).execution.status;
-    // The second step first: Enter goes back to the first one, which asks anew.
+    // In the second step, Enter goes back to the first one, which asks again.
     await window.row('Pending Approvals', 'kept.md').click();
     await window.answer('Approve');
     await window.dialog.filter({ hasText: 'HIGH RISK ·' }).waitFor();
@@ -179,7 +179,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.pressEnterInDialog();
     await window.dialog.filter({ hasNotText: 'HIGH RISK ·' }).waitFor();
     expect(await status()).toBe('awaiting_approval');
-    // Now the first one: Enter begins to reject, and Enter rejects.
+    // In the first step, Enter starts to reject, and the next Enter rejects.
     expect(await window.focusedButton()).toBe('Reject…');
     await window.pressEnterInDialog();
     await window.input.waitFor();
@@ -206,7 +206,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
   });
 
-  it('[AP-7] what is too long for a dialog is shown whole before it can be approved', async () => {
+  it('[AP-7] a text too long for a dialog must be shown completely before it can be approved', async () => {
     const { window } = home();
     const lines = Array.from({ length: 60 }, (_, index) => `echo line-${index}`);
     const toolId = await home().call('shell_exec', {
@@ -234,7 +234,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
-  it('[AP-4] a class of calls is approved in this conversation', async () => {
+  it('[AP-4] approves a class of calls for this conversation', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'src/one.md', content: 'one' });
     await window.review('one.md');
@@ -249,7 +249,7 @@ export function approvalStories(home: () => EditorHome): void {
     await home().person.client.revokeGrant({ params: { grant_id: grant.grant_id } });
   });
 
-  it('[AP-4] [UI-6] that HIGH calls run unasked takes a second step, with the focus on the safe answer', async () => {
+  it('[AP-4] [UI-6] allowing HIGH calls without asking takes a second step, with the focus on the safe answer', async () => {
     const { window } = home();
     const live = async () =>
       (await home().person.client.listGrants()).grants.filter(({ revoked_at }) => revoked_at === null);
@@ -272,7 +272,7 @@ export function approvalStories(home: () => EditorHome): void {
     await home().person.client.revokeGrant({ params: { grant_id: String(grant?.grant_id) } });
   });
 
-  it('[UI-2] a hidden chat: a notification with buttons, which takes no focus', async () => {
+  it('[UI-2] with a hidden chat, a notification with buttons appears and takes no focus', async () => {
     const { window } = home();
     await window.command('View: Toggle Primary Side Bar Visibility');
     await window.page.locator('.part.sidebar').waitFor({ state: 'hidden' });
@@ -286,7 +286,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.openChat();
   });
 
-  it('[AP-10] a reload with an approval pending shows it again', async () => {
+  it('[AP-10] a pending approval is shown again after a reload', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'again.md', content: 'again\n' });
     await window.review('again.md');
@@ -303,7 +303,7 @@ export function approvalStories(home: () => EditorHome): void {
     expect(home().read('again.md')).toBe('again\n');
   });
 
-  it('[AP-2] decided in the web page, it is withdrawn in the editor', async () => {
+  it('[AP-2] an approval decided in the web page is withdrawn in the editor', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'web.md', content: 'web\n' });
     await window.review('web.md');

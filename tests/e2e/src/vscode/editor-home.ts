@@ -25,10 +25,10 @@ const files = {
     "import { greet } from './greet';\n\nconst wrong: number = greet('you');\nexport const shown = [greet('me'), wrong];\n",
 };
 
-/** A person's machine: a server (with a runner of another folder), a workspace, and VS Code on it. */
+/** A person's machine: a server (with a runner for another folder), a workspace, and VS Code. */
 export class EditorHome {
   readonly workspace: string;
-  /** Where the server will be that the editor starts. */
+  /** The address of the server that the editor will start. */
   localServer = '';
   readonly #machine = new Machine({ COUNTERSIGN_WEB_FOLDER: '' });
   readonly #elsewhere: string;
@@ -87,12 +87,12 @@ export class EditorHome {
     return existsSync(join(this.workspace, path));
   }
 
-  /** A link that works once. */
+  /** Creates a link that works once. */
   async signInLink(): Promise<string> {
     return (await this.#machine.up(this.#elsewhere, '--json').ready()).sign_in_link;
   }
 
-  /** Another window of the same editor, on a folder or on a file that names several. */
+  /** Opens another window of the same editor, on a folder or a multi-root workspace file. */
   async otherWindow(path: string): Promise<EditorWindow> {
     const page = await this.window.page.context().newPage();
     const window = new EditorWindow(page, (this.#editor as VsCode).address);
@@ -100,7 +100,7 @@ export class EditorHome {
     return window;
   }
 
-  /** Folders beside the workspace, and the file that opens them together. */
+  /** Creates folders beside the workspace, and the multi-root workspace file that opens them. */
   severalFolders(...names: string[]): string {
     const folders = names.map((name) => ({
       path: this.#machine.folder(name, { 'README.md': `# ${name}\n` }),
@@ -110,17 +110,17 @@ export class EditorHome {
     return path;
   }
 
-  /** A window on the workspace of somebody who reads Russian and likes it dark. Nobody is signed in there. */
+  /** A window in Russian with a dark theme, on the workspace. Nobody is signed in there. */
   async russianWindow(): Promise<EditorWindow> {
     const context = await this.#context({ locale: 'ru', colorScheme: 'dark' });
-    // What a language pack does, and more: the editor's own words stay English, everything asks for Russian.
+    // Like a language pack, except that the editor's own texts stay English.
     await context.addInitScript(() => Object.assign(globalThis, { _VSCODE_NLS_LANGUAGE: 'ru' }));
     const window = new EditorWindow(await context.newPage(), (this.#editor as VsCode).address);
     await window.open(this.workspace);
     return window;
   }
 
-  /** What must be decided by what this machine shows itself (RN-2); the answer takes it back. */
+  /** Writes a ceiling file with these levels (RN-2); returns a function that removes it. */
   decideHere(...levels: RiskLevel[]): () => void {
     const folder = join(this.#machine.home, '.config', 'countersign');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -129,14 +129,14 @@ export class EditorHome {
     return () => rmSync(path);
   }
 
-  /** The web page of the same person. */
+  /** Opens the web page as the same person. */
   async webPage(): Promise<WebWindow> {
     const window = await WebWindow.open(await this.#context(), (this.#ready as ReadyLine).address);
     await window.page.goto(await this.signInLink());
     return window;
   }
 
-  /** The project of the workspace; the editor makes it. */
+  /** The id of the workspace's project; the editor creates the project. */
   async projectId(): Promise<string> {
     let found: string | undefined;
     await until(
@@ -150,7 +150,7 @@ export class EditorHome {
     return found as string;
   }
 
-  /** Calls a tool as an agent does; answers its id at once. */
+  /** Calls a tool as an agent does; returns the call's id at once. */
   async call(tool: BuiltInToolName, params: Record<string, JsonValue>): Promise<string> {
     const { client } = this.person;
     const project_id = await this.projectId();
@@ -161,7 +161,7 @@ export class EditorHome {
     return tool_id;
   }
 
-  /** What waits for a decision on a call, when its preview is there. */
+  /** The pending approval of a call, once its preview has arrived. */
   async shown(toolId: string): Promise<{ project_id: string; approval_id: string; digest: string }> {
     let found: { project_id: string; approval_id: string; digest: string | null } | undefined;
     await until(
@@ -175,7 +175,7 @@ export class EditorHome {
     return found as { project_id: string; approval_id: string; digest: string };
   }
 
-  /** How a call ended. */
+  /** Waits until a call has ended. */
   async ended(toolId: string): Promise<{ execution: Execution; result: JsonValue; decision: unknown }> {
     let detail: { execution: Execution; result: JsonValue; decision: unknown } | undefined;
     await until(
@@ -193,7 +193,7 @@ export class EditorHome {
     return execution.error ? { error: execution.error.message } : result;
   }
 
-  /** Of a story that failed, what was seen is kept; nothing is left waiting. */
+  /** Keeps pictures of a failed story, and rejects what is still pending. */
   async endStory(failed: string | null): Promise<void> {
     if (failed !== null) {
       await takePicture(this.window.page, `vscode-failed-${failed.replace(/\W+/g, '-').slice(0, 60)}`);
@@ -202,7 +202,7 @@ export class EditorHome {
     for (const { approval_id, project_id } of approvals)
       await this.person.client.reject({ params: { approval_id, project_id }, body: {} });
     await this.window.page.keyboard.press('Escape');
-    if (failed !== null) await this.window.closeEditors().catch(() => {}); // the next one begins with none
+    if (failed !== null) await this.window.closeEditors().catch(() => {}); // the next story starts without open editors
   }
 
   async close(): Promise<void> {
@@ -235,7 +235,10 @@ export class EditorHome {
     await this.#window.open(this.workspace);
   }
 
-  /** `countersign` in a folder of the person's PATH, as docs/mcp.md says. The editor asks the shell for the PATH. */
+  /**
+   * Installs `countersign` in a folder on the PATH, as docs/mcp.md says. The editor gets the PATH from the login
+   * shell.
+   */
   #installCommand(): void {
     const folder = join(this.#machine.home, 'bin');
     mkdirSync(folder);
@@ -243,7 +246,7 @@ export class EditorHome {
     writeFileSync(join(this.#machine.home, '.profile'), `PATH="${folder}:${process.env.PATH}"\n`);
   }
 
-  /** Shells wait before they read a command, as on a busy machine, until they are let go. */
+  /** Makes shells wait before they read a command, as on a busy machine, until the returned function is called. */
   holdShells(): () => void {
     const letGo = join(this.#machine.home, 'shells-may-start');
     writeFileSync(
@@ -253,7 +256,7 @@ export class EditorHome {
     return () => writeFileSync(letGo, '');
   }
 
-  /** A server of the person's own, as it is started in a checkout. */
+  /** The command that starts a local server from this checkout. */
   async #localServer(): Promise<string> {
     this.localServer = `http://127.0.0.1:${await freePort()}`;
     const database = join(this.#machine.home, 'local.db');

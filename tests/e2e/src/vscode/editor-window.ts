@@ -1,16 +1,16 @@
 import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
 import { takePicture } from '../web/pictures.ts';
 
-/** What a loaded machine may take. */
+/** Enough for a busy machine. */
 export const soon = { timeout: 120_000 };
 
-/** A little more than the half second of UI-6. */
+/** A little more than the half second that a card must be visible (UI-6). */
 const attentionMs = 550;
 
 /** One window of VS Code, and what a person does in it. */
 export class EditorWindow {
   readonly page: Page;
-  /** What the window and its extensions print for developers. */
+  /** Console output of the window and its extensions. */
   readonly console: string[] = [];
   readonly #address: string;
 
@@ -20,7 +20,7 @@ export class EditorWindow {
     page.on('console', (message) => this.console.push(message.text()));
   }
 
-  /** A folder, or a file that names several. */
+  /** Opens a folder, or a multi-root workspace file. */
   async open(folder: string): Promise<void> {
     const kind = folder.endsWith('.code-workspace') ? 'workspace' : 'folder';
     await this.page.goto(`${this.#address}/?${kind}=${folder}`);
@@ -39,7 +39,7 @@ export class EditorWindow {
       .first();
   }
 
-  /** What the status bar tells in full. */
+  /** The tooltip of our status bar item. */
   async state(): Promise<string> {
     return (await this.status.locator('a').first().getAttribute('aria-label')) ?? '';
   }
@@ -56,7 +56,7 @@ export class EditorWindow {
     return this.page.locator('.notifications-toasts .notification-toast');
   }
 
-  /** Rows of a view of ours. */
+  /** Rows of one of our views. */
   row(view: string, text: string | RegExp): Locator {
     return this.page
       .locator('.pane')
@@ -69,12 +69,12 @@ export class EditorWindow {
     return this.page.locator('.tabs-container .tab').filter({ hasText: text });
   }
 
-  /** A button in the title of the editor that is open. */
+  /** A button in the title bar of the open editor. */
   titleButton(name: string): Locator {
     return this.page.locator('.editor-actions').getByRole('button', { name, exact: true }).first();
   }
 
-  /** By its extension: the editor's own pages, such as the picture of a walkthrough, are web views as well. */
+  /** Found by its extension id: other pages of the editor, such as a walkthrough's picture, are web views too. */
   get chat(): FrameLocator {
     const ours = 'iframe.webview.ready[src*="extensionId=countersign.countersign-vscode"]';
     return this.page.frameLocator(ours).frameLocator('#active-frame');
@@ -83,10 +83,10 @@ export class EditorWindow {
   async command(name: string): Promise<void> {
     const title = name.split(': ').at(-1) as string;
     const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: title });
-    // The palette shows what there was when it opened; a window that has just come up gets more.
+    // The palette lists the commands that existed when it opened; a new window registers more.
     for (let tries = 0; tries < 40; tries += 1) {
       await this.page.keyboard.press('F1');
-      // Something else may take the focus, and with it the palette, away.
+      // Something else may take the focus, which closes the palette.
       const isThere = await this.input
         .fill(`>${name}`, { timeout: 3_000 })
         .then(() => found.waitFor({ timeout: 3_000 }))
@@ -100,7 +100,7 @@ export class EditorWindow {
     throw new Error(`The palette has no "${name}"`);
   }
 
-  /** How long the editor took to load and to activate the extension, as it tells it. */
+  /** How long the editor took to load and activate the extension, by its own report. */
   async activationMs(): Promise<number> {
     await this.command('Developer: Show Running Extensions');
     const row = this.page
@@ -112,7 +112,7 @@ export class EditorWindow {
     return Number(/Activation: (\d+)ms/.exec(said)?.[1]);
   }
 
-  /** Answers a question of the editor. */
+  /** Types into the editor's input box and confirms. */
   async type(text: string): Promise<void> {
     await this.input.waitFor();
     await this.input.fill(text);
@@ -128,7 +128,7 @@ export class EditorWindow {
     await this.page.keyboard.press('F1');
     await this.input.waitFor();
     const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: name });
-    // Files are looked for once for what was typed; a search that began before the editor was ready finds none.
+    // The file search runs once for the typed text; one that started before the editor was ready finds nothing.
     for (let tries = 0; tries < 40; tries += 1) {
       await this.input.fill(name);
       if (
@@ -164,9 +164,9 @@ export class EditorWindow {
     await this.chat.getByRole('button', { name: 'Send' }).click();
   }
 
-  /** Opens the native diff of what waits, and looks at it for as long as UI-6 wants. */
+  /** Opens the native diff of a pending call, and waits as long as UI-6 demands. */
   async review(text: string | RegExp): Promise<void> {
-    // A row that is just being replaced by a newer request opens nothing: then one looks and clicks again.
+    // A row that is being replaced by a newer request opens nothing: then click again.
     for (let tries = 1; ; tries += 1) {
       await this.row('Pending Approvals', text).click();
       const isOpen = await this.tab(/proposed change/)
@@ -182,13 +182,15 @@ export class EditorWindow {
     await this.page.waitForTimeout(attentionMs);
   }
 
-  /** Approves what the diff shows, once more where the editor says that this was too quick: it may just have changed. */
+  /**
+   * Approves what the diff shows. Repeats if the editor says that it was too quick, because the diff may have changed.
+   */
   async approve(): Promise<void> {
     const diff = this.tab(/proposed change/);
     for (let tries = 0; tries < 24; tries += 1) {
       await this.titleButton('Approve')
         .click({ timeout: 5_000 })
-        .catch(() => {}); // it is gone with its diff
+        .catch(() => {}); // the button is gone with its diff
       const isOver = await diff.waitFor({ state: 'detached', timeout: 5_000 }).then(
         () => true,
         () => false,
@@ -203,7 +205,7 @@ export class EditorWindow {
     return this.chat.locator('.waiting-cards [data-approval]').filter({ hasText: text });
   }
 
-  /** Presses a button of a card, as often as it takes for the card to believe that it was looked at. */
+  /** Presses a button of a card until the card accepts that it was visible long enough. */
   async pressOnCard(card: Locator, button: string): Promise<void> {
     const pressed = card.getByRole('button', { name: button, exact: true });
     await pressed.hover();
@@ -219,12 +221,12 @@ export class EditorWindow {
     throw new Error(`The card does not take ${button}`);
   }
 
-  /** Lines of the panel below, where output is. */
+  /** Lines in the panel that shows output. */
   line(text: string | RegExp): Locator {
     return this.page.locator('.part.panel .view-lines .view-line').filter({ hasText: text });
   }
 
-  /** Chooses a row of a list that the editor shows, after having read it. */
+  /** Chooses a row of a quick pick, after the reading time. */
   async choose(text: string | RegExp): Promise<void> {
     const row = this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first();
     await row.waitFor();
@@ -232,14 +234,14 @@ export class EditorWindow {
     await row.click();
   }
 
-  /** Presses a button of a dialog, after having read it. */
+  /** Presses a button of a dialog, after the reading time. */
   async answer(button: string): Promise<void> {
     await this.dialog.waitFor();
     await this.page.waitForTimeout(attentionMs);
     await this.dialog.getByRole('button', { name: button, exact: true }).click();
   }
 
-  /** Opens the walkthrough; answers the steps that are ticked, when so many are. */
+  /** Opens the walkthrough; returns its ticked steps once there are `count`. */
   async walkthrough(count: number): Promise<string[]> {
     await this.command('Welcome: Open Walkthrough');
     await this.choose('Get started with Countersign');
@@ -257,25 +259,25 @@ export class EditorWindow {
       ticked = await read();
     }
     await this.picture('walkthrough');
-    await this.closeEditors(); // its picture is a web view, as the chat is
+    await this.closeEditors(); // its picture is a web view, like the chat
     return ticked;
   }
 
-  /** The button of a dialog that Enter presses. */
+  /** The dialog button that Enter would press. */
   async focusedButton(): Promise<string> {
     const focused = this.dialog.locator('.monaco-button:focus');
     await focused.waitFor();
     return (await focused.textContent()) ?? '';
   }
 
-  /** Presses whatever has the focus in a dialog, after having read it. */
+  /** Presses Enter in a dialog, after the reading time. */
   async pressEnterInDialog(): Promise<void> {
     await this.focusedButton();
     await this.page.waitForTimeout(attentionMs);
     await this.page.keyboard.press('Enter');
   }
 
-  /** The text of the editor that is before the person. */
+  /** The text of the active editor. */
   async text(): Promise<string> {
     const lines = await this.page.locator('.editor-instance .view-lines').last().textContent();
     return (lines ?? '').replaceAll('\u00a0', ' ');
@@ -289,7 +291,7 @@ export class EditorWindow {
     return takePicture(this.page, `vscode-${name}`);
   }
 
-  /** The page of the chat itself, to look into it. */
+  /** The frame of the chat page, for direct access. */
   async chatFrame(): Promise<Frame> {
     const element = await this.chat.locator('body').elementHandle();
     const frame = await element?.ownerFrame();

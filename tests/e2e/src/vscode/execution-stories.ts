@@ -2,15 +2,15 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { soon } from './editor-window.ts';
 
-/** What runs in the editor's own runner. */
+/** Calls that the editor's own runner executes. */
 export function executionStories(home: () => EditorHome): void {
-  it('[RN-9] unsaved text is what tools read, change and save', async () => {
+  it('[RN-9] tools read, change and save unsaved text', async () => {
     const { window } = home();
     await window.openFile('draft.md');
     await window.page.locator('.editor-instance .view-lines').getByText('saved').click();
     await window.page.keyboard.press('Control+a');
     await window.page.keyboard.type('typed and not saved');
-    // What was typed takes a moment to get from the window to the runner.
+    // Typed text takes a moment to reach the runner.
     await expect
       .poll(() => home().result('read_file', { path: 'draft.md' }), soon)
       .toMatchObject({ content: 'typed and not saved' });
@@ -43,7 +43,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
-  it('a command that runs is cancelled', async () => {
+  it('a running command is cancelled', async () => {
     const { window } = home();
     const toolId = await home().call('execute_command', { command: 'node', args: ['wait.js'], timeout: 200 });
     await window.row('Pending Approvals', 'wait.js').click();
@@ -58,7 +58,7 @@ export function executionStories(home: () => EditorHome): void {
     expect((await home().ended(toolId)).execution.status).toBe('cancelled');
   });
 
-  it('[UI-2] what commands print is in the output channel', async () => {
+  it('[UI-2] command output is in the output channel', async () => {
     const { window } = home();
     home().write('print.js', "console.log('printed'.toUpperCase());\nconsole.error('and complained');\n");
     const toolId = await home().call('execute_command', { command: 'node', args: ['print.js'] });
@@ -72,7 +72,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.command('View: Hide Panel');
   });
 
-  it('what a command changes is seen in the open editor and in the explorer', async () => {
+  it('the open editor and the explorer show what a command changed', async () => {
     const { window } = home();
     await window.openFile('followed.md');
     home().write(
@@ -93,7 +93,7 @@ export function executionStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
-  it('the proposal is UTF-8 without a mark, also where the files of the person are in another encoding', async () => {
+  it('the proposal is UTF-8 without a byte order mark, even if the editor uses another encoding', async () => {
     const { window } = home();
     const { client } = home().person;
     home().write('.vscode/settings.json', '{ "files.encoding": "windows1251" }');
@@ -105,7 +105,7 @@ export function executionStories(home: () => EditorHome): void {
     await expect.poll(() => right.textContent(), soon).toBe('одиндве');
     expect(await encoding.textContent()).toBe('UTF-8');
     await window.picture('encoding');
-    // Also when it is read again, because the file has changed.
+    // Also when it is read again after the file changed.
     const second = await home().call('edit_file', { path: 'utf8.md', old: 'один', new: 'раз' });
     const { project_id, approval_id, digest } = await home().shown(second);
     await client.approve({ params: { project_id, approval_id }, body: { digest } });
@@ -120,7 +120,7 @@ export function executionStories(home: () => EditorHome): void {
     home().write('.vscode/settings.json', '{}');
   });
 
-  it('[AP-8] a file that changes while its diff is open is shown as it is now, and asked about again', async () => {
+  it('[AP-8] a file that changes while its diff is open is shown anew, and asked about again', async () => {
     const { window } = home();
     const { client } = home().person;
     home().write('twice.md', 'one\ntwo\n');
@@ -149,7 +149,7 @@ export function executionStories(home: () => EditorHome): void {
     });
   });
 
-  it('[RN-3] the history shows what happened, and undoes it', async () => {
+  it('[RN-3] the history lists calls and undoes them', async () => {
     const { window } = home();
     const toolId = await home().call('write_file', { path: 'undone.md', content: 'x\n' });
     await window.review('undone.md');
@@ -173,7 +173,7 @@ export function executionStories(home: () => EditorHome): void {
     expect(await row.locator('.codicon-check').count()).toBe(0);
   });
 
-  it('[RN-3] an undone call has no tick in the chat either', async () => {
+  it('[RN-3] an undone call loses its tick in the chat', async () => {
     const { window } = home();
     await window.openChat();
     await window.say('/write_file path=taken-back.md content=x');

@@ -1,6 +1,6 @@
 /**
- * VS Code writes its logs, and with them every output channel, through a module that must be compiled, which an install
- * without scripts does not do: channels stay empty. This one does the same in JavaScript.
+ * VS Code writes its logs and output channels through a native module. An npm install without scripts does not compile
+ * it, so output channels would stay empty. This replaces it in JavaScript.
  */
 export const logModule = `'use strict';
 const { appendFileSync, mkdirSync } = require('node:fs');

@@ -1,6 +1,6 @@
 /**
- * A real VS Code for the tests, without a download from anywhere but npm: the package code-server is VS Code 1.139 with
- * its workbench in the browser. 820 MB, about a minute; kept in the person's cache folder, outside every checkout.
+ * Installs a real VS Code for the tests from npm alone: the package code-server is VS Code 1.139 with its workbench in
+ * the browser. 820 MB, about a minute; kept in the user's cache folder, outside every checkout.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,25 +12,25 @@ import { logModule } from './log-module.ts';
 const version = '4.139.1';
 const nodeVersion = '24.21.0';
 
-/** Where it is, or will be. The last number changes when the way of installing does. */
+/** The install folder. Raise the last number when the install steps change. */
 const vsCodeFolder = join(
   env.XDG_CACHE_HOME || join(homedir(), '.cache'),
   'countersign',
   `code-server-${version}-1`,
 );
 
-/** What a test starts: `node entry.js --auth none …`. */
+/** The program that a test starts: `node entry.js --auth none …`. */
 export const vsCodeProgram = {
   node: join(vsCodeFolder, 'node_modules', `node-${platform}-${arch}`, 'bin', 'node'),
   entry: join(vsCodeFolder, 'node_modules', 'code-server', 'out', 'node', 'entry.js'),
 };
 
-/** Its number changes when something is added that needs no new download. */
+/** Raise the number when something is added that needs no new download. */
 const stamp = join(vsCodeFolder, '.complete-2');
 
 export const isVsCodeInstalled = (): boolean => existsSync(stamp);
 
-/** Installs it step by step; a step that was done is not repeated, so an interrupted one goes on. */
+/** Installs it step by step. Finished steps are not repeated, so an interrupted install continues. */
 export async function installVsCode(): Promise<boolean> {
   console.log('Installing a real VS Code (code-server), which the tests need. It takes about a minute …');
   mkdirSync(vsCodeFolder, { recursive: true });
@@ -86,7 +86,7 @@ async function npm(folder: string, ...args: string[]): Promise<boolean> {
   });
 }
 
-/** Not in place: npm may share the file with its cache. */
+/** Replaces the file instead of writing to it: npm may share it with its cache. */
 function replace(path: string, text: string): void {
   rmSync(path, { force: true });
   writeFileSync(path, text);
@@ -97,7 +97,7 @@ function link(target: string, path: string): void {
   try {
     if (readlinkSync(path) === target) return;
   } catch {
-    // there is none
+    // there was no link
   }
   rmSync(path, { force: true });
   symlinkSync(target, path);

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { soon } from './editor-window.ts';
 
-/** The same for somebody who reads Russian. */
+/** The extension in Russian. */
 export function russianStories(home: () => EditorHome): void {
-  it('[UI-2] commands, views, chat, dialogs and the status bar speak Russian; it is dark where the editor is', async () => {
+  it('[UI-2] commands, views, chat, dialogs and the status bar are in Russian, and dark if the editor is', async () => {
     const window = await home().russianWindow();
     expect(await window.state()).toBe('Countersign: вход не выполнен');
     await window.command('Countersign: Войти');

@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { soon } from './editor-window.ts';
 
-/** Signing in, trust, and how quickly it is there. */
+/** Activation time, signing in and workspace trust. */
 export function startStories(home: () => EditorHome): void {
-  it('[UI-2] is active soon, by the own measure of the editor, its loading included; and signed out', async () => {
+  it("[UI-2] activates quickly by the editor's own measure, and starts signed out", async () => {
     const { window } = home();
     expect(await window.state()).toBe('Countersign: signed out');
-    // 100 ms are promised. How many it takes depends on the machine: it is said here, and no test hangs on it.
+    // We promise 100 ms. The time depends on the machine, so it is printed and not asserted.
     const ms = await window.activationMs();
     console.log(`activated in ${ms} ms`);
     expect(ms).toBeLessThan(5_000);
@@ -17,10 +17,10 @@ export function startStories(home: () => EditorHome): void {
     expect(await home().window.walkthrough(0)).toEqual([]);
   });
 
-  it('[UI-2] signs in with a pasted link; an untrusted workspace runs nothing', async () => {
+  it('[UI-2] signs in with a pasted link; nothing runs in an untrusted workspace', async () => {
     const { window } = home();
     await window.command('Countersign: Sign In');
-    // What is wrong stands below the box; what was typed stays, and is mended there.
+    // The error is shown below the box; the typed text stays and can be corrected.
     const box = window.page.locator('.quick-input-widget');
     await window.type('http://127.0.0.1:1/nothing');
     await box.getByText('That is no sign-in link').waitFor();
@@ -43,15 +43,15 @@ export function startStories(home: () => EditorHome): void {
     await window.chat.getByRole('button', { name: 'Manage Workspace Trust' }).waitFor();
   });
 
-  it('[UI-2] the walkthrough has ticked the server and the sign-in, and not the chat that was only seen', async () => {
+  it('[UI-2] the walkthrough has ticked the server and the sign-in, but not a chat that was only opened', async () => {
     expect(await home().window.walkthrough(2)).toEqual(['server', 'signIn']);
   });
 
-  it('[UI-2] trusted, it is the runner of the folder', async () => {
+  it('[UI-2] once trusted, it is the runner of the folder', async () => {
     const { window } = home();
     await window.trust();
     await expect.poll(() => window.state(), soon).toContain('approved tool calls run here');
-    // Grants and extensions that were off until now: as a person starts the next day.
+    // Reload, because trust enables extensions that were off until now.
     await window.reload();
     await expect.poll(() => window.state(), soon).toContain('approved tool calls run here');
     const { runners } = await home().person.client.listRunners();
@@ -61,14 +61,14 @@ export function startStories(home: () => EditorHome): void {
     });
     await window.openChat();
     await window.picture('chat');
-    // The next day again: what was done is there before anything new is.
+    // After another reload, the history still has the call before anything new happens.
     await window.command('Countersign: Focus on History View');
     await window.row('History', 'read_file notes.md').waitFor();
     await window.reload();
     await window.row('History', 'read_file notes.md').waitFor();
   });
 
-  it('[UI-2] the walkthrough ticks the message when it was sent, and the decision when it was made on the card', async () => {
+  it('[UI-2] the walkthrough ticks a sent message, and a decision on the card', async () => {
     const { window } = home();
     expect(await window.walkthrough(2)).toEqual(['server', 'signIn']);
     await window.openChat();

@@ -8,7 +8,7 @@ import { vsCodeProgram } from './real-vs-code.ts';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** Packs the extension as `npm run package:vscode` does. Answers where the file is. */
+/** Packs the extension as `npm run package:vscode` does; returns the path of the file. */
 export function packageExtension(): string {
   const script = join(repository, 'apps/vscode/scripts/package.ts');
   execFileSync(process.execPath, [script], { cwd: repository, stdio: 'pipe' });
@@ -16,14 +16,14 @@ export function packageExtension(): string {
 }
 
 export interface VsCodeOptions {
-  /** Everything of the editor and of the person is below it. */
+  /** The folder of all files of the editor and the person. */
   readonly home: string;
-  /** The packaged extension; none: the plain editor. */
+  /** The packaged extension; undefined: the plain editor. */
   readonly vsix?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Settings that only the machine may have, such as what is started on it. */
+  /** Settings that only the machine may have, such as programs to start. */
   readonly machineSettings?: Readonly<Record<string, unknown>>;
-  /** Folders are not trusted until the person says so. */
+  /** Asks the person before it trusts a folder. */
   readonly asksForTrust?: boolean;
 }
 
@@ -34,7 +34,7 @@ export class VsCode {
   readonly #ended: Promise<void>;
   said = '';
 
-  /** Set where its lines are counted. No other process has this folder as its home. */
+  /** Set when coverage is counted. No other process has this home folder. */
   readonly #measuredHome: string | undefined;
 
   private constructor(address: string, child: ChildProcess, measuredHome: string | undefined) {
@@ -59,7 +59,7 @@ export class VsCode {
     mkdirSync(temporary, { recursive: true });
     writeFileSync(join(user, 'User', 'settings.json'), JSON.stringify({ ...quiet, ...settings }));
     writeFileSync(join(user, 'Machine', 'settings.json'), JSON.stringify(machineSettings));
-    // Where the extension hosts write which lines of the extension ran.
+    // Where the extension hosts write their coverage.
     const coverage = vsix === undefined ? undefined : process.env.COUNTERSIGN_EDITOR_COVERAGE;
     const folders = ['--user-data-dir', user, '--extensions-dir', join(home, 'editor-extensions')];
     const env = {
@@ -92,9 +92,9 @@ export class VsCode {
     return editor;
   }
 
-  /** Its windows are closed before. */
+  /** Close its windows first. */
   async close(): Promise<void> {
-    // An extension host ends by itself soon after its window, and only then writes which lines ran.
+    // An extension host ends soon after its window, and only then writes its coverage.
     const home = this.#measuredHome;
     if (home)
       await until(() => !hasExtensionHost(home), { otherwise: () => 'An extension host does not end' });
@@ -110,7 +110,7 @@ function hasExtensionHost(home: string): boolean {
     try {
       return readFileSync(path, 'utf8');
     } catch {
-      return ''; // it has ended meanwhile
+      return ''; // the process has ended meanwhile
     }
   };
   return readdirSync('/proc').some(
@@ -120,7 +120,7 @@ function hasExtensionHost(home: string): boolean {
   );
 }
 
-/** Nothing that asks, suggests or looks elsewhere by itself. */
+/** Settings that disable prompts, suggestions and network access. */
 const quiet = {
   'workbench.startupEditor': 'none',
   'workbench.tips.enabled': false,
@@ -129,11 +129,11 @@ const quiet = {
   'extensions.ignoreRecommendations': true,
   'extensions.autoUpdate': false,
   'chat.commandCenter.enabled': false,
-  'workbench.secondarySideBar.defaultVisibility': 'hidden', // where the editor's own agent would be
+  'workbench.secondarySideBar.defaultVisibility': 'hidden', // the editor's own agent
   'git.openRepositoryInParentFolders': 'never',
   'telemetry.telemetryLevel': 'off',
   'remote.autoForwardPorts': false,
-  'files.autoSave': 'off', // as on the desktop
+  'files.autoSave': 'off', // the default on the desktop
   'window.confirmBeforeClose': 'never',
   'typescript.disableAutomaticTypeAcquisition': true,
 };

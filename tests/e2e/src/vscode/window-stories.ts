@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { EditorHome } from './editor-home.ts';
 import { type EditorWindow, soon } from './editor-window.ts';
 
-/** A call of a folder that is run again belongs to that folder (UI-2; founding documents: implementation-plan). */
+/** Runs a folder's call again: it must belong to that folder (UI-2; founding documents: implementation-plan). */
 async function runAgain(window: EditorWindow, folder: string): Promise<void> {
   await window.openChat();
   await window.chat.getByLabel('Project').selectOption(folder);
@@ -17,22 +17,22 @@ async function runAgain(window: EditorWindow, folder: string): Promise<void> {
     .toBe(2);
 }
 
-/** Several windows, several folders, another server. The last story signs in elsewhere. */
+/** Several windows, several folders, another server. The last story signs in to that server. */
 export function windowStories(home: () => EditorHome): void {
-  it('[RN-10] a second window of the same folder watches; several folders each have a runner; a server is started by one command', async () => {
+  it('[RN-10] a second window of the same folder watches; several folders each have a runner; one command starts a server', async () => {
     const second = await home().otherWindow(home().workspace);
     await expect.poll(() => second.state(), soon).toContain('connected; tools run in code-server');
     await second.open(home().severalFolders('one', 'two'));
-    await second.trust(); // at once: while it is still connecting
+    await second.trust(); // while it is still connecting
     await expect
       .poll(() => second.state(), soon)
       .toMatch(/one: connected; approved tool calls run here.*two: connected; approved tool calls run here/s);
     await second.page.keyboard.press('Escape');
-    await second.closeEditors(); // that of the trust lies over everything
+    await second.closeEditors(); // the trust page covers everything
     await runAgain(second, 'two');
     const letShellsGo = home().holdShells();
     await second.command('Countersign: Start Local Server');
-    // The editor cannot read its terminal yet, so it asks for the link; it stops asking when it can.
+    // The editor cannot read its terminal yet, so it asks for the link; once it can, it stops asking.
     const box = second.page.locator('.quick-input-widget').filter({ hasText: 'paste it here' });
     await box.waitFor();
     letShellsGo();
@@ -40,7 +40,7 @@ export function windowStories(home: () => EditorHome): void {
     await box.waitFor({ state: 'hidden' });
     await expect.poll(() => second.state(), soon).toMatch(/two: connected; approved tool calls run here/);
     await second.picture('local-server');
-    // The same call in either folder is told apart, in the list and in the diff.
+    // The same call in both folders can be told apart, in the list and in the diff.
     await second.openChat();
     for (const folder of ['one', 'two']) {
       await second.chat.getByLabel('Project').selectOption(folder);

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 
-/** A day with an agent: what a model answers, several calls at once, and the way from screen to screen. */
+/** An agent with a model: its answers, several calls at once, and navigation between screens. */
 export function agentStories(browser: () => Browser): void {
   let model: OpenAiCompatibleServer;
-  const home = useHousehold(browser, async () => {
+  const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     return {
       files: { 'a.md': 'alpha\n' },
@@ -28,7 +28,7 @@ export function agentStories(browser: () => Browser): void {
   });
   afterAll(() => model?.close());
 
-  it('[AG-1] an answer of a model is Markdown, also to a message that begins with a slash', async () => {
+  it("[AG-1] a model's answer is Markdown, even to a message that begins with a slash", async () => {
     model.script([[{ text: '# A heading\n\nwith **weight**\n' }]]);
     const window = await home().window();
     await window.say('/explain this');
@@ -40,7 +40,7 @@ export function agentStories(browser: () => Browser): void {
     await takePicture(window.page, 'answer-to-a-slash');
   });
 
-  it('[AP-5] [AP-7] a commit without hooks says so once, and Ctrl+Enter sends why not', async () => {
+  it('[AP-5] [AP-7] a commit without hooks says so once, and Ctrl+Enter sends the rejection reason', async () => {
     writeFileSync(join(home().ready.workspace, 'a.md'), 'alpha\nbeta\n');
     model.script([
       [{ call: { name: 'git_commit', args: { message: 'Add beta', files: ['a.md'] } } }],
@@ -61,7 +61,7 @@ export function agentStories(browser: () => Browser): void {
     await window.transcript.getByText('Then not.').waitFor();
   });
 
-  it('[AG-3] after Stop nothing waits any more, and the focus goes nowhere else', async () => {
+  it('[AG-3] after Stop nothing is pending, and the focus stays', async () => {
     const run = (id: string) => ({
       call: { name: 'execute_command', args: { command: 'node', args: ['-p', id] }, id },
     });
@@ -80,7 +80,7 @@ export function agentStories(browser: () => Browser): void {
     await expect.poll(() => states.allTextContents()).toEqual(['Cancelled', 'Not made', 'Not made']);
   });
 
-  it('[AP-7] a call whose preview failed says so, and why', async () => {
+  it('[AP-7] a call whose preview failed shows the reason', async () => {
     const edit = { path: 'a.md', old: 'not in there', new: 'x' };
     model.script([[{ call: { name: 'edit_file', args: edit } }], [{ text: 'I look again.' }]]);
     const [window, inbox] = [await home().window(), await home().window()];
@@ -96,7 +96,7 @@ export function agentStories(browser: () => Browser): void {
     await takePicture(inbox.page, 'preview-failed');
   });
 
-  it('[UI-1] every screen keeps its own scroll position, and a new one starts at its top', async () => {
+  it('[UI-1] every screen keeps its own scroll position, and a new screen starts at its top', async () => {
     const window = await home().window();
     const { client } = await home().person();
     const params = { project_id: home().ready.project_id };

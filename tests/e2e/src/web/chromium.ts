@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** The system's own Chromium, without anything that would look for other hosts by itself. */
+/** The system's Chromium, with its own background network requests switched off. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumProgram(),

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import type { Household } from './household.ts';
-import { noteDecisions } from './note-decisions.ts';
 import { takePicture } from './pictures.ts';
+import { recordDecisions } from './record-decisions.ts';
+import type { WebHome } from './web-home.ts';
 
-/** Everything a person can do about one request, with the keys and with what each leaves behind. */
-export function decisionStories(home: () => Household): void {
+/** Everything that a person can do about one request, by keyboard, and its results. */
+export function decisionStories(home: () => WebHome): void {
   const file = (name: string): string => join(home().ready.workspace, name);
   const written = (name: string, text: string) =>
     until(() => existsSync(file(name)) && readFileSync(file(name), 'utf8') === text, {
@@ -16,7 +16,7 @@ export function decisionStories(home: () => Household): void {
 
   it('[RK-1] asks for a second, deliberate step before a HIGH call', async () => {
     writeFileSync(file('old.md'), 'to be deleted\n');
-    const window = await home().seenOn({}); // a browser of its own: time is stopped in all its windows
+    const window = await home().windowOn({}); // its own browser context, because stopTime affects all windows of one
     await window.page.getByText('What should be done?').waitFor();
     await window.stopTime();
     await window.say('/delete_file path=old.md');
@@ -25,7 +25,7 @@ export function decisionStories(home: () => Household): void {
     await window.press('y');
     await card.getByText('This is a high-risk call. Look at it once more.').waitFor();
     await takePicture(window.page, 'card-high-confirm');
-    await window.press('y'); // too quick: what comes with the first key is discarded
+    await window.press('y'); // too quick: a key right after the first one is discarded
     await card.getByText(/^Too quick/).waitFor();
     await window.press('Escape');
     await card.getByRole('button', { name: 'Approve y' }).waitFor();
@@ -53,7 +53,7 @@ export function decisionStories(home: () => Household): void {
     await takePicture(window.page, 'card-reject');
     await window.press('Tab', 'Enter');
     await window.card('You rejected this.').getByText('Ask me again tomorrow <b>please</b>').waitFor();
-    // What the agent was told, in its own words.
+    // The text that the agent received.
     const answer = window.page.locator('.message-assistant .plain-text').last();
     await answer.getByText(/Ask me again tomorrow <b>please<\/b>/).waitFor();
     expect(await answer.textContent()).toMatch(/too early/);
@@ -80,7 +80,7 @@ export function decisionStories(home: () => Household): void {
     await takePicture(page, 'history-call');
   });
 
-  it('[RN-3] undoes a change from the history; what changed since is lost only when that is said', async () => {
+  it('[RN-3] undoes a change from the history; overwrites later changes only after a confirmation', async () => {
     const window = await home().window();
     const { page } = window;
     await window.say('/write_file path=undone.md content=new');
@@ -101,7 +101,7 @@ export function decisionStories(home: () => Household): void {
     expect(existsSync(file('undone.md'))).toBe(false);
   });
 
-  it('[AP-4] approves a class of calls; the grant is seen, counted and revoked', async () => {
+  it('[AP-4] approves a class of calls; the grant is listed, counted and revoked', async () => {
     mkdirSync(file('notes'), { recursive: true });
     const window = await home().window();
     const { page } = window;
@@ -116,12 +116,12 @@ export function decisionStories(home: () => Household): void {
     await written('notes/one.md', '1');
 
     await window.say('/write_file path=notes/two.md content=2', { anew: false });
-    await written('notes/two.md', '2'); // nobody was asked
+    await written('notes/two.md', '2'); // without approval
     const session = await page.evaluate(() => location.hash);
 
     await window.go('permissions');
     const grant = page.locator('.row').filter({ hasText: 'Changes to files' }).filter({ hasText: 'notes' });
-    await grant.getByText('1 use', { exact: true }).waitFor(); // the second call; the first was decided by hand
+    await grant.getByText('1 use', { exact: true }).waitFor(); // the second call; the first one was approved by hand
     await takePicture(page, 'permissions');
     await grant.getByRole('button', { name: /^Revoke/ }).click();
     await grant.getByText('Revoked', { exact: true }).waitFor();
@@ -136,7 +136,7 @@ export function decisionStories(home: () => Household): void {
     await window.card('notes/three.md').getByText('You rejected this.').waitFor();
   });
 
-  it('[AP-4] approves the whole conversation with a warning, HIGH only when it is said', async () => {
+  it('[AP-4] approves the whole conversation with a warning, and HIGH only if chosen', async () => {
     const window = await home().window();
     const { page } = window;
     await window.say('/write_file path=s1.md content=1');
@@ -153,16 +153,16 @@ export function decisionStories(home: () => Household): void {
     await window.say('/run node --version\n/delete_file path=s1.md', { anew: false });
     const command = page.locator('.call').filter({ hasText: 'node --version' });
     await command.getByText(/^Done/).waitFor();
-    await window.waiting.filter({ hasText: 'High risk' }).waitFor(); // and still asks for HIGH
+    await window.waiting.filter({ hasText: 'High risk' }).waitFor(); // HIGH still needs approval
     expect(existsSync(file('s1.md'))).toBe(true);
     await page.getByRole('button', { name: 'Stop' }).click();
     await window.card('Withdrawn').waitFor();
   });
 
-  it('[RK-5] saves "always" after saying what it would have decided', async () => {
+  it('[RK-5] shows the backtest before it saves "always"', async () => {
     const window = await home().window();
     const { page } = window;
-    // One was rejected above, another is approved now: both are of the history.
+    // One was rejected above, another is approved now: the history has both.
     await window.say('/write_file path=drafts/a.md content=a');
     await window.look(window.waiting);
     await window.press('y');
@@ -194,10 +194,10 @@ export function decisionStories(home: () => Household): void {
       .waitFor();
   });
 
-  it('[UI-6] a key or click decides only what was looked at for half a second; type-ahead is discarded', async () => {
-    const window = await home().seenOn({}); // a browser of its own: time is stopped in all its windows
+  it('[UI-6] a key or click decides only a card that was visible for half a second; type-ahead is discarded', async () => {
+    const window = await home().windowOn({}); // its own browser context, because stopTime affects all windows of one
     const { page } = window;
-    const decided = await noteDecisions(page);
+    const decided = await recordDecisions(page);
     await page.getByText('What should be done?').waitFor();
     await window.stopTime();
     await window.say('/write_file path=slow.md content=slow');
@@ -207,7 +207,7 @@ export function decisionStories(home: () => Household): void {
 
     await window.blur();
     await window.press('y', 'y', 'Enter', 'Space'); // typed while nothing had the focus
-    await window.press('j', 'y', 'y'); // in focus, but not looked at
+    await window.press('j', 'y', 'y'); // in focus, but not for long enough
     expect(await window.focused()).toBe('waiting card');
     await card.getByText(/^Too quick/).waitFor();
     await page.clock.runFor(499);
@@ -215,16 +215,16 @@ export function decisionStories(home: () => Household): void {
     expect(await decided()).toEqual([]);
 
     await window.blur();
-    await approve.focus(); // a button by keyboard
+    await approve.focus(); // a button, by keyboard
     await window.press('Enter', 'Space');
     await window.blur();
-    await approve.click(); // and by mouse, as soon as the pointer is there
+    await approve.click(); // and by mouse, as soon as the pointer arrives
     expect(await decided()).toEqual([]);
 
     await window.blur();
     await card.locator('.card-title').hover();
     await page.clock.runFor(600);
-    await window.press('j', 'y'); // what the pointer rests on is not in focus
+    await window.press('j', 'y'); // the pointer alone gives no focus
     expect(await decided()).toEqual([]);
 
     await page.clock.runFor(500);
@@ -235,7 +235,7 @@ export function decisionStories(home: () => Household): void {
     await window.card('You approved this.').waitFor();
   });
 
-  it('[UI-6] a new card takes the focus neither from a text nor from another card', async () => {
+  it('[UI-6] a new card takes the focus neither from a text field nor from another card', async () => {
     const window = await home().window();
     const { page } = window;
     const person = await home().person();
@@ -251,15 +251,15 @@ export function decisionStories(home: () => Household): void {
     await window.card('second.md').locator('.file-diff').waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent?.includes('first.md'))).toBe(true);
     await takePicture(page, 'approvals');
-    await window.press('n'); // the reason's field now has the focus
+    await window.press('n'); // now the reason field has the focus
     await page.keyboard.type('because');
     await ask('third.md');
     await window.card('third.md').locator('.file-diff').waitFor();
-    await page.keyboard.type(' yes'); // a y in a text is a y
+    await page.keyboard.type(' yes'); // a y in a text field is typed
     expect(await page.getByRole('textbox', { name: /^Reason/ }).inputValue()).toBe('because yes');
     await window.press('Enter');
     await window.card('first.md').getByText('You rejected this.').waitFor();
-    expect(await window.focused()).toBe('settled card'); // and the keyboard stays where it was
+    expect(await window.focused()).toBe('settled card'); // the focus stays where it was
 
     await window.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 
-/** HTML that would run, an image that would call home, colours, a bell, a mark that turns the text around. */
+/** HTML that would run, an image that would call another host, colours, a bell, a right-to-left mark. */
 const hostile = (elsewhere: string): string =>
   [
     '<script>window.hurt = 1</script>',
@@ -19,11 +19,11 @@ const hostile = (elsewhere: string): string =>
 
 const hostileName = `<img src=x onerror="window.hurt=1">.md`;
 
-/** The page never becomes what it shows, and nothing but the page speaks to the server (UI-6, RE-5). */
+/** The page shows hostile content as text, and only the page can talk to the server (UI-6, RE-5). */
 export function hostileStories(browser: () => Browser): void {
   let model: OpenAiCompatibleServer;
   let other: OtherHost;
-  const home = useHousehold(browser, async () => {
+  const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     other = await otherHost();
     return {
@@ -36,10 +36,10 @@ export function hostileStories(browser: () => Browser): void {
     other?.server.close();
   });
 
-  it('[UI-6] file names, contents, output, diffs and answers full of HTML and control characters are text', async () => {
+  it('[UI-6] file names, contents, output, diffs and answers with HTML and control characters are shown as text', async () => {
     const text = hostile(other.address);
     mkdirSync(join(home().ready.workspace, 'odd'));
-    // Without what would make it a binary file, which nobody can read.
+    // Without the bytes that would make it a binary file, which cannot be read.
     const readable = text.replaceAll('\u0007', '').replaceAll('\u0008', '');
     writeFileSync(join(home().ready.workspace, 'odd', hostileName), readable);
     const write = { path: `odd/${hostileName}`, content: `${text}\nmore`, mode: 'write' };
@@ -95,7 +95,7 @@ export function hostileStories(browser: () => Browser): void {
     expect([window.elsewhere, other.asked, window.problems]).toEqual([[], [], []]);
   });
 
-  it('[AP-7] a shell line stands whole and in its own order, also between letters that run from right to left', async () => {
+  it('[AP-7] a shell line is shown completely and in order, even with right-to-left letters', async () => {
     const window = await home().window();
     const person = await home().person();
     const command = `echo \u05d0 1 2 3 \u05d1 > right.js\ncat > Makefile <<E\n${'x'.repeat(300)}\nthe end\nE`;
@@ -111,7 +111,7 @@ export function hostileStories(browser: () => Browser): void {
     await card.getByText('You rejected this.').waitFor();
   });
 
-  it('[AP-7] nothing that will happen is pushed out of sight by empty lines or spaces without a word', async () => {
+  it('[AP-7] empty lines or spaces cannot hide an effect without a notice', async () => {
     const window = await home().window();
     const person = await home().person();
     const content = `harmless${' '.repeat(500)}first${'\n'.repeat(60)}second\n`;
@@ -160,7 +160,7 @@ export function hostileStories(browser: () => Browser): void {
       document.body.append(inline, remote, image, frame, styled, handler);
       handler.click();
       await fetch(`${elsewhere}/fetch`).catch(() => {});
-      // Violations are told in tasks of their own.
+      // Violations are reported in later tasks.
       while (seen.length < 7) await new Promise((resolve) => setTimeout(resolve, 10));
       return seen.sort();
     }, other.address);
@@ -182,7 +182,7 @@ export function hostileStories(browser: () => Browser): void {
     ]);
   });
 
-  it('[RE-5] no token stands in an address, and a cookie alone can decide nothing', async () => {
+  it('[RE-5] no token is in a URL, and a cookie alone can decide nothing', async () => {
     const device = await home().otherDevice(); // signs in with a link
     const person = await home().person();
     await device.page.getByText('What should be done?').waitFor();
@@ -205,7 +205,7 @@ export function hostileStories(browser: () => Browser): void {
       { name: 'countersign_stream', httpOnly: true, sameSite: 'Strict', path: '/my' },
     ]);
 
-    // With the cookie and no bearer, from the page itself …
+    // With the cookie and no bearer token, from the page itself …
     const answers = await device.page.evaluate(async (id) => {
       const json = { 'content-type': 'application/json' };
       const post = await fetch(`/my/approvals/${id}/confirm`, { method: 'POST', headers: json, body: '{}' });
@@ -217,7 +217,7 @@ export function hostileStories(browser: () => Browser): void {
     }, approval_id);
     expect(answers).toEqual([401, 401, 200]);
 
-    // … and from a page of another port, to which the browser gives the same cookie.
+    // … and from a page on another port, to which the browser sends the same cookie.
     await device.page.goto(other.address);
     const refused = await device.page.evaluate(
       async ([address, id]) => {
@@ -244,7 +244,7 @@ export function hostileStories(browser: () => Browser): void {
   });
 }
 
-/** Elements that only hostile text could have made. */
+/** Elements that only hostile text could have created. */
 const strangers = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
     [
@@ -260,7 +260,7 @@ interface OtherHost {
   readonly asked: string[];
 }
 
-/** Another host as far as a browser is concerned; it notes who comes. */
+/** A server that counts as another host for a browser; it records requests. */
 async function otherHost(): Promise<OtherHost> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -271,7 +271,7 @@ async function otherHost(): Promise<OtherHost> {
   return { server, asked, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** The characters of an element's first line as the browser has drawn them. */
+/** The characters of an element's first line in the order in which the browser drew them. */
 function firstLineFromLeftToRight(element: Element): string {
   const text = element.firstChild as Text;
   const drawn = [...text.data].map((character, i) => {

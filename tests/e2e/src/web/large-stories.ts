@@ -2,15 +2,15 @@ import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 
 const messages = 500;
 const approvals = 50;
 
-/** Much of everything, and how much of it is on the page. What depends on the machine is told, not judged. */
+/** Large amounts of data on the page. Times depend on the machine, so they are printed and not asserted. */
 export function largeStories(browser: () => Browser): void {
-  const home = useHousehold(browser, () => ({ files: { 'a.md': 'a\n' } }));
+  const home = useWebHome(browser, () => ({ files: { 'a.md': 'a\n' } }));
 
   it('the first view needs less than 250 KB of JavaScript, compressed', async () => {
     const window = await home().window();
@@ -19,7 +19,7 @@ export function largeStories(browser: () => Browser): void {
       if (response.request().resourceType() === 'script') scripts.push(response.body());
     });
     await window.page.getByText('What should be done?').waitFor();
-    await window.page.reload(); // the first one was on its way before we listened
+    await window.page.reload(); // the first load began before we listened
     await window.page.getByText('What should be done?').waitFor();
     const sizes = (await Promise.all(scripts)).map((script) => gzipSync(script).length);
     const total = sizes.reduce((sum, size) => sum + size, 0);
@@ -35,7 +35,7 @@ export function largeStories(browser: () => Browser): void {
     ]);
   });
 
-  it(`${messages} messages: writing touches none of them`, async () => {
+  it(`${messages} messages: typing changes none of their elements`, async () => {
     const window = await home().window();
     const { page } = window;
     const { project_id } = home().ready;
@@ -51,7 +51,7 @@ export function largeStories(browser: () => Browser): void {
           if (event === 'agent.state' && data.state === 'idle') resolve();
         };
       });
-      // The manual model explains itself each time.
+      // The manual model sends its explanation each time.
       const body = { content: `Message ${sent}`, session_id };
       await person.client.sendMessage({ params: { project_id }, body });
       await answered;
@@ -73,7 +73,7 @@ export function largeStories(browser: () => Browser): void {
     await takePicture(page, 'many-messages');
   });
 
-  it(`${approvals} pending approvals: deciding one touches no other`, async () => {
+  it(`${approvals} pending approvals: deciding one changes no other`, async () => {
     const window = await home().window();
     const { page } = window;
     const { project_id } = home().ready;
@@ -120,7 +120,7 @@ interface Watched {
   readonly longTasks: number[];
 }
 
-/** Counts changes below what is selected (clocks that tick apart), and the time from each key to its frame. */
+/** Counts DOM changes below `selector` (except ticking clocks), and the time from each key to its frame. */
 async function watch(page: Page, selector: string): Promise<void> {
   await page.evaluate((selected) => {
     const watched: Watched = { touched: 0, keyFrames: [], longTasks: [] };

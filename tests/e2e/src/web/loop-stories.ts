@@ -2,25 +2,25 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
-import type { Household } from './household.ts';
 import { takePicture } from './pictures.ts';
+import type { WebHome } from './web-home.ts';
 import type { WebWindow } from './web-window.ts';
 
-const greeting = ({ ready }: Household): string => join(ready.workspace, 'src/greeting.js');
+const greeting = ({ ready }: WebHome): string => join(ready.workspace, 'src/greeting.js');
 
-/** The whole product by its first message: read, change with an approval, run the tests. */
-export function loopStories(home: () => Household): void {
-  it('[UI-1] [UI-4] shows the whole loop by keyboard alone, from the sign-in link on', async () => {
-    const household = home();
-    const window = await household.window();
+/** The whole product with its first message: read, change with an approval, run the tests. */
+export function loopStories(home: () => WebHome): void {
+  it('[UI-1] [UI-4] runs the whole loop by keyboard alone, from the sign-in link on', async () => {
+    const webHome = home();
+    const window = await webHome.window();
     const { page } = window;
     await page.getByText('What should be done?').waitFor();
-    expect(page.url()).not.toContain('sign-in'); // RE-5: the code is gone from the address
+    expect(page.url()).not.toContain('sign-in'); // RE-5: the code is removed from the URL
     await takePicture(page, 'chat-empty');
 
     await window.press('/');
     expect(await window.focused()).toBe('composer');
-    const [first, ...others] = (household.ready.first_message ?? '').split('\n');
+    const [first, ...others] = (webHome.ready.first_message ?? '').split('\n');
     await page.keyboard.type(first ?? '');
     for (const line of others) {
       await window.press('Shift+Enter');
@@ -36,7 +36,7 @@ export function loopStories(home: () => Household): void {
     await tabTo(window, 'waiting card');
     await window.look(change);
     await window.press('y');
-    await changedOnDisk(household);
+    await changedOnDisk(webHome);
 
     const command = window.card('node --test').and(window.waiting);
     await command.waitFor();
@@ -54,10 +54,10 @@ export function loopStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[UI-1] [UI-4] shows the whole loop by mouse', async () => {
-    const household = home();
-    writeFileSync(greeting(household), readFileSync(greeting(household), 'utf8').replace('Hello', 'Helo'));
-    const window = await household.window();
+  it('[UI-1] [UI-4] runs the whole loop by mouse', async () => {
+    const webHome = home();
+    writeFileSync(greeting(webHome), readFileSync(greeting(webHome), 'utf8').replace('Hello', 'Helo'));
+    const window = await webHome.window();
     const { page } = window;
     await page.getByRole('button', { name: '/edit_file path=src/greeting.js' }).click();
     await page.getByRole('button', { name: 'Send' }).click();
@@ -67,7 +67,7 @@ export function loopStories(home: () => Household): void {
     await change.getByRole('button', { name: 'Side by side' }).click();
     await takePicture(page, 'chat-approval-side-by-side');
     await change.getByRole('button', { name: 'Approve y' }).click();
-    await changedOnDisk(household);
+    await changedOnDisk(webHome);
     await change.getByText('You approved this.').waitFor();
 
     const command = window.card('node --test').and(window.waiting);
@@ -86,7 +86,7 @@ export function loopStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[UI-1] a message that needs several lines is in sight while it is written', async () => {
+  it('[UI-1] a message of several lines is visible while it is typed', async () => {
     const { composer, page } = await home().window();
     await composer.fill('a sentence that goes on and on, '.repeat(12));
     const heights = await composer.evaluate((field) => [field.clientHeight, field.scrollHeight]);
@@ -98,12 +98,12 @@ export function loopStories(home: () => Household): void {
   });
 }
 
-const changedOnDisk = (household: Household) =>
-  until(() => readFileSync(greeting(household), 'utf8').includes('Hello, '), {
-    otherwise: () => `It was not changed: ${readFileSync(greeting(household), 'utf8')}`,
+const changedOnDisk = (webHome: WebHome) =>
+  until(() => readFileSync(greeting(webHome), 'utf8').includes('Hello, '), {
+    otherwise: () => `It was not changed: ${readFileSync(greeting(webHome), 'utf8')}`,
   });
 
-/** Backwards, as somebody does who has just written something. */
+/** Tabs backwards, from the composer. */
 async function tabTo(window: WebWindow, what: string): Promise<void> {
   for (let steps = 0; steps < 12; steps += 1) {
     await window.press('Shift+Tab');

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { Household } from './household.ts';
+import type { WebHome } from './web-home.ts';
 import type { WebWindow } from './web-window.ts';
 
-/** Real notifications of the browser. What the system would show, and what becomes of it, is noted. */
-export function notificationStories(home: () => Household): void {
+/** Real browser notifications. Records what the system would show, and how each notification ends. */
+export function notificationStories(home: () => WebHome): void {
   const ask = async (path: string): Promise<string> => {
     const { client } = await home().person();
     const tool_params = { path, content: 'the password is hunter2', mode: 'write' };
@@ -11,15 +11,15 @@ export function notificationStories(home: () => Household): void {
     return approval_id as string;
   };
 
-  it('[UI-1] a new approval is notified while the person is elsewhere; a click on it opens its card', async () => {
-    const window = await home().seenOn({});
+  it('[UI-1] notifies of a new approval while the window is not in front; a click opens its card', async () => {
+    const window = await home().windowOn({});
     const { page } = window;
-    const notified = await noteNotifications(window);
+    const notified = await recordNotifications(window);
     await switchOn(window);
 
     await ask('while-here.md');
     await expect.poll(() => page.title()).toBe('(1) Countersign');
-    expect(await notified()).toEqual([]); // the person is here, and sees it
+    expect(await notified()).toEqual([]); // the window is in front
 
     const comeBack = await lookAway(window);
     await ask('while-away.md');
@@ -46,9 +46,9 @@ export function notificationStories(home: () => Household): void {
     expect(window.problems).toEqual([]);
   });
 
-  it('[UI-1] [AP-2] a notification is gone when somebody decided elsewhere', async () => {
-    const window = await home().seenOn({});
-    const notified = await noteNotifications(window);
+  it('[UI-1] [AP-2] a notification closes when the approval is decided elsewhere', async () => {
+    const window = await home().windowOn({});
+    const notified = await recordNotifications(window);
     await switchOn(window);
     await lookAway(window);
     const approval_id = await ask('elsewhere.md');
@@ -64,8 +64,8 @@ interface Notified {
   readonly notifications: { readonly notification: Notification; state: string }[];
 }
 
-/** Loads the page anew such that each notification it shows is noted, with what became of it. */
-async function noteNotifications({ page }: WebWindow) {
+/** Reloads the page and records each notification, with its state. */
+async function recordNotifications({ page }: WebWindow) {
   const { origin } = new URL(page.url());
   await page.context().grantPermissions(['notifications'], { origin });
   await page.addInitScript(() => {
@@ -102,12 +102,12 @@ async function noteNotifications({ page }: WebWindow) {
 async function switchOn({ page }: WebWindow): Promise<void> {
   await page.getByRole('button', { name: 'Settings' }).click();
   const notify = page.getByRole('checkbox', { name: 'Notify me on this device' });
-  await notify.click(); // the browser is asked before it is on
+  await notify.click(); // the browser asks for permission first
   await expect.poll(() => notify.isChecked()).toBe(true);
   await page.keyboard.press('Escape');
 }
 
-/** Another window is in front: the driver no longer pretends that this one has the focus, until one comes back. */
+/** Puts another window in front: stops the driver's focus emulation. Returns a function that comes back. */
 async function lookAway({ page }: WebWindow): Promise<() => Promise<void>> {
   const driver = await page.context().newCDPSession(page);
   const pretend = (enabled: boolean) => driver.send('Emulation.setFocusEmulationEnabled', { enabled });
@@ -116,7 +116,7 @@ async function lookAway({ page }: WebWindow): Promise<() => Promise<void>> {
   await (await page.context().newPage()).bringToFront();
   await expect.poll(hasFocus).toBe(false);
   return async () => {
-    await page.bringToFront(); // as the system does when its notification is clicked
+    await page.bringToFront(); // as the system does when a notification is clicked
     await pretend(true);
     await expect.poll(hasFocus).toBe(true);
   };

@@ -5,26 +5,26 @@ import type { Browser } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
 import { isAlive } from '../up-process.ts';
-import { expectNoBarriers } from './barriers.ts';
+import { expectAccessible } from './accessibility.ts';
+import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import { useHousehold } from './use-household.ts';
 import type { WebWindow } from './web-window.ts';
 
-/** What a person keeps when something dies while they decide. */
+/** Nothing is lost when something dies during a decision. */
 export function outageStories(browser: () => Browser): void {
-  const home = useHousehold(browser, () => ({ files: { 'a.md': 'before\n', 'b.md': 'before\n' } }));
+  const home = useWebHome(browser, () => ({ files: { 'a.md': 'before\n', 'b.md': 'before\n' } }));
 
   const content = (name: string): string => readFileSync(join(home().ready.workspace, name), 'utf8');
   const written = (name: string, text: string) =>
     until(() => content(name) === text, { otherwise: () => `${name}: ${content(name)}` });
-  /** The server is another process than before, and answers. */
+  /** Kills the server, and waits until its successor responds. */
   const serverDies = async (): Promise<void> => {
     const { server } = home().up;
     process.kill(server, 'SIGKILL');
     await until(() => !isAlive(server), { otherwise: () => 'The server still lives' });
   };
 
-  it('[AP-10] everything is killed and started again in the middle of an approval: nothing is lost', async () => {
+  it('[AP-10] nothing is lost when everything is killed and restarted during an approval', async () => {
     const window = await home().window();
     const { page } = window;
     await window.say('/write_file path=a.md content=after');
@@ -32,14 +32,14 @@ export function outageStories(browser: () => Browser): void {
     await window.look(card);
     await window.press('n');
     await page.keyboard.type('half a reas');
-    await home().loseEverything();
+    await home().killEverything();
     await page.getByText(/The connection to the server is lost/).waitFor();
     expect(await card.getByRole('button', { name: 'Reject this call' }).isDisabled()).toBe(true);
     await takePicture(page, 'state-offline');
-    await expectNoBarriers(page);
+    await expectAccessible(page);
     await window.press('Escape');
     await window.wait(550);
-    await window.press('y'); // nothing can be decided, and nothing is kept for later
+    await window.press('y'); // nothing can be decided, and the key is not kept for later
     expect(await card.getByRole('button', { name: 'Approve y' }).isDisabled()).toBe(true);
 
     await home().start();
@@ -53,7 +53,7 @@ export function outageStories(browser: () => Browser): void {
     await window.card('a.md').getByText('You approved this.').waitFor();
   });
 
-  it('[AP-10] a server that was killed comes back under the same card, with what was typed', async () => {
+  it('[AP-10] a killed server comes back while the card stays, with the typed text', async () => {
     const window = await home().window();
     const { page } = window;
     await window.say('/write_file path=b.md content=after');
@@ -68,18 +68,18 @@ export function outageStories(browser: () => Browser): void {
     expect(content('b.md')).toBe('before\n');
   });
 
-  it('[AP-3] a request that nobody answers expires, and its card says so', async () => {
+  it('[AP-3] a request that nobody decides expires, and its card says so', async () => {
     const window = await home().window();
     await window.say('/write_file path=b.md content=late');
     await window.look(window.waiting);
-    // After a restart the stored deadline counts.
-    await home().loseEverything();
+    // After a restart, the stored deadline counts.
+    await home().killEverything();
     endTimeSoon(home().database);
     await home().start();
     const card = window.card('Expired: nobody decided in time.').first();
     await card.waitFor();
     await takePicture(window.page, 'state-expired');
-    await expectNoBarriers(window.page);
+    await expectAccessible(window.page);
     await said(window, /Approval timeout/);
     expect([content('b.md'), await window.waiting.count()]).toEqual(['before\n', 0]);
   });
@@ -88,9 +88,9 @@ export function outageStories(browser: () => Browser): void {
 const said = (window: WebWindow, words: RegExp): Promise<void> =>
   window.page.locator('.message-assistant').getByText(words).first().waitFor();
 
-/** Makes the stored deadline soon, as if minutes had passed meanwhile. */
+/** Moves the stored deadline near, as if minutes had passed. */
 function endTimeSoon(path: string): void {
-  const database = new DatabaseSync(path, { timeout: 10_000 }); // whoever was killed may not be quite gone
+  const database = new DatabaseSync(path, { timeout: 10_000 }); // a killed server may still hold it for a moment
   database.prepare(`update approvals set deadline_at = ? where status = 'pending'`).run(Date.now() + 6_000);
   database.close();
 }

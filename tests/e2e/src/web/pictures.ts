@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 
 const folder = fileURLToPath(new URL('../../../../node_modules/.cache/web-pictures', import.meta.url));
 
-/** Keeps what the screen shows, to be looked at: node_modules/.cache/web-pictures. */
+/** Saves a picture of the screen in node_modules/.cache/web-pictures. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });

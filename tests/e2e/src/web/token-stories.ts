@@ -1,11 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, it } from 'vitest';
-import type { Household } from './household.ts';
 import { takePicture } from './pictures.ts';
+import type { WebHome } from './web-home.ts';
 
-/** A token that is made on the page is what an agent of somebody else uses, until it is revoked there. */
-export function tokenStories(home: () => Household): void {
-  it('[AP-9] makes a token that an MCP agent reads with, shows it once, and revokes it', async () => {
+/** A token that is created on the page works for another vendor's agent until it is revoked there. */
+export function tokenStories(home: () => WebHome): void {
+  it('[AP-9] creates a token for an MCP agent, shows it once, and revokes it', async () => {
     const window = await home().window();
     const { page } = window;
     await window.go('permissions');

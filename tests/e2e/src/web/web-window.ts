@@ -1,14 +1,14 @@
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 
-/** A little more than the half second of UI-6. */
+/** A little more than the half second that a card must be visible (UI-6). */
 const attentionMs = 550;
 
-/** One window with the page, what a person does in it, and all that it asked of the network. */
+/** One window with the page, what a person does in it, and its network requests. */
 export class WebWindow {
   readonly page: Page;
-  /** Every address that was asked for. */
+  /** The URL of every request. */
   readonly asked: string[] = [];
-  /** What the page itself complained about. */
+  /** Errors of the page. */
   readonly problems: string[] = [];
   readonly #address: string;
   #timeIsStopped = false;
@@ -36,7 +36,7 @@ export class WebWindow {
     return this.page.getByRole('region', { name: 'Conversation', exact: true });
   }
 
-  /** Cards that wait for a decision. */
+  /** Pending cards. */
   get waiting(): Locator {
     return this.page.locator('[data-approval][data-waiting]');
   }
@@ -45,7 +45,7 @@ export class WebWindow {
     return this.page.locator('[data-approval]').filter({ hasText: words });
   }
 
-  /** Requests that went anywhere but to the page's own server. */
+  /** Requests to other hosts than the page's server. */
   get elsewhere(): string[] {
     return this.asked.filter((url) => !url.startsWith(`${this.#address}/`) && !url.startsWith('data:'));
   }
@@ -56,7 +56,7 @@ export class WebWindow {
     }, `#/${screen}`);
   }
 
-  /** Says something in a new conversation, or in the one that is open. */
+  /** Sends a message in a new conversation, or in the open one. */
   async say(text: string, { anew = true } = {}): Promise<void> {
     if (anew) await this.go('chat');
     await this.page.getByText('What should be done?').or(this.transcript).first().waitFor();
@@ -64,14 +64,14 @@ export class WebWindow {
     await this.page.getByRole('button', { name: 'Send' }).click();
   }
 
-  /** Waits until the card says all it has to say, puts the focus on it and looks at it for as long as UI-6 wants. */
+  /** Waits until the card is complete, focuses it, and waits as long as UI-6 demands. */
   async look(card: Locator): Promise<void> {
     await this.#complete(card);
     await card.focus();
     await this.wait(attentionMs);
   }
 
-  /** The same with the pointer, where the buttons are: nothing has to be scrolled to get to them. */
+  /** The same with the pointer at the buttons, so that the page need not scroll to reach them. */
   async pointAt(card: Locator): Promise<void> {
     await this.#complete(card);
     await card.locator('.decision').hover();
@@ -82,7 +82,7 @@ export class WebWindow {
     for (const key of keys) await this.page.keyboard.press(key);
   }
 
-  /** Nothing has the focus any more. */
+  /** Removes the focus. */
   async blur(): Promise<void> {
     await this.page.evaluate(() => {
       if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
@@ -90,8 +90,8 @@ export class WebWindow {
   }
 
   /**
-   * Stops the page's clock. From here on only `wait` and `page.clock` move it, so that a slow machine cannot turn a
-   * key that comes too soon into one that comes in time. It stops in every window of this browser.
+   * Stops the page's clock. From now on only `wait` and `page.clock` move it, so that a slow machine cannot turn a key
+   * that is too soon into one that is in time. It stops in every window of this browser context.
    */
   async stopTime(): Promise<void> {
     await this.page.clock.install();
@@ -99,7 +99,7 @@ export class WebWindow {
     this.#timeIsStopped = true;
   }
 
-  /** Time that a rule demands, by the page's own clock. */
+  /** Waits as long as a rule demands, by the page's own clock. */
   async wait(ms: number): Promise<void> {
     if (this.#timeIsStopped) return this.page.clock.runFor(ms);
     await this.page.evaluate(
@@ -113,7 +113,7 @@ export class WebWindow {
     );
   }
 
-  /** What the focus is on, in words. */
+  /** A description of the focused element. */
   focused(): Promise<string> {
     return this.page.evaluate(() => {
       const { activeElement } = document;
@@ -127,7 +127,7 @@ export class WebWindow {
 
   async #complete(card: Locator): Promise<void> {
     await card.locator('.what').waitFor();
-    // A preview that comes later is something else to look at.
+    // A preview that arrives later changes the card.
     await card.locator('.what .waiting-line').waitFor({ state: 'detached' });
   }
 }

@@ -1,13 +1,13 @@
+import { wordList } from '../../text.ts';
 import type { FileUse } from '../file-operands.ts';
-import type { InnerCall } from '../inner-call.ts';
 import { STAR, UNKNOWN, unquoted } from '../marks.ts';
-import { type FindTerm, readFindWords } from './find-words.ts';
+import type { InnerCall } from '../read-program.ts';
 
-/** Terms of `find` that narrow nothing down. */
+/** Terms of `find` that do not narrow the search. */
 const NARROWS_NOTHING =
   /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
 
-/** A call of `find` or `fd`, as far as it decides what is found and what happens to it. */
+/** What a call of `find` or `fd` finds, and what it does with it. */
 interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
@@ -17,7 +17,7 @@ interface FindCall {
   /** Names that it looks for, patterns active. Empty when it does not look by name. */
   readonly names: readonly string[];
   readonly deletes: boolean;
-  /** Program calls of `-exec` and its kin, with `{}` still in them. */
+  /** Program calls of `-exec` and the like, with `{}` still in them. */
   readonly calls: readonly (readonly string[])[];
   /** Files it writes (`-fprint`). */
   readonly writes: readonly string[];
@@ -27,7 +27,7 @@ interface FindCall {
 
 /** `contentOf` tells what is known to be in a file, for `-files0-from`. */
 function readFind(args: readonly string[], contentOf: (file: string) => string): FindCall {
-  const { starts, terms } = readFindWords(args, { plainStart: true });
+  const { starts, terms } = readFindWords(args);
   const listed = terms.flatMap(({ kind, value = '' }) =>
     kind === 'list' ? contentOf(value).split('\u0000').filter(Boolean) : [],
   );
@@ -53,7 +53,8 @@ function readFind(args: readonly string[], contentOf: (file: string) => string):
   const writes = all('writes').map(({ value = '' }) => value);
   const prints =
     !deletes && calls.length + writes.length === 0 && !terms.some(({ word }) => /^-(printf|ls)$/.test(word));
-  const from = [...starts, ...listed];
+  // A file called `-`; elsewhere a lone dash is standard input.
+  const from = [...starts, ...listed].map((start) => (start === '-' ? './-' : start));
   return {
     starts: from.length > 0 ? from : ['.'],
     takesAll,
@@ -119,8 +120,6 @@ export function foundText(find: FindCall, args: readonly string[]): string {
   return found.map((name) => name + separator).join('');
 }
 
-export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(name);
-
 export const readFound = (
   name: string,
   args: readonly string[],
@@ -144,3 +143,94 @@ export const innerCallsOfFind = (find: FindCall): readonly InnerCall[] =>
       return { words, certainty: 'possible' };
     }),
   );
+
+/** One test, action or operator of the expression. */
+export interface FindTerm {
+  readonly kind: TermKind;
+  readonly word: string;
+  /** The word after it, where it takes one. */
+  readonly value: string | undefined;
+  /** The program call of `-exec` and the like, with `{}` still in it. */
+  readonly call: readonly string[];
+}
+
+/** The words of `find`: it has no getopt grammar. */
+interface FindWords {
+  /** Options before the starting points: `-L`, `-O3`. */
+  readonly options: readonly string[];
+  readonly starts: readonly string[];
+  readonly terms: readonly FindTerm[];
+}
+
+/** The words of find's expression by kind; the kind says how many words follow. */
+const kinds = {
+  plain: `-daystart -depth -d -ignore_readdir_race -noignore_readdir_race -mount -xdev -noleaf -warn -nowarn -empty -executable
+    -false -true -nogroup -nouser -readable -writable -print -print0 -ls -prune -quit -a -and -o -or -not -help --help
+    -version --version ( ) ! ,`,
+  text: `-amin -atime -cmin -ctime -fstype -gid -group -inum -links -maxdepth -mindepth -mmin -mtime -perm -regextype -size
+    -type -uid -used -user -xtype -context -printf`,
+  name: '-name -iname -path -ipath -wholename -iwholename -lname -ilname',
+  regex: '-regex -iregex',
+  reference: '-newer -anewer -cnewer -samefile',
+  list: '-files0-from',
+  links: '-follow -L',
+  executes: '-exec -execdir -ok -okdir',
+  writes: '-fprint -fprint0 -fprintf -fls',
+  deletes: '-delete',
+};
+
+type TermKind = keyof typeof kinds | 'unknown' | 'stray';
+
+const kindByWord = new Map<string, TermKind>();
+for (const kind of Object.keys(kinds) as (keyof typeof kinds)[])
+  for (const word of wordList(kinds[kind])) kindByWord.set(word, kind);
+
+function kindOf(word: string): TermKind {
+  const known = kindByWord.get(word);
+  if (known) return known;
+  // Other versions of find may accept two dashes for an action. A test with two dashes is unknown.
+  const action = kindByWord.get(word.replace(/^--/, '-'));
+  if (action === 'executes' || action === 'writes' || action === 'deletes') return action;
+  if (/^-newer[aBcm][aBcm]$/.test(word)) return 'reference';
+  if (/^-newer[aBcm]t$/.test(word)) return 'text';
+  return startsExpression(word) ? 'unknown' : 'stray';
+}
+
+const takesNothing: ReadonlySet<TermKind> = new Set(['plain', 'links', 'deletes', 'unknown', 'stray']);
+
+const startsExpression = (word: string): boolean =>
+  (word.startsWith('-') && word !== '-') || /^[(!),]$/.test(word);
+
+/** Leading options, then starting points, then the expression. */
+export function readFindWords(args: readonly string[]): FindWords {
+  const options: string[] = [];
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] as string;
+    if (word === '--') {
+      at++;
+      break;
+    }
+    if (word === '-D') at++;
+    else if (/^-([HPL]|O\d*)$/.test(word)) options.push(word);
+    else break;
+  }
+  const first = at;
+  while (at < args.length && !startsExpression(args[at] as string)) at++;
+  const starts = args.slice(first, at);
+  const terms: FindTerm[] = [];
+  for (; at < args.length; at++) {
+    const word = args[at] as string;
+    const kind = kindOf(word);
+    if (kind === 'executes') {
+      const call: string[] = [];
+      for (at++; at < args.length && args[at] !== ';' && !(args[at] === '+' && args[at - 1] === '{}'); at++)
+        call.push(args[at] as string);
+      terms.push({ kind, word, value: undefined, call });
+      continue;
+    }
+    terms.push({ kind, word, value: takesNothing.has(kind) ? undefined : args[++at], call: [] });
+    if (word === '-fprintf') at++;
+  }
+  return { options, starts, terms };
+}

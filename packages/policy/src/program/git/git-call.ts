@@ -1,10 +1,9 @@
-import type { InnerCall } from '../inner-call.ts';
-import { OptionState } from '../option-state.ts';
-import { type Operand, optionTable, parseOptions, type Word } from '../options.ts';
-import { changesConfiguration } from './config-subcommand.ts';
+import { type Operand, OptionState, optionTable, parseOptions, type Word } from '../options.ts';
+import type { InnerCall } from '../read-program.ts';
+import { changesConfiguration } from './maintenance-subcommands.ts';
 import { otherRepository, runsProgram, setsConfiguration } from './rules.ts';
 
-/** What may stand between `git` and the subcommand. */
+/** Options between `git` and the subcommand. */
 const globalOptions = optionTable({
   abbreviations: false,
   permutes: false,
@@ -34,7 +33,7 @@ interface GitCall {
   readonly workTree: string | undefined;
   /** `name=value` of `-c` and `--config-env`. */
   readonly settings: readonly string[];
-  /** Names another repository or other programs for git to use. */
+  /** Whether it names another repository, or other programs for git to use. */
   readonly redirected: boolean;
 }
 
@@ -86,10 +85,10 @@ export function innerCallsOfGit(words: readonly string[]): readonly InnerCall[] 
     const equals = setting.indexOf('=');
     if (equals < 0 || !GIT_CODE.test(setting.slice(0, equals))) continue;
     const line = setting.slice(equals + 1).replace(/^!/, '');
-    // an alias gets the words behind its name
+    // an alias gets the words after its name
     lines.push(/^alias\./i.test(setting) ? [line, ...args].join(' ') : line);
   }
-  // `ext::` runs what follows; a percent sign stands before a blank within a word
+  // `ext::` runs the rest; `% ` is a blank within a word
   for (const word of args)
     if (word.startsWith('ext::')) lines.push(word.slice('ext::'.length).replaceAll('% ', ' '));
   if (subcommand === 'submodule' && args.includes('foreach'))

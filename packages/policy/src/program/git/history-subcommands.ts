@@ -1,8 +1,18 @@
+import { wordList } from '../../text.ts';
 import type { OptionSection } from '../options.ts';
-import { files, names, revisions, writtenRefs } from './operands.ts';
+import {
+  files,
+  type GitFamily,
+  type GitSubcommand,
+  names,
+  plain,
+  raises,
+  revisions,
+  subcommand,
+  writtenRefs,
+} from './operands.ts';
 import { losesWork, readsFile, runsProgram, writesKnownBranches } from './rules.ts';
 import { diffOptions, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that change branches, tags and history. */
 
@@ -24,8 +34,8 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
         '-t --track --color --contains --no-contains --with --without --abbrev --merged --no-merged --column',
       rows: [{ names: '-D -M -C', rule: losesWork }],
     }),
-    also(state, _operands, judgement) {
-      if (state.wasGiven('-f', '--force')) judgement.raise(losesWork, '--force');
+    also(state, _operands, notes) {
+      if (state.wasGiven('-f', '--force')) notes.raise(losesWork, '--force');
     },
   },
   merge: subcommand(names, mergeOptions, {
@@ -73,42 +83,35 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     fallback: plain(),
     isOpen: true,
     members: {
-      run: { ...plain(), rules: [runsProgram] },
-      visualize: { ...subcommand(names, logOptions, diffOptions), rules: [runsProgram] },
-      view: { ...subcommand(names, logOptions, diffOptions), rules: [runsProgram] },
+      run: raises([runsProgram], plain()),
+      visualize: raises([runsProgram], subcommand(names, logOptions, diffOptions)),
+      view: raises([runsProgram], subcommand(names, logOptions, diffOptions)),
       replay: subcommand(files('read')),
       start: subcommand(revisions, {
         flags: '--no-checkout --first-parent',
         values: '--term-new --term-bad --term-old --term-good',
       }),
-      reset: plain(),
-      good: plain(),
-      bad: plain(),
-      old: plain(),
-      new: plain(),
-      skip: plain(),
-      log: plain(),
-      next: plain(),
+      ...Object.fromEntries(wordList('reset good bad old new skip log next').map((name) => [name, plain()])),
       terms: plain({ flags: '--term-good --term-bad' }),
     },
   },
-  'filter-branch': {
-    ...plain({
+  'filter-branch': raises(
+    [losesWork, runsProgram],
+    plain({
       flags: '-f --force --prune-empty --all',
       values:
         '--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --subdirectory-filter --original --state-branch',
       rows: [{ names: '-d', value: 'write' }],
     }),
-    rules: [losesWork, runsProgram],
-  },
-  replace: {
-    ...plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
-    rules: [losesWork],
-  },
+  ),
+  replace: raises(
+    [losesWork],
+    plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
+  ),
   'symbolic-ref': subcommand(
-    // With one name it only tells.
-    (operands, judgement) => {
-      if (operands.length > 1) writtenRefs(operands.slice(0, 1), judgement);
+    // With one name it only prints.
+    (operands, notes) => {
+      if (operands.length > 1) writtenRefs(operands.slice(0, 1), notes);
     },
     { flags: '-d --delete --short --recurse', values: '-m' },
   ),
@@ -124,7 +127,7 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     fallback: plain(),
     members: {
       list: plain({ flags: '--porcelain -z', values: '--expire' }),
-      add: subcommand((operands, judgement) => files('write')(operands.slice(0, 1), judgement), {
+      add: subcommand((operands, notes) => files('write')(operands.slice(0, 1), notes), {
         flags: '-f --force -d --detach --checkout --lock --guess-remote --track --orphan --relative-paths',
         values: '-b --reason',
         rows: [{ names: '-B', value: 'text', rule: losesWork }],
@@ -141,13 +144,13 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
 
 /** Kept here because only `reflog` has both reading and destroying members. */
 export const reflogDestroyers: Readonly<Record<string, GitSubcommand>> = {
-  expire: {
-    ...plain({
+  expire: raises(
+    [losesWork],
+    plain({
       flags: '--all --rewrite --updateref --stale-fix -n --dry-run --single-worktree',
       values: '--expire --expire-unreachable',
     }),
-    rules: [losesWork],
-  },
-  delete: { ...plain({ flags: '--rewrite --updateref -n --dry-run' }), rules: [losesWork] },
-  drop: { ...plain({ flags: '--all --single-worktree' }), rules: [losesWork] },
+  ),
+  delete: raises([losesWork], plain({ flags: '--rewrite --updateref -n --dry-run' })),
+  drop: raises([losesWork], plain({ flags: '--all --single-worktree' })),
 };

@@ -1,7 +1,17 @@
-import { files, revisions } from './operands.ts';
-import { losesWork, runsProgram, setsConfiguration } from './rules.ts';
-import { diffOptions } from './shared-options.ts';
-import { foreign, type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
+import { type Operand, OptionState, parseOptions } from '../options.ts';
+import {
+  files,
+  foreign,
+  type GitFamily,
+  type GitSubcommand,
+  names,
+  plain,
+  raises,
+  revisions,
+  subcommand,
+} from './operands.ts';
+import { losesWork, machineSettings, readsFile, runsProgram, setsConfiguration } from './rules.ts';
+import { diffOptions, gitTable } from './shared-options.ts';
 
 /** Subcommands that tidy the repository, and those that start other tools. */
 
@@ -16,35 +26,93 @@ export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | Git
     values: '--window --depth --threads -g --geometric',
   }),
   'pack-refs': plain({ flags: '--all --prune --auto' }),
-  prune: { ...plain({ flags: '-n --dry-run --progress', values: '--expire' }), rules: [losesWork] },
+  prune: raises([losesWork], plain({ flags: '-n --dry-run --progress', values: '--expire' })),
   'hash-object': subcommand(files('read'), {
     flags: '-w --stdin --stdin-paths --no-filters --literally',
     values: '-t --path',
   }),
   hook: foreign([runsProgram]),
-  difftool: {
-    ...subcommand(revisions, diffOptions, {
+  difftool: raises(
+    [runsProgram],
+    subcommand(revisions, diffOptions, {
       flags: '-g --gui -d --dir-diff -y --no-prompt --prompt --symlinks --tool-help --trust-exit-code',
       values: '-t --tool',
       rows: [{ names: '-x --extcmd', value: 'text', rule: runsProgram }],
     }),
-    rules: [runsProgram],
-  },
-  mergetool: {
-    ...subcommand(files('read'), {
+  ),
+  mergetool: raises(
+    [runsProgram],
+    subcommand(files('read'), {
       flags: '-g --gui -y --no-prompt --prompt --tool-help',
       values: '-t --tool',
       rows: [{ names: '-O', value: 'read' }],
     }),
-    rules: [runsProgram],
-  },
-  instaweb: {
-    ...plain({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
-    rules: [runsProgram],
-  },
-  maintenance: {
-    ...plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
-    rules: [setsConfiguration],
-  },
+  ),
+  instaweb: raises(
+    [runsProgram],
+    plain({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
+  ),
+  maintenance: raises(
+    [setsConfiguration],
+    plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
+  ),
   credential: foreign([runsProgram]),
 };
+
+/** `git config`: reading a key is everyday; any change can make git start programs later. */
+export const config: GitSubcommand = {
+  options: gitTable({
+    flags: `--local --worktree --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list --fixed-value --bool
+      --int --bool-or-int --bool-or-str --path --expiry-date -z --null --name-only --includes --show-origin --show-scope --all
+      --regexp --show-names`,
+    values: '--type -t --default --value --url --comment',
+    rows: [
+      { names: '--global --system', rule: machineSettings },
+      {
+        names: '-f --file',
+        value: (file, notes) => {
+          notes.pathOrStream(file, 'read');
+          // Settings are written to this file too.
+          notes.makesName(file);
+        },
+        rule: readsFile,
+      },
+      {
+        names: '--blob',
+        value: (text, notes) => revisions([{ kind: 'operand', text, afterDashes: false }], notes),
+        rule: readsFile,
+      },
+      {
+        names: '--replace-all --add --unset --unset-all --rename-section --remove-section --append',
+        rule: setsConfiguration,
+      },
+      { names: '-e --edit', rule: runsProgram },
+    ],
+  }),
+  operands: names,
+  also(state, operands, notes) {
+    if (state.wasGiven('--edit')) notes.raise(setsConfiguration, '--edit');
+    const [first = '', second = ''] = operands.map(({ text }) => text);
+    if (setsValue(state, operands)) notes.raise(setsConfiguration, `${first} ${second}`.trim());
+  },
+};
+
+const readingModes =
+  '--get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list'.split(' ');
+const writingModes =
+  '--replace-all --add --unset --unset-all --rename-section --remove-section --append -e --edit'.split(' ');
+
+/** Whether a call sets a value by its operands: `KEY VALUE`, unless a mode that reads is in force, or `set KEY VALUE`. */
+function setsValue(state: OptionState, operands: readonly Operand[]): boolean {
+  const [first = ''] = operands.map(({ text }) => text);
+  if (state.isOn(readingModes, writingModes) || first === 'get' || first === 'list') return false;
+  return /^(set|unset|rename-section|remove-section|edit)$/.test(first) || operands.length > 1;
+}
+
+/** Whether `git config` with these words changes a setting, by an option or by its operands. */
+export function changesConfiguration(args: readonly string[]): boolean {
+  const words = parseOptions(args, config.options);
+  const state = new OptionState(words);
+  const operands = words.filter((word) => word.kind === 'operand');
+  return state.wasGiven(...writingModes) || setsValue(state, operands);
+}

@@ -1,94 +1,101 @@
-import type { Judgement, PathUse } from '../../command/judgement.ts';
-import type { Operand } from '../options.ts';
-import { refuseOutside } from '../program.ts';
-import { judgeUnknownWords } from '../script-arguments.ts';
+import type { Notes, PathUse } from '../notes.ts';
+import type { Operand, OptionSection, OptionState, OptionTable } from '../options.ts';
+import type { CommandRule } from '../rules.ts';
 import { commandTransport, writesKnownBranches } from './rules.ts';
+import { gitTable } from './shared-options.ts';
 
-/** How the operands of a subcommand are judged. */
-export type OperandJudge = (operands: readonly Operand[], judgement: Judgement) => void;
+/** Reads the operands of a subcommand. */
+export type OperandReader = (operands: readonly Operand[], notes: Notes) => void;
 
 /** Names of branches, tags or remotes: nothing to check. */
-export const names: OperandJudge = () => {};
+export const names: OperandReader = () => {};
 
 /** Words whose meaning is not known: whatever can be a path in them must be inside and not sensitive. */
-export const unknownWords: OperandJudge = (operands, judgement) =>
-  judgeUnknownWords(
-    operands.map(({ text }) => text),
-    judgement,
-  );
+const unknownWords: OperandReader = (operands, notes) => notes.unknownWords(operands.map(({ text }) => text));
 
 /** What is done with a file; `remove` leaves no file behind, so its name does not matter (TL-4). */
 type FileUse = PathUse | 'remove';
 
-function judgeFile(text: string, use: FileUse, judgement: Judgement): void {
-  if (use === 'remove') judgement.path(text, 'write', { makes: false });
-  else judgement.path(text, use);
+function noteFile(text: string, use: FileUse, notes: Notes): void {
+  if (use === 'remove') notes.path(text, 'write', { makes: false });
+  else notes.path(text, use);
 }
 
 /** Files, as any other program names them. */
 export const files =
-  (use: FileUse): OperandJudge =>
-  (operands, judgement) => {
-    for (const { text } of operands) judgeFile(text, use, judgement);
+  (use: FileUse): OperandReader =>
+  (operands, notes) => {
+    for (const { text } of operands) noteFile(text, use, notes);
   };
 
 /** Files, or `-` for standard input or output. */
 export const filesOrStream =
-  (use: PathUse): OperandJudge =>
-  (operands, judgement) => {
-    for (const { text } of operands) judgement.pathOrStream(text, use);
+  (use: PathUse): OperandReader =>
+  (operands, notes) => {
+    for (const { text } of operands) notes.pathOrStream(text, use);
   };
 
 /** Pathspecs: paths, patterns, or `:(magic)pattern`. */
 export const pathspecs =
-  (use: FileUse): OperandJudge =>
-  (operands, judgement) => {
-    for (const { text } of operands) judgePathspec(text, use, judgement);
+  (use: FileUse): OperandReader =>
+  (operands, notes) => {
+    for (const { text } of operands) notePathspec(text, use, notes);
   };
 
 /** Revisions, then paths; only after `--` is it sure which is which. */
 export const revisionsOrPaths =
-  (use: PathUse): OperandJudge =>
-  (operands, judgement) => {
+  (use: PathUse): OperandReader =>
+  (operands, notes) => {
     for (const { text, afterDashes } of operands) {
-      if (afterDashes) judgePathspec(text, use, judgement);
-      else judgeRevisionOrPath(text, use, judgement);
+      if (afterDashes) notePathspec(text, use, notes);
+      else noteRevisionOrPath(text, use, notes);
     }
   };
 
-export const revisions: OperandJudge = revisionsOrPaths('read');
+export const revisions: OperandReader = revisionsOrPaths('read');
 
 /** A repository (name, URL or path), then refs, or with --multiple more repositories. */
-export const repositoryAndRefs: OperandJudge = ([repository, ...refs], judgement) => {
-  if (repository) judgeRepository(repository.text, judgement);
+export const repositoryAndRefs: OperandReader = ([repository, ...refs], notes) => {
+  if (repository) noteRepository(repository.text, notes);
   for (const { text } of refs) {
-    if (/^[\w+.-]+::/.test(text)) judgement.raise(commandTransport, text);
-    else refuseOutside(text, judgement);
-    // `from:to`, of which only the second is written.
-    if (text.includes(':')) judgeWrittenRef(text.slice(text.indexOf(':')), judgement);
+    if (/^[\w+.-]+::/.test(text)) notes.raise(commandTransport, text);
+    else notes.mayBePath(text, 'outside');
+    // Of `from:to` only `to` is written.
+    if (text.includes(':')) noteWrittenRef(text.slice(text.indexOf(':')), notes);
   }
 };
 
-/** Names of refs that are written; a ref of another work tree has a word before it. */
-export const writtenRefs: OperandJudge = (operands, judgement) => {
-  for (const { text } of operands) judgeWrittenRef(text, judgement);
+/** Addresses of remotes, after the name of one. */
+export const remoteAddresses: OperandReader = (operands, notes) => {
+  for (const { text } of operands.slice(1)) noteRepository(text, notes);
 };
 
-export function judgeWrittenRef(text: string, judgement: Judgement): void {
-  if (/(^|[/:+])refs\/remotes\//i.test(text)) judgement.raise(writesKnownBranches, text);
+/** A repository, and the directory that it is copied into. */
+export const repositoryAndTarget: OperandReader = ([repository, target], notes) => {
+  if (repository) noteRepository(repository.text, notes);
+  if (target) notes.path(target.text, 'write');
+};
+
+/** Names of refs that are written; a ref of another work tree has a prefix (`main-worktree/refs/…`). */
+export const writtenRefs: OperandReader = (operands, notes) => {
+  for (const { text } of operands) noteWrittenRef(text, notes);
+};
+
+export function noteWrittenRef(text: string, notes: Notes): void {
+  if (/(^|[/:+])refs\/remotes\//i.test(text)) notes.raise(writesKnownBranches, text);
 }
 
 /** A remote is a name, a URL, `host:path`, or a path on this machine. */
-export function judgeRepository(text: string, judgement: Judgement): void {
-  if (/^[\w+.-]+::/.test(text) || text.startsWith('-')) judgement.raise(commandTransport, text);
-  else if (text.startsWith('file://')) judgement.path(text.slice('file://'.length) || '/', 'read');
-  else if (/^[\w+.-]+:\/\//.test(text)) judgement.needNetwork();
-  else if (/^[^/]*:/.test(text)) judgement.needNetwork();
-  else if (/[/.~]/.test(text)) judgement.path(text, 'read');
+export function noteRepository(text: string, notes: Notes): void {
+  if (/^[\w+.-]+::/.test(text) || text.startsWith('-')) notes.raise(commandTransport, text);
+  else if (text.startsWith('file://')) notes.path(text.slice('file://'.length) || '/', 'read');
+  else if (/^[\w+.-]+:\/\//.test(text)) notes.needNetwork();
+  else if (/^[^/]*:/.test(text)) notes.needNetwork();
+  else if (/[/.~]/.test(text)) notes.path(text, 'read');
 }
 
 /** `src/*.ts`, `:!docs`, `:(glob,icase)**\/x`, `:/x`: what is excluded is not read. */
-function judgePathspec(text: string, use: FileUse, judgement: Judgement): void {
+function notePathspec(text: string, use: FileUse, notes: Notes): void {
   let pattern = text;
   let isExcluded = false;
   let isFromTop = false;
@@ -106,50 +113,75 @@ function judgePathspec(text: string, use: FileUse, judgement: Judgement): void {
   }
   if (isExcluded || pattern === '') return;
   const isPattern = /[*?[\\]/.test(pattern);
-  if (isPattern || text.startsWith(':(')) judgement.glob(pattern);
-  // A pattern with a backslash is no path that could be checked as text; the glob above looked at it.
+  if (isPattern || text.startsWith(':(')) notes.glob(pattern);
+  // A pattern with a backslash cannot be checked as a path; it was noted as a pattern above.
   if (pattern.includes('\\')) return;
-  if (isFromTop) judgement.fromStart(() => judgeFile(pattern, use, judgement));
-  else judgeFile(pattern, use, judgement);
+  if (isFromTop) notes.fromStart(() => noteFile(pattern, use, notes));
+  else noteFile(pattern, use, notes);
 }
 
 /**
  * `HEAD~2`, `v1..v2`, `main:src/x`, `:0:x`, `README.md`. A revision passes as a path because `..` inside a
  * component leads nowhere; what stands after a colon is a path in a tree, and must not be a sensitive one.
  */
-function judgeRevisionOrPath(text: string, use: PathUse, judgement: Judgement): void {
+function noteRevisionOrPath(text: string, use: PathUse, notes: Notes): void {
   // `:/x` may also be a search in commit messages; as a path it must not be sensitive or outside.
   if (text.startsWith(':(') || /^:[/!^]/.test(text)) {
-    judgePathspec(text, use, judgement);
+    notePathspec(text, use, notes);
     return;
   }
   const [first, ...inTree] = text.split(':');
   for (const part of inTree) {
     for (const path of [part, ...part.split(/\.{2,3}(?!\/|$)/)]) {
       if (path === '' || path.includes('\\')) continue;
-      judgePathInTree(path.replace(/^\/+/, '') || '.', judgement);
+      notes.treePath(path.replace(/^\/+/, '') || '.');
     }
   }
   if (inTree.length > 0 || first === undefined || first === '') return;
   if (isPlainRevision(first)) return;
-  if (/[*?[\\]/.test(first)) judgement.glob(first);
-  if (!first.includes('\\')) judgement.path(first, use);
+  if (/[*?[\\]/.test(first)) notes.glob(first);
+  if (!first.includes('\\')) notes.path(first, use);
 }
 
-/**
- * `HEAD:docs/x` starts at the top of the repository, which is the workspace or the directory that git was sent to;
- * rules of policy files see both. Links on the disk say nothing about a tree, so the name counts.
- */
-function judgePathInTree(path: string, judgement: Judgement): void {
-  const note = (): void => {
-    const checked = judgement.look(path);
-    if (!checked.ok) judgement.refuse(checked.refused);
-    else judgement.note(checked.named, 'read');
-  };
-  note();
-  judgement.fromStart(note);
-}
-
-/** A revision that cannot be meant as a path, so it is not listed as a file of the command. */
+/** A revision that cannot be a path, so it is not listed as a file of the command. */
 const isPlainRevision = (text: string): boolean =>
   /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{][^/]*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);
+
+/** How one git subcommand is read: its options, its operands, and what it always or sometimes does. */
+export interface GitSubcommand {
+  readonly options: OptionTable;
+  readonly operands: OperandReader;
+  /** Rules that the subcommand triggers by itself. */
+  readonly rules?: readonly CommandRule[];
+  /** Notes that depend on the whole line, such as `branch -d -f`. */
+  readonly also?: (state: OptionState, operands: readonly Operand[], notes: Notes) => void;
+}
+
+/** A subcommand with its own subcommands, such as `git stash pop`. */
+export interface GitFamily {
+  /** Runs when no member is named. */
+  readonly fallback: GitSubcommand;
+  readonly members: Readonly<Record<string, GitSubcommand>>;
+  /** A first word that is not a member belongs to the fallback; otherwise it is an unknown subcommand. */
+  readonly isOpen?: true;
+}
+
+export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
+
+export const subcommand = (operands: OperandReader, ...options: readonly OptionSection[]): GitSubcommand => ({
+  options: gitTable(...options),
+  operands,
+});
+
+/** A subcommand whose operands are names, not paths. */
+export const plain = (...options: readonly OptionSection[]): GitSubcommand => subcommand(names, ...options);
+
+/** A subcommand that triggers rules whatever its words are. */
+export const raises = (rules: readonly CommandRule[], subcommand: GitSubcommand): GitSubcommand => ({
+  ...subcommand,
+  rules,
+});
+
+/** A separate program behind git, such as `git lfs`: nothing is known of its words. */
+export const foreign = (rules: readonly CommandRule[]): GitSubcommand =>
+  raises(rules, subcommand(unknownWords));

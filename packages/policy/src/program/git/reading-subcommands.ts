@@ -1,15 +1,19 @@
-import type { Judgement } from '../../command/judgement.ts';
+import type { Notes } from '../notes.ts';
 import {
   files,
   filesOrStream,
+  type GitFamily,
+  type GitSubcommand,
   pathspecs,
+  plain,
+  raises,
   repositoryAndRefs,
   revisions,
   revisionsOrPaths,
+  subcommand,
 } from './operands.ts';
 import { otherRepository, reachesRemote, readsFile, runsProgram, writesFile } from './rules.ts';
 import { diffOptions, lineRangeRow, logOptions, uploadPack } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that look at the repository and change nothing in it. */
 
@@ -92,13 +96,13 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     values: '--format',
     optionalValues: '--abbrev',
   }),
-  'ls-remote': {
-    ...subcommand(repositoryAndRefs, uploadPack, {
+  'ls-remote': raises(
+    [reachesRemote],
+    subcommand(repositoryAndRefs, uploadPack, {
       flags: '-h --heads -t --tags -b --branches --refs --get-url --exit-code --symref',
       values: '--sort -o --server-option',
     }),
-    rules: [reachesRemote],
-  },
+  ),
   'cat-file': subcommand(revisions, {
     flags:
       '-e -p -t -s --allow-unknown-type --use-mailmap --mailmap --batch-all-objects --buffer --follow-symlinks --unordered -z -Z',
@@ -155,11 +159,11 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         { names: '--textconv', rule: runsProgram },
       ],
     }),
-    also(state, operands, judgement) {
+    also(state, operands, notes) {
       const isPatternGiven = state.isOn(['-e']) || state.isOn(['-f']) || operands[0]?.afterDashes;
       const places = isPatternGiven ? operands : operands.slice(1);
-      read(places, judgement);
-      if (places.length === 0) judgement.path('.', 'read');
+      read(places, notes);
+      if (places.length === 0) notes.path('.', 'read');
     },
   },
   archive: subcommand(read, {
@@ -172,8 +176,8 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
       { names: '--exec', value: 'text', rule: runsProgram },
       {
         names: '--remote',
-        value: (value, judgement: Judgement) =>
-          repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], judgement),
+        value: (value, notes: Notes) =>
+          repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], notes),
         rule: reachesRemote,
       },
     ],
@@ -181,22 +185,21 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
   bundle: {
     fallback: subcommand(files('write')),
     members: {
-      create: {
-        ...subcommand(
-          (operands, judgement) => filesOrStream('write')(operands.slice(0, 1), judgement),
-          logOptions,
-          { flags: '--progress --all-progress', values: '--version' },
-        ),
-        rules: [writesFile],
-      },
+      create: raises(
+        [writesFile],
+        subcommand((operands, notes) => filesOrStream('write')(operands.slice(0, 1), notes), logOptions, {
+          flags: '--progress --all-progress',
+          values: '--version',
+        }),
+      ),
       verify: subcommand(filesOrStream('read')),
-      'list-heads': subcommand((operands, judgement) => files('read')(operands.slice(0, 1), judgement)),
-      unbundle: {
-        ...subcommand((operands, judgement) => files('read')(operands.slice(0, 1), judgement), {
+      'list-heads': subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes)),
+      unbundle: raises(
+        [otherRepository],
+        subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes), {
           flags: '--progress',
         }),
-        rules: [otherRepository],
-      },
+      ),
     },
   },
   'format-patch': subcommand(read, diffOptions, logOptions, {
@@ -207,7 +210,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     optionalValues: '--from --attach --inline --thread',
     rows: [
       { names: '-o --output-directory', value: 'write', rule: writesFile },
-      { names: '--suffix', value: (suffix, judgement) => judgement.refuseBinary(suffix, `patch${suffix}`) },
+      { names: '--suffix', value: (suffix, notes) => notes.makesName(suffix, `patch${suffix}`) },
       { names: '--signature-file --description-file', value: 'read', rule: readsFile },
     ],
   }),

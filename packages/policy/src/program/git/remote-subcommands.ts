@@ -1,4 +1,17 @@
-import { files, judgeRepository, repositoryAndRefs, revisions } from './operands.ts';
+import {
+  files,
+  foreign,
+  type GitFamily,
+  type GitSubcommand,
+  noteRepository,
+  plain,
+  raises,
+  remoteAddresses,
+  repositoryAndRefs,
+  repositoryAndTarget,
+  revisions,
+  subcommand,
+} from './operands.ts';
 import {
   changesRemote,
   losesWork,
@@ -9,28 +22,27 @@ import {
   setsConfiguration,
 } from './rules.ts';
 import { fetchOptions, gitTable, mergeOptions, uploadPack } from './shared-options.ts';
-import { foreign, type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that reach or set up other repositories. */
 
 export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
-  fetch: { ...subcommand(repositoryAndRefs, fetchOptions, uploadPack), rules: [reachesRemote] },
-  pull: {
-    ...subcommand(repositoryAndRefs, mergeOptions, fetchOptions, uploadPack, {
+  fetch: raises([reachesRemote], subcommand(repositoryAndRefs, fetchOptions, uploadPack)),
+  pull: raises(
+    [reachesRemote],
+    subcommand(repositoryAndRefs, mergeOptions, fetchOptions, uploadPack, {
       optionalValues: '-r --rebase -j --jobs',
     }),
-    rules: [reachesRemote],
-  },
-  push: {
-    ...subcommand(repositoryAndRefs, uploadPack, {
+  ),
+  push: raises(
+    [pushes],
+    subcommand(repositoryAndRefs, uploadPack, {
       flags:
         '--all --branches --mirror -d --delete --tags -n --dry-run --porcelain -f --force --force-if-includes --thin -u --set-upstream --progress --prune --no-verify --verify --follow-tags --atomic -4 --ipv4 -6 --ipv6',
       values: '--recurse-submodules -o --push-option',
       optionalValues: '--force-with-lease --signed',
-      rows: [{ names: '--repo', value: (repository, judgement) => judgeRepository(repository, judgement) }],
+      rows: [{ names: '--repo', value: noteRepository }],
     }),
-    rules: [pushes],
-  },
+  ),
   clone: {
     options: gitTable({
       flags: `--progress --reject-shallow -n --no-checkout --bare --mirror -l --local --no-hardlinks -s --shared --dissociate
@@ -47,15 +59,12 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         { names: '--separate-git-dir', value: 'write', rule: otherRepository },
         {
           names: '--bundle-uri',
-          value: (value, judgement) => judgeRepository(value, judgement),
+          value: noteRepository,
           rule: otherRepository,
         },
       ],
     }),
-    operands([repository, target], judgement) {
-      if (repository) judgeRepository(repository.text, judgement);
-      if (target) judgement.path(target.text, 'write');
-    },
+    operands: repositoryAndTarget,
     rules: [reachesRemote],
   },
   init: subcommand(files('write'), {
@@ -70,37 +79,24 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
   remote: {
     fallback: plain(),
     members: {
-      add: {
-        ...subcommand(
-          (operands, judgement) => {
-            for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
-          },
-          {
-            flags: '-f --fetch --tags --no-tags',
-            values: '-t --track -m --master',
-            optionalValues: '--mirror',
-          },
-        ),
-        rules: [changesRemote],
-      },
-      'set-url': {
-        ...subcommand(
-          (operands, judgement) => {
-            for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
-          },
-          { flags: '--push --add --delete' },
-        ),
-        rules: [changesRemote],
-      },
-      rename: { ...plain({ flags: '--progress' }), rules: [changesRemote] },
-      remove: { ...plain(), rules: [changesRemote] },
-      rm: { ...plain(), rules: [changesRemote] },
+      add: raises(
+        [changesRemote],
+        subcommand(remoteAddresses, {
+          flags: '-f --fetch --tags --no-tags',
+          values: '-t --track -m --master',
+          optionalValues: '--mirror',
+        }),
+      ),
+      'set-url': raises([changesRemote], subcommand(remoteAddresses, { flags: '--push --add --delete' })),
+      rename: raises([changesRemote], plain({ flags: '--progress' })),
+      remove: raises([changesRemote], plain()),
+      rm: raises([changesRemote], plain()),
       'set-head': plain({ flags: '-a --auto -d --delete' }),
-      'set-branches': { ...plain({ flags: '--add' }), rules: [changesRemote] },
+      'set-branches': raises([changesRemote], plain({ flags: '--add' })),
       'get-url': plain({ flags: '--push --all' }),
-      show: { ...plain({ flags: '-n' }), rules: [reachesRemote] },
-      prune: { ...plain({ flags: '-n --dry-run' }), rules: [reachesRemote] },
-      update: { ...plain({ flags: '-p --prune' }), rules: [reachesRemote] },
+      show: raises([reachesRemote], plain({ flags: '-n' })),
+      prune: raises([reachesRemote], plain({ flags: '-n --dry-run' })),
+      update: raises([reachesRemote], plain({ flags: '-p --prune' })),
     },
   },
   submodule: {
@@ -108,46 +104,35 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
     members: {
       status: subcommand(files('read'), { flags: '--cached --recursive' }),
       summary: subcommand(revisions, { flags: '--cached --files', values: '-n --summary-limit' }),
-      init: { ...subcommand(files('read')), rules: [setsConfiguration] },
-      update: {
-        ...subcommand(files('write'), {
+      init: raises([setsConfiguration], subcommand(files('read'))),
+      update: raises(
+        [reachesRemote, setsConfiguration],
+        subcommand(files('write'), {
           flags:
             '--init --remote -N --no-fetch -f --force --checkout --merge --rebase --recursive --progress --dissociate --single-branch --recommend-shallow',
           values: '--depth -j --jobs --filter',
           rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
         }),
-        rules: [reachesRemote, setsConfiguration],
-      },
+      ),
       add: {
         options: gitTable({
           flags: '-f --force --progress --dissociate',
           values: '-b --branch --name --depth',
           rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
         }),
-        operands([repository, target], judgement) {
-          if (repository) judgeRepository(repository.text, judgement);
-          if (target) judgement.path(target.text, 'write');
-        },
+        operands: repositoryAndTarget,
         rules: [reachesRemote, setsConfiguration],
       },
-      foreach: { ...plain({ flags: '--recursive' }), rules: [runsProgram] },
-      sync: { ...subcommand(files('read'), { flags: '--recursive' }), rules: [setsConfiguration] },
-      deinit: { ...subcommand(files('write'), { flags: '-f --force --all' }), rules: [losesWork] },
-      'set-url': {
-        ...subcommand((operands, judgement) => {
-          for (const { text } of operands.slice(1)) judgeRepository(text, judgement);
-        }),
-        rules: [setsConfiguration],
-      },
-      'set-branch': {
-        ...plain({ flags: '-d --default', values: '-b --branch' }),
-        rules: [setsConfiguration],
-      },
+      foreach: raises([runsProgram], plain({ flags: '--recursive' })),
+      sync: raises([setsConfiguration], subcommand(files('read'), { flags: '--recursive' })),
+      deinit: raises([losesWork], subcommand(files('write'), { flags: '-f --force --all' })),
+      'set-url': raises([setsConfiguration], subcommand(remoteAddresses)),
+      'set-branch': raises([setsConfiguration], plain({ flags: '-d --default', values: '-b --branch' })),
       absorbgitdirs: subcommand(files('write')),
     },
   },
-  'send-email': { ...subcommand(revisions), rules: [runsProgram, pushes] },
-  daemon: { ...subcommand(files('read')), rules: [runsProgram, pushes] },
+  'send-email': raises([runsProgram, pushes], subcommand(revisions)),
+  daemon: raises([runsProgram, pushes], subcommand(files('read'))),
   p4: foreign([runsProgram, pushes]),
   svn: foreign([runsProgram, pushes]),
   lfs: foreign([runsProgram, pushes]),

@@ -1,4 +1,4 @@
-import type { CommandRule } from '../../command/command-rule.ts';
+import type { CommandRule } from '../rules.ts';
 
 /** What git can do beyond its everyday use, and why that matters to a person. */
 
@@ -293,7 +293,7 @@ export const changesRemote: CommandRule = {
   doesNotMatch: ['git remote -v', 'git remote get-url origin', 'git fetch origin', 'git remote update'],
 };
 
-/** The card of a push lists what the remote is not known to have: whoever writes that by hand decides what it shows. */
+/** The card of a push lists commits that `refs/remotes` lacks, so a command that writes those refs decides what it shows. */
 export const writesKnownBranches: CommandRule = {
   id: 'CMD-GIT-15',
   risk: 'MEDIUM',

@@ -1,6 +1,5 @@
-import type { Judgement } from '../../command/judgement.ts';
 import { type OptionRow, type OptionSection, type OptionTable, optionTable } from '../options.ts';
-import { judgeWrittenRef } from './operands.ts';
+import { noteWrittenRef } from './operands.ts';
 import { readsFile, runsProgram, writesFile } from './rules.ts';
 
 /** Options that several subcommands share, as git's own documentation shares them. */
@@ -37,11 +36,13 @@ export const diffOptions: OptionSection = {
 };
 
 /** `-L 1,9:file` and `-L :function:file`: the file follows the last colon. */
-function lineRange(range: string, judgement: Judgement): void {
-  const file = range.slice(range.lastIndexOf(':') + 1);
-  if (range.includes(':') && file !== '') judgement.path(file, 'read');
-}
-export const lineRangeRow: OptionRow = { names: '-L', value: lineRange };
+export const lineRangeRow: OptionRow = {
+  names: '-L',
+  value: (range, notes) => {
+    const file = range.slice(range.lastIndexOf(':') + 1);
+    if (range.includes(':') && file !== '') notes.path(file, 'read');
+  },
+};
 
 export const logOptions: OptionSection = {
   flags: `--source --use-mailmap --mailmap --clear-decorations --no-decorate --all --branches --tags --remotes --reflog
@@ -72,10 +73,12 @@ export const uploadPack: OptionSection = {
 };
 
 /** A strategy is a program `git-merge-NAME`; these come with git. */
-function strategy(name: string, judgement: Judgement): void {
-  if (!/^(ours|recursive|resolve|octopus|subtree|ort)$/.test(name)) judgement.raise(runsProgram, name);
-}
-export const strategyRow: OptionRow = { names: '-s --strategy', value: strategy };
+export const strategyRow: OptionRow = {
+  names: '-s --strategy',
+  value: (name, notes) => {
+    if (!/^(ours|recursive|resolve|octopus|subtree|ort)$/.test(name)) notes.raise(runsProgram, name);
+  },
+};
 
 export const mergeOptions: OptionSection = {
   flags: `--stat --summary -n --squash --commit -e --edit --ff --ff-only --rerere-autoupdate --verify-signatures --abort --quit
@@ -94,5 +97,5 @@ export const fetchOptions: OptionSection = {
   values: `--depth --shallow-since --shallow-exclude --deepen -o --server-option --negotiation-tip --filter
     --submodule-prefix --recurse-submodules-default --bundle-uri -j --jobs`,
   optionalValues: '--recurse-submodules',
-  rows: [{ names: '--refmap', value: judgeWrittenRef }],
+  rows: [{ names: '--refmap', value: noteWrittenRef }],
 };

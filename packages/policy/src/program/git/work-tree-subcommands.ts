@@ -1,9 +1,20 @@
-import type { Judgement } from '../../command/judgement.ts';
+import type { Notes } from '../notes.ts';
 import type { OptionSection } from '../options.ts';
-import { files, filesOrStream, names, pathspecs, revisions, revisionsOrPaths } from './operands.ts';
+import {
+  files,
+  filesOrStream,
+  type GitFamily,
+  type GitSubcommand,
+  names,
+  pathspecs,
+  plain,
+  raises,
+  revisions,
+  revisionsOrPaths,
+  subcommand,
+} from './operands.ts';
 import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
 import { diffOptions, gitTable, logOptions, pathspecFile } from './shared-options.ts';
-import { type GitFamily, type GitSubcommand, plain, subcommand } from './subcommand.ts';
 
 /** Subcommands that record or change the files of the work tree. */
 
@@ -21,16 +32,9 @@ const checkoutOptions: OptionSection = {
 /** What makes `git checkout` create a branch, so that its operands are revisions. */
 const branchOptions: readonly (readonly string[])[] = [['-b'], ['-B'], ['--orphan'], ['-t', '--track']];
 
-/** Whether an operand of `git checkout` is a path, whose changes are then thrown away, and not a branch. */
-function isReplaced(text: string, index: number, judgement: Judgement): boolean {
-  if (index > 0 || /[*?[\\]|^[.:]|\/$/.test(text)) return true;
-  const checked = text === '-' ? undefined : judgement.look(text);
-  return checked?.ok === true && checked.entry !== undefined;
-}
-
 /** Where a patch is applied: a directory, which must be inside. */
-function patchDirectory(directory: string, judgement: Judgement): void {
-  judgement.path(directory, 'write', { makes: false });
+function patchDirectory(directory: string, notes: Notes): void {
+  notes.path(directory, 'write', { makes: false });
 }
 
 const stashOptions: OptionSection = {
@@ -60,25 +64,29 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
   }),
   checkout: {
     ...subcommand(
-      // `git checkout -` is the branch before.
-      (operands, judgement) =>
+      // `git checkout -` is the previous branch.
+      (operands, notes) =>
         revisionsOrPaths('write')(
           operands.filter(({ text, afterDashes }) => afterDashes || text !== '-'),
-          judgement,
+          notes,
         ),
       pathspecFile,
       checkoutOptions,
     ),
-    also(state, operands, judgement) {
+    also(state, operands, notes) {
       const makesBranch = branchOptions.some((names) => state.isOn(names));
-      if (state.wasGiven('--pathspec-from-file')) judgement.raise(losesWork, '--pathspec-from-file');
-      // By text alone, a file is not told from a branch; a line that takes back what it makes hides which it is.
-      if (!makesBranch && state.wasGiven(...branchOptions.flat()))
-        judgement.raise(losesWork, operands[0]?.text);
+      if (state.wasGiven('--pathspec-from-file')) notes.raise(losesWork, '--pathspec-from-file');
+      // `--orphan=x --no-orphan main`: the text alone does not say whether `main` is a branch or a file.
+      if (!makesBranch && state.wasGiven(...branchOptions.flat())) notes.raise(losesWork, operands[0]?.text);
+      // A path by its spelling or position. The first word is also a path if such a file exists.
       const replaced = operands.find(
-        (operand, i) => operand.afterDashes || (!makesBranch && isReplaced(operand.text, i, judgement)),
+        ({ text, afterDashes }, i) =>
+          afterDashes || (!makesBranch && (i > 0 || /[*?[\\]|^[.:]|\/$/.test(text))),
       );
-      if (replaced) judgement.raise(losesWork, replaced.text);
+      const [first] = operands;
+      if (first && first !== replaced && !makesBranch && first.text !== '-')
+        notes.raiseIfThere(losesWork, first.text, replaced?.text);
+      else if (replaced) notes.raise(losesWork, replaced.text);
     },
   },
   switch: plain({
@@ -95,9 +103,9 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
         '-S --staged -W --worktree --ignore-unmerged --overlay --recurse-submodules --progress -m --merge -2 --ours -3 --theirs -p --patch --ignore-skip-worktree-bits',
       values: '-s --source --conflict',
     }),
-    also(state, _operands, judgement) {
+    also(state, _operands, notes) {
       const isIndexOnly = state.isOn(['-S', '--staged']) && !state.isOn(['-W', '--worktree']);
-      if (!isIndexOnly) judgement.raise(losesWork, 'restore');
+      if (!isIndexOnly) notes.raise(losesWork, 'restore');
     },
   },
   reset: subcommand(revisions, pathspecFile, {
@@ -114,18 +122,18 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       flags: '-n --dry-run -k --sparse',
       rows: [{ names: '-f --force', rule: losesWork }],
     }),
-    operands(operands, judgement) {
-      files('remove')(operands.slice(0, 1), judgement);
-      files('write')(operands.slice(1), judgement);
+    operands(operands, notes) {
+      files('remove')(operands.slice(0, 1), notes);
+      files('write')(operands.slice(1), notes);
     },
   },
-  clean: {
-    ...subcommand(pathspecs('remove'), {
+  clean: raises(
+    [losesWork],
+    subcommand(pathspecs('remove'), {
       flags: '-n --dry-run -f --force -i --interactive -d -x -X',
       values: '-e --exclude',
     }),
-    rules: [losesWork],
-  },
+  ),
   stash: {
     fallback: stashPush,
     members: {
@@ -140,12 +148,12 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       branch: plain(),
       create: plain(),
       store: plain({ values: '-m --message' }),
-      drop: { ...plain(), rules: [losesWork] },
-      clear: { ...plain(), rules: [losesWork] },
+      drop: raises([losesWork], plain()),
+      clear: raises([losesWork], plain()),
     },
   },
   apply: subcommand(
-    // What a patch says is done as a script's text is: the digest covers it (AP-8).
+    // A patch is executed like a script, so the digest covers it (AP-8).
     filesOrStream('run'),
     {
       flags: `--no-add --stat --allow-binary-replacement --binary --numstat --summary --check --index -N --intent-to-add --cached

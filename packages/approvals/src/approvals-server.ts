@@ -1,0 +1,27 @@
+import {
+  type ApprovalDecision,
+  type CallResponse,
+  type Client,
+  type DecisionOutcome,
+  decide,
+} from '@countersign/client';
+import type { Approval } from '@countersign/protocol';
+
+/** The server's part in approvals, as a front end needs it. */
+export interface ApprovalsServer {
+  /** The newest version in full (EV-2). */
+  fetch(approvalId: string): Promise<Approval>;
+  /** Every approval that waits. */
+  list(): Promise<readonly Approval[]>;
+  runners(): Promise<CallResponse<'listRunners'>['runners']>;
+  decide(decision: ApprovalDecision): Promise<DecisionOutcome>;
+}
+
+const options = { retry: { times: 3 } };
+
+export const approvalsServer = (client: Client): ApprovalsServer => ({
+  fetch: async (approval_id) => (await client.getApproval({ params: { approval_id } }, options)).approval,
+  list: async () => (await client.listApprovals({}, options)).approvals,
+  runners: async () => (await client.listRunners({}, options)).runners,
+  decide: (decision) => decide(client, decision),
+});

@@ -1,0 +1,222 @@
+import { type Operand, type OptionTable, parseOptions, type Word } from './options.ts';
+import { type CommandRule, unknownOption, unknownOptionOfPowerful } from './rules.ts';
+
+/** What is done with a file. `run`: its content is executed. */
+export type PathUse = 'read' | 'write' | 'run';
+
+/** The manual of one program that execute_command may start: how its words are read. */
+export interface Manual {
+  readonly names: readonly string[];
+  /** It cannot run code, so an option that we do not know weighs less. */
+  readonly onlyReads?: true;
+  /** The shell's validator takes the files of a call from this manual too, instead of guessing. */
+  readonly inShell?: true;
+  /** Every rule that `read` can raise beside the general ones; their examples are tests. */
+  readonly rules: readonly CommandRule[];
+  read(args: readonly string[], notes: Notes): void;
+}
+
+/**
+ * How a word that may be a path is judged.
+ *
+ * - `outside`: refused if it can only be a path outside the workspace.
+ * - `unsafe`: also refused if it names a sensitive file, or a link out of the workspace.
+ * - `sensitive`: refused only if it names a sensitive file.
+ * - `file`: listed if it names a file.
+ * - `argument`: as an argument of a script. A sensitive file is refused, and a path outside needs a person.
+ * - `later`: needs a person if it names a place whose content executes later.
+ */
+export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | 'later';
+
+/**
+ * One thing that the words of a call say. Whether it is allowed here, command/judgement.ts decides.
+ *
+ * - `rule if there`: the rule is raised for `text` if that is a file, else for `otherwise`, if there is one.
+ * - `path`: `lookups` are names that the program tries where `text` is no file.
+ * - `tree path`: a path in a commit of git; links on the disk say nothing about it.
+ * - `pattern`: picks files by name. `made name`: a file called `name` is written.
+ * - `implied run`: is executed if it is there, though no word names it.
+ * - `directory`: later relative paths start there; those of a note that is `fromStart` never do.
+ * - `unpack`: an archive decides which files it writes below. `onlyInShell`: by the manual nothing is written there, but in
+ *   a shell line it counts all the same.
+ */
+export type Note = Readonly<
+  (
+    | { kind: 'rule'; rule: CommandRule; operand: string | undefined }
+    | { kind: 'rule if there'; rule: CommandRule; text: string; otherwise: string | undefined }
+    | { kind: 'path'; text: string; use: PathUse; makes: boolean; lookups?: readonly string[] }
+    | { kind: 'maybe path'; text: string; doubt: Doubt; word: string }
+    | { kind: 'made name'; text: string; name: string }
+    | { kind: 'directory'; text: string; use: PathUse }
+    | { kind: 'unpack'; text: string; onlyInShell: boolean }
+    | { kind: 'tree path' | 'pattern' | 'implied run'; text: string }
+    | { kind: 'git hooks' | 'network' }
+  ) & { fromStart?: true }
+>;
+
+/** Collects what the words of one call say, in order. Nothing here looks at a disk. */
+export class Notes {
+  readonly list: Note[] = [];
+  readonly #unknownOption: CommandRule;
+  #isFromStart = false;
+
+  constructor({ onlyReads = false } = {}) {
+    this.#unknownOption = onlyReads ? unknownOption : unknownOptionOfPowerful;
+  }
+
+  #add(note: Note): void {
+    this.list.push(this.#isFromStart ? { ...note, fromStart: true } : note);
+  }
+
+  /** `rule` applies because of `operand`, the part of the command that triggered it. */
+  raise(rule: CommandRule, operand?: string): void {
+    this.#add({ kind: 'rule', rule, operand });
+  }
+
+  raiseIfThere(rule: CommandRule, text: string, otherwise?: string): void {
+    this.#add({ kind: 'rule if there', rule, text, otherwise });
+  }
+
+  /** An option that the manual lacks. */
+  unknownOption(spelled: string): void {
+    this.raise(this.#unknownOption, spelled);
+  }
+
+  needNetwork(): void {
+    this.#add({ kind: 'network' });
+  }
+
+  /**
+   * A path that the command uses. A file that is made or replaced must not be an executable binary by its name (TL-4);
+   * `makes: false` is for what is only removed, and for directories.
+   */
+  path(
+    text: string,
+    use: PathUse,
+    { makes = use === 'write', lookups }: { makes?: boolean; lookups?: readonly string[] } = {},
+  ): void {
+    this.#add({ kind: 'path', text, use, makes, ...(lookups && { lookups }) });
+  }
+
+  /** As `path`, where the program reads `-` as standard input or output. Elsewhere `-` is a file, or a link. */
+  pathOrStream(text: string, use: PathUse): void {
+    if (text !== '-') this.path(text, use);
+  }
+
+  /** `HEAD:docs/x` starts at the top of the repository: the workspace, or the directory that git was sent to. */
+  treePath(text: string): void {
+    this.#add({ kind: 'tree path', text });
+    this.#add({ kind: 'tree path', text, fromStart: true });
+  }
+
+  mayBePath(text: string, doubt: Doubt, word = text): void {
+    this.#add({ kind: 'maybe path', text, doubt, word });
+  }
+
+  glob(text: string): void {
+    this.#add({ kind: 'pattern', text });
+  }
+
+  makesName(text: string, name = text): void {
+    this.#add({ kind: 'made name', text, name });
+  }
+
+  impliedRun(text: string): void {
+    this.#add({ kind: 'implied run', text });
+  }
+
+  /** As `git -C` and `tar -C` do. */
+  enter(text: string, use: PathUse): void {
+    this.#add({ kind: 'directory', text, use });
+  }
+
+  unpackInto(text: string, { onlyInShell = false } = {}): void {
+    this.#add({ kind: 'unpack', text, onlyInShell });
+  }
+
+  gitHooks(): void {
+    this.#add({ kind: 'git hooks' });
+  }
+
+  fromStart(work: () => void): void {
+    this.#isFromStart = true;
+    work();
+    this.#isFromStart = false;
+  }
+
+  /** Parses the arguments, notes what each option means, and returns the operands. */
+  options(args: readonly string[], table: OptionTable): readonly Operand[] {
+    const operands: Operand[] = [];
+    for (const word of parseOptions(args, table)) {
+      if (word.kind === 'operand') operands.push(word);
+      else this.option(word);
+    }
+    return operands;
+  }
+
+  option(word: Exclude<Word, Operand>): void {
+    if (word.kind === 'unknown') this.unknownOption(word.spelled);
+    // A negation has no effect of its own: `OptionState` knows what stays in force.
+    if (word.kind === 'unknown' || word.kind === 'negation') {
+      if (word.value !== undefined) this.mayBePath(word.value, 'unsafe');
+      return;
+    }
+    const { rule, value: meaning, stream } = word.row;
+    if (rule) this.raise(rule, word.spelled);
+    if (word.value === undefined || meaning === 'text') return;
+    // A value glued to an option that takes none: the program will complain, but a path in it is still a path.
+    if (meaning === undefined) this.mayBePath(word.value, 'unsafe');
+    else if (typeof meaning === 'function') meaning(word.value, this);
+    else if (stream) this.pathOrStream(word.value, meaning);
+    else this.path(word.value, meaning);
+  }
+
+  /** Arguments that a script gets: only it knows what they mean. */
+  scriptArguments(args: readonly string[]): void {
+    for (const arg of args) for (const text of possiblePaths(arg)) this.mayBePath(text, 'argument', arg);
+  }
+
+  /**
+   * Words of a program or subcommand whose options we do not know: everything in them that can be a path must be inside
+   * and not sensitive, also if it is glued to an option (`-C/etc`, `--data=@.env`).
+   */
+  unknownWords(words: readonly string[]): void {
+    for (const word of words) {
+      for (const text of possiblePaths(word)) this.mayBePath(text, 'file');
+      for (const text of gluedPaths(word)) this.mayBePath(text, 'unsafe');
+      // `HEAD:.env`, `a,.env`, `.env:/app/.env`: lists and mounts, each part on its own.
+      for (const text of word.split(/[:,;=]/, MOST_PARTS)) this.mayBePath(text, 'sensitive');
+    }
+  }
+}
+
+/** The argument itself, and what follows its first `=` (`--config=x`). */
+function possiblePaths(arg: string): readonly string[] {
+  const equals = arg.indexOf('=');
+  const value = equals < 0 ? '' : arg.slice(equals + 1);
+  const whole = arg.startsWith('-') ? '' : arg;
+  return [whole, value].filter((text) => text !== '' && text.length <= 4096);
+}
+
+/** Letters that may be bundled before a glued value: `-xvfC/etc`. */
+const MOST_BUNDLED = 6;
+/** Parts of one word that are checked; more `=`, `:` or `,` than this are ignored. */
+const MOST_PARTS = 30;
+
+function gluedPaths(word: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = (text: string): void => {
+    const plain = text.replace(/^@/, '').replace(/^file:(\/\/)?/i, '');
+    for (const path of [text, plain])
+      if (path !== '' && (path === '-' || !path.startsWith('-'))) found.add(path);
+  };
+  add(word);
+  let from = word.indexOf('=');
+  for (let i = 0; from >= 0 && i < MOST_PARTS; i++) {
+    add(word.slice(from + 1));
+    from = word.indexOf('=', from + 1);
+  }
+  if (/^-[^-]/.test(word))
+    for (let at = 2; at < Math.min(word.length, 2 + MOST_BUNDLED); at++) add(word.slice(at));
+  return found;
+}

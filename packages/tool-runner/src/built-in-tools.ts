@@ -1,0 +1,165 @@
+import type { PolicyDecision } from '@countersign/policy';
+import {
+  type BuiltInToolCall,
+  type BuiltInToolName,
+  CountersignError,
+  catalogue,
+  type Preview,
+  runnerCapabilities,
+} from '@countersign/protocol';
+import { executeCommand } from './commands/execute-command.ts';
+import { shellBackground, shellExec, shellKill, shellOutput } from './commands/shell-tools.ts';
+import type { CallContext, Executor, ToolResult } from './executor.ts';
+import { copyFile } from './files/copy-file.ts';
+import { createDirectory } from './files/create-directory.ts';
+import { deleteFile } from './files/delete-file.ts';
+import { editFile } from './files/edit-file.ts';
+import { listDirectory } from './files/list-directory.ts';
+import { moveFile } from './files/move-file.ts';
+import { readFile } from './files/read-file.ts';
+import { searchFiles } from './files/search-files.ts';
+import { writeFile } from './files/write-file.ts';
+import { gitBranch } from './git/git-branch.ts';
+import { gitCommit } from './git/git-commit.ts';
+import { gitDiff } from './git/git-diff.ts';
+import { gitLog } from './git/git-log.ts';
+import { gitPush } from './git/git-push.ts';
+import { gitStatus } from './git/git-status.ts';
+import { definition, diagnostics, hover, references, symbols } from './lsp/language-tools.ts';
+import { fitPreview } from './preview/fit-preview.ts';
+import { ExecutionCancelled } from './runner-errors.ts';
+import type {
+  CallOf,
+  MadeChange,
+  ProposedText,
+  ServicesOf,
+  ToolModule,
+  ToolServices,
+} from './tool-module.ts';
+
+/** Every built-in tool by the name of its row. A row without a module does not compile. */
+const modules: { readonly [N in BuiltInToolName]: ToolModule<N> } = {
+  read_file: readFile,
+  write_file: writeFile,
+  edit_file: editFile,
+  search_files: searchFiles,
+  delete_file: deleteFile,
+  list_directory: listDirectory,
+  create_directory: createDirectory,
+  copy_file: copyFile,
+  move_file: moveFile,
+  execute_command: executeCommand,
+  shell_exec: shellExec,
+  shell_background: shellBackground,
+  shell_output: shellOutput,
+  shell_kill: shellKill,
+  git_status: gitStatus,
+  git_diff: gitDiff,
+  git_log: gitLog,
+  git_commit: gitCommit,
+  git_branch: gitBranch,
+  git_push: gitPush,
+  diagnostics,
+  symbols,
+  hover,
+  definition,
+  references,
+};
+
+/** Previews and executes the built-in tools in one workspace. Tools of a category without services are not known. */
+export class BuiltInTools implements Executor {
+  readonly tools: readonly BuiltInToolName[];
+  readonly #services: Partial<ToolServices>;
+  readonly #disposal = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(services: Partial<ToolServices>) {
+    this.#services = services;
+    this.tools = catalogue.filter(({ category }) => category in services).map(({ name }) => name);
+  }
+
+  /** Whether a background job runs. */
+  get isBusy(): boolean {
+    return this.#services.shell?.jobs.isAnyRunning ?? false;
+  }
+
+  /** What the person is shown, and the base of its digest (AP-7). Changes nothing. */
+  async preview(
+    call: BuiltInToolCall,
+    decision: PolicyDecision,
+  ): Promise<{ preview: Preview; base: string }> {
+    const { draw, digest } = await this.#look(call, decision);
+    return { preview: fitPreview(draw()), base: digest };
+  }
+
+  /** The same base without drawing the preview, for a call that nobody was shown (AP-4). */
+  async base(call: BuiltInToolCall, decision: PolicyDecision): Promise<string> {
+    return (await this.#look(call, decision)).digest;
+  }
+
+  /** What a call would make of one text file; undefined for calls that do something else. Throws as the preview does. */
+  async proposedText(call: BuiltInToolCall, decision: PolicyDecision): Promise<ProposedText | undefined> {
+    return propose(call, decision, this.#servicesFor(call.tool));
+  }
+
+  async execute(call: BuiltInToolCall, context: CallContext): Promise<ToolResult> {
+    const signal = AbortSignal.any([context.signal, this.#disposal.signal]);
+    if (signal.aborted) throw new ExecutionCancelled();
+    const running = run(call, { ...context, signal }, this.#servicesFor(call.tool));
+    this.#running.add(running);
+    try {
+      // An optional field that is undefined is left out of the JSON.
+      return (await running) as ToolResult;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async dispose(): Promise<void> {
+    const { filesystem, shell, git, lsp } = this.#services;
+    this.#disposal.abort();
+    await Promise.allSettled([...this.#running, shell?.jobs.endAll(), lsp?.dispose()]);
+    filesystem?.cache.clear();
+    git?.dispose();
+  }
+
+  async #look(call: BuiltInToolCall, decision: PolicyDecision) {
+    return look(call, decision, this.#servicesFor(call.tool));
+  }
+
+  #servicesFor<N extends BuiltInToolName>(tool: N): ServicesOf<N> {
+    const row = catalogue.find(({ name }) => name === tool);
+    const services = row && this.#services[row.category];
+    if (!services) throw new CountersignError('UNKNOWN_TOOL', { tool, known: this.tools.join(', ') });
+    return services as ServicesOf<N>;
+  }
+}
+
+// The types of a call, its module and its services belong together, which only a type parameter can say.
+
+const look = <N extends BuiltInToolName>(
+  call: CallOf<N>,
+  decision: PolicyDecision,
+  services: ServicesOf<N>,
+) => modules[call.tool].look(call, decision, services);
+
+const run = <N extends BuiltInToolName>(call: CallOf<N>, context: CallContext, services: ServicesOf<N>) =>
+  modules[call.tool].execute(call, context, services);
+
+const propose = <N extends BuiltInToolName>(
+  call: CallOf<N>,
+  decision: PolicyDecision,
+  services: ServicesOf<N>,
+) => modules[call.tool].propose?.(call, decision, services);
+
+/** The result of a call that a crash interrupted after all of its changes were made; undefined for other tools. */
+export function recoveredResult(tool: string, changes: readonly MadeChange[]): ToolResult | undefined {
+  const found = catalogue.find(({ name }) => name === tool);
+  return found && (modules[found.name].recover?.(changes) as ToolResult | undefined);
+}
+
+/** What this runner says it can do when it opens its stream: the tools that it has, by category, and what it sees to. */
+export const announcedCapabilities: readonly string[] = [
+  ...new Set(catalogue.map(({ category }) => category)),
+  ...Object.values(runnerCapabilities),
+];

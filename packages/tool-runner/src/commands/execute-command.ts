@@ -1,0 +1,13 @@
+import { lookAtCommand } from '../preview/look.ts';
+import type { ToolModule } from '../tool-module.ts';
+import { commandConfinement, runCommand } from './run-command.ts';
+
+/** One program, no shell, in isolation (RN-4). */
+export const executeCommand: ToolModule<'execute_command'> = {
+  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace),
+  execute({ params: { command, args, timeout } }, context, services) {
+    const confinement = commandConfinement(context, command, args);
+    const request = { program: command, args, cwd: '', confinement, stdin: 'ignore' } as const;
+    return runCommand({ text: command, name: command, request, timeout }, services, context);
+  },
+};

@@ -1,0 +1,62 @@
+import { PathValidator } from '@countersign/policy';
+import { CountersignError } from '@countersign/protocol';
+import type { CallContext } from '../executor.ts';
+import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
+import { realDisk } from '../real-disk.ts';
+import type { ToolModule } from '../tool-module.ts';
+import type { Workspace } from '../workspace.ts';
+import { commandConfinement, runCommand } from './run-command.ts';
+
+/** A bash line that is waited for (TL-1). */
+export const shellExec: ToolModule<'shell_exec'> = {
+  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
+  async execute({ params }, context, services) {
+    const { command: text, timeout } = params;
+    const request = bashRequest(params, context, services.workspace);
+    return runCommand({ text, name: 'The shell line', request, timeout }, services, context);
+  },
+};
+
+/** A bash line that goes on after the call. */
+export const shellBackground: ToolModule<'shell_background'> = {
+  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
+  async execute({ params }, context, { workspace, jobs }) {
+    return { success: true, job_id: jobs.start(context.sessionId, bashRequest(params, context, workspace)) };
+  },
+};
+
+export const shellOutput: ToolModule<'shell_output'> = {
+  look: summarised(({ job_id }) => `Reads what the background job ${visibleName(job_id)} has printed.`),
+  async execute({ params }, { sessionId }, { jobs }) {
+    const { stdout, stderr, isRunning, exitCode, isCut } = jobs.look(sessionId, params.job_id);
+    const truncated = isCut ? { truncated: true } : {};
+    return { success: true, stdout, stderr, running: isRunning, exit_code: exitCode, ...truncated };
+  },
+};
+
+export const shellKill: ToolModule<'shell_kill'> = {
+  look: summarised(({ job_id }) => `Ends the background job ${visibleName(job_id)}.`),
+  async execute({ params }, { sessionId }, { jobs }) {
+    return { success: true, exit_code: await jobs.end(sessionId, params.job_id) };
+  },
+};
+
+function bashRequest(
+  { command, cwd = '.' }: { readonly command: string; readonly cwd?: string | undefined },
+  context: CallContext,
+  { root }: Workspace,
+): ProcessRequest {
+  const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
+  if (!checked.ok) {
+    const problem = checked.refused.reasons[0]?.why ?? '';
+    throw new CountersignError(checked.refused.code, { path: cwd, kind: problem, problem });
+  }
+  return {
+    program: 'bash',
+    args: ['--noprofile', '--norc', '-c', command],
+    cwd: checked.relative,
+    confinement: commandConfinement(context, 'bash', []),
+    stdin: 'ignore',
+  };
+}

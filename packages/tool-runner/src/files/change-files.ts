@@ -1,0 +1,306 @@
+import { rmdirSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { PolicyDecision } from '@countersign/policy';
+import {
+  type BuiltInToolName,
+  CountersignError,
+  makeVisible,
+  type Preview,
+  type ToolParams,
+  type ToolSuccess,
+} from '@countersign/protocol';
+import type { CallContext, Progress } from '../executor.ts';
+import { type FileChange, versionOf } from '../file-change.ts';
+import { type DigestedCall, type DigestedFile, digestOf } from '../preview/call-digest.ts';
+import { fileDiff } from '../preview/file-diff.ts';
+import { confirmJudged, visibleName } from '../preview/look.ts';
+import { ExecutionCancelled } from '../runner-errors.ts';
+import type { CallOf, MadeChange, ToolModule } from '../tool-module.ts';
+import { BytesDone, tellProgress } from '../work-progress.ts';
+import type { Workspace } from '../workspace.ts';
+import { removeFile, replaceFile } from './atomic-write.ts';
+import { writeInEditor } from './editor-write.ts';
+import { failedWith, fileFailure } from './file-failure.ts';
+import { findTarget, type OnRead, type PlannedChange } from './file-plan.ts';
+import { identityNow, takeSnapshot } from './file-snapshot.ts';
+import { openOrCreateDirectory } from './place.ts';
+import { decodeText } from './text-encoding.ts';
+import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
+
+/** Says what a call will do to files, the file that the result names first, and changes nothing. */
+type Planner<N extends BuiltInToolName> = (
+  params: ToolParams<N>,
+  workspace: Workspace,
+  onRead?: OnRead,
+) => Promise<readonly PlannedChange[]>;
+
+/**
+ * The module of a tool that changes files by a plan. It executes in the order of RN-3: plan, undo copy and journal,
+ * temporary file, a last look that the file is still the one that was planned with, rename, directory. A failure leaves
+ * the files as they were. Where the call was approved (`context.digest`), the plan must be what was approved (AP-8).
+ */
+export function changingFiles<N extends BuiltInToolName>(plan: Planner<N>): ToolModule<N> {
+  const planJudged = async ({ params }: CallOf<N>, decision: PolicyDecision, workspace: Workspace) => {
+    const changes = await plan(params, workspace);
+    confirmJudged(
+      decision,
+      changes.flatMap(({ path, source }) => (source ? [source.path, path] : [path])),
+    );
+    return changes;
+  };
+  return {
+    async look(call, decision, { workspace }) {
+      const changes = await planJudged(call, decision, workspace);
+      return { digest: digestOfChanges(call, workspace, changes), draw: () => drawChanges(changes) };
+    },
+    /** A copy is read and then written, which take about as long; of a write only the writing is told. */
+    execute(call, context, { workspace }) {
+      const read = new BytesDone('read');
+      const written = new BytesDone('written');
+      const describe = (): Progress | undefined => {
+        const half = read.isBegun ? 50 : 0;
+        if (written.isBegun)
+          return { percent: Math.floor(half + (100 - half) * written.part), message: written.message };
+        return read.isBegun ? { percent: Math.floor(half * read.part), message: read.message } : undefined;
+      };
+      return tellProgress({ report: context.onProgress, describe }, async () => {
+        const changes = await plan(call.params, workspace, read.note);
+        confirmApproved(context, () => digestOfChanges(call, workspace, changes));
+        stopIfCancelled(context);
+        context.changes.begin(changes.map(recordOf));
+        await carryOutAll(changes, context, workspace, written.note);
+        return resultOf<N>(changes.map((change) => ({ ...change, size: change.after?.length ?? 0 })));
+      });
+    },
+    recover: (changes) => resultOf<N>(changes),
+    async propose(call, decision, { workspace }) {
+      const [change, another] = await planJudged(call, decision, workspace);
+      if (!change || another) return undefined;
+      const before = change.before ? decodeText(change.before.bytes) : { text: null };
+      const after = change.after && decodeText(change.after);
+      return before && after ? { path: change.path, before: before.text, after: after.text } : undefined;
+    },
+  };
+}
+
+function resultOf<N extends BuiltInToolName>(changes: readonly MadeChange[]): ToolSuccess<N> {
+  const [named] = changes;
+  const result = {
+    success: true,
+    path: named?.path ?? '',
+    ...(named?.operation !== 'deleted' && { size: named?.size ?? 0 }),
+    changed_files: changes.map(({ path, operation }) => ({ path, operation })),
+  };
+  return result as ToolSuccess<N>;
+}
+
+/** The base of such a call: part of what is displayed, and what is compared before anything is touched. */
+export function digestOfChanges(
+  call: DigestedCall['call'],
+  { root }: Workspace,
+  changes: readonly PlannedChange[],
+): string {
+  const files = changes.flatMap(({ path, before, source }): DigestedFile[] => {
+    const changed = { path, part: 'changed', version: before?.version ?? null } as const;
+    if (!source) return [changed];
+    const { version, mode } = source.snapshot;
+    return [changed, { path: source.path, part: 'copied', version, mode }];
+  });
+  const base = changes.flatMap(({ saved }) => (saved ? ['unsaved buffer', saved.version] : []));
+  return digestOf({ call, root, directory: '', network: false, files, base });
+}
+
+function drawChanges(changes: readonly PlannedChange[]): Preview {
+  const [change] = changes;
+  if (changes.length === 1 && change?.before && change.after === null) {
+    const { path, before } = change;
+    return {
+      kind: 'delete',
+      path: visibleName(path),
+      size: before.bytes.length,
+      head: fileHead(before.bytes),
+    };
+  }
+  return {
+    kind: 'diff',
+    files: changes.map(({ path, operation, before, after, mode, source, saved }) => {
+      const file = fileDiff({
+        path,
+        operation,
+        before: before?.bytes ?? null,
+        after,
+        modeBefore: before?.mode,
+        modeAfter: source || before ? mode : undefined,
+      });
+      return saved ? { ...file, unsaved: true } : file;
+    }),
+  };
+}
+
+const HEAD_LINES = 40;
+const HEAD_CHARACTERS = 8_000;
+
+/** The first lines of a file that would be deleted, as a person may safely read them. */
+function fileHead(bytes: Uint8Array): string {
+  const decoded = decodeText(bytes);
+  if (!decoded) return '⟨binary content⟩';
+  const head = decoded.text.slice(0, HEAD_CHARACTERS).replaceAll('\r\n', '\n');
+  return makeVisible(head.split('\n', HEAD_LINES).join('\n'));
+}
+
+/** All or nothing: where a file fails, those before it are put back. */
+async function carryOutAll(
+  changes: readonly PlannedChange[],
+  context: CallContext,
+  workspace: Workspace,
+  onWritten: BytesDone['note'],
+): Promise<void> {
+  const made: MadePlan[] = [];
+  for (const change of changes) {
+    try {
+      made.push({ change, created: await carryOut(change, context, workspace, onWritten) });
+    } catch (error) {
+      for (const one of made.toReversed()) await putBack(one, context, workspace);
+      throw fileFailure(error, change.path, 'WRITE_FAILED');
+    }
+  }
+}
+
+interface MadePlan {
+  readonly change: PlannedChange;
+  /** Directories that were made for the file. */
+  readonly created: readonly string[];
+}
+
+/** Carries out the opposite of a plan, also where the call was cancelled meanwhile. */
+async function putBack(
+  { change, created }: MadePlan,
+  context: CallContext,
+  workspace: Workspace,
+): Promise<void> {
+  const { path, before, after, encoding } = change;
+  try {
+    const { snapshot } = await findTarget(workspace, path, { ofDisk: true });
+    if (snapshot?.version !== (after ? versionOf(after) : undefined)) throw stale(`"${path}" was changed`);
+    const operation = before ? (snapshot ? 'modified' : 'created') : 'deleted';
+    const opposite = { path, operation, before: snapshot ?? null, after: before?.bytes ?? null } as const;
+    const uncancelled = { ...context, signal: new AbortController().signal };
+    await carryOut({ ...opposite, mode: before?.mode, encoding }, uncancelled, workspace, () => {});
+    removeCreated(workspace, created);
+  } catch (cause) {
+    const problem = `"${path}" was changed, and could not be put back`;
+    throw new CountersignError('EXECUTION_FAILED', { problem }, { cause });
+  }
+}
+
+/** Answers the directories that were made for it. */
+async function carryOut(
+  plan: PlannedChange,
+  context: CallContext,
+  workspace: Workspace,
+  onWritten: BytesDone['note'],
+): Promise<readonly string[]> {
+  const name = basename(plan.path);
+  const { directory, created } = openPlannedDirectory(plan, workspace);
+  const confirm = () => confirmBase(plan, directory, name, context, workspace);
+  try {
+    const { toolId } = context;
+    if (plan.after === null) await removeFile(directory, name, confirm);
+    else if (!(await writeInEditor({ plan, directory, name, toolId, confirm }, workspace)))
+      await replaceFile({
+        directory,
+        name,
+        bytes: plan.after,
+        mode: plan.mode,
+        owner: plan.before?.owner,
+        toolId,
+        onWritten,
+        confirm,
+      });
+    return created;
+  } catch (error) {
+    removeCreated(workspace, created);
+    throw error;
+  } finally {
+    directory.close();
+  }
+}
+
+/** The directory that the plan was made for. Only for a new file may it be missing. */
+function openPlannedDirectory(
+  { path, before }: PlannedChange,
+  { root }: Workspace,
+): { directory: WorkspaceDirectory; created: readonly string[] } {
+  const planned = dirname(path) === '.' ? '' : dirname(path);
+  const opened = before
+    ? { directory: openExisting(root, planned, path), created: [] }
+    : openOrCreateDirectory(root, planned);
+  if (opened.directory.path === planned) return opened;
+  opened.directory.close();
+  removeCreated({ root }, opened.created);
+  throw stale(`"${path}" leads somewhere else now`);
+}
+
+function openExisting(root: string, directory: string, path: string): WorkspaceDirectory {
+  try {
+    return openDirectory(root, directory);
+  } catch (error) {
+    if (failedWith(error, 'ENOENT', 'ENOTDIR')) throw stale(`"${path}" is gone`);
+    throw error;
+  }
+}
+
+/** The last look: the same file with the same bytes, or still none. */
+async function confirmBase(
+  { path, before, saved }: PlannedChange,
+  directory: WorkspaceDirectory,
+  name: string,
+  context: CallContext,
+  { limits }: Workspace,
+): Promise<void> {
+  if (before && identityNow(directory, name) === before.identity) {
+    // A clock that ticks in milliseconds can hide a change from the identity; the bytes cannot.
+    const now = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes });
+    if (now?.version !== (saved ?? before).version) throw stale(`"${path}" has another content now`);
+  }
+  stopIfCancelled(context);
+  if (identityNow(directory, name) !== before?.identity)
+    throw stale(before ? `"${path}" was changed` : `"${path}" exists now`);
+}
+
+function recordOf({ path, operation, before, after }: PlannedChange): FileChange {
+  return {
+    path,
+    operation,
+    before: before?.version ?? null,
+    after: after && versionOf(after),
+    original: before ? { bytes: before.bytes, mode: before.mode } : undefined,
+  };
+}
+
+export function confirmApproved({ digest }: CallContext, planned: () => string): void {
+  if (digest === undefined || digest === planned()) return;
+  throw stale('a file is not what it was in the preview');
+}
+
+export function stopIfCancelled({ signal }: CallContext): void {
+  if (signal.aborted) throw new ExecutionCancelled();
+}
+
+/** Removes directories that were made for a file that could not be written. A directory that is not empty stays. */
+export function removeCreated({ root }: Pick<Workspace, 'root'>, created: readonly string[]): void {
+  for (const path of created.toReversed()) {
+    try {
+      const above = openDirectory(root, dirname(path));
+      try {
+        rmdirSync(above.at(basename(path)));
+      } finally {
+        above.close();
+      }
+    } catch {
+      return; // Another program uses the directory already.
+    }
+  }
+}
+
+const stale = (problem: string): CountersignError => new CountersignError('APPROVAL_STALE', { problem });

@@ -1,0 +1,108 @@
+import { CountersignError, type ToolSuccess } from '@countersign/protocol';
+import { DIRECTORY } from '../file-change.ts';
+import { digestOf } from '../preview/call-digest.ts';
+import { confirmJudged, visibleName } from '../preview/look.ts';
+import type { CallOf, ToolModule } from '../tool-module.ts';
+import type { Workspace } from '../workspace.ts';
+import { confirmApproved, removeCreated, stopIfCancelled } from './change-files.ts';
+import { failedWith, fileFailure } from './file-failure.ts';
+import { identityNow } from './file-snapshot.ts';
+import { belowRoot, findPlace, openOrCreateDirectory } from './place.ts';
+import { openDirectory } from './workspace-directory.ts';
+
+/** Executes in the order of RN-3, as tools that change files do (change-files.ts). */
+export const createDirectory: ToolModule<'create_directory'> = {
+  look(call, decision, { workspace }) {
+    const plan = planDirectory(workspace, call.params.path);
+    confirmJudged(decision, [plan.path]);
+    return {
+      digest: digestOfDirectory(call, workspace, plan),
+      draw: () => ({ kind: 'directory', path: visibleName(plan.path || '.') }),
+    };
+  },
+  async execute(call, context, { workspace }) {
+    const plan = planDirectory(workspace, call.params.path);
+    confirmApproved(context, () => digestOfDirectory(call, workspace, plan));
+    stopIfCancelled(context);
+    const made = { operation: 'created', before: null, after: DIRECTORY, original: undefined } as const;
+    context.changes.begin(plan.missing.map((path) => ({ path, ...made })));
+    const created: string[] = [];
+    try {
+      openOrCreateDirectory(workspace.root, plan.path, created).directory.close();
+    } catch (error) {
+      removeCreated(workspace, created);
+      throw fileFailure(error, plan.path, 'WRITE_FAILED');
+    }
+    return resultOf(plan.path, created);
+  },
+  recover: (changes) =>
+    resultOf(
+      changes.at(-1)?.path ?? '',
+      changes.map(({ path }) => path),
+    ),
+};
+
+const resultOf = (path: string, created: readonly string[]): ToolSuccess<'create_directory'> => ({
+  success: true,
+  path,
+  changed_files: created.map((one) => ({ path: one, operation: 'created' })),
+});
+
+function digestOfDirectory(
+  call: CallOf<'create_directory'>,
+  { root }: Workspace,
+  { path, exists }: PlannedDirectory,
+): string {
+  const files = [{ path, part: 'directory', version: exists ? 'there' : null }] as const;
+  return digestOf({ call, root, directory: '', network: false, files, base: [] });
+}
+
+/** What create_directory will do. */
+interface PlannedDirectory {
+  /** Workspace-relative, links resolved. */
+  readonly path: string;
+  /** Nothing is left to do. */
+  readonly exists: boolean;
+  /** It and those above it that are not there, the outermost first. */
+  readonly missing: readonly string[];
+}
+
+/** Looks where a directory is or would be. Throws FILE_EXISTS where something else stands there. */
+function planDirectory({ root }: Workspace, asked: string): PlannedDirectory {
+  try {
+    return { path: pathOfDirectory(root, belowRoot(root, asked)), exists: true, missing: [] };
+  } catch (error) {
+    if (!failedWith(error, 'ENOENT', 'ENOTDIR')) throw fileFailure(error, asked, 'READ_FAILED');
+  }
+  try {
+    const { directory, name, path } = findPlace(root, asked);
+    const other = directory && identityNow(directory, name);
+    directory?.close();
+    if (other !== undefined) throw new CountersignError('FILE_EXISTS', { path });
+    return { path, exists: false, missing: missingOnTheWay(root, path) };
+  } catch (error) {
+    throw fileFailure(error, asked, 'READ_FAILED');
+  }
+}
+
+function pathOfDirectory(root: string, path: string): string {
+  const directory = openDirectory(root, path);
+  directory.close();
+  return directory.path;
+}
+
+function missingOnTheWay(root: string, path: string): string[] {
+  const parts = path.split('/');
+  const all = parts.map((_, i) => parts.slice(0, i + 1).join('/'));
+  return all.filter((one) => !isThere(root, one));
+}
+
+function isThere(root: string, path: string): boolean {
+  try {
+    pathOfDirectory(root, path);
+    return true;
+  } catch (error) {
+    if (failedWith(error, 'ENOENT')) return false;
+    throw error;
+  }
+}

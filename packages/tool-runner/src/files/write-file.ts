@@ -1,0 +1,27 @@
+import { CountersignError, type ToolParams } from '@countersign/protocol';
+import type { Workspace } from '../workspace.ts';
+import { changingFiles } from './change-files.ts';
+import { encode, findTarget, type PlannedChange, written } from './file-plan.ts';
+import { inLineEndingOf } from './line-endings.ts';
+import { type DecodedText, decodeText, type TextForm } from './text-encoding.ts';
+
+export const writeFile = changingFiles<'write_file'>(async (params, workspace) => [
+  await planWrite(params, workspace),
+]);
+
+export async function planWrite(
+  params: ToolParams<'write_file'>,
+  workspace: Workspace,
+): Promise<PlannedChange> {
+  const target = await findTarget(workspace, params.path, { toWrite: true });
+  const existing = target.snapshot && decodeText(target.snapshot.bytes);
+  const appends = params.mode === 'append' && target.snapshot !== undefined;
+  if (appends && !existing) throw new CountersignError('BINARY_FILE', { path: target.path });
+  const form: TextForm = existing ?? { encoding: 'utf-8', bom: false };
+  // The file has its byte order mark already.
+  const given = form.bom ? params.content.replace(/^\ufeff/, '') : params.content;
+  const content = existing ? inLineEndingOf(existing.text, given) : given;
+  const text = appends ? (existing as DecodedText).text + content : content;
+  const after = encode(text, form, { tool: 'write_file', path: target.path });
+  return written(workspace, target, after, form.encoding);
+}

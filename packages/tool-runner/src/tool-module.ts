@@ -1,0 +1,92 @@
+import type { PolicyDecision } from '@countersign/policy';
+import type {
+  BuiltInToolName,
+  Preview,
+  ToolCategoryOf,
+  ToolParams,
+  ToolSuccess,
+} from '@countersign/protocol';
+import type { BackgroundJobs } from './commands/background-jobs.ts';
+import type { CallContext } from './executor.ts';
+import type { FileChange } from './file-change.ts';
+import type { ResultCache } from './files/result-cache.ts';
+import type { GitRepository } from './git/git-repository.ts';
+import type { IsolatingStarter } from './isolation/process-starter.ts';
+import type { LspExecutor } from './lsp/lsp-executor.ts';
+import type { Workspace } from './workspace.ts';
+
+/**
+ * One built-in tool on this machine. Its row in the protocol says what it is; the module says what it does. Parameters have
+ * been parsed and the policy has been asked before. The policy looked at names, so a module looks again at what it
+ * opens (VA-1, VA-2).
+ */
+export interface ToolModule<N extends BuiltInToolName> {
+  /**
+   * Says what the call will do, from the disk as it is now, and changes nothing (AP-7, AP-8). `decision` is this machine's
+   * own. Throws where the call cannot succeed (no match, no such file, permissions): the call ends with that reason.
+   */
+  look(call: CallOf<N>, decision: PolicyDecision, services: ServicesOf<N>): Look | Promise<Look>;
+  /** A tool that changes files compares `context.digest` with its own plan and tells `context.changes` before it begins. */
+  execute(call: CallOf<N>, context: CallContext, services: ServicesOf<N>): Promise<ToolSuccess<N>>;
+  /** One text file before and after the call, for an editor's own diff. Undefined where it is not text. */
+  propose?(
+    call: CallOf<N>,
+    decision: PolicyDecision,
+    services: ServicesOf<N>,
+  ): Promise<ProposedText | undefined>;
+  /** The result of a call that a crash interrupted after all of its changes were made (RN-3). */
+  recover?(changes: readonly MadeChange[]): ToolSuccess<N>;
+}
+
+export type CallOf<N extends BuiltInToolName> = {
+  [T in N]: { readonly tool: T; readonly params: ToolParams<T> };
+}[N];
+
+export type ServicesOf<N extends BuiltInToolName> = ToolServices[ToolCategoryOf<N>];
+
+/** What the tools of one workspace work with, by category. */
+export interface ToolServices {
+  readonly filesystem: FileServices;
+  readonly command: CommandServices;
+  readonly shell: ShellServices;
+  readonly git: GitRepository;
+  readonly lsp: LspExecutor;
+}
+
+export interface FileServices {
+  readonly workspace: Workspace;
+  readonly cache: ResultCache;
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2; asked at each call. */
+  readonly liftedSensitivePaths?: () => ReadonlySet<string>;
+}
+
+export interface CommandServices {
+  readonly workspace: Workspace;
+  readonly starter: IsolatingStarter;
+}
+
+export interface ShellServices extends CommandServices {
+  readonly jobs: BackgroundJobs;
+}
+
+export interface Look {
+  /** The base of the call's digest: the call, its place and the files as they are (AP-8). */
+  readonly digest: string;
+  /** Called only where the preview is shown. */
+  readonly draw: () => Preview;
+}
+
+/** A file before and after a call, whole, for an editor's own diff. */
+export interface ProposedText {
+  /** Workspace-relative, links resolved. */
+  readonly path: string;
+  /** Null where there is no file yet. */
+  readonly before: string | null;
+  readonly after: string;
+}
+
+/** A recorded change that the disk shows as made. */
+export interface MadeChange extends Pick<FileChange, 'path' | 'operation'> {
+  /** Bytes of the file now; 0 where there is none. */
+  readonly size: number;
+}
