@@ -8,9 +8,7 @@ export interface ToolServerOptions {
   readonly version?: string;
 }
 
-/**
- * Tools as one MCP server over standard input and output. Log to standard error: standard output carries the protocol.
- */
+/** Tools as one MCP server over standard input and output. Log to standard error: standard output carries the protocol. */
 export interface ToolServer {
   /** Returns the server, so that calls can be chained. Throws if there is a tool of that name already. */
   // biome-ignore lint/suspicious/noExplicitAny: whatever a tool's parameters are, its own definition has checked them

@@ -152,9 +152,7 @@ export class OpenApproval {
     return card.decided;
   }
 
-  /**
-   * Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again.
-   */
+  /** Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again. */
   decide(decision: DialogDecision): Promise<DecisionAnswer> {
     const card = this.#card;
     const sent = this.#send(decision, card);

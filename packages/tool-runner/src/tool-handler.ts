@@ -82,9 +82,7 @@ export class ToolHandler {
   readonly #ended = new AbortController();
   #disposed: Promise<void> | undefined;
 
-  /**
-   * Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace.
-   */
+  /** Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace. */
   constructor(
     api: RunnerApi,
     dialogProvider: ApprovalDialogProvider | undefined,

@@ -123,9 +123,7 @@ export function lastValue(entries: readonly ConfigEntry[], key: string): string 
   return found?.value;
 }
 
-/**
- * The folder of the hooks, relative to the root; undefined if hooks are off. Throws REPOSITORY_UNSAFE if it is outside.
- */
+/** The folder of the hooks, relative to the root; undefined if hooks are off. Throws REPOSITORY_UNSAFE if it is outside. */
 export function hooksFolder(root: string, entries: readonly ConfigEntry[]): string | undefined {
   const value = lastValue(entries, 'core.hookspath');
   if (value === '/dev/null') return undefined;

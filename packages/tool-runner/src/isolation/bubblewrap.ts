@@ -47,9 +47,7 @@ export interface IsolationPlan {
   readonly cwd: string;
 }
 
-/**
- * All arguments of bubblewrap up to the program (RN-5). A path that is not named here does not exist for the command.
- */
+/** All arguments of bubblewrap up to the program (RN-5). A path that is not named here does not exist for the command. */
 export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const { confinement, files, node, root } = plan;
   const shown = [...(node ? [node.shown] : []), ...(confinement.readable ?? [])];

@@ -11,9 +11,7 @@ export const isInside = (folder: string, path: string): boolean =>
 export interface OwnNode {
   /** The folder of its programs. */
   readonly programs: string;
-  /**
-   * What must be visible: the installation, or only the executable, since its folder may be anything, even the home.
-   */
+  /** What must be visible: the installation, or only the executable, since its folder may be anything, even the home. */
   readonly shown: string;
 }
 

@@ -22,9 +22,7 @@ import type { ProtectionRecord } from './executing-place-guard.ts';
 import { isInside } from './fixed-path.ts';
 import type { FoundPlace } from './workspace-scan.ts';
 
-/**
- * Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link.
- */
+/** Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link. */
 export type Identity = readonly [self: string, target: string];
 
 export function identify(path: string): Identity {

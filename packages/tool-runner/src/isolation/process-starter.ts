@@ -248,9 +248,7 @@ export class IsolatingStarter implements ProcessStarter {
     return child;
   }
 
-  /**
-   * Workspace-relative, links resolved. A link that leads outside is refused here; in isolation it would lead nowhere.
-   */
+  /** Workspace-relative, links resolved. A link that leads outside is refused here; in isolation it would lead nowhere. */
   #findFolder({ cwd, confinement }: ProcessRequest): string {
     if (confinement.workspace === 'none') return '';
     const { root } = this.#workspace;
