@@ -1,7 +1,7 @@
-import type { Preview } from '@countersign/protocol';
+import { changingToolsPattern, gitCommandsPattern, type Preview } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
 import { describe, expect, it } from 'vitest';
-import { titleOf } from './request-sentences.ts';
+import { scopeLabel, titleOf } from './request-sentences.ts';
 
 const asked = { agent: 'Agent', description: 'Agent wants something', preview: null };
 const previewOf = (operation: 'created' | 'modified'): Preview => ({
@@ -43,4 +43,42 @@ describe('the title of a card', () => {
     expect(titleOf(claude, approvalWords.ru)).toBe('Claude хочет изменить a.md');
     expect(titleOf({ ...claude, agent: 'Person' }, approvalWords.ru)).toBe('Человек хочет изменить a.md');
   });
+});
+
+it.each([
+  [
+    'class',
+    { tool: changingToolsPattern, path: 'drafts/b.md' },
+    'Changes to drafts/b.md in this conversation',
+  ],
+  ['always', { tool: changingToolsPattern, path: 'drafts/b.md' }, 'Always: changes to drafts/b.md'],
+  ['class', { tool: changingToolsPattern, path: 'drafts/**' }, 'Changes under drafts/ in this conversation'],
+  ['class', { tool: 'delete_file', path: 'drafts/**' }, 'Deleting files under drafts/ in this conversation'],
+  ['class', { tool: 'delete_file', path: 'a.md' }, 'Deleting a.md in this conversation'],
+  [
+    'class',
+    { tool: 'execute_command', command: 'git commit *' },
+    'Harmless git commit commands in this conversation',
+  ],
+  [
+    'class',
+    { tool: gitCommandsPattern, command: 'git *' },
+    'Harmless git commands, commits and new branches in this conversation',
+  ],
+  ['always', { tool: 'execute_command', command: 'npm test' }, 'Always: the command npm test'],
+  ['class', { tool: 'git_push' }, 'All calls of git_push in this conversation'],
+  ['session', { tool: '*' }, 'Whole conversation: every tool'],
+] as const)('[AP-4] %s of %j is said once', (scope, rule, label) => {
+  expect(scopeLabel({ scope, rule }, approvalWords.en)).toBe(label);
+});
+
+it('[UI-1] in Russian too', () => {
+  const label = (scope: 'class' | 'always', path: string) =>
+    scopeLabel({ scope, rule: { tool: changingToolsPattern, path } }, approvalWords.ru);
+  expect(label('class', 'drafts/**')).toBe('Изменения внутри drafts/ в этой беседе');
+  expect(label('always', 'a.md')).toBe('Всегда: изменения a.md');
+  const git = { tool: gitCommandsPattern, command: 'git *' };
+  expect(scopeLabel({ scope: 'class', rule: git }, approvalWords.ru)).toBe(
+    'Безобидные команды git, коммиты и новые ветки в этой беседе',
+  );
 });
