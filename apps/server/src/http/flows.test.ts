@@ -11,7 +11,7 @@ let ada: Person;
 let report: (params: Record<string, unknown>) => object;
 
 beforeAll(async () => {
-  server = await TestServer.start({ executeWaitMs: 5_000 });
+  server = await TestServer.start({ executeWaitMs: 30_000 });
   ada = await server.person('ada');
   runner = await server.runner(ada, { execute: ({ tool_params }) => report(tool_params) });
 });

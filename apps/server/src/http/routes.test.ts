@@ -13,7 +13,7 @@ let runner: ScriptedRunner;
 let idleRunner: ScriptedRunner;
 
 beforeAll(async () => {
-  server = await TestServer.start({ executeWaitMs: 2_000 });
+  server = await TestServer.start({ executeWaitMs: 30_000 });
   ada = await server.person('ada');
   bob = await server.person('bob', '/bobs');
   runner = await server.runner(ada, {

@@ -17,7 +17,7 @@ const post = (path: string, init: { body: string; headers?: Record<string, strin
   });
 
 beforeAll(async () => {
-  server = await TestServer.start({ executeWaitMs: 10_000 });
+  server = await TestServer.start({ executeWaitMs: 30_000 });
   ada = await server.person('ada');
   stream = await server.listen(`/my/projects/${ada.projectId}/chat/stream`, { token: ada.tokens.person });
   await stream.untilListening();

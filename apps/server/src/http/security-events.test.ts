@@ -39,7 +39,7 @@ let stream: TestStream;
 let report: (tool: string) => object | undefined;
 
 beforeAll(async () => {
-  server = await TestServer.start({ executeWaitMs: 5_000 });
+  server = await TestServer.start({ executeWaitMs: 30_000 });
   ada = await server.person('ada');
   runner = await server.runner(ada, {
     execute: ({ tool_name }) => report(tool_name),

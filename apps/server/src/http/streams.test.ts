@@ -8,7 +8,7 @@ let ada: Person;
 let bob: Person;
 
 beforeAll(async () => {
-  server = await TestServer.start({ executeWaitMs: 5_000, streamBufferBytes: 300_000 });
+  server = await TestServer.start({ executeWaitMs: 30_000, streamBufferBytes: 300_000 });
   ada = await server.person('ada');
   bob = await server.person('bob', '/bobs');
   await server.runner(ada);

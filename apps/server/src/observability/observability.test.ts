@@ -48,7 +48,7 @@ const lines: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
   const logger = pino({ level: 'debug', base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
-  server = await TestServer.start({ executeWaitMs: 5_000 }, { logger });
+  server = await TestServer.start({ executeWaitMs: 30_000 }, { logger });
   ada = await server.person('ada');
   const runner = await server.runner(ada);
   const call = (tool_name: string, tool_params: object) =>
