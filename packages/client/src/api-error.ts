@@ -70,7 +70,7 @@ export async function readError(response: Response): Promise<ApiError> {
   }
   const newer = errorBodySchema.pick({ error: true }).safeParse(body);
   const message = newer.success ? newer.data.error : `The server answered with status ${status}.`;
-  return new ApiError(status, codeOf(status, newer.success), message, { retryAfterMs });
+  return new ApiError(status, codeOfStatus(status), message, { retryAfterMs });
 }
 
 /** Our server sends seconds. A proxy may send a date, which we ignore: the caller's own backoff applies. */
@@ -92,10 +92,8 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   504: 'UNAVAILABLE',
 };
 
-/** For a code that we do not know. Another 4xx of our own server is final: a runner must not send again for ever. */
-function codeOf(status: number, isOurServer: boolean): ErrorCode {
-  const isFinal = isOurServer && status >= 400 && status < 500 && !retryableStatuses.has(status);
-  return codesByStatus[status] ?? (isFinal ? 'INVALID_BODY' : 'INTERNAL');
+function codeOfStatus(status: number): ErrorCode {
+  return codesByStatus[status] ?? 'INTERNAL';
 }
 
 /** A message for anything that was thrown. Node's fetch only says "fetch failed"; its cause has the reason. */

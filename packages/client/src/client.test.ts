@@ -1,4 +1,4 @@
-import { errorCodes, routes } from '@countersign/protocol';
+import { routes } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeClock } from '../test/fake-clock.ts';
 import { TestServer } from '../test/http-server.ts';
@@ -160,12 +160,6 @@ describe('an error answer', () => {
   it('keeps its message when its code is newer than this client', async () => {
     const error = await failing((request) => request.refuse(403, 'FROM_THE_FUTURE'));
     expect(error).toMatchObject({ status: 403, code: 'FORBIDDEN', message: 'Because of FROM_THE_FUTURE.' });
-  });
-
-  it('of a refusal with a newer code is final: nobody sends the same again for ever', async () => {
-    const error = await failing((request) => request.refuse(409, 'FROM_THE_FUTURE'));
-    expect(error).toMatchObject({ status: 409, code: 'INVALID_BODY', isRetryable: false });
-    expect(errorCodes[error.code].remedy).not.toBe('repeat');
   });
 
   it.each([
