@@ -123,7 +123,7 @@ it('[RK-5] a deny rule saved after an approval refuses the claim', async () => {
 
 it('[AP-7] a preview that throws ends the call, and every front end is told why', async () => {
   await story.runner.end('SIGTERM');
-  const hooks = fileURLToPath(new URL('../../faults/src/sabotage-hooks.ts', import.meta.url));
+  const hooks = fileURLToPath(new URL('../../faults/src/patch-hooks.ts', import.meta.url));
   const patch = {
     file: 'packages/tool-runner/src/preview/file-diff.ts',
     find: 'const { path, operation, before, after } = versions;',
