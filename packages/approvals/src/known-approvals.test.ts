@@ -275,6 +275,22 @@ describe('[AP-7] a preview that is being made', () => {
     expect(entry()?.isPreviewComing).toBe(false);
   });
 
+  it('is no longer waited for when the runner left and the runners cannot be read', async () => {
+    let runners = async () => [runner()];
+    const { known, entry } = setUp({ runners: () => runners() });
+    known.receive(requested({ preview: null }));
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
+    runners = () => Promise.reject(new Error('the server is away'));
+    known.receive(changed);
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(false);
+    runners = async () => [runner()];
+    known.receive(requested({ approval_id: 'a2', preview: null }));
+    await settle();
+    expect(entry()?.isPreviewComing).toBe(true);
+  });
+
   it('is looked for again when a runner comes or goes, and only while a preview is missing', async () => {
     let runners = [runner()];
     let reads = 0;

@@ -218,7 +218,11 @@ export class KnownApprovals {
         this.#update((all) => all);
       },
       () => {
-        if (this.#readingPreviewers === reading) this.#readingPreviewers = undefined; // the next card tries again
+        if (this.#readingPreviewers !== reading) return;
+        // Unknown again: no card may wait for a runner that left. The next event about a card reads once more.
+        this.#readingPreviewers = undefined;
+        this.#previewers = undefined;
+        this.entries.update((all) => withPreviewers(all, undefined));
       },
     );
   }

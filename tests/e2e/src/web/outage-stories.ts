@@ -22,6 +22,12 @@ export function outageStories(browser: () => Browser): void {
     const { server } = home().up;
     process.kill(server, 'SIGKILL');
     await until(() => !isAlive(server), { otherwise: () => 'The server still lives' });
+    const responds = () =>
+      fetch(`${home().ready.address}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await until(responds, { otherwise: () => 'No successor responds' });
   };
 
   it('[AP-10] nothing is lost when everything is killed and restarted during an approval', async () => {
