@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { describeError, type ToolErrorValue } from '../errors.ts';
+import type { Preview } from '../preview.ts';
 import { describeIssues } from '../schema-issues.ts';
+import { visibleLine } from '../visible-text.ts';
 import { commandTools } from './command.ts';
-import { type ToolDefinition, toolFailureSchema } from './definition.ts';
+import { type CallParams, type ToolDefinition, toolFailureSchema } from './definition.ts';
 import { filesystemTools } from './filesystem.ts';
 import { gitTools } from './git.ts';
 import { lspTools } from './lsp.ts';
@@ -71,3 +73,21 @@ export function parseToolCall(tool: unknown, params: unknown): ParsedCall {
 export function resultSchemaOf(tool: ToolDefinition): z.ZodType {
   return z.union([tool.result, toolFailureSchema]);
 }
+
+/** One sentence for the card: who wants to do what (AP-1). Server and runner make the same sentence from the tool's row. */
+export function describeCall(
+  agent: string,
+  tool: string,
+  params: CallParams,
+  preview: Preview | null = null,
+): string {
+  const wants = useOf(tool, params, preview)?.wants ?? findTool(tool)?.wants;
+  return `${visibleLine(agent)} wants to ${wants?.(params) ?? `use ${visibleLine(tool)}`}`;
+}
+
+/** The name by which front ends translate that sentence: the tool's, or that of this use of it. */
+export const intentOf = (tool: string, params: CallParams, preview: Preview | null): string =>
+  useOf(tool, params, preview)?.intent ?? tool;
+
+const useOf = (tool: string, params: CallParams, preview: Preview | null) =>
+  findTool(tool)?.uses?.find(({ applies }) => applies(params, preview));
