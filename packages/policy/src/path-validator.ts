@@ -4,8 +4,13 @@ import { sensitivePlaces } from './sensitive-places.ts';
 import { utf8Length } from './size-limiter.ts';
 import { shorten } from './text.ts';
 import { type Refused, refuse } from './verdict.ts';
-import type { NamedPlace } from './workspace-path.ts';
-import { absoluteComponents, joinAbsolute, pushComponent, relativeInside } from './workspace-path.ts';
+import {
+  absoluteComponents,
+  joinAbsolute,
+  type NamedPlace,
+  pushComponent,
+  relativeInside,
+} from './workspace-path.ts';
 
 export interface PathValidatorOptions {
   /** Absolute path of the workspace root, as the person opened it (it may itself lead through links). */

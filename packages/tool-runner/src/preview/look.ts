@@ -1,8 +1,7 @@
 import { isRefused, type PolicyDecision } from '@countersign/policy';
 import { type BuiltInToolName, CountersignError, makeVisible, type ToolParams } from '@countersign/protocol';
-import { fileFailure } from '../files/file-failure.ts';
-import { belowRoot } from '../files/place.ts';
-import { openDirectory } from '../files/workspace-directory.ts';
+import { belowRoot, openDirectory } from '../files/workspace-directory.ts';
+import { fileFailure } from '../real-disk.ts';
 import type { CallOf, Look, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { type DigestedCall, digestOf } from './call-digest.ts';
