@@ -3,7 +3,6 @@ export {
   AgentRuns,
   type AgentRunsDeps,
 } from './agent/agent-runs.ts';
-export { availableTools } from './agent/available-tools.ts';
 export { manualModel } from './agent/manual-model.ts';
 export { messageView, type RunPlace } from './agent/messages.ts';
 export {
@@ -17,6 +16,7 @@ export {
   UnparsableParams,
 } from './agent/model.ts';
 export { ApprovalManager } from './approve/approval-manager.ts';
+export { availableTools } from './approve/stored-policies.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
 export { runnerKey, storeRunnerReport } from './dispatch/runners.ts';
 export { Engine } from './engine.ts';

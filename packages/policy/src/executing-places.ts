@@ -1,6 +1,6 @@
-import { PlaceTable } from './named-place.ts';
 import { expandBraces } from './shell/brace-expansion.ts';
 import { wordList } from './text.ts';
+import { PlaceTable } from './workspace-path.ts';
 
 /** Every name that lists of names with braces stand for: `{.,}lefthook.{yml,yaml}`. */
 const spellings = (...lists: readonly string[]): string[] =>

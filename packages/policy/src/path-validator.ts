@@ -1,11 +1,16 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { executingPlaces } from './executing-places.ts';
-import type { NamedPlace } from './named-place.ts';
 import { sensitivePlaces } from './sensitive-places.ts';
 import { utf8Length } from './size-limiter.ts';
 import { shorten } from './text.ts';
 import { type Refused, refuse } from './verdict.ts';
-import { absoluteComponents, joinAbsolute, pushComponent, relativeInside } from './workspace-path.ts';
+import {
+  absoluteComponents,
+  joinAbsolute,
+  type NamedPlace,
+  pushComponent,
+  relativeInside,
+} from './workspace-path.ts';
 
 export interface PathValidatorOptions {
   /** Absolute path of the workspace root, as the person opened it (it may itself lead through links). */

@@ -1,5 +1,5 @@
-import { PlaceTable } from './named-place.ts';
 import { wordList } from './text.ts';
+import { PlaceTable } from './workspace-path.ts';
 
 /** VA-2: files that hold secrets. As an operand of any tool they are refused. */
 export const sensitivePlaces = new PlaceTable([

@@ -1,5 +1,6 @@
 /**
  * Paths as text. Always `/` between components; nothing is decoded, expanded or looked up on a disk.
+ * `PlaceTable` finds the special place, if any, that such a path names.
  */
 
 /** `/a/b/../c` → `['a', 'c']`; a `..` above the root stays at the root, as in a kernel. */
@@ -54,4 +55,87 @@ export function extensionsOf(path: string): string[] {
     const dot = folded.lastIndexOf('.');
     return dot <= 0 ? '' : folded.slice(dot);
   });
+}
+
+/**
+ * Places known by name, as data with examples: sensitive-places.ts and executing-places.ts are tables of these. A test
+ * runs every example of each row.
+ */
+export interface NamedPlace {
+  readonly id: string;
+  /** For the person: what is special about this place. */
+  readonly kind: string;
+  /** Names of the last component, folded: a file or directory of exactly this name. */
+  readonly names?: readonly string[];
+  /** Names of any component, folded: everything below such a directory counts. */
+  readonly directories?: readonly string[];
+  /** Several components in a row, joined by `/`, folded: that place wherever it stands, and all below it. */
+  readonly runs?: readonly string[];
+  /** Tried on the folded last component only. Written by us, linear, never from input. */
+  readonly namePattern?: RegExp;
+  /** Folded last components that look like `namePattern` and are meant to be shared. */
+  readonly exceptions?: RegExp;
+  readonly matches: readonly string[];
+  readonly doesNotMatch: readonly string[];
+}
+
+/** Suffixes that editors and people give to copies. */
+const backupSuffix = /(~|#|\.(bak|backup|old|orig|save|swp|swo|tmp|copy))+$/;
+
+/** Finds the place of a table that a workspace-relative path is in, if any. */
+export class PlaceTable {
+  readonly places: readonly NamedPlace[];
+  readonly #byName = new Map<string, NamedPlace>();
+  readonly #byDirectory = new Map<string, NamedPlace>();
+  readonly #runs: [string, NamedPlace][] = [];
+  readonly #runStarts = new Set<string>();
+  readonly #patterns: NamedPlace[] = [];
+
+  constructor(places: readonly NamedPlace[]) {
+    this.places = places;
+    for (const place of places) {
+      for (const name of place.names ?? []) this.#byName.set(name, place);
+      for (const name of place.directories ?? []) this.#byDirectory.set(name, place);
+      for (const run of place.runs ?? []) {
+        this.#runs.push([`/${run}/`, place]);
+        this.#runStarts.add(run.slice(0, run.indexOf('/')));
+      }
+      if (place.namePattern) this.#patterns.push(place);
+    }
+  }
+
+  /** Whether a component of the folder begins an entry of `runs`: `.cargo`, `gradle`. */
+  beginsRun(relativeFolder: string): boolean {
+    return relativeFolder.split('/').some((component) => this.#runStarts.has(foldName(component)));
+  }
+
+  find(relativePath: string): NamedPlace | undefined {
+    const folded = relativePath.split('/').map(foldName);
+    return this.#find(folded) ?? this.#findOriginal(folded);
+  }
+
+  /** A backup is as secret as what it is a copy of: `.env~`, `id_rsa.bak`. */
+  #findOriginal(folded: readonly string[]): NamedPlace | undefined {
+    const name = folded.at(-1) ?? '';
+    const original = name.replace(backupSuffix, '');
+    if (original === name || original === '') return undefined;
+    const folder = folded.slice(0, -1);
+    // Editors may add a prefix too: `.id_rsa.swp`, `#.env#`.
+    return this.#find([...folder, original]) ?? this.#find([...folder, original.replace(/^[.#]/, '')]);
+  }
+
+  #find(folded: readonly string[]): NamedPlace | undefined {
+    const name = folded.at(-1) ?? '';
+    for (const component of folded) {
+      const place = this.#byDirectory.get(component);
+      if (place) return place;
+    }
+    const exact = this.#byName.get(name);
+    if (exact) return exact;
+    const whole = `/${folded.join('/')}/`;
+    for (const [run, place] of this.#runs) {
+      if (whole.includes(run)) return place;
+    }
+    return this.#patterns.find((place) => place.namePattern?.test(name) && !place.exceptions?.test(name));
+  }
 }

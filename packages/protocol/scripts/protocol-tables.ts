@@ -27,8 +27,7 @@ import { type Route, routes } from '../src/rest/routes.ts';
 import { approvalTimeoutSeconds, reasonSchema, riskLevels } from '../src/risk.ts';
 import { timing } from '../src/timing.ts';
 import { availableToolSchema } from '../src/tools/available-tool.ts';
-import { catalogue } from '../src/tools/catalogue.ts';
-import { customToolSchema } from '../src/tools/custom.ts';
+import { catalogue, customToolSchema } from '../src/tools/catalogue.ts';
 import type { ToolDefinition } from '../src/tools/definition.ts';
 import { TypeWords } from './type-words.ts';
 

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, digestOf } from './digest.ts';
-import { checkShown, type ShownCall, shownDigest } from './shown-digest.ts';
+import { canonicalJson, checkShown, digestOf, type ShownCall, shownDigest } from './digest.ts';
 
 interface Digests {
   readonly values: readonly { about: string; value: unknown; json: string; digest: string }[];

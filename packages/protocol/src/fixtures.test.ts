@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { checkShown } from './digest.ts';
 import { type EventName, eventNames, eventSchemas, maxEventBytes } from './events.ts';
 import { previewSchema } from './preview.ts';
 import { errorBodySchema } from './rest/error-body.ts';
 import { type Route, routes } from './rest/routes.ts';
-import { checkShown } from './shown-digest.ts';
 import { builtInToolNames, catalogue, parseToolCall, resultSchemaOf } from './tools/catalogue.ts';
 import type { ToolDefinition } from './tools/definition.ts';
 

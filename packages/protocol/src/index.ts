@@ -1,7 +1,15 @@
 export { type Approval, approvalSchema } from './approval.ts';
-export { describeCall, intentOf } from './call-description.ts';
 export { digestSchema, idSchema, timestampSchema, toolParamsSchema } from './common.ts';
-export { canonicalJson, digestOf, type Sha256 } from './digest.ts';
+export {
+  type CheckedCard,
+  canonicalJson,
+  checkedCard,
+  checkShown,
+  digestOf,
+  type Sha256,
+  type ShownCall,
+  shownDigest,
+} from './digest.ts';
 export {
   type ErrorCode,
   type ErrorDefinition,
@@ -90,7 +98,6 @@ export {
 } from './risk.ts';
 export { type RunnerCapability, runnerCapabilities } from './runner-capabilities.ts';
 export { describeIssues } from './schema-issues.ts';
-export { type CheckedCard, checkedCard, checkShown, type ShownCall, shownDigest } from './shown-digest.ts';
 export { timing } from './timing.ts';
 export {
   type AvailableTool,
@@ -102,28 +109,28 @@ export {
   type BuiltInToolCall,
   type BuiltInToolName,
   builtInToolNames,
+  type CustomTool,
+  type CustomToolCall,
+  type CustomToolName,
   catalogue,
   changingToolsPattern,
+  customToolSchema,
+  describeCall,
+  describeCustomTool,
   findTool,
   gitCommandsPattern,
+  intentOf,
+  isCustomCall,
+  isCustomToolName,
   type ParsedCall,
   parseToolCall,
   resultSchemaOf,
+  type ToolCall,
   type ToolCategoryOf,
   type ToolParams,
   type ToolSuccess,
   waitsForCommand,
 } from './tools/catalogue.ts';
-export {
-  type CustomTool,
-  type CustomToolCall,
-  type CustomToolName,
-  customToolSchema,
-  describeCustomTool,
-  isCustomCall,
-  isCustomToolName,
-  type ToolCall,
-} from './tools/custom.ts';
 export {
   customCategorySchema,
   type ToolCategory,

@@ -26,7 +26,7 @@ import { gitLog } from './git/git-log.ts';
 import { gitPush } from './git/git-push.ts';
 import { gitStatus } from './git/git-status.ts';
 import { definition, diagnostics, hover, references, symbols } from './lsp/language-tools.ts';
-import { fitPreview } from './preview/fit-preview.ts';
+import { fitPreview } from './preview/look.ts';
 import { ExecutionCancelled } from './runner-errors.ts';
 import type {
   CallOf,

@@ -10,22 +10,20 @@ import {
   type ToolCall,
   waitsForCommand,
 } from '@countersign/protocol';
-import { permissionFor } from './call-permission.ts';
-import { readCeiling } from './ceiling.ts';
-import type { RunnerClock } from './clock.ts';
+import { permissionFor, readCeiling } from './call-permission.ts';
+import { isRefusal, type RunnerClock, retry } from './clock.ts';
 import type { ExecutionHistory } from './execution-history.ts';
 import type { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, ToolResult } from './executor.ts';
-import { failedReport, reportOf } from './failure-report.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/call-digest.ts';
-import { ProgressSender } from './progress-sender.ts';
-import { isRefusal, retry } from './retry.ts';
+import { failedReport, reportOf } from './result-outbox.ts';
 import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
+import { ProgressSender } from './work-progress.ts';
 import type { Workspace } from './workspace.ts';
 
 /** How a call ended, for the handler's caller; the server gets a ResultReport. */

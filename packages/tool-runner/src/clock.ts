@@ -1,3 +1,7 @@
+import { CountersignError, errorCodes } from '@countersign/protocol';
+import type { LogDetails, Logger } from './logger.ts';
+import { RefusedByServer } from './runner-errors.ts';
+
 /** Time as the runner sees it. Waiting is monotonic; only what is stored has a date. */
 export interface RunnerClock {
   /** Milliseconds, never going back. */
@@ -30,4 +34,61 @@ export function pause(clock: RunnerClock, ms: number, signal: AbortSignal): Prom
     const cancel = clock.after(ms, done);
     signal.addEventListener('abort', done);
   });
+}
+
+export interface RetryOptions {
+  readonly clock: RunnerClock;
+  readonly logger: Logger;
+  /** The log line of a failure that is tried again; the number of the try is added. */
+  readonly failing: string;
+  readonly details?: LogDetails;
+  /** Aborting it stops trying: the last failure is thrown. */
+  readonly signal: AbortSignal;
+  /** How many more times than once; without end unless said. */
+  readonly times?: number;
+  /** Whether trying again is pointless. Unless said: the server's word, and its code does not ask to repeat. */
+  readonly isFinal?: (error: unknown) => boolean;
+  /** Aborting the signal that it returns ends the pause before the next try. */
+  readonly hurry?: () => AbortSignal;
+}
+
+/** Sends something until it works, until the failure is final, or until its signal is aborted. */
+export async function retry<T>(send: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { clock, logger, failing, details, signal, hurry } = options;
+  const { times = Number.POSITIVE_INFINITY, isFinal = isRefusal } = options;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (signal.aborted || isFinal(error) || failures > times) throw error;
+      logger.error(`${failing}, try ${failures}`, { ...details, error });
+      const pauseMs = Math.max(backoffMs(failures), askedPauseMs(error));
+      await pause(clock, pauseMs, hurry ? AbortSignal.any([signal, hurry()]) : signal);
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** The server answered, and would answer the same again. A code that we do not know is judged by its HTTP status. */
+export const isRefusal = (error: unknown): error is CountersignError =>
+  error instanceof CountersignError &&
+  (errorCodes[error.code].remedy !== 'repeat' || (error.code === 'INTERNAL' && hasFinalStatus(error)));
+
+const hasFinalStatus = (error: CountersignError): boolean =>
+  error instanceof RefusedByServer &&
+  error.status >= 400 &&
+  error.status < 500 &&
+  !repeatableStatuses.has(error.status);
+
+/** The token has ended, the request took too long, it came too early, or there were too many. */
+const repeatableStatuses: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+
+/** How long to wait before the next try, in milliseconds: 0.5 s, doubled each time, at most 30 s. */
+const backoffMs = (failures: number): number => Math.min(500 * 2 ** (failures - 1), 30_000);
+
+/** The pause that the server asked for (Retry-After, which the client's error has), but at most a minute. */
+function askedPauseMs(error: unknown): number {
+  const { cause } = error as { readonly cause?: { readonly retryAfterMs?: unknown } };
+  const asked = cause?.retryAfterMs;
+  return typeof asked === 'number' ? Math.min(asked, 60_000) : 0;
 }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
-import type { ChangeRecorder } from './file-change.ts';
+import type { ChangeRecorder } from './files/file-snapshot.ts';
 
 /** The context that a tool call is executed in. */
 export interface CallContext {

@@ -1,6 +1,6 @@
 export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
-export { type Ceiling, readCeiling } from './ceiling.ts';
+export { type Ceiling, readCeiling } from './call-permission.ts';
 export type { RunnerClock } from './clock.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
 export { type ServerQuestion, ToolServerList } from './custom/tool-server-list.ts';

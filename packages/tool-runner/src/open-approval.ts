@@ -7,10 +7,9 @@ import {
   lookAgainCodes,
   type RequestBody,
 } from '@countersign/protocol';
-import type { RunnerClock } from './clock.ts';
+import { isRefusal, type RetryOptions, type RunnerClock, retry } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { cardOf, failedPreview, type OwnView, previewOf } from './own-view.ts';
-import { isRefusal, type RetryOptions, retry } from './retry.ts';
 import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from './runner-api.ts';
 import { ToolApprovalTimeout } from './runner-errors.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { customToolsOf } from '@countersign/policy';
 import { customToolSchema } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readCeiling } from './ceiling.ts';
+import { readCeiling } from './call-permission.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { OwnVerdict, ownRisk } from './own-verdict.ts';
 

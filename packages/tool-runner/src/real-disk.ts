@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
 import type { Disk, DiskEntry } from '@countersign/policy';
+import { CountersignError, type ErrorCode } from '@countersign/protocol';
 
 /** The disk of this machine, as policy sees it. */
 export const realDisk: Disk = {
@@ -40,3 +41,44 @@ export const realDisk: Disk = {
     }
   },
 };
+
+const codes: Readonly<Record<string, ErrorCode>> = {
+  ENOENT: 'FILE_NOT_FOUND',
+  EEXIST: 'FILE_EXISTS',
+  EISDIR: 'IS_A_DIRECTORY',
+  ENOTDIR: 'NOT_A_DIRECTORY',
+  EACCES: 'PERMISSION_DENIED',
+  EPERM: 'PERMISSION_DENIED',
+  EROFS: 'PERMISSION_DENIED',
+  ENOSPC: 'DISK_FULL',
+  EDQUOT: 'DISK_FULL',
+  ENAMETOOLONG: 'PATH_INVALID',
+  ELOOP: 'PATH_INVALID',
+};
+
+const problems: Readonly<Record<string, string>> = {
+  ENAMETOOLONG: 'it is too long for this disk',
+  ELOOP: 'a link stands in its way',
+  EIO: 'the disk failed',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+  EFBIG: 'it is too large for this disk',
+  ETXTBSY: 'it is a program that is running',
+  EBUSY: 'it is in use',
+};
+
+/** What the system said of a file, as an error with a code (EX-5). An error that has a code of ours stays as it is. */
+export function fileFailure(
+  cause: unknown,
+  path: string,
+  otherwise: 'READ_FAILED' | 'WRITE_FAILED',
+): CountersignError {
+  if (cause instanceof CountersignError) return cause;
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+  const problem = problems[code] ?? `the system says ${code}`;
+  return new CountersignError(codes[code] ?? otherwise, { path, problem }, { cause });
+}
+
+/** Whether `fs` failed with one of these. */
+export const failedWith = (error: unknown, ...expected: readonly string[]): boolean =>
+  expected.includes((error as NodeJS.ErrnoException).code ?? '');

@@ -14,13 +14,12 @@ import {
   executionResult,
   type ToolExecutionResult,
 } from './call-execution.ts';
-import { readCeiling } from './ceiling.ts';
+import { readCeiling } from './call-permission.ts';
 import type { RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionHistory, type ExecutionHistoryEntry } from './execution-history.ts';
 import { ExecutionQueue } from './execution-queue.ts';
 import type { Executor } from './executor.ts';
-import { failedReport } from './failure-report.ts';
 import type { SettingsInForce } from './handler-settings.ts';
 import type { Journal } from './journal/journal.ts';
 import { recoverJournal } from './journal/recovery.ts';
@@ -36,7 +35,7 @@ import {
 import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import type { OwnVerdict } from './own-verdict.ts';
 import { lookAt } from './own-view.ts';
-import { ResultOutbox } from './result-outbox.ts';
+import { failedReport, ResultOutbox } from './result-outbox.ts';
 import type {
   ApprovalRequest,
   DecisionAnswer,

@@ -8,7 +8,7 @@ import type {
 } from '@countersign/protocol';
 import type { BackgroundJobs } from './commands/background-jobs.ts';
 import type { CallContext } from './executor.ts';
-import type { FileChange } from './file-change.ts';
+import type { FileChange } from './files/file-snapshot.ts';
 import type { ResultCache } from './files/result-cache.ts';
 import type { GitRepository } from './git/git-repository.ts';
 import type { IsolatingStarter } from './isolation/process-starter.ts';

@@ -1,4 +1,6 @@
 import type { Progress } from './executor.ts';
+import type { Logger } from './logger.ts';
+import type { ProgressReport, RunnerApi } from './runner-api.ts';
 
 /** Work that ends sooner is not told of; longer work is told of as often. */
 const EVERY_MS = 500;
@@ -58,3 +60,66 @@ export class BytesDone {
 }
 
 const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
+
+/** Characters of output that wait while a report is on its way; of more, the newest stay. The result has it all. */
+const MAX_WAITING = 16 * 1024;
+
+type Stream = 'stdout' | 'stderr';
+
+/**
+ * Sends the progress of one call, one report at a time: what comes meanwhile is joined. A percentage never goes back.
+ * Losing some does no harm.
+ */
+export class ProgressSender {
+  readonly #send: (report: ProgressReport) => Promise<unknown>;
+  readonly #logger: Logger;
+  readonly #output: Record<Stream, string> = { stdout: '', stderr: '' };
+  #latest: Pick<ProgressReport, 'progress' | 'message'> | undefined;
+  #percent = 0;
+  #isSending = false;
+  #isClosed = false;
+
+  constructor(api: Pick<RunnerApi, 'sendToolProgress'>, toolId: string, logger: Logger) {
+    this.#send = async (report) => api.sendToolProgress?.(toolId, report);
+    this.#logger = logger;
+  }
+
+  report({ percent, message, output }: Progress): void {
+    if (this.#isClosed) return;
+    if (percent !== undefined) this.#percent = Math.max(this.#percent, Math.min(100, percent));
+    if (percent !== undefined || message !== undefined)
+      this.#latest = {
+        progress: percent === undefined ? null : this.#percent,
+        message: message?.slice(0, 1000) ?? null,
+      };
+    if (output)
+      this.#output[output.stream] = (this.#output[output.stream] + output.chunk).slice(-MAX_WAITING);
+    if (!this.#isSending) void this.#sendWaiting();
+  }
+
+  /** The call has ended: nothing follows. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #sendWaiting(): Promise<void> {
+    this.#isSending = true;
+    try {
+      for (let next = this.#next(); next && !this.#isClosed; next = this.#next()) await this.#send(next);
+    } catch (error) {
+      this.#logger.debug('Sending progress failed', { error });
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  #next(): ProgressReport | undefined {
+    const stream = (['stdout', 'stderr'] as const).find((name) => this.#output[name] !== '');
+    if (stream === undefined && !this.#latest) return undefined;
+    const output = stream === undefined ? null : { stream, chunk: this.#output[stream] };
+    if (stream !== undefined) this.#output[stream] = '';
+    const { progress, message } = this.#latest ?? { progress: null, message: null };
+    this.#latest = undefined;
+    return { progress, message, output };
+  }
+}

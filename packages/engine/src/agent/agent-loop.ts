@@ -1,10 +1,10 @@
+import { availableTools } from '../approve/stored-policies.ts';
 import type { Engine } from '../engine.ts';
 import type { Edges } from '../engine-parts.ts';
 import { announceCall } from '../record/announcements.ts';
 import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
-import { availableTools } from './available-tools.ts';
 import { addLateResults, findLateResults, readConversation } from './conversation.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
 import {

@@ -10,7 +10,7 @@ import {
   toolCall,
 } from '@countersign/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { availableTools } from '../agent/available-tools.ts';
+import { availableTools } from '../approve/stored-policies.ts';
 import type { Store } from '../store.ts';
 import { storeRunnerReport } from './runners.ts';
 

@@ -1,6 +1,5 @@
 import type { CommandOperand } from '../call-assessment.ts';
 import { executingPlaces } from '../executing-places.ts';
-import type { NamedPlace } from '../named-place.ts';
 import { type FileUse, isRemote, readCopies } from '../program/file-operands.ts';
 import { DOWNLOADED, hasHole, hasMark, hasPattern, originOf, readable, UNKNOWN } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
@@ -8,7 +7,7 @@ import { readProgram } from '../program/read-program.ts';
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { wordList } from '../text.ts';
 import { refuse } from '../verdict.ts';
-import { absoluteComponents, relativeInside } from '../workspace-path.ts';
+import { absoluteComponents, type NamedPlace, relativeInside } from '../workspace-path.ts';
 import { writeRuleFor } from '../write-rules.ts';
 import { catastrophes } from './catastrophes.ts';
 import { contentOf } from './redirections.ts';

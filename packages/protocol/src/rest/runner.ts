@@ -4,7 +4,7 @@ import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
 import { toldLimitsSchema } from '../limits.ts';
 import { commandOutputSchema } from '../progress.ts';
-import { customToolSchema } from '../tools/custom.ts';
+import { customToolSchema } from '../tools/catalogue.ts';
 
 const auditHead = z
   .string()

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { availableToolSchema, describeTool, parametersJsonSchema } from './available-tool.ts';
-import { catalogue, findTool, parseToolCall } from './catalogue.ts';
-import { isCustomToolName } from './custom.ts';
+import { catalogue, findTool, isCustomToolName, parseToolCall } from './catalogue.ts';
 import type { ToolDefinition } from './definition.ts';
 
 /** Keywords of draft 2020-12 that our parameters use; anything else would be a surprise to some model. */

@@ -3,7 +3,6 @@ import { errorCodeSchema } from '../errors.ts';
 import type { Preview } from '../preview.ts';
 import type { RiskLevel } from '../risk.ts';
 import { visibleLine } from '../visible-text.ts';
-import { shortPath } from './short-path.ts';
 
 const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
 export const toolCategorySchema = z.enum(toolCategories);
@@ -102,3 +101,22 @@ export const toolFailureSchema = z.strictObject({
 /** Parsing makes the short form of a path. Server and runner both parse, so records, cards, digests and tools agree. */
 export const pathParameter = (what: string) =>
   z.string().min(1).overwrite(shortPath).describe(`${what}, relative to the workspace root.`);
+
+/** First components that mean something else without `./` before them: an option, pathspec magic, a home, a drive. */
+const NEEDS_DOT = /^(?:[-:~]|[A-Za-z]:)/;
+
+/**
+ * A path without its empty and `.` components: `.//a/./b` → `a/b`. A slash at the end stays, since it says that a
+ * directory is meant. `..` stays as well: behind a link it does not lead where the text says.
+ */
+export function shortPath(path: string): string {
+  const kept = path.split('/').filter((part) => part !== '' && part !== '.');
+  const start = path.startsWith('/')
+    ? '/'
+    : NEEDS_DOT.test(kept[0] ?? '') && path.startsWith('./')
+      ? './'
+      : '';
+  if (kept.length === 0) return start || '.';
+  const isDirectory = path.endsWith('/') || path.endsWith('/.');
+  return `${start}${kept.join('/')}${isDirectory ? '/' : ''}`;
+}

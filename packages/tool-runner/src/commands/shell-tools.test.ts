@@ -4,8 +4,8 @@ import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
-import { failedReport } from '../failure-report.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
+import { failedReport } from '../result-outbox.ts';
 import { BackgroundJobs, mostRunningJobs } from './background-jobs.ts';
 import { longTime, timeIsOverOnce } from './time-over.test-data.ts';
 

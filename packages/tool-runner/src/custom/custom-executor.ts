@@ -9,7 +9,7 @@ import {
 } from '@countersign/protocol';
 import type { CallContext, Executor, ToolResult } from '../executor.ts';
 import { digestOf } from '../preview/call-digest.ts';
-import { fitPreview } from '../preview/fit-preview.ts';
+import { fitPreview } from '../preview/look.ts';
 import type { Workspace } from '../workspace.ts';
 import type { ListedTool } from './listed-tools.ts';
 import { onOneLine } from './server-entry.ts';

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { versionOf } from '../file-change.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import { namesIn } from '../isolation/disk-names.ts';
 import { isInside } from '../isolation/fixed-path.ts';
 import { openInside } from '../open-inside.ts';

@@ -3,7 +3,7 @@ import { constants, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
-import { failedWith } from './file-failure.ts';
+import { failedWith } from '../real-disk.ts';
 import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
 
 export interface Replacement {

@@ -7,9 +7,9 @@ import {
 } from '@countersign/protocol';
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext } from '../executor.ts';
-import type { FileChange } from '../file-change.ts';
 import type { FileServices } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
+import type { FileChange } from './file-snapshot.ts';
 import { ResultCache, type ResultCacheOptions } from './result-cache.ts';
 
 /** A workspace as tests of the file tools need it. */

@@ -1,14 +1,12 @@
 import { CountersignError, type ToolSuccess } from '@countersign/protocol';
-import { DIRECTORY } from '../file-change.ts';
 import { digestOf } from '../preview/call-digest.ts';
 import { confirmJudged, visibleName } from '../preview/look.ts';
+import { failedWith, fileFailure } from '../real-disk.ts';
 import type { CallOf, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { confirmApproved, removeCreated, stopIfCancelled } from './change-files.ts';
-import { failedWith, fileFailure } from './file-failure.ts';
-import { identityNow } from './file-snapshot.ts';
-import { belowRoot, findPlace, openOrCreateDirectory } from './place.ts';
-import { openDirectory } from './workspace-directory.ts';
+import { DIRECTORY, identityNow } from './file-snapshot.ts';
+import { belowRoot, findPlace, openDirectory, openOrCreateDirectory } from './workspace-directory.ts';
 
 /** Executes in the order of RN-3, as tools that change files do (change-files.ts). */
 export const createDirectory: ToolModule<'create_directory'> = {

@@ -1,5 +1,5 @@
 import { findText } from './find-text.ts';
-import { lineEndingNear, lineEndingsIn } from './line-endings.ts';
+import { lineEndingNear, lineEndingsIn } from './text-encoding.ts';
 
 export interface Edit {
   readonly old: string;

@@ -1,12 +1,17 @@
 import { accessSync, constants } from 'node:fs';
 import { CountersignError } from '@countersign/protocol';
-import { type FileChange, versionOf } from '../file-change.ts';
 import { unsavedText } from '../open-documents.ts';
+import { fileFailure } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
-import { fileFailure } from './file-failure.ts';
-import { type FileSnapshot, type SnapshotOptions, takeSnapshot } from './file-snapshot.ts';
-import { findPlace } from './place.ts';
+import {
+  type FileChange,
+  type FileSnapshot,
+  type SnapshotOptions,
+  takeSnapshot,
+  versionOf,
+} from './file-snapshot.ts';
 import { decodeText, encodeText, type TextEncoding, type TextForm } from './text-encoding.ts';
+import { findPlace } from './workspace-directory.ts';
 
 /**
  * What a call will do to one file: the preview draws it, the digest covers it, the executor carries it out. Each of the

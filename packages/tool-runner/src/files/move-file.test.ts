@@ -13,7 +13,6 @@ import { ToolCallPolicy } from '@countersign/policy';
 import { findTool, isCustomCall } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { versionOf } from '../file-change.ts';
 import { realDisk } from '../real-disk.ts';
 import {
   callOf,
@@ -23,6 +22,7 @@ import {
   recordingContext,
   workspaceAt,
 } from './change-calls.test-data.ts';
+import { versionOf } from './file-snapshot.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {

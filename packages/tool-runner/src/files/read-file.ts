@@ -5,11 +5,11 @@ import { CountersignError, type ToolParams, type ToolSuccess } from '@countersig
 import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
 import { summarised, visibleName } from '../preview/look.ts';
+import { failedWith, fileFailure } from '../real-disk.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
-import { failedWith, fileFailure } from './file-failure.ts';
 import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';

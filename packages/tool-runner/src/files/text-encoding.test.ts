@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeText, encodeText, type TextEncoding } from './text-encoding.ts';
+import {
+  decodeText,
+  encodeText,
+  inLineEndingOf,
+  lineEndingNear,
+  lineEndingOf,
+  lineEndingsIn,
+  type TextEncoding,
+} from './text-encoding.ts';
 
 const encodings: readonly TextEncoding[] = ['utf-8', 'utf-16le', 'utf-16be', 'latin1'];
 const bytesOf = (text: string, encoding: TextEncoding, bom = false): Uint8Array =>
@@ -83,5 +91,27 @@ describe('[TL-4] decodeText and encodeText', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('[RN-3] line endings', () => {
+  it('are told where a text has one kind', () => {
+    expect(
+      ['a\nb\n', 'a\r\nb\r\n', 'a\r\nb', 'a\nb\r\n', 'a\r\nb\n', 'ab', '', '\n', 'a\rb'].map(lineEndingOf),
+    ).toEqual(['\n', '\r\n', '\r\n', undefined, undefined, undefined, undefined, '\n', undefined]);
+    expect(lineEndingsIn('a\r\nb\nc')).toEqual(['\r\n', '\n']);
+  });
+
+  it('are those of the line a position is in, or of the line before the last', () => {
+    const text = 'a\r\nb\nc';
+    expect([0, 3, 5].map((position) => lineEndingNear(text, position))).toEqual(['\r\n', '\n', '\n']);
+    expect(lineEndingNear('one line', 3)).toBe('\n');
+  });
+
+  it('of a file with CRLF are given to a text without', () => {
+    expect(inLineEndingOf('a\r\n', 'x\ny')).toBe('x\r\ny');
+    expect(inLineEndingOf('a\r\n', 'x\r\ny\n')).toBe('x\r\ny\n');
+    expect(inLineEndingOf('a\r\nb\n', 'x\n')).toBe('x\n');
+    expect(inLineEndingOf('a\n', 'x\r\n')).toBe('x\r\n');
   });
 });

@@ -1,8 +1,14 @@
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
+import { fileFailure } from '../real-disk.ts';
+import {
+  findPlace,
+  openDirectory,
+  openOrCreateDirectory,
+  type WorkspaceDirectory,
+} from './workspace-directory.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
@@ -52,5 +58,99 @@ describe.each(['linux', 'darwin'] as const)('[VA-1] a directory as on %s', (plat
     mkdirSync(join(workspace.root, 'here'));
     expect(() => directory.assertSamePlace()).toThrow(expect.objectContaining({ code: 'APPROVAL_STALE' }));
     directory.close();
+  });
+});
+
+function placeOf(path: string): unknown {
+  try {
+    const { directory, ...place } = findPlace(workspace.root, path);
+    directory?.close();
+    return { ...place, inDirectory: directory?.path };
+  } catch (error) {
+    return fileFailure(error, path, 'READ_FAILED').code;
+  }
+}
+
+const at = (path: string, inDirectory: string | undefined, throughLink = false) => ({
+  path,
+  name: path.slice(path.lastIndexOf('/') + 1),
+  inDirectory,
+  throughLink,
+});
+
+describe('[VA-1] findPlace', () => {
+  it('finds files that are there and files that are not', () => {
+    expect(placeOf('docs/guide.md')).toEqual(at('docs/guide.md', 'docs'));
+    expect(placeOf('new.md')).toEqual(at('new.md', ''));
+    expect(placeOf('./docs//../docs/./new.md')).toEqual(at('docs/new.md', 'docs'));
+    expect(placeOf(join(workspace.root, 'docs/guide.md'))).toEqual(at('docs/guide.md', 'docs'));
+    expect(placeOf(`/${workspace.root}/docs/guide.md`)).toEqual(at('docs/guide.md', 'docs'));
+    expect(placeOf('a/b/c.md')).toEqual(at('a/b/c.md', undefined));
+    expect(placeOf('docs/b/c.md')).toEqual(at('docs/b/c.md', undefined));
+  });
+
+  it('follows a link to the file it leads to, also to one that is not there', () => {
+    const { root } = workspace;
+    symlinkSync('docs', join(root, 'd'));
+    symlinkSync('d/guide.md', join(root, 'one'));
+    symlinkSync(join(root, 'one'), join(root, 'two'));
+    symlinkSync('docs/missing.md', join(root, 'dangling'));
+    symlinkSync('nowhere/missing.md', join(root, 'far'));
+    expect(placeOf('d/guide.md')).toEqual(at('docs/guide.md', 'docs'));
+    expect(placeOf('two')).toEqual(at('docs/guide.md', 'docs', true));
+    expect(placeOf('dangling')).toEqual(at('docs/missing.md', 'docs', true));
+    expect(placeOf('far')).toEqual(at('nowhere/missing.md', undefined, true));
+    expect(placeOf('d/new/x.md')).toEqual(at('docs/new/x.md', undefined));
+  });
+
+  it('refuses what leads outside, never ends, or is no place for a file', () => {
+    const { root, outside } = workspace;
+    symlinkSync(outside, join(root, 'out'));
+    symlinkSync(join(outside, 'later.md'), join(root, 'later'));
+    symlinkSync('../outside/later.md', join(root, 'up'));
+    symlinkSync('loop', join(root, 'loop'));
+    writeFileSync(join(root, 'file'), '');
+    expect(['out/x', 'later', 'up', '../x', `${outside}/x`, '/etc/passwd'].map(placeOf)).toEqual(
+      Array(6).fill('PATH_OUTSIDE_WORKSPACE'),
+    );
+    expect(placeOf('loop')).toBe('PATH_INVALID');
+    expect(placeOf('file/x')).toBe('NOT_A_DIRECTORY');
+    expect(placeOf('missing/../x')).toBe('FILE_NOT_FOUND');
+    expect(placeOf('docs/..')).toBe('IS_A_DIRECTORY');
+    expect(placeOf('.')).toBe('PATH_IS_ROOT');
+    expect(placeOf('x'.repeat(300))).toBe('PATH_INVALID');
+  });
+
+  it('leaves no descriptor behind', () => {
+    const open = (): number => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (const path of ['docs/guide.md', 'a/b/c', '../x', 'x'.repeat(300), 'README.md/x']) placeOf(path);
+    expect(open()).toBe(before);
+  });
+});
+
+describe('openOrCreateDirectory', () => {
+  it('creates what is missing, and says what it was', () => {
+    const { root } = workspace;
+    symlinkSync('docs', join(root, 'd'));
+    const first = openOrCreateDirectory(root, 'd/a/b');
+    const second = openOrCreateDirectory(root, 'd/a/b');
+    expect([first.directory.path, first.created, second.created]).toEqual([
+      'docs/a/b',
+      ['docs/a', 'docs/a/b'],
+      [],
+    ]);
+    first.directory.close();
+    second.directory.close();
+  });
+
+  it('creates nothing behind a link to nowhere, in or out', () => {
+    const { root, outside } = workspace;
+    symlinkSync('nowhere', join(root, 'in'));
+    symlinkSync(join(outside, 'new'), join(root, 'out'));
+    mkdirSync(join(root, 'x'));
+    for (const path of ['in/a', 'in', 'out/a', 'out'])
+      expect(() => openOrCreateDirectory(root, path)).toThrow();
+    expect([existsSync(join(root, 'nowhere')), readdirSync(outside)]).toEqual([false, []]);
   });
 });

@@ -2,8 +2,7 @@ import { CountersignError, type ToolParams } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
 import { changingFiles } from './change-files.ts';
 import { encode, findTarget, type PlannedChange, written } from './file-plan.ts';
-import { inLineEndingOf } from './line-endings.ts';
-import { type DecodedText, decodeText, type TextForm } from './text-encoding.ts';
+import { type DecodedText, decodeText, inLineEndingOf, type TextForm } from './text-encoding.ts';
 
 export const writeFile = changingFiles<'write_file'>(async (params, workspace) => [
   await planWrite(params, workspace),

@@ -1,10 +1,10 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type ToolParams } from '@countersign/protocol';
-import { versionOf } from '../file-change.ts';
-import { fileFailure } from '../files/file-failure.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import { readPersonName } from '../isolation/command-environment.ts';
 import { openInside } from '../open-inside.ts';
+import { fileFailure } from '../real-disk.ts';
 import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
 import { gitCannot } from './git-failure.ts';
 import type { GitRepository } from './git-repository.ts';

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { failedReport } from '../failure-report.ts';
+import { failedReport } from '../result-outbox.ts';
 import { GitFixture } from './git-fixture.test-data.ts';
 
 let fixture: GitFixture;

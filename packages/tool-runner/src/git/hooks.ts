@@ -1,7 +1,7 @@
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { PathValidator } from '@countersign/policy';
-import { versionOf } from '../file-change.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import { realDisk } from '../real-disk.ts';
 import { leadsOutside, readSmallFile } from './repository-layout.ts';
 

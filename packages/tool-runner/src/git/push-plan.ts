@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { ToolParams } from '@countersign/protocol';
-import { versionOf } from '../file-change.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import { readHead } from './commit-plan.ts';
 import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
 import { gitCannot } from './git-failure.ts';

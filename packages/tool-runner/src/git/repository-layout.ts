@@ -2,9 +2,8 @@ import { closeSync, constants, fstatSync, lstatSync, readFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { PathValidator, sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
-import { failedWith, fileFailure } from '../files/file-failure.ts';
 import { openInside } from '../open-inside.ts';
-import { realDisk } from '../real-disk.ts';
+import { failedWith, fileFailure, realDisk } from '../real-disk.ts';
 import { unquotePath } from './quoted-path.ts';
 
 /** Paths below `.git` that git follows; each must stay inside the workspace when its links are resolved. */

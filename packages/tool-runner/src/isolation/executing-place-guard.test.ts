@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ended } from '../commands/run-to-end.ts';
-import { versionOf } from '../file-change.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import type { Planted } from './executing-place-guard.ts';
 import type { Confinement } from './isolated-process.ts';
 import { cannotIsolate, IsolationFixture, mayWrite } from './isolation-fixture.test-data.ts';

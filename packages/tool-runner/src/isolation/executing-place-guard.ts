@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import type { FileChange } from '../file-change.ts';
+import type { FileChange } from '../files/file-snapshot.ts';
 import { inFolder, namesIn, realInside } from './disk-names.ts';
 import type { Confinement } from './isolated-process.ts';
 import { findPlanted, identify, type SetAside, setAside } from './planted-places.ts';

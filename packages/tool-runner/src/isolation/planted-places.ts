@@ -16,7 +16,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { versionOf } from '../file-change.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import { inFolder, nameFromDisk, onDisk, realInside } from './disk-names.ts';
 import type { ProtectionRecord } from './executing-place-guard.ts';
 import { isInside } from './fixed-path.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
-import type { FileChange } from '../file-change.ts';
+import type { FileChange } from '../files/file-snapshot.ts';
 import type { Workspace } from '../workspace.ts';
 import {
   bubblewrapArguments,

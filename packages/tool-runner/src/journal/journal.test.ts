@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { FileChange } from '../file-change.ts';
+import type { FileChange } from '../files/file-snapshot.ts';
 import type { ResultReport } from '../runner-api.ts';
 import { Journal } from './journal.ts';
 

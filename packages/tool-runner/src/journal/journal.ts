@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { CountersignError, timing } from '@countersign/protocol';
-import type { FileChange, FileVersion } from '../file-change.ts';
+import type { FileChange, FileVersion } from '../files/file-snapshot.ts';
 import type { ResultReport } from '../runner-api.ts';
 import { type JournalHolder, lockJournal, whoWantsJournal } from './journal-lock.ts';
 import { UndoCopies } from './undo-copies.ts';

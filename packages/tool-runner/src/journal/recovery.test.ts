@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { findTool, resultSchemaOf } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { shownDigestOf } from '../call-samples.test-data.ts';
-import { versionOf } from '../file-change.ts';
+import { versionOf } from '../files/file-snapshot.ts';
 import { type RunnerFixture, runnerFixture } from '../handler-fixture.test-data.ts';
 import { ToolHandler } from '../tool-handler.ts';
 import { Journal } from './journal.ts';

@@ -8,7 +8,7 @@ import {
   type ShownCall,
   shownDigest,
 } from '@countersign/protocol';
-import type { FileVersion } from '../file-change.ts';
+import type { FileVersion } from '../files/file-snapshot.ts';
 import { ownRisk } from '../own-verdict.ts';
 
 /** Node's own is many times faster than the portable one. */

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import type { Preview } from '@countersign/protocol';
-import { lineEndingOf } from '../files/line-endings.ts';
-import { type DecodedText, decodeText } from '../files/text-encoding.ts';
+import { makeVisible, type Preview } from '@countersign/protocol';
+import { structuredPatch } from 'diff';
+import { type DecodedText, decodeText, lineEndingOf } from '../files/text-encoding.ts';
 import { visibleName } from './look.ts';
-import { unifiedDiff } from './unified-diff.ts';
 
 export type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
@@ -105,3 +104,229 @@ function modeLines({ before, modeBefore, modeAfter }: FileVersions): string[] {
 
 const modeText = (mode: number): string =>
   mode === LINK_MODE ? '120000' : `100${(mode & 0o7777).toString(8).padStart(3, '0')}`;
+
+/** Most characters of one file's diff: what a person reads, and what fits into a preview. */
+const MOST_CHARACTERS = 512 * 1024;
+/** Most characters of one line. */
+const MOST_OF_A_LINE = 4_000;
+/** Of a long line that changes, so much before the change is shown. */
+const BEFORE_INTEREST = 200;
+
+interface ShownDiff {
+  /** The hunks, without the header of the file. Empty when the texts are the same. */
+  readonly hunks: string;
+  readonly truncated: boolean;
+}
+
+/**
+ * The difference of two texts in the unified format, as a person may safely read it. It is bounded: what is left out
+ * is said in a line that begins with a backslash, as the format says "No newline at end of file".
+ */
+export function unifiedDiff(before: string, after: string): ShownDiff {
+  const shown = new ShownLines();
+  for (const hunk of hunksBetween(before, after)) {
+    const old = rangeOf(hunk.oldStart, hunk.oldLines);
+    const header = `@@ -${old} +${rangeOf(hunk.newStart, hunk.newLines)} @@`;
+    if (!shown.add(header)) {
+      shown.leaveOut('Further changes are not shown');
+      break;
+    }
+    hunk.runs.forEach((run, i) => {
+      addRun(run, otherSideOf(hunk.runs, i), shown);
+    });
+  }
+  return { hunks: shown.text, truncated: shown.truncated };
+}
+
+/** A run gets at most half of the room there is: what is removed must not push out what comes in its place. */
+function addRun({ lines, count }: Run, otherSide: readonly string[], shown: ShownLines): void {
+  const least = shown.room / 2;
+  let added = 0;
+  for (const line of lines) {
+    if (shown.room - Math.min(line.length, MOST_OF_A_LINE) < least) break;
+    if (!shown.add(line, firstDifference(line, otherSide[added]))) break;
+    added++;
+  }
+  if (added === count) return;
+  const kind = lines[0]?.startsWith('-') ? 'removed' : lines[0]?.startsWith('+') ? 'added' : 'unchanged';
+  shown.leaveOut(`${count - added} more ${kind} lines are not shown`);
+}
+
+/** Of lines that are removed those that are added in their place, and the other way round. */
+function otherSideOf(runs: readonly Run[], index: number): readonly string[] {
+  const isOf = (run: Run | undefined, sign: string): boolean => run?.lines[0]?.startsWith(sign) ?? false;
+  const step = isOf(runs[index], '-') ? 1 : -1;
+  const sign = step === 1 ? '+' : '-';
+  const next = isOf(runs[index + step], '\\') ? runs[index + 2 * step] : runs[index + step];
+  return isOf(runs[index], step === 1 ? '-' : '+') && isOf(next, sign) ? (next?.lines ?? []) : [];
+}
+
+/** Where two lines begin to differ behind their signs; 0 where that is not worth looking for. */
+function firstDifference(line: string, other: string | undefined): number {
+  if (other === undefined || line.length <= MOST_OF_A_LINE) return 0;
+  let at = 1;
+  while (at < line.length && line.charCodeAt(at) === other.charCodeAt(at)) at++;
+  return at;
+}
+
+/** Lines made visible, as long as there is room. */
+class ShownLines {
+  #lines: string[] = [];
+  room = MOST_CHARACTERS;
+  truncated = false;
+
+  get text(): string {
+    return this.#lines.map((line) => `${line}\n`).join('');
+  }
+
+  /** Of a long line the part around `interest` is shown. Answers false where there is no room. */
+  add(line: string, interest = 0): boolean {
+    const from =
+      line.length - MOST_OF_A_LINE > 0 && interest > MOST_OF_A_LINE / 2 ? interest - BEFORE_INTEREST : 1;
+    const end = Math.min(line.length, from + MOST_OF_A_LINE);
+    const shown = [
+      line.slice(0, 1),
+      from > 1 ? `⟨${from - 1} characters before⟩` : '',
+      makeVisible(line.slice(from, end)),
+      end < line.length ? `⟨${line.length - end} more characters⟩` : '',
+    ].join('');
+    if (shown.length >= this.room) return false;
+    if (from > 1 || end < line.length) this.truncated = true;
+    this.#lines.push(shown);
+    this.room -= shown.length + 1;
+    return true;
+  }
+
+  leaveOut(what: string): void {
+    this.#lines.push(`\\ ${what}`);
+    this.truncated = true;
+  }
+}
+
+/** As git writes it: a single line needs no count, and of no line the one before is named. */
+function rangeOf(start: number, lines: number): string {
+  if (lines === 1) return String(start);
+  return `${lines === 0 ? start - 1 : start},${lines}`;
+}
+
+/** Lines of one kind, each with its sign. `count` is more than there are lines where the text was too long. */
+interface Run {
+  readonly lines: readonly string[];
+  readonly count: number;
+}
+
+interface Hunk {
+  readonly oldStart: number;
+  readonly oldLines: number;
+  readonly newStart: number;
+  readonly newLines: number;
+  readonly runs: readonly Run[];
+}
+
+const CONTEXT = 3;
+/**
+ * A longer text, or one that differs in more lines, is shown as replaced: looking for the least difference takes time
+ * that grows with lines times edits. By counts, not by the clock: the same call has the same preview everywhere.
+ */
+const MOST_COMPARED = 2 * 1024 * 1024;
+const MOST_COMPARED_LINES = 40_000;
+const MOST_EDITS = 2_000;
+/** At most so many lines of one run are shown; the rest is only counted. */
+const MOST_OF_A_RUN = 512 * 1024;
+const NO_NEWLINE = '\\ No newline at end of file';
+
+/** Where two texts differ, quickly whatever they are. What they have in common at both ends is not looked at. */
+function hunksBetween(before: string, after: string): Hunk[] {
+  if (before === after) return [];
+  const { prefix, oldEnd, newEnd } = commonEnds(before, after);
+  const skipped = countLines(before.slice(0, prefix));
+  const old = before.slice(prefix, oldEnd);
+  const renewed = after.slice(prefix, newEnd);
+  const hunks = leastDifference(old, renewed) ?? [replacement(old, renewed)];
+  return hunks.map((hunk) => ({
+    ...hunk,
+    oldStart: hunk.oldStart + skipped,
+    newStart: hunk.newStart + skipped,
+  }));
+}
+
+function leastDifference(before: string, after: string): Hunk[] | undefined {
+  // Of all or nothing there is no least difference to look for.
+  if (before === '' || after === '' || before.length + after.length > MOST_COMPARED) return undefined;
+  if (countLines(before) + countLines(after) > MOST_COMPARED_LINES) return undefined;
+  const patch = structuredPatch('', '', before, after, undefined, undefined, {
+    context: CONTEXT,
+    maxEditLength: MOST_EDITS,
+  });
+  return patch?.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({
+    oldStart,
+    oldLines,
+    newStart,
+    newLines,
+    runs: runsOf(lines),
+  }));
+}
+
+/** All of the one is taken away and all of the other put in its place: not the least, but true. */
+function replacement(before: string, after: string): Hunk {
+  const removed = signed('-', before);
+  const added = signed('+', after);
+  return {
+    oldStart: 1,
+    oldLines: countLines(before),
+    newStart: 1,
+    newLines: countLines(after),
+    runs: [...removed, ...added],
+  };
+}
+
+function signed(sign: '-' | '+', text: string): Run[] {
+  if (text === '') return [];
+  const lines: string[] = [];
+  for (let at = 0; at < text.length && at < MOST_OF_A_RUN; ) {
+    const next = text.indexOf('\n', at);
+    const end = next < 0 ? text.length : next;
+    lines.push(sign + text.slice(at, end));
+    at = end + 1;
+  }
+  const runs: Run[] = [{ lines, count: countLines(text) }];
+  if (!text.endsWith('\n')) runs.push({ lines: [NO_NEWLINE], count: 1 });
+  return runs;
+}
+
+function runsOf(lines: readonly string[]): Run[] {
+  const runs: string[][] = [];
+  for (const line of lines) {
+    const current = runs.at(-1);
+    if (current?.[0]?.[0] === line[0]) current?.push(line);
+    else runs.push([line]);
+  }
+  return runs.map((run) => ({ lines: run, count: run.length }));
+}
+
+/** How much both texts share before and behind their difference, in whole lines, less the context to show. */
+function commonEnds(before: string, after: string): { prefix: number; oldEnd: number; newEnd: number } {
+  const shorter = Math.min(before.length, after.length);
+  let same = 0;
+  while (same < shorter && before.charCodeAt(same) === after.charCodeAt(same)) same++;
+  let prefix = before.lastIndexOf('\n', same - 1) + 1;
+  if (same === 0) prefix = 0;
+  let sameEnd = 0;
+  const most = shorter - prefix;
+  while (
+    sameEnd < most &&
+    before.charCodeAt(before.length - 1 - sameEnd) === after.charCodeAt(after.length - 1 - sameEnd)
+  )
+    sameEnd++;
+  let oldEnd = before.indexOf('\n', before.length - sameEnd) + 1 || before.length;
+  for (let line = 0; line < CONTEXT && prefix > 0; line++) prefix = before.lastIndexOf('\n', prefix - 2) + 1;
+  for (let line = 0; line < CONTEXT && oldEnd < before.length; line++)
+    oldEnd = before.indexOf('\n', oldEnd) + 1 || before.length;
+  return { prefix, oldEnd, newEnd: after.length - (before.length - oldEnd) };
+}
+
+function countLines(text: string): number {
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
+  return text === '' || text.endsWith('\n') ? lines : lines + 1;
+}

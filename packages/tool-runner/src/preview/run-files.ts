@@ -3,11 +3,9 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { CommandOperand } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
-import type { FileVersion } from '../file-change.ts';
-import { failedWith, fileFailure } from '../files/file-failure.ts';
-import { identityNow, takeSnapshot } from '../files/file-snapshot.ts';
-import { findPlace } from '../files/place.ts';
-import { openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
+import { type FileVersion, identityNow, takeSnapshot } from '../files/file-snapshot.ts';
+import { findPlace, openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
+import { failedWith, fileFailure } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 import type { DigestedFile } from './call-digest.ts';
 

@@ -1,9 +1,8 @@
 import { dirname, posix } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
-import { DIRECTORY } from '../file-change.ts';
-import { failedWith } from '../files/file-failure.ts';
-import { type FileSnapshot, takeSnapshot } from '../files/file-snapshot.ts';
+import { DIRECTORY, type FileSnapshot, takeSnapshot } from '../files/file-snapshot.ts';
 import { movedAway, openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
+import { failedWith } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 
 /** A directory that stands where a tool made it. */

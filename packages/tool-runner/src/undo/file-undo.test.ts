@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FileChange, versionOf } from '../file-change.ts';
+import { type FileChange, versionOf } from '../files/file-snapshot.ts';
 import { type RunnerFixture, runnerFixture } from '../handler-fixture.test-data.ts';
 import { Journal } from '../journal/journal.ts';
 import { FileUndo } from './file-undo.ts';

@@ -1,6 +1,6 @@
 import { describeError } from '@countersign/protocol';
-import { errorValueOf } from '../failure-report.ts';
 import type { Journal, RecordedChange } from '../journal/journal.ts';
+import { errorValueOf } from '../result-outbox.ts';
 import type { ResultReport } from '../runner-api.ts';
 import type { Workspace } from '../workspace.ts';
 import { fileNow } from './file-now.ts';

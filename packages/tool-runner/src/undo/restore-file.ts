@@ -1,13 +1,11 @@
 import { rmdirSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
-import { DIRECTORY, type FileChange } from '../file-change.ts';
 import { removeFile, replaceFile } from '../files/atomic-write.ts';
-import { failedWith, fileFailure } from '../files/file-failure.ts';
-import { identityNow } from '../files/file-snapshot.ts';
-import { openOrCreateDirectory } from '../files/place.ts';
-import type { WorkspaceDirectory } from '../files/workspace-directory.ts';
+import { DIRECTORY, type FileChange, identityNow } from '../files/file-snapshot.ts';
+import { openOrCreateDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
 import type { Journal } from '../journal/journal.ts';
+import { failedWith, fileFailure } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 import { isAt, isDirectory } from './file-now.ts';
 import type { Restoration } from './undo-plan.ts';

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { CountersignError } from '@countersign/protocol';
-import { DIRECTORY } from '../file-change.ts';
-import type { FileSnapshot } from '../files/file-snapshot.ts';
+import { DIRECTORY, type FileSnapshot } from '../files/file-snapshot.ts';
 import { openDirectory } from '../files/workspace-directory.ts';
 import type { Journal, RecordedChange } from '../journal/journal.ts';
 import type { Workspace } from '../workspace.ts';

@@ -1,8 +1,8 @@
 import { CountersignError } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { beforeEach, expect, it } from 'vitest';
+import { type RetryOptions, retry } from './clock.ts';
 import { RecordedLogger } from './handler-fixture.test-data.ts';
-import { type RetryOptions, retry } from './retry.ts';
 
 let clock: ManualClock;
 let logger: RecordedLogger;

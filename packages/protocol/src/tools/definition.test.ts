@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseToolCall } from './catalogue.ts';
-import { shortPath } from './short-path.ts';
+import { shortPath } from './definition.ts';
 
 describe('shortPath', () => {
   it.each([
