@@ -5,7 +5,7 @@ import { readPersonsFile } from './persons-file.ts';
 /** What needs a decision made on this machine, whatever the server says (RN-2). */
 export type Ceiling =
   | { readonly ok: true; readonly path: string; readonly decideHere: readonly RiskLevel[] }
-  /** The file is there but cannot be believed: until that is settled, nothing above LOW runs. */
+  /** The file exists but is not valid: until it is corrected, nothing above LOW runs. */
   | { readonly ok: false; readonly path: string; readonly problem: string };
 
 /** Reads `ceiling.json` of the person's configuration folder; without one, the server's word is enough. */

@@ -4,7 +4,7 @@ export interface RunnerClock {
   monotonic(): number;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back once after `ms`; the answer cancels it. */
+  /** Calls back once after `ms`. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 

@@ -11,9 +11,9 @@ export interface RetryOptions {
   readonly details?: LogDetails;
   /** Aborting it stops trying: the last failure is thrown. */
   readonly signal: AbortSignal;
-  /** How many more times than once; without end unless said. */
+  /** How many retries; unlimited by default. */
   readonly times?: number;
-  /** Whether trying again is pointless. Unless said: the server's word, and its code does not ask to repeat. */
+  /** Whether a retry is pointless. By default: the server refused with a code that does not ask to repeat. */
   readonly isFinal?: (error: unknown) => boolean;
   /** Aborting the signal that it returns ends the pause before the next try. */
   readonly hurry?: () => AbortSignal;

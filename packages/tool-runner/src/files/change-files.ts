@@ -193,7 +193,7 @@ async function putBack(
   }
 }
 
-/** Answers the directories that were made for it. */
+/** Makes a planned change. Returns the directories that were created for it. */
 async function carryOut(
   plan: PlannedChange,
   context: CallContext,

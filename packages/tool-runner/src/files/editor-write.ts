@@ -20,7 +20,7 @@ export interface EditorWrite {
 /**
  * Carries out a change of a file that is open in the person's editor: the buffer gets the new text, so that undo works
  * there, and the editor saves it (RN-9). What a formatter made of it on the way is replaced by the approved bytes.
- * Answers false where the file is not open, or its buffer is merely behind the disk: then the disk is written.
+ * Returns false if the file is not open, or its buffer is merely behind the disk: then write to the disk.
  */
 export async function writeInEditor(write: EditorWrite, workspace: Workspace): Promise<boolean> {
   const { plan, confirm } = write;

@@ -19,11 +19,11 @@ const CONTEXT = 3;
  * A longer text, or one that differs in more lines, is shown as replaced: looking for the least difference takes time
  * that grows with lines times edits. By counts, not by the clock: the same call has the same preview everywhere.
  */
-const MOST_CHARACTERS = 2 * 1024 * 1024;
-const MOST_LINES = 40_000;
-const MOST_EDITS = 2_000;
-/** At most so many lines of one run are shown; the rest is only counted. */
-const MOST_OF_A_RUN = 512 * 1024;
+const MAX_CHARACTERS = 2 * 1024 * 1024;
+const MAX_LINES = 40_000;
+const MAX_EDITS = 2_000;
+/** Lines after this many characters of a run are counted but not shown. */
+const MAX_RUN_CHARACTERS = 512 * 1024;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /** Where two texts differ, quickly whatever they are. What they have in common at both ends is not looked at. */
@@ -42,12 +42,12 @@ export function hunksBetween(before: string, after: string): Hunk[] {
 }
 
 function leastDifference(before: string, after: string): Hunk[] | undefined {
-  // Of all or nothing there is no least difference to look for.
-  if (before === '' || after === '' || before.length + after.length > MOST_CHARACTERS) return undefined;
-  if (countLines(before) + countLines(after) > MOST_LINES) return undefined;
+  // If one side is empty, everything differs.
+  if (before === '' || after === '' || before.length + after.length > MAX_CHARACTERS) return undefined;
+  if (countLines(before) + countLines(after) > MAX_LINES) return undefined;
   const patch = structuredPatch('', '', before, after, undefined, undefined, {
     context: CONTEXT,
-    maxEditLength: MOST_EDITS,
+    maxEditLength: MAX_EDITS,
   });
   return patch?.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({
     oldStart,
@@ -58,7 +58,7 @@ function leastDifference(before: string, after: string): Hunk[] | undefined {
   }));
 }
 
-/** All of the one is taken away and all of the other put in its place: not the least, but true. */
+/** Shows the whole old text as removed and the whole new text as added: not minimal, but correct. */
 function replacement(before: string, after: string): Hunk {
   const removed = signed('-', before);
   const added = signed('+', after);
@@ -74,7 +74,7 @@ function replacement(before: string, after: string): Hunk {
 function signed(sign: '-' | '+', text: string): Run[] {
   if (text === '') return [];
   const lines: string[] = [];
-  for (let at = 0; at < text.length && at < MOST_OF_A_RUN; ) {
+  for (let at = 0; at < text.length && at < MAX_RUN_CHARACTERS; ) {
     const next = text.indexOf('\n', at);
     const end = next < 0 ? text.length : next;
     lines.push(sign + text.slice(at, end));

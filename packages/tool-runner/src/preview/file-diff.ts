@@ -54,7 +54,7 @@ function contentOf({ path, before, after }: FileVersions): Content {
   const old = before ? readableText(before) : NO_TEXT;
   const renewed = after ? readableText(after) : NO_TEXT;
   if (!renewed || (!old && !after)) return { ...SAME, body: `Binary files ${from} and ${to} differ\n` };
-  // What is written is shown whole, whatever it replaces.
+  // Show the whole new text, even if it replaces binary content.
   if (!old) {
     const { hunks, truncated } = unifiedDiff('', renewed.text);
     const header = ['the old content is binary and is not shown', ...formOf(renewed)];

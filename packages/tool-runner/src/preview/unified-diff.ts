@@ -2,9 +2,9 @@ import { makeVisible } from '@countersign/protocol';
 import { hunksBetween, type Run } from './diff-hunks.ts';
 
 /** Most characters of one file's diff: what a person reads, and what fits into a preview. */
-const MOST_CHARACTERS = 512 * 1024;
+const MAX_CHARACTERS = 512 * 1024;
 /** Most characters of one line. */
-const MOST_OF_A_LINE = 4_000;
+const MAX_LINE_CHARACTERS = 4_000;
 /** Of a long line that changes, so much before the change is shown. */
 const BEFORE_INTEREST = 200;
 
@@ -39,7 +39,7 @@ function addRun({ lines, count }: Run, otherSide: readonly string[], shown: Show
   const least = shown.room / 2;
   let added = 0;
   for (const line of lines) {
-    if (shown.room - Math.min(line.length, MOST_OF_A_LINE) < least) break;
+    if (shown.room - Math.min(line.length, MAX_LINE_CHARACTERS) < least) break;
     if (!shown.add(line, firstDifference(line, otherSide[added]))) break;
     added++;
   }
@@ -59,7 +59,7 @@ function otherSideOf(runs: readonly Run[], index: number): readonly string[] {
 
 /** Where two lines begin to differ behind their signs; 0 where that is not worth looking for. */
 function firstDifference(line: string, other: string | undefined): number {
-  if (other === undefined || line.length <= MOST_OF_A_LINE) return 0;
+  if (other === undefined || line.length <= MAX_LINE_CHARACTERS) return 0;
   let at = 1;
   while (at < line.length && line.charCodeAt(at) === other.charCodeAt(at)) at++;
   return at;
@@ -68,18 +68,20 @@ function firstDifference(line: string, other: string | undefined): number {
 /** Lines made visible, as long as there is room. */
 class ShownLines {
   #lines: string[] = [];
-  room = MOST_CHARACTERS;
+  room = MAX_CHARACTERS;
   truncated = false;
 
   get text(): string {
     return this.#lines.map((line) => `${line}\n`).join('');
   }
 
-  /** Of a long line the part around `interest` is shown. Answers false where there is no room. */
+  /** Adds a line; of a long line, only the part around `interest`. Returns false if there is no room. */
   add(line: string, interest = 0): boolean {
     const from =
-      line.length - MOST_OF_A_LINE > 0 && interest > MOST_OF_A_LINE / 2 ? interest - BEFORE_INTEREST : 1;
-    const end = Math.min(line.length, from + MOST_OF_A_LINE);
+      line.length - MAX_LINE_CHARACTERS > 0 && interest > MAX_LINE_CHARACTERS / 2
+        ? interest - BEFORE_INTEREST
+        : 1;
+    const end = Math.min(line.length, from + MAX_LINE_CHARACTERS);
     const shown = [
       line.slice(0, 1),
       from > 1 ? `⟨${from - 1} characters before⟩` : '',
