@@ -164,7 +164,7 @@ export class Dispatcher {
     for (const { id } of await store.read((tx) => tx.dueExecutions(until, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
       const hasNoRunner = execution?.runner_id === null;
-      await (hasNoRunner ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
+      await (hasNoRunner ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // continue with the others
     }
   }
 
@@ -177,7 +177,7 @@ export class Dispatcher {
     for (const { id } of await store.read((tx) => tx.dueExecutions(Number.MAX_SAFE_INTEGER, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
       if (execution?.runner_id !== null || execution.status !== 'approved') continue;
-      await assignments.place(execution).catch(onError); // the others go on
+      await assignments.place(execution).catch(onError); // continue with the others
     }
   }
 
