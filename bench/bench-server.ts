@@ -8,7 +8,7 @@ const authSecret = 'a secret of the bench, thirty-two characters long';
 export const startServer = (folder: string): Promise<RunningServer> =>
   startNode(`${folder}/countersign.db`, { requestsPerSecond: 1_000_000 });
 
-/** The same on any database, with other settings. */
+/** Starts a bench server on any database, with other settings. */
 export function startNode(database: string, settings: Readonly<Record<string, unknown>>) {
   return serve(loadConfig({ env: {}, flags: { port: 0, database, authSecret, ...settings } }));
 }

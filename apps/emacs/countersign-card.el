@@ -163,7 +163,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
       (insert (propertize (concat (countersign-words "  (none)") "\n") 'face 'countersign-label))
     (pcase-dolist (`(,name . ,value) params)
       (insert "  ")
-      ;; Whoever calls a tool of the person's own writes its names too: a line feed in one would begin a line of ours.
+      ;; The caller of a custom tool chooses parameter names too: a line feed in one would look like a line of ours.
       (countersign-insert (string-replace "\n" "⟨U+000A⟩" (symbol-name name)) 'countersign-label)
       (let ((text (if (stringp value) value
                     (decode-coding-string (countersign-json-write value) 'utf-8))))

@@ -234,7 +234,7 @@ then only rejecting is left."
 (defconst countersign-text--hidden
   (rx-to-string
    '(any (#x0 . #x8) (#xb . #x1f) (#x7f . #xa0) #xad #x34f (#x600 . #x605) #x61c #x6dd #x70f
-         ;; What is drawn like | || ! ; . / : and is none, and mathematical letters.
+         ;; Lookalikes of | || ! ; . / : and mathematical letters.
          (#x1c0 . #x1c1) #x1c3 #x37e #x2024 #x2044 #x2215 #x29f8 #xa789 (#x1d400 . #x1d7ff)
          (#x890 . #x891) #x8e2 (#x115f . #x1160) #x1680 (#x17b4 . #x17b5) (#x180b . #x180f)
          (#x2000 . #x200f) (#x2028 . #x202f) (#x205f . #x206f) #x3000 #x3164

@@ -1,7 +1,7 @@
 import { type ExecutionStatus, type JsonValue, visibleLine } from '@countersign/protocol';
 import { paints } from './terminal.ts';
 
-/** A tool call in one line, made harmless: `execute_command npm test`, `write_file src/app.ts`. */
+/** A tool call in one line, without control characters: `execute_command npm test`, `write_file src/app.ts`. */
 export function callWords(tool: string, params: Readonly<Record<string, JsonValue>>): string {
   const { command, args, path, source, dest, ...others } = params;
   const parts = [

@@ -56,7 +56,7 @@ async function countersign(args: readonly string[], input: string | Buffer = '',
   return { ...written, status };
 }
 
-/** The same in a process of its own, as its user would. */
+/** Runs the command in a separate process, as a user would. */
 function inProcess(args: readonly string[], input: string | Buffer = ''): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [launcher, ...args], { input, encoding: 'utf8', cwd: workspace.root });
 }

@@ -23,7 +23,7 @@ const run = async (argv: string[], { env = ru as object, input = '' } = {}) => {
   return { status, out: terminal.out(), error: terminal.error() };
 };
 
-/** Three English words in a row are a sentence; a command line or what a tool is called are none. */
+/** Three English words in a row count as a sentence; command lines and names of tools do not. */
 const englishIn = (text: string): string[] =>
   text
     .replaceAll(/countersign [a-z -]+|git version|run npm test/g, '')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { commandOptions, helpText } from './command-options.ts';
 import { wordsFor } from './words.ts';
 
-/** What a sentence is made of, where that is no number or text. */
+/** Example arguments of sentences that take something other than numbers or texts. */
 const examples: Readonly<Record<string, readonly unknown[]>> = {
   '.said': ['only lists branches'],
   '.title': [{ agent: 'Agent', tool_name: 'delete_file', tool_params: { path: 'a' }, description: 'x' }],

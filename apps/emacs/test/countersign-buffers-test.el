@@ -181,7 +181,7 @@
       (should-error (countersign-test-press "y") :type 'user-error)
       (dolist (key '("n" "a" "e")) (should-error (countersign-test-press key) :type 'user-error))
       (countersign-test-wait countersign-approval--armed)
-      ;; A call from somewhere else is no key of this card.
+      ;; A call from another buffer does not count as a key pressed on this card.
       (let ((buffer (current-buffer)))
         (with-temp-buffer
           (switch-to-buffer (current-buffer))
@@ -535,7 +535,7 @@
         (should-not (get-buffer-window (countersign-approval--buffer pending))))
       ;; The clock that counts the time down shows it; nobody else has to happen by.
       (countersign-test-wait (get-buffer-window (countersign-approval--buffer pending)))
-      ;; Who leaves it, or kills it, is left alone.
+      ;; A card whose window is deleted or whose buffer is killed does not come back.
       (delete-window (get-buffer-window (countersign-approval--buffer pending)))
       (kill-buffer (countersign-approval--buffer pending))
       (countersign-approval--tick)

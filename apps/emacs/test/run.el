@@ -20,7 +20,7 @@
   (when (getenv "COUNTERSIGN_ERT_COVERAGE")
     (require 'countersign-coverage)
     (countersign-coverage-start))
-  (dolist (name '("countersign-manners-test" "countersign-protocol-test" "countersign-transport-test"
+  (dolist (name '("countersign-conventions-test" "countersign-protocol-test" "countersign-transport-test"
                   "countersign-buffers-test" "countersign-words-test" "countersign-golden-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 

@@ -8,7 +8,7 @@ const [key = '', certificate = '', port = '', serverPort = ''] = argv.slice(2);
 
 const proxy = createServer({ key: readFileSync(key), cert: readFileSync(certificate) }, (client) => {
   const server = connect(Number(serverPort), '127.0.0.1');
-  // What a client sends is told, so that a test can see that nothing was.
+  // Report data from the client, so that a test can see that none was sent.
   client.once('data', () => console.log('data'));
   client.on('error', () => server.destroy()).on('close', () => server.destroy());
   server.on('error', () => client.destroy()).on('close', () => client.destroy());

@@ -1,4 +1,4 @@
-/** Builds the extension: what runs in the extension host, and the chat's page. `dist/` has all that is packaged. */
+/** Builds the extension: the code for the extension host and the chat's page. Everything packaged is in `dist/`. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
@@ -10,23 +10,23 @@ const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
 const workplace = 'workplace';
-/** What is heavy is a file of its own, which the extension loads when it has been activated. */
-const workplaceBehind: Plugin = {
-  name: 'workplace-behind',
+/** Keeps the large part in a separate file, which the extension loads after activation. */
+const lazyWorkplace: Plugin = {
+  name: 'lazy-workplace',
   resolveId: (id) => (id.endsWith('/workplace.ts') ? { id: `./${workplace}.js`, external: true } : null),
 };
 
 /**
- * Replaces what was built before. The source maps of what runs in the extension host stay in `dist/`, outside of the
- * package: the tests count lines by them.
+ * Replaces the previous build. The source maps of the extension host's code stay in `dist/` and are not packaged: test
+ * coverage needs them.
  */
 export async function buildExtension(): Promise<void> {
   rmSync(dist, { recursive: true, force: true });
-  process.env.NODE_ENV = 'production'; // also where tests build it: React has two faces
+  process.env.NODE_ENV = 'production'; // also in tests: React has a development and a production build
   await bundle({
     input: { [workplace]: join(root, 'src', 'editor', 'workplace.ts') },
     platform: 'node',
-    // The editor gives itself; its own ripgrep and its language features take the place of what we bring elsewhere.
+    // The editor provides `vscode`. Its own ripgrep and language features replace the ones that we ship elsewhere.
     external: ['vscode', '@vscode/ripgrep', 'typescript', 'pyright'],
     plugins: [withLicences('licenses.txt')],
     output: {
@@ -42,8 +42,8 @@ export async function buildExtension(): Promise<void> {
     input: { extension: join(root, 'src', 'extension.ts') },
     platform: 'node',
     external: ['vscode'],
-    plugins: [workplaceBehind],
-    // CommonJS is loaded at once. A module would wait, with all other extensions that are being started, for its turn.
+    plugins: [lazyWorkplace],
+    // CommonJS loads synchronously. An ES module would have to wait for the other extensions that are starting.
     output: { dir: dist, format: 'cjs', minify: true, sourcemap: 'hidden', entryFileNames: '[name].cjs' },
     logLevel: 'warn',
   });

@@ -20,8 +20,8 @@ import {
   signOut,
   type TokenStorage,
 } from './sign-in.ts';
+import { SignedInPage } from './signed-in-page.tsx';
 import { SignedOut, type SignedOutWhy } from './signed-out.tsx';
-import { Workplace } from './workplace.tsx';
 
 interface AppProps {
   readonly tokens: TokenStorage;
@@ -29,7 +29,7 @@ interface AppProps {
   readonly code: string | null;
 }
 
-/** Shows the workplace when signed in, else how to sign in. */
+/** Shows the signed-in page, or how to sign in. */
 export function App({ tokens, code }: AppProps) {
   const [outcome, setOutcome] = useState<SignInOutcome | null>(null);
   const [ended, setEnded] = useState<SignedOutWhy | null>(null);
@@ -114,7 +114,7 @@ function SignedIn({ tokens, onEnd }: SignedInProps) {
   return (
     <QueryClientProvider client={queries}>
       <LiveProvider value={live}>
-        <Workplace onSignOut={() => void signOut(live.client, tokens).then(() => onEnd('new'))} />
+        <SignedInPage onSignOut={() => void signOut(live.client, tokens).then(() => onEnd('new'))} />
       </LiveProvider>
     </QueryClientProvider>
   );

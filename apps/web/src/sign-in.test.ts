@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from 'vitest';
 import { deviceName, signIn, takeSignInCode, tokenIdOf, tokenStorage } from './sign-in.ts';
-import { readFirstMessage } from './workplace.tsx';
+import { readFirstMessage } from './signed-in-page.tsx';
 
 const memory = () => {
   const kept = new Map<string, string>();

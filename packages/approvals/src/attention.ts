@@ -32,8 +32,8 @@ export async function askDeliberately<T>(
   }
 }
 
-/** How the person acted. A click made by Enter or Space counts as the keyboard. */
-export type Means = 'keyboard' | 'pointer' | 'touch';
+/** The input device of an action. A click made by Enter or Space counts as the keyboard. */
+export type InputDevice = 'keyboard' | 'pointer' | 'touch';
 
 /**
  * Tracks since when the person has looked at one card: the keyboard's focus is in it, the pointer rests on it or, for
@@ -44,7 +44,7 @@ export class Attention {
   #focusSince: number | null = null;
   #pointerSince: number | null = null;
   #viewSince: number | null = null;
-  #means: Means = 'keyboard';
+  #device: InputDevice = 'keyboard';
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -64,8 +64,8 @@ export class Attention {
   }
 
   /** Tells how the next action is made. */
-  by(means: Means): void {
-    this.#means = means;
+  by(device: InputDevice): void {
+    this.#device = device;
   }
 
   /** Starts again: the card has changed, and nobody has looked at it yet. */
@@ -79,7 +79,7 @@ export class Attention {
   /** Whether the current action counts. */
   get isGiven(): boolean {
     if (isSeenLongEnough(this.#focusSince, this.#clock)) return true;
-    if (this.#means === 'pointer') return isSeenLongEnough(this.#pointerSince, this.#clock);
-    return this.#means === 'touch' && isSeenLongEnough(this.#viewSince, this.#clock);
+    if (this.#device === 'pointer') return isSeenLongEnough(this.#pointerSince, this.#clock);
+    return this.#device === 'touch' && isSeenLongEnough(this.#viewSince, this.#clock);
   }
 }

@@ -81,7 +81,8 @@ export type DecisionAnswer =
   | { readonly kind: 'look-again'; readonly notice: Notice | null }
   | { readonly kind: 'failed'; readonly notice: Notice };
 
-export async function answerOf(sent: Promise<DecisionOutcome>): Promise<DecisionAnswer> {
+/** Waits for the server's response to a decision, or its refusal, and says what the card must show. */
+export async function decisionAnswer(sent: Promise<DecisionOutcome>): Promise<DecisionAnswer> {
   try {
     const answer = await sent;
     const { outcome } = answer;

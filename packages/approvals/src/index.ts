@@ -8,13 +8,13 @@ export {
   withCard,
 } from './approval-entries.ts';
 export { type ApprovalsServer, approvalsServer } from './approvals-server.ts';
-export { Attention, askDeliberately, attentionMs, isSeenLongEnough, type Means } from './attention.ts';
+export { Attention, askDeliberately, attentionMs, type InputDevice, isSeenLongEnough } from './attention.ts';
 export {
   type ApproveChoice,
-  answerOf,
   approvalOf,
   choiceOf,
   type DecisionAnswer,
+  decisionAnswer,
   type Notice,
   type RejectChoice,
   rejectionOf,

@@ -15,10 +15,10 @@ import {
 import type { ApprovalsServer } from './approvals-server.ts';
 import {
   type ApproveChoice,
-  answerOf,
   approvalOf,
   type DecidedCard,
   type DecisionAnswer,
+  decisionAnswer,
   type RejectChoice,
   rejectionOf,
 } from './decision.ts';
@@ -28,8 +28,8 @@ export interface KnownApprovalsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly server: ApprovalsServer;
   /**
-   * While true, cards come from the runner in this process (`show`), and the server is heard only about how a request
-   * ended: a server that lies must not change what is shown (RN-2).
+   * While true, cards come from the runner in this process (`show`), and of the server's events only
+   * `approval.resolved` counts: a server that lies must not change what is shown (RN-2).
    */
   isBesideRunner?(): boolean;
   /** Which listed approvals belong here; all of them if left out. */
@@ -39,7 +39,7 @@ export interface KnownApprovalsDeps {
 }
 
 /** How many settled approvals are kept. */
-const MOST_SETTLED = 200;
+const MAX_SETTLED = 200;
 
 /** The approvals of one front end: kept up to date by events, and decided by the person. */
 export class KnownApprovals {
@@ -47,7 +47,7 @@ export class KnownApprovals {
   readonly #deps: KnownApprovalsDeps;
   /** Ids settled before they were known here: a fetch that is under way must not add them. */
   readonly #settledUnknown = new Set<string>();
-  /** Projects with a connected runner that makes previews; undefined until somebody has to know. */
+  /** Projects with a connected runner that makes previews; undefined until a card needs it. */
   #previewers: ReadonlySet<string> | undefined;
   #readingPreviewers: object | undefined;
 
@@ -55,7 +55,7 @@ export class KnownApprovals {
     this.#deps = deps;
   }
 
-  /** Pending and complete entries, oldest first, and that of `shownId` also while its newer version is fetched. */
+  /** Pending and complete entries, oldest first. Includes `shownId` even while its newer version is being fetched. */
   pending(shownId?: string): readonly ApprovalEntry[] {
     return pendingOf(this.entries.get()).filter(
       ({ incomplete, approval }) => !incomplete || approval.approval_id === shownId,
@@ -168,7 +168,7 @@ export class KnownApprovals {
     const entry = this.entries.get().get(approval_id);
     if (entry?.sending || entry?.resolution) return undefined;
     this.#change(approval_id, (known) => ({ ...known, sending: decision.decision, notice: null }));
-    const answer = await answerOf(this.#deps.server.decide(decision));
+    const answer = await decisionAnswer(this.#deps.server.decide(decision));
     if (entry && !this.entries.get().has(approval_id)) return undefined; // settled and withdrawn meanwhile
     const wasTold = this.entries.get().get(approval_id)?.resolution;
     this.#change(approval_id, (known) => answeredEntry(known, answer));
@@ -179,14 +179,14 @@ export class KnownApprovals {
   /** A program that runs for weeks must not keep every settled card. */
   #forgetLongSettled(): void {
     const settled = [...this.entries.get().values()].filter(({ resolution }) => resolution !== null);
-    const old = settled.slice(0, Math.max(0, settled.length - MOST_SETTLED));
+    const old = settled.slice(0, Math.max(0, settled.length - MAX_SETTLED));
     if (old.length > 0) {
       const ids = new Set(old.map(({ approval }) => approval.approval_id));
       this.#keep((id) => !ids.has(id));
       for (const id of ids) this.#settledUnknown.add(id);
     }
     const [first] = this.#settledUnknown;
-    if (first !== undefined && this.#settledUnknown.size > 10 * MOST_SETTLED)
+    if (first !== undefined && this.#settledUnknown.size > 10 * MAX_SETTLED)
       this.#settledUnknown.delete(first);
   }
 

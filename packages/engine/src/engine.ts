@@ -222,7 +222,7 @@ export class Engine {
     if (this.#knowsOthers) await this.#sweep();
   }
 
-  /** If no other server was running when we started, all deadlines count anew. */
+  /** Restarts all deadlines if no other server was running when we started. */
   async #findOthers(): Promise<void> {
     const wasAlone = await this.#membership.wasAlone();
     if (wasAlone === undefined) return;
@@ -237,7 +237,7 @@ export class Engine {
   async #sweep(): Promise<void> {
     const now = this.#deps.store.now();
     for (const row of await this.presence.findSilent())
-      await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // the others go on
+      await this.#takeCallsFrom(runnerOf(row)).catch(this.#deps.onError); // continue with the others
     await this.assignments.takeStranded(SWEPT_AT_ONCE);
     if (this.#deps.store.isShared) await this.dispatcher.placeWaiting(SWEPT_AT_ONCE);
     await this.dispatcher.sweepDue(now - OVERDUE_MS, SWEPT_AT_ONCE);

@@ -324,7 +324,7 @@ describe('a call that asks', () => {
       status: 'failed',
       error: { code: 'PATH_OUTSIDE_WORKSPACE', message: 'a link leads outside' },
     });
-    // Front ends say why the card goes, and not that somebody cancelled the call.
+    // Front ends can say why the card disappears, instead of that someone cancelled the call.
     expect(await runner.last('approval.resolved')).toMatchObject({
       status: 'cancelled',
       error: { code: 'PATH_OUTSIDE_WORKSPACE', message: 'a link leads outside' },

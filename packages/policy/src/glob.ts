@@ -202,7 +202,7 @@ function matchesName(tokens: readonly Token[], text: readonly string[]): boolean
 
 /**
  * The classic two-pointer match: on a mismatch, let the last star take one character more. At most pattern × text steps.
- * What stands for a star or a character is the caller's: tokens here, marked text in shell/word-paths.ts.
+ * The caller says which tokens are stars and which characters fit: glob tokens here, marked text in shell/word-paths.ts.
  */
 export function matchesStars<Token>(
   pattern: ArrayLike<Token>,
@@ -232,7 +232,7 @@ export function matchesStars<Token>(
 }
 
 /**
- * The same for long names: bit i of `reached` says that the first i tokens that stand for a character fit the text so far.
+ * `matchesStars` for long names: bit i of `reached` says that the first i tokens that stand for a character fit the text so far.
  * Each character of the text moves 32 bits in one step, so that no pattern is slow.
  */
 function matchesLongName(tokens: readonly Token[], text: readonly string[]): boolean {

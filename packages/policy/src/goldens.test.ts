@@ -31,7 +31,7 @@ import { commandRules } from './program/manuals.ts';
 import * as lastOptions from './program/options.test-data.ts';
 import { wrappers } from './program/wrappers.ts';
 import { readableTexts, secretFields, secretSpellings } from './secret-masker.test-data.ts';
-import { argumentsOf } from './security-paths.test-data.ts';
+import { argumentsOf } from './security-case-arguments.test-data.ts';
 import { DISGUISED } from './shell/attacks.test-data.ts';
 import { BENIGN } from './shell/benign.test-data.ts';
 import { catastropheList } from './shell/catastrophes.ts';

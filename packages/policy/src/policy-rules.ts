@@ -76,7 +76,7 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
 }
 
 /** Most characters of all patterns of a file, with alternatives written out: more would slow the server for everyone. */
-const MOST_WRITTEN_OUT = 200_000;
+const MAX_EXPANDED_CHARACTERS = 200_000;
 
 /** Finds rules that can never take effect: a mistyped deny must not fail silently. */
 function findImpossible(file: PolicyFile): string | undefined {
@@ -84,8 +84,8 @@ function findImpossible(file: PolicyFile): string | undefined {
   for (const { tool, path = '', command = '' } of file.rules) {
     const words = command.split(/\s+/).reduce((sum, word) => sum + writtenOut(word), 0);
     characters += writtenOut(tool) + writtenOut(path) + words;
-    if (characters > MOST_WRITTEN_OUT)
-      return `its patterns have more than ${MOST_WRITTEN_OUT} characters, counting each alternative of {a,b}`;
+    if (characters > MAX_EXPANDED_CHARACTERS)
+      return `its patterns have more than ${MAX_EXPANDED_CHARACTERS} characters, counting each alternative of {a,b}`;
   }
   const seen = new Set<string>();
   for (const rule of file.rules) {
@@ -147,7 +147,7 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
 }
 
 /** Keeps the event that carries the rules small; nobody writes so many by hand. */
-const MOST_BYTES_OF_RULES = 32 * 1024;
+const MAX_RULES_BYTES = 32 * 1024;
 
 /**
  * The rules that deny or ask about paths of this tool, for the runner, which sees the real disk: text alone does not show
@@ -159,7 +159,7 @@ export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): re
     const isMeantHere = rule.path !== undefined && tool.ok && tool.glob.matches(toolName);
     return rule.effect !== 'allow' && isMeantHere ? [rule] : [];
   });
-  if (utf8Length(JSON.stringify(found)) <= MOST_BYTES_OF_RULES) return found;
+  if (utf8Length(JSON.stringify(found)) <= MAX_RULES_BYTES) return found;
   return [
     { id: 'many-rules', effect: 'ask', tool: '*', path: '**', why: 'you have very many rules on paths' },
   ];

@@ -10,7 +10,7 @@ import {
 } from '@countersign/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readPolicyFile } from './policy-rules.ts';
-import { argumentsOf } from './security-paths.test-data.ts';
+import { argumentsOf } from './security-case-arguments.test-data.ts';
 import { ToolCallPolicy } from './tool-call-policy.ts';
 import { isRefused } from './verdict.ts';
 

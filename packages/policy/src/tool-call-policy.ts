@@ -144,7 +144,7 @@ export class ToolCallPolicy {
     implicitAllow: PolicyRule | undefined,
   ): Pick<PolicyDecision, 'verdict' | 'allowedBy' | 'askedBy'> {
     const compared = this.#rules.length * (details.operands.length + details.commands.length);
-    if (compared > MOST_COMPARED) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
+    if (compared > MAX_COMPARISONS) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
     const denied = matching.find(({ rule }) => rule.effect === 'deny');
     if (denied) return { verdict: denyBy(denied), allowedBy: undefined };
@@ -167,7 +167,7 @@ export class ToolCallPolicy {
 }
 
 /** Rules × names in the call: about a second of work. More would make other calls on the server wait. */
-const MOST_COMPARED = 500_000;
+const MAX_COMPARISONS = 500_000;
 
 function tooManyToCompare(tool: string): Verdict {
   const problem = 'it names too much to be compared with each of your rules; name less at a time';

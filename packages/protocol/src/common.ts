@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { jsonValueSchema } from './json-value.ts';
 
-// What the server sends is read with `z.object`: a client ignores a field that is newer than itself. What the
-// server receives is read with `z.strictObject`: a misspelt field is an error that says so (RE-4).
+// Clients parse what the server sends with `z.object`, so they ignore newer fields. The server parses what it receives
+// with `z.strictObject`, so a misspelt field is an error that says so (RE-4).
 
 /** Ids are opaque to clients. Ours are UUIDs; a malformed one names nothing, so it is simply not found. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'not an id');

@@ -91,7 +91,7 @@ const previewDiffers =
 /** A card that was checked; `unfit`: its preview was taken away, and only rejecting is left. */
 export type CheckedCard<C> = C & { readonly unfit?: true };
 
-/** What a front end may show of a card as it came over the wire (AP-8). A part that is missing is checked when it is there. */
+/** The card to show: without its preview if the digest differs (AP-8). Missing parts are checked when they arrive. */
 export function checkedCard<C extends Card>(card: C, sha256?: Sha256): CheckedCard<C> {
   if (checkShown(card, sha256) !== 'differs') return card;
   return { ...card, preview: { kind: 'unavailable', reason: previewDiffers }, unfit: true };

@@ -3,17 +3,17 @@
  * `message` is a template: `describeError` fills each `{name}`.
  */
 export interface ErrorDefinition {
-  /** What an endpoint answers with when this is why it refuses (RE-3). */
+  /** The HTTP status of a request that is refused with this error (RE-3). */
   readonly status: number;
   readonly remedy: Remedy;
-  /** True when the caller itself can get further: the remedy is to repeat or to change the call. */
+  /** True if the caller itself can fix it: the remedy is to repeat or to change the call. */
   readonly recoverable: boolean;
   readonly message: string;
 }
 
 /**
- * Who can do something about it (EX-5): repeating the very same call may succeed later, the caller must change
- * the call, a person must act first, or nothing helps.
+ * The way out of an error (EX-5): repeat the same call later, change the call, a person must act first, or nothing
+ * helps.
  */
 export type Remedy = 'repeat' | 'change' | 'person' | 'none';
 
@@ -25,7 +25,7 @@ const define = (status: number, remedy: Remedy, message: string): ErrorDefinitio
 });
 
 export const errorCodes = {
-  // What the caller sent
+  // Invalid input
   INVALID_PARAMS: define(
     400,
     'change',
@@ -399,7 +399,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** A decision was refused because the request is another one now: show the newest version and let the person decide on it. */
+/** Codes of a refused decision whose request has changed: show the newest version and let the person decide again. */
 export const lookAgainCodes: ReadonlySet<ErrorCode> = new Set([
   'PREVIEW_CHANGED',
   'PREVIEW_PENDING',

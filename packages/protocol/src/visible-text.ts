@@ -23,7 +23,7 @@ const hidden =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
 
 /**
- * What nearly everywhere is drawn like one of `| || ! ; . / :` and is none, some of it a letter to a compiler
+ * Characters that look like `| || ! ; . / :` in nearly every font, some of which compilers treat as letters
  * (`environmentǃ=x` sets a variable), and letters and digits in mathematical styles, which Python reads as plain ones.
  */
 const imitations = /[\u01c0\u01c1\u01c3\u037e\u2024\u2044\u2215\u29f8\ua789\u{1d400}-\u{1d7ff}]/gu;

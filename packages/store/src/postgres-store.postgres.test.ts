@@ -146,7 +146,7 @@ describe('PostgreSQL', () => {
   });
 
   it.each(['40001', '40P01'])('runs a unit again that was in the way of another (%s)', async (code) => {
-    // What the database answers when it has to end one of two; a sequence counts also what is undone.
+    // The error of a conflict or deadlock. A sequence counts tries even if they are rolled back.
     await admin.query(`
       create sequence tries;
       create function fail_once() returns trigger language plpgsql as
@@ -438,7 +438,7 @@ describe('hints over PostgreSQL', () => {
   it('that are none of ours are left alone', async () => {
     const url = await server.createDatabase();
     const [here, there] = [await open(url), await open(url)];
-    // Whoever may use the database can notify, and so does a server of another version.
+    // Every user of the database can notify, and a server of another version may send other hints.
     for (const stray of ['', '5', 'x[', 'x[5, null]', 'x[{"kind":7}]'])
       await execute(url, `select pg_notify('countersign', '${stray}')`);
     here.bus.publish({ kind: 'settled', toolId: 't1' });

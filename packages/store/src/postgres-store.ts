@@ -72,8 +72,8 @@ interface PostgresStoreParts {
 
 const nothing: StepResult = { rows: [], changes: 0 };
 const attempts = 6;
-/** More than the connections that one pool may have. */
-const mostOutdated = 100;
+/** How often a unit is retried on a connection with an outdated plan: more often than a pool has connections. */
+const maxOutdatedPlans = 100;
 
 /** Each unit is one transaction; several run at once. A unit of writing locks the rows that it reads by id. */
 export class PostgresStore implements DatabaseStore {
@@ -110,14 +110,14 @@ export class PostgresStore implements DatabaseStore {
   }
 
   async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
-    const { value, events } = await repeated(() => this.#tryWriting(unit), this.#parts.queryTimeoutMs);
+    const { value, events } = await withRetries(() => this.#tryWriting(unit), this.#parts.queryTimeoutMs);
     this.#publish(events);
     return value;
   }
 
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
     const once = () => readOnPostgres(this.#open().reading, unit(this.#reading));
-    return repeated(once, this.#parts.queryTimeoutMs);
+    return withRetries(once, this.#parts.queryTimeoutMs);
   }
 
   sweep(limits: RetentionLimits): Promise<Swept> {
@@ -145,7 +145,7 @@ export class PostgresStore implements DatabaseStore {
       client.release();
       return { value, events };
     } catch (error) {
-      await leave(client, error);
+      await releaseAfterFailure(client, error);
       throw error;
     }
   }
@@ -162,7 +162,7 @@ export class PostgresStore implements DatabaseStore {
   }
 }
 
-/** Runs a unit of reading on one state of the database. */
+/** Runs a reading unit on a consistent snapshot of the database. */
 export async function readOnPostgres<T>(pool: pg.Pool, unit: Unit<T>): Promise<T> {
   const client = await pool.connect();
   const transaction = new PostgresTransaction(client);
@@ -176,7 +176,7 @@ export async function readOnPostgres<T>(pool: pg.Pool, unit: Unit<T>): Promise<T
     );
     return value;
   } catch (error) {
-    await leave(client, error);
+    await releaseAfterFailure(client, error);
     throw error;
   }
 }
@@ -240,7 +240,7 @@ class PostgresTransaction {
 }
 
 /** Returns a connection to the pool after a failure, or closes it if it is unusable. */
-async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
+async function releaseAfterFailure(client: pg.PoolClient, error: unknown): Promise<void> {
   if (isConnectionLoss(error) || hasOutdatedPlan(error) || error instanceof OutcomeUnknown)
     return client.release(true);
   try {
@@ -251,8 +251,8 @@ async function leave(client: pg.PoolClient, error: unknown): Promise<void> {
   }
 }
 
-/** Runs work again after temporary failures, while its caller still waits. Nothing of it was committed. */
-async function repeated<T>(work: () => Promise<T>, queryTimeoutMs: number): Promise<T> {
+/** Runs work, and repeats it after temporary failures that committed nothing, while its caller still waits. */
+async function withRetries<T>(work: () => Promise<T>, queryTimeoutMs: number): Promise<T> {
   const startedAt = performance.now();
   let outdated = 0;
   for (let attempt = 1; ; ) {
@@ -260,8 +260,8 @@ async function repeated<T>(work: () => Promise<T>, queryTimeoutMs: number): Prom
       return await work();
     } catch (error) {
       // The connection is closed; the next one may have an old plan as well.
-      if (hasOutdatedPlan(error) && ++outdated <= mostOutdated) continue;
-      // Do not wait for a stalled database again and again. If the unit was certainly not committed, we stalled ourselves.
+      if (hasOutdatedPlan(error) && ++outdated <= maxOutdatedPlans) continue;
+      // Do not keep waiting for a stalled database. If the unit was certainly not committed, our own process had stalled.
       const isLate = performance.now() - startedAt >= queryTimeoutMs / 2;
       const isOver = isLate && isConnectionLoss(error) && !wasNotCommitted(error);
       if (isOver || attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;

@@ -50,7 +50,7 @@ export interface CallExecutionDeps {
   readonly previews: CallPreviews;
   readonly decide: OwnVerdict['decide'];
   readonly executorOf: (tool: string) => Executor | undefined;
-  /** The call has ended; undefined where the server is told nothing. */
+  /** Called when the call has ended; `report` is undefined if nothing is reported to the server. */
   readonly onEnd: (toolId: string, report: ResultReport | undefined) => void;
   /** Whether the runner itself ends. */
   readonly isEnding: () => boolean;
@@ -166,7 +166,7 @@ export class CallExecution {
     try {
       journal.end(tool_id, attempt, report);
     } catch (error) {
-      // It has happened: the server hears of it now, and after a crash the journal says "unknown".
+      // The call has run: report it now. After a crash, the journal says that its outcome is unknown.
       logger.error(`Result not journalled: ${tool_id}`, { call: tool_id, error });
     }
     return report;
@@ -214,9 +214,9 @@ export class CallExecution {
   }
 
   /**
-   * The digest by which the call may start: of the whole card, drawn again from the disk, where a person approved it; of
-   * call, place and files alone where a grant or a rule did, and nobody saw a card (0005). What was approved and cannot
-   * even be planned any more has changed as well (AP-8).
+   * The digest by which the call may start. If a person approved it, of the whole card, drawn again from the disk; if a
+   * grant or a rule did, so that nobody saw a card, of call, place and files (0005). An approved call that cannot be
+   * planned any more has changed as well (AP-8).
    */
   async #digestNow(
     call: ToolCall,
@@ -237,7 +237,7 @@ export class CallExecution {
     }
   }
 
-  /** EX-6. An answer that was lost on the way is asked for again; only the server's own word refuses. */
+  /** Claims the call (EX-6). Repeats the request if the response was lost; only a refusal by the server is final. */
   async #claim(digest: string): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const { tool_id, attempt } = this.signal;

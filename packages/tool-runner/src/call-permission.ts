@@ -13,7 +13,7 @@ import type { ExecutionSignal } from './runner-api.ts';
 /** What needs a decision made on this machine, whatever the server says (RN-2). */
 export type Ceiling =
   | { readonly ok: true; readonly path: string; readonly decideHere: readonly RiskLevel[] }
-  /** The file is there but cannot be believed: until that is settled, nothing above LOW runs. */
+  /** The file exists but is not valid: until it is corrected, nothing above LOW runs. */
   | { readonly ok: false; readonly path: string; readonly problem: string };
 
 /** Reads `ceiling.json` of the person's configuration folder; without one, the server's word is enough. */
@@ -100,7 +100,7 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
     return isCovered ? undefined : 'the grant does not cover it here';
   }
   if (signal.rule !== null && signal.approved_by === 'config') {
-    // What this machine's own configuration says counts as it says it itself, above: now, and of programs as they run here.
+    // This machine's own configuration was applied above, as it is now; the server's copy of it does not count.
     if (signal.rule.id === IMPLICIT_ALLOW_RULE)
       return 'the tool configuration of this machine wants it to be asked';
     return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
@@ -110,7 +110,7 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
 
 /** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
 function ruleCovers(rule: PolicyRule, { call, details, askedBy }: PolicyDecision, risk: RiskLevel): boolean {
-  // Ask beats allow, also where the one stands here or speaks of the real path, and the other at the server (RK-5).
+  // Ask beats allow (RK-5), even if the ask rule is here, or matches the real path, and the allow rule is at the server.
   if (askedBy || rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
   const compiled = compileRule(rule, 'person');
   return (

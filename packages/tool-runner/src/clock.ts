@@ -8,7 +8,7 @@ export interface RunnerClock {
   monotonic(): number;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls back once after `ms`; the answer cancels it. */
+  /** Calls back once after `ms`. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -44,9 +44,9 @@ export interface RetryOptions {
   readonly details?: LogDetails;
   /** Aborting it stops trying: the last failure is thrown. */
   readonly signal: AbortSignal;
-  /** How many more times than once; without end unless said. */
+  /** How many retries; unlimited by default. */
   readonly times?: number;
-  /** Whether trying again is pointless. Unless said: the server's word, and its code does not ask to repeat. */
+  /** Whether a retry is pointless. By default: the server refused with a code that does not ask to repeat. */
   readonly isFinal?: (error: unknown) => boolean;
   /** Aborting the signal that it returns ends the pause before the next try. */
   readonly hurry?: () => AbortSignal;

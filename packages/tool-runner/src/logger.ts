@@ -8,6 +8,6 @@ export interface Logger {
   debug(message: string, details?: LogDetails): void;
   info(message: string, details?: LogDetails): void;
   error(message: string, details?: LogDetails): void;
-  /** False: debug lines are dropped, so arguments and results need not be masked for them. True unless said. */
+  /** False: debug lines are dropped, so arguments and results need not be masked for them. True by default. */
   readonly isDebugEnabled?: boolean;
 }

@@ -14,8 +14,8 @@ import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from '
 import { ToolApprovalTimeout } from './runner-errors.ts';
 
 /**
- * What a person answered: a bare boolean for this one call, or the body of the decision. Without a digest, that of the
- * request which the dialog was opened with is meant.
+ * A person's decision: a boolean for this one call, or the body of the decision. If it has no digest, the digest of the
+ * request that the dialog was opened with counts.
  */
 export type DialogAnswer = boolean | DialogDecision;
 export type DialogDecision =
@@ -42,14 +42,14 @@ export interface OpenApprovalDeps {
   readonly dialogs: ApprovalDialogProvider | undefined;
   readonly clock: RunnerClock;
   readonly logger: Logger;
-  /** For requests that do not say how long there is. */
+  /** The timeout of requests that do not have one. */
   readonly defaultTimeoutMs: number;
   /** Whether this machine would execute the call: then it previews it, and its card is drawn from what it finds. */
   readonly executes: (request: ApprovalRequest) => boolean;
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
-  /** Before an approval is sent that names exactly what this machine drew: that is remembered (RN-2). */
+  /** Called before sending an approval of exactly what this machine drew, to remember it (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
-  /** Before a rejection is sent: forget an earlier approval of the request, which the server may not have taken. */
+  /** Called before sending a rejection, to forget an earlier approval that the server may not have got. */
   readonly onRejecting: (request: ApprovalRequest) => void;
 }
 
@@ -121,7 +121,7 @@ export class OpenApproval {
   }
 
   update(update: EventPayload<'approval.updated'>): void {
-    // What an update does not say of these is so no more.
+    // Drop these two unless the update has them again.
     const { omitted: _, path_rules: __, ...before } = this.#asked;
     this.take({ ...before, ...update });
   }
@@ -200,13 +200,13 @@ export class OpenApproval {
 
   /** Withdraws the card and sends nothing (AP-3). */
   withdraw(): void {
-    // A card whose decision is on its way says itself what came of it.
+    // A card whose decision is being sent shows the outcome itself.
     this.#endCard(this.#card, this.#card?.sending ? 'answered' : 'withdrawn');
   }
 
   /**
-   * Decided as `status` says, or followed no longer: the card goes, and nothing is sent any more. Only a decision of ours
-   * that may be the one that stands, its response lost, is asked about again.
+   * Call when the request was decided (`status`) or is no longer followed. Closes the card and stops sending, except for
+   * our own decision that may have settled it and whose response was lost.
    */
   close(status?: EventPayload<'approval.resolved'>['status']): void {
     if (status === undefined || this.#card?.sending?.decision !== status) this.#ended.abort();
@@ -258,7 +258,7 @@ export class OpenApproval {
 
   #showVersion(request: ApprovalRequest, isOwn: boolean): void {
     this.#shown = request;
-    // Once the server's version is shown, no digest that it names says what was looked at.
+    // Once the server's version is shown, its digests do not prove what the person saw.
     if (!isOwn) this.#drawn.clear();
     else if (request.digest !== null) this.#drawn.add(request.digest);
     this.#changed.abort();
@@ -283,7 +283,7 @@ export class OpenApproval {
       const answer = await Promise.race([this.#openDialog(shown, over, dialogs), aborted(over)]);
       card.isOpen = false;
       if (over.aborted) continue;
-      // A card that broke is a card that nobody answered.
+      // A card that failed counts as not answered.
       if (answer === undefined) return this.#endCard(card, 'withdrawn');
       const isOverOrShownAgain = await this.decide(decisionOf(answer, shown)).then(() => true, isOvertaken);
       if (!isOverOrShownAgain) return this.#endCard(card, 'answered'); // this dialog cannot be answered again
@@ -315,7 +315,7 @@ export class OpenApproval {
     }
   }
 
-  /** Parameters that were edited have not been drawn yet: where that matters, they are asked about once more. */
+  /** Remembers an approval, except of edited parameters, which this machine has not drawn: they may be asked about again. */
   #noteApproval({ digest, tool_params }: RequestBody<'approve'>): void {
     if (digest === undefined || tool_params !== undefined || !this.#drawn.has(digest)) return;
     if (this.#noted.has(digest)) return;
@@ -325,7 +325,7 @@ export class OpenApproval {
 
   /** One at a time: a newer revision makes the one before it pointless. */
   async #sendPreview(report: PreviewReport, digest: string | null): Promise<void> {
-    // The server has it already, from this runner or from its life before.
+    // The server has it already, from this process or an earlier one of this runner.
     if ('digest' in report && report.digest === digest) return;
     const { revision } = report;
     if (this.#preview && this.#preview.revision >= revision) return;
@@ -336,7 +336,7 @@ export class OpenApproval {
     if (this.#preview === preview) this.#preview = undefined;
   }
 
-  /** A preview that the server does not take ends the call with its reason: nobody could ever approve it (AP-7). */
+  /** Sends a preview. If the server refuses it, ends the call with the reason: nobody could approve it (AP-7). */
   async #tellPreview(report: PreviewReport, signal: AbortSignal): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const { approval_id } = this.#asked;

@@ -3,9 +3,9 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 
 /**
- * `openInside` for systems without `/proc/self/fd`. The path is resolved before opening and again afterwards, and
- * what was opened must be what stands there: a link swapped once is noticed. One that is swapped there and back
- * within this very moment is not; only walking by descriptors can promise that.
+ * `openInside` for systems without `/proc/self/fd`. Resolves the path before and after opening and compares the opened
+ * file with the one at that path, so a link that is swapped once is noticed. A link that is swapped and restored in
+ * between is not: only walking by descriptors can guarantee that.
  *
  * `flags` must not truncate: that would happen before the check.
  */
@@ -27,7 +27,7 @@ export function openByRealPath(root: string, path: string, flags: number): numbe
   }
 }
 
-/** Where a path leads, links resolved; its last component need not be there yet. */
+/** Resolves the links of a path; its last component need not exist. Throws if it leads outside. */
 function realPathInside(realRoot: string, path: string): string {
   const absolute = path.startsWith(sep) ? path : join(realRoot, path);
   const real =

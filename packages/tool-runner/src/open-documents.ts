@@ -15,8 +15,8 @@ export interface OpenDocument {
 export interface OpenDocuments {
   list(): readonly OpenDocument[];
   /**
-   * Gives an open document another text, as one step that the person can undo there, and saves it. Answers false, and
-   * has changed nothing, where the document does not have the expected text (line endings aside) or is closed.
+   * Replaces the text of an open document, as one step that the person can undo there, and saves it. Returns false, and
+   * changes nothing, if the document does not have the expected text (line endings aside) or is closed.
    */
   replace(path: string, change: { readonly expected: string; readonly text: string }): Promise<boolean>;
 }

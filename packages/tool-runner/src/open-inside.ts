@@ -57,7 +57,7 @@ export function openInside(root: string, path: string, flags: number): number {
   }
 }
 
-/** What is left of an absolute path below the root; its `..` are walked, where it begins with the root literally. */
+/** An absolute path relative to the root. If it begins with the root literally, its `..` are kept and walked. */
 function belowRoot(realRoot: string, absolute: string, path = absolute): string {
   if (absolute.startsWith(`${realRoot}/`)) return absolute.slice(realRoot.length + 1);
   const below = relative(realRoot, absolute);
@@ -65,7 +65,7 @@ function belowRoot(realRoot: string, absolute: string, path = absolute): string 
   return below;
 }
 
-/** The descriptor, or where the link leads that stands there instead. */
+/** The descriptor, or the link's target if the path is a link. */
 function openWithoutFollowing(path: string, flags: number): number | { target: string } {
   for (let tries = 0; ; tries++) {
     try {
@@ -90,7 +90,7 @@ function readLink(path: string): string | undefined {
   }
 }
 
-/** A directory that was moved out of the root while we stood in it shows here. */
+/** Checks that the descriptor is below the root: a directory on the way may have been moved out meanwhile. */
 function checkDescriptor(descriptor: number, realRoot: string, path: string): number {
   const real = readlinkSync(`/proc/self/fd/${descriptor}`);
   const stats = fstatSync(descriptor);

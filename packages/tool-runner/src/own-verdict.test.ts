@@ -86,7 +86,7 @@ it("[RK-5] rules of the person's policy at the server hold for what links lead t
     expect(read(path, own).decision).toBe('LOW');
   }
   expect(decide('README.md', 'deny').decision).toBe('LOW');
-  // What cannot be understood may have denied it.
+  // A rule that cannot be parsed might have denied the call.
   expect(own.decide('read_file', { path: 'README.md' }, [{ id: 'x' }] as never).verdict).toMatchObject({
     code: 'POLICY_INVALID',
   });

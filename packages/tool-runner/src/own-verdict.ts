@@ -32,7 +32,7 @@ export interface OwnVerdictOptions {
   readonly isIsolated: () => boolean;
   /** Whether a LOW command can be kept from files that have names outside the workspace (VA-1). */
   readonly canHideLinks?: () => boolean;
-  /** Those that this machine has itself: the server's word on them counts for nothing (VA-8). */
+  /** This machine's own custom tools; what the server says about them is ignored (VA-8). */
   readonly customTools?: CustomTools & { startsProcess(tool: string): boolean };
 }
 
@@ -86,7 +86,7 @@ export class OwnVerdict {
       policies.push(reading.policy);
     }
     if (added.length > 0) {
-      // They come to make this machine stricter. What allows is not one of them, and whoever sends it is not believed.
+      // The server's rules may only make this machine stricter: do not trust a server that sends an allow rule.
       const loose = added.find(({ effect }) => effect === 'allow');
       if (loose)
         return `your policy at the server: rule ${loose.id} allows, which this machine asks nobody for`;

@@ -39,14 +39,14 @@ export type OwnView =
       readonly reasons: Reason[];
     };
 
-/** A name of an agent is as long as a name; it must not tell a story. */
+/** Longer names of agents are cut: they must not contain whole sentences. */
 const MAX_AGENT_NAME = 40;
 /** Sensitive files that a card names. */
-const MOST_SECRETS = 5;
+const MAX_NAMED_SECRETS = 5;
 /** Reasons of the verdict that come before the sensitive files. */
 const FIRST_REASONS = 20;
-/** Of a workspace that changes all the time. */
-const MOST_LOOKS = 3;
+/** How often a workspace that keeps changing is looked at. */
+const MAX_LOOKS = 3;
 
 /** Judges and previews the call. Never fails: a preview that cannot be made ends the call, and the model hears why (AP-7). */
 export async function lookAt(request: ApprovalRequest, deps: OwnViewDeps): Promise<OwnView> {
@@ -54,9 +54,9 @@ export async function lookAt(request: ApprovalRequest, deps: OwnViewDeps): Promi
     try {
       return await lookOnce(request, deps);
     } catch (error) {
-      // Something changed between the judgement and the look: what is there now is judged and looked at.
+      // Something changed between assessment and preview: start again with the current state.
       const isChanged = error instanceof CountersignError && error.code === 'APPROVAL_STALE';
-      if (isChanged && times < MOST_LOOKS) continue;
+      if (isChanged && times < MAX_LOOKS) continue;
       deps.logger.error(`No preview of ${request.tool_name}`, { error });
       return failedPreview(request.revision, error);
     }
@@ -84,8 +84,8 @@ function secretsFor(tool: string, { readableSecrets }: OwnViewDeps): Reason[] {
   if (category !== 'command' && category !== 'shell') return [];
   const found = readableSecrets();
   if (found.length === 0) return [];
-  const named = found.slice(0, MOST_SECRETS).map(visibleName).join(', ');
-  const operand = found.length > MOST_SECRETS ? `${named}, …` : named;
+  const named = found.slice(0, MAX_NAMED_SECRETS).map(visibleName).join(', ');
+  const operand = found.length > MAX_NAMED_SECRETS ? `${named}, …` : named;
   return [{ rule: 'SENS-8', why: 'could read the sensitive files of the workspace', operand }];
 }
 

@@ -7,7 +7,7 @@ export const MAX_SETTINGS_BYTES = 1024 * 1024;
 export type PersonsFile =
   | { readonly state: 'missing' }
   | { readonly state: 'read'; readonly text: string }
-  /** It is there and must not be believed. */
+  /** The file exists and must not be trusted. */
   | { readonly state: 'refused'; readonly problem: string };
 
 /**

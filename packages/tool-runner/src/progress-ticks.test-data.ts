@@ -1,8 +1,8 @@
 import { vi } from 'vitest';
 
 /**
- * Holds the clock by which long calls tell how far they are, and returns what lets it tick: then each call from here on
- * tells where it stands, or where it stood when it ended.
+ * Holds back the interval at which long calls report progress. Returns a function that fires it once: each call started
+ * since then reports its progress, or the last one if it has ended.
  */
 export function progressTicks(): () => void {
   const ticks: (() => void)[] = [];

@@ -29,7 +29,7 @@ export const realDisk: Disk = {
   readHead(path, bytes) {
     let descriptor: number | undefined;
     try {
-      // What was looked at by name can be a pipe by now: opening that must not hang us.
+      // The path may have become a pipe since it was checked: opening it must not hang.
       descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
       if (!fstatSync(descriptor).isFile()) return undefined;
       const buffer = new Uint8Array(bytes);

@@ -83,10 +83,10 @@ export interface ResultOutboxDeps {
   readonly onDelivered: (toolId: string, report: ResultReport, delivery: Delivery) => void;
 }
 
-/** How long the end of the runner waits for a server that does not answer. */
+/** How long a runner that is ending waits for a server that does not answer. */
 const LAST_MOMENT_MS = 2_000;
 
-interface Parcel {
+interface PendingReport {
   readonly toolId: string;
   report: ResultReport;
   readonly settled: AbortController;
@@ -97,7 +97,7 @@ interface Parcel {
 /** Sends each report until the server has acknowledged it (EX-6), however long it is away. */
 export class ResultOutbox {
   readonly #deps: ResultOutboxDeps;
-  readonly #parcels = new Map<string, Parcel>();
+  readonly #parcels = new Map<string, PendingReport>();
   readonly #deliveries = new Set<Promise<void>>();
 
   constructor(deps: ResultOutboxDeps) {
@@ -118,7 +118,12 @@ export class ResultOutbox {
       known.hurry.abort();
       return;
     }
-    const parcel: Parcel = { toolId, report, settled: new AbortController(), hurry: new AbortController() };
+    const parcel: PendingReport = {
+      toolId,
+      report,
+      settled: new AbortController(),
+      hurry: new AbortController(),
+    };
     this.#parcels.set(key, parcel);
     const delivery = this.#deliver(key, parcel).finally(() => this.#deliveries.delete(delivery));
     this.#deliveries.add(delivery);
@@ -131,7 +136,7 @@ export class ResultOutbox {
     }
   }
 
-  /** Something said that the server may have it, and not which attempt: its answer to one more sending tells. */
+  /** The server may have this result, but it is unknown of which attempt. Sends it again: the response tells. */
   resendReportsOf(toolId: string): void {
     for (const [, { hurry }] of this.#reportsOf(toolId)) hurry.abort();
   }
@@ -152,13 +157,13 @@ export class ResultOutbox {
     this.#parcels.clear();
   }
 
-  #reportsOf(toolId: string): [string, Parcel][] {
+  #reportsOf(toolId: string): [string, PendingReport][] {
     return [...this.#parcels].filter(
       ([, parcel]) => parcel.toolId === toolId && parcel.report.undo_id === undefined,
     );
   }
 
-  async #deliver(key: string, parcel: Parcel): Promise<void> {
+  async #deliver(key: string, parcel: PendingReport): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const { toolId } = parcel;
     const { error_details: _, ...body } = parcel.report;
@@ -187,7 +192,7 @@ export class ResultOutbox {
     }
   }
 
-  #settle(key: string, parcel: Parcel, delivery: Delivery): void {
+  #settle(key: string, parcel: PendingReport, delivery: Delivery): void {
     if (!this.#parcels.delete(key)) return;
     parcel.settled.abort();
     this.#deps.onDelivered(parcel.toolId, parcel.report, delivery);
@@ -197,7 +202,7 @@ export class ResultOutbox {
 const keyOf = (toolId: string, { attempt, undo_id }: ResultReport): string =>
   `${toolId}#${undo_id ?? attempt}`;
 
-/** The server has another result, or knows no such call. A token that has ended is made anew: then it takes it. */
+/** The server has another result or does not know the call. An expired token is not final: a new one is made. */
 const isRefusedResult = (error: unknown): error is CountersignError =>
   isRefusal(error) && error.code !== 'UNAUTHENTICATED';
 

@@ -115,7 +115,7 @@ const execute = (tool: string, params: JsonObject) => server.execute(tool, param
 async function approveWhenPreviewed(cards = 1): Promise<void> {
   const shown = () => fixture.dialogs.shown.filter(({ request }) => request.digest !== null);
   await expect.poll(() => new Set(shown().map(({ request }) => request.digest)).size).toBe(cards);
-  // Who is quicker than the preview on its way to the server is asked once more.
+  // A decision that arrives before the preview reaches the server is asked again.
   await expect
     .poll(() => {
       fixture.dialogs.answer(true);

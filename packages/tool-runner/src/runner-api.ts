@@ -16,7 +16,7 @@ import type { z } from 'zod';
 export interface RunnerApi {
   approveToolExecution(approvalId: string, decision: RequestBody<'approve'>): Promise<DecisionAnswer>;
   rejectToolExecution(approvalId: string, decision: RequestBody<'reject'>): Promise<DecisionAnswer>;
-  sendToolResult(toolId: string, result: Said<'submitResult'>): Promise<ResultAnswer>;
+  sendToolResult(toolId: string, result: SentBody<'submitResult'>): Promise<ResultAnswer>;
   /** The claim (EX-6). Without it, nothing that is not read-only ever runs. */
   startToolExecution?(toolId: string, claim: Claim): Promise<unknown>;
   sendToolPreview?(approvalId: string, preview: PreviewReport): Promise<unknown>;
@@ -27,7 +27,7 @@ export interface RunnerApi {
 }
 
 /** A body without the runner's id and instance, which the implementation of the api adds. */
-type Said<Name extends RouteName> = WithoutRunner<RequestBody<Name>>;
+type SentBody<Name extends RouteName> = WithoutRunner<RequestBody<Name>>;
 type WithoutRunner<Body> = Body extends unknown ? Omit<Body, 'runner_id' | 'instance'> : never;
 
 /** A decision's 409 is a value: the same decision stood already, or somebody else or the timer was first. */
@@ -36,11 +36,11 @@ export type DecisionAnswer =
   | { readonly outcome: 'already' | 'overruled'; readonly standing: Standing };
 type Standing = NonNullable<z.infer<typeof errorBodySchema>['standing']>;
 
-export type Claim = Said<'startExecution'>;
+export type Claim = SentBody<'startExecution'>;
 export type ResultAnswer = Pick<ResponseBody<'submitResult'>, 'audit_head'>;
-export type PreviewReport = Said<'submitPreview'>;
-export type ProgressReport = Said<'submitProgress'>;
-export type Heartbeat = Said<'heartbeat'>;
+export type PreviewReport = SentBody<'submitPreview'>;
+export type ProgressReport = SentBody<'submitProgress'>;
+export type Heartbeat = SentBody<'heartbeat'>;
 export type HeartbeatAnswer = Omit<ResponseBody<'heartbeat'>, 'success'>;
 
 /** How a call or an undo ended: the body that the server gets, and what only this machine keeps. */

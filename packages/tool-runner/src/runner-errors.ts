@@ -8,11 +8,11 @@ export class ExecutionCancelled extends CountersignError {
   }
 }
 
-/** Whether a call ended because it was cancelled, also when it had changed files by then. */
+/** Whether a call ended because it was cancelled, even if it had already changed files. */
 export const isCancellation = (error: unknown): boolean =>
   error instanceof CountersignError && error.code === 'EXECUTION_CANCELLED';
 
-/** The same failure or cancellation, of a call that had changed files before it ended: its report says which (TL-2). */
+/** A failure or cancellation of a call that had already changed files: the report says which (TL-2). */
 export class EndedAfterChanges extends CountersignError {
   readonly changes: CommandChanges;
 
@@ -57,7 +57,7 @@ export class RefusedHere extends CountersignError {
   }
 }
 
-/** As many calls wait as may wait (EX-4). */
+/** Too many calls are waiting (EX-4). */
 export class ConcurrencyLimitError extends CountersignError {
   constructor(limit: number) {
     super('CONCURRENCY_LIMIT', { limit });

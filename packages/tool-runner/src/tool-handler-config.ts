@@ -31,12 +31,12 @@ export interface ToolHandlerConfig extends HandlerSettings {
   readonly journal?: Journal;
   /** The operator's decision: where nothing isolates commands, LOW ones run all the same instead of asking (RN-5). */
   readonly runUnisolated?: boolean;
-  /** Whether commands run isolated; found out unless said. */
+  /** Whether commands run isolated; detected by default. */
   readonly isIsolated?: boolean;
   /** `host:port` of the server: commands that have network do not reach it (AP-9). */
   readonly refusedHosts?: readonly string[];
   /**
-   * Whether this runner would execute what is asked about; every call unless said. Then its card is drawn from what
+   * Whether this runner would execute what is asked about; by default every call. Then its card is drawn from what
    * this machine finds, and only such a decision counts as made here (RN-2).
    */
   readonly executes?: (request: ApprovalRequest) => boolean;

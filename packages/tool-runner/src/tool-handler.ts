@@ -251,7 +251,7 @@ export class ToolHandler {
     this.#closeApproval(approval_id, status);
   }
 
-  /** A preview or an edit: it is previewed anew, and the open card shows it. */
+  /** Takes a changed preview or edited parameters: previews the call again and updates the open card. */
   handleApprovalUpdated(event: EventPayload<'approval.updated'>): void {
     this.#approvals.get(event.approval_id)?.update(event);
   }
@@ -261,7 +261,7 @@ export class ToolHandler {
     return this.#approvals.get(approvalId)?.decide(decision);
   }
 
-  /** Every card goes, without a decision (AP-3). */
+  /** Withdraws all cards without a decision (AP-3). */
   withdrawApprovals(): void {
     for (const approval of this.#approvals.values()) approval.close();
     this.#approvals.clear();
@@ -379,7 +379,7 @@ export class ToolHandler {
     this.#outbox.resend();
   }
 
-  /** Forgets what is old enough; once in a while is enough. */
+  /** Deletes old entries of the journal. Call it once in a while. */
   pruneJournal(): void {
     try {
       this.#journal.prune();
@@ -390,7 +390,7 @@ export class ToolHandler {
 
   /**
    * Withdraws every card without a decision, cancels what runs and waits until nothing of it is left. What had
-   * started is in the journal, and is reported by the next life. Harmless twice.
+   * started is in the journal, and the next process reports it. Calling it twice is harmless.
    */
   dispose(): Promise<void> {
     this.#disposed ??= this.#disposeOnce();
@@ -444,7 +444,7 @@ export class ToolHandler {
       const known = this.#journal.attempt(tool_id, attempt);
       return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt));
     } catch (error) {
-      // What only reads may go on; everything else has to be written there first, and fails.
+      // Calls that only read may continue. All others must write to the journal first, and fail there.
       this.logger.error(`Journal not readable: ${tool_id}`, { call: tool_id, error });
       return undefined;
     }

@@ -2,7 +2,7 @@ import type { Progress } from './executor.ts';
 import type { Logger } from './logger.ts';
 import type { ProgressReport, RunnerApi } from './runner-api.ts';
 
-/** Work that ends sooner is not told of; longer work is told of as often. */
+/** How often progress is reported. Work that ends sooner is not reported. */
 const EVERY_MS = 500;
 
 export interface WorkProgress {
@@ -11,7 +11,7 @@ export interface WorkProgress {
   readonly describe: () => Progress | undefined;
 }
 
-/** Does some work and tells how far it is, where it takes long and something is new (EV-1). */
+/** Runs some work and reports its progress if it takes long, whenever something is new (EV-1). */
 export async function tellProgress<T>(
   { report, describe }: WorkProgress,
   work: () => Promise<T>,

@@ -130,7 +130,7 @@ it('[AP-6] previews each new revision, and no request that is not its own', asyn
   runner?.receive(event('approval.updated', approvalUpdate(request, { revision: 2, tool_params: edited })));
   runner?.receive(event('approval.updated', { ...approvalUpdate(request, {}), approval_id: 'unknown' }));
   await expect.poll(() => previews().map(({ revision }) => revision)).toEqual([1, 2]);
-  // What the server has already is not sent once more; what is not on the disk here is replaced.
+  // A preview that the server already has is not sent again; one that does not match the disk here is replaced.
   const [, second] = previews() as { digest: string }[];
   const known = { revision: 2, tool_params: edited, preview };
   const { digest } = second as { digest: string };

@@ -18,8 +18,8 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
   /** The project of this workspace; requests of others that come over the same stream are not previewed here. */
   readonly projectId?: string;
   /**
-   * An editor would take the workspace over, and nothing goes on here (RN-10). Whoever can do without being the runner
-   * disposes of this one within the call, so that nothing starts in between.
+   * Called when an editor wants to take over the workspace and nothing is running here (RN-10). To hand it over, dispose
+   * of this runner within the call, so that nothing starts in between.
    */
   readonly onWanted?: (program: string) => void;
 }
@@ -27,7 +27,7 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
 /** About once an hour. */
 const BEATS_BETWEEN_PRUNING = 360;
-/** How soon an editor that asks is heard. */
+/** How often to check whether an editor asks for the workspace. */
 const LOOK_FOR_EDITOR_MS = 1000;
 
 /**
@@ -73,7 +73,7 @@ export class WorkspaceRunner {
     });
   }
 
-  /** The stream is open, for the first time or again: results that are owed are sent, and the server hears of us. */
+  /** Call when the stream is open, for the first time or again: sends unacknowledged results and a heartbeat. */
   connected(): void {
     this.handler.resendResults();
     this.#owesLimits = true;
@@ -108,7 +108,7 @@ export class WorkspaceRunner {
         if (data.runner_id === this.#options.runnerId) await this.handler.handleToolUndo(data);
         return;
       case 'stream.reset':
-        // What is still pending follows; the rest was decided while nobody told us.
+        // The pending requests follow. The others were decided while we were disconnected.
         return this.handler.withdrawApprovals();
       default:
         return; // for front ends
@@ -147,7 +147,7 @@ export class WorkspaceRunner {
     if (this.#areToolsUp) return;
     this.#areToolsUp = true;
     toolServers.onChange(() => this.#tellTools());
-    // That there are none is told with the next beat.
+    // An empty list is reported with the next heartbeat.
     if (toolServers.tools.length > 0) this.#tellTools();
   }
 

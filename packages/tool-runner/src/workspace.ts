@@ -12,7 +12,7 @@ export interface Workspace {
   readonly home: string;
   /** Names of environment variables that the person lets commands see, besides those of VA-7. */
   readonly addedEnvironment: readonly string[];
-  /** The ripgrep to search with; our own unless said. */
+  /** The ripgrep to search with; our own by default. */
   readonly ripgrep?: string;
   /** Of the editor that this runner is part of; none elsewhere. */
   readonly documents?: OpenDocuments;

@@ -212,7 +212,7 @@ export class TestServer {
 }
 
 function routeOf(method: string, path: string): RouteName | undefined {
-  // Literal segments win: `/my/tools/history` is no tool.
+  // Literal segments win: `/my/tools/history` is not a tool's id.
   const matching = (Object.keys(routes) as RouteName[]).filter((name) => {
     const pattern = routes[name].path.replace(/\{[^}]+\}/g, '[^/]+');
     return routes[name].method === method && new RegExp(`^${pattern}$`).test(path);

@@ -13,7 +13,7 @@ export function languageOf(env: Readonly<Record<string, string | undefined>>, as
   return isOurs(code) ? code : 'en';
 }
 
-/** Whether somebody who asks for it by name gets it. */
+/** Whether a language that was asked for, such as `ru` or `ru-RU`, is one of ours. */
 export const isSpoken = (asked: string): boolean => isOurs(twoLetters(asked));
 
 const twoLetters = (locale: string): string => locale.slice(0, 2).toLowerCase();

@@ -31,7 +31,7 @@ export type Sentence =
   | Pick<Reason, 'rule' | 'why'>
   | { readonly message: string; readonly code?: unknown };
 
-/** Longer texts are no sentence of ours; looking for one in them would only take time. */
+/** Longer texts cannot be one of our sentences, so they are not searched. */
 const maxLength = 2_000;
 /** A sentence quotes a problem, which may quote a kind of file. */
 const maxDepth = 3;

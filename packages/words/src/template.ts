@@ -7,8 +7,8 @@ export const fill = (template: string, values: Values): string =>
   );
 
 /**
- * What a text that was made from this template was filled with; undefined if it cannot have been made from it. Filling
- * the template with these values gives the text again, letter for letter: that is checked.
+ * The values that a text made from this template was filled with; undefined if it was not made from it. Checks that
+ * filling the template with these values gives exactly the text.
  */
 export function readBack(template: string, text: string): Values | undefined {
   const [first = '', ...parts] = template.split(/\{(\w+)\}/);

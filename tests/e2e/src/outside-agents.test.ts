@@ -18,7 +18,7 @@ import { ScriptedAgentModel } from './scripted-agent-model.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
 import { signInAsPerson } from './up-story.ts';
 
-const patience = 60_000;
+const timeoutMs = 60_000;
 setTracingDisabled(true);
 
 let machine: Machine;
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const made = machine.run('tokens', 'new', 'Outside agent', '--workspace', workspace, '--json');
   await made.ended;
   token = (JSON.parse(made.out) as { token: string }).token;
-}, patience);
+}, timeoutMs);
 afterAll(() => machine?.close());
 
 /** Each test has a new person who has received nothing yet. */
@@ -42,7 +42,7 @@ beforeEach(async () => {
   await again.ended;
   person = await signInAsPerson(JSON.parse(again.out) as ReadyLine);
   writeFileSync(at('price.ts'), 'export const price = 1;\n');
-}, patience);
+}, timeoutMs);
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
@@ -174,7 +174,7 @@ describe.each(Object.entries(agents))('%s', (_name, start) => {
       );
       expect(existsSync(at('new.ts'))).toBe(false);
     },
-    patience,
+    timeoutMs,
   );
 });
 
@@ -221,7 +221,7 @@ it(
     ]);
     expect([price(), readFileSync(at('late.ts'), 'utf8')]).toEqual(['export const price = 5;\n', 'late']);
   },
-  patience,
+  timeoutMs,
 );
 
 it(
@@ -267,5 +267,5 @@ it(
     started.stdin.end();
     expect(await started.ended).toBe('0');
   },
-  patience,
+  timeoutMs,
 );

@@ -31,13 +31,15 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
     });
 
     /** A write that needs approval, with its preview. */
-    async function asked(path = `notes-${++written}.md`): Promise<{ toolId: string; approvalId: string }> {
+    async function requestWrite(
+      path = `notes-${++written}.md`,
+    ): Promise<{ toolId: string; approvalId: string }> {
       const params = { path, content: 'hi' };
       const { execution } = await one.engine.executor.submit(requestTo('write_file', params));
       const approvalId = String(execution.approval_id);
       const payload = await one.store.read((tx) => tx.get('payloads', execution.id));
       const kept = payload?.params as Record<string, string>; // with its defaults
-      for (const id of [execution.id, approvalId]) asking.set(id, kept);
+      for (const id of [execution.id, approvalId]) paramsById.set(id, kept);
       await preview(one, approvalId, 'a');
       return { toolId: execution.id, approvalId };
     }
@@ -52,13 +54,13 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
         network: false,
       });
     /** The parameters of each requested call, kept here so that a race need not read them. */
-    const asking = new Map<string, Record<string, string>>();
-    /** The digest of the card with this base. */
+    const paramsById = new Map<string, Record<string, string>>();
+    /** The digest of a card whose preview was submitted with this letter. */
     const shown = (id: string, letter: string): string =>
       shownDigest({
         digest_base: digestOf(letter),
         tool_name: 'write_file',
-        tool_params: asking.get(id) ?? {},
+        tool_params: paramsById.get(id) ?? {},
         risk_level: 'MEDIUM',
         preview: { kind: 'summary', summary: 'a change' },
       });
@@ -87,7 +89,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[AP-3] approve against expire', async () => {
       const outcomes = await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         // A third surely in time, a third surely too late, and a third exactly at the deadline.
         const deadline_at = one.store.now() + ([4, 5_000, -1][turn % 3] as number);
         await one.store.write(function* (tx) {
@@ -114,7 +116,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[EX-8] approve against cancel', async () => {
       await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         const [approved, cancelled] = await inOrder(
           turn,
           () => codeOf(approve(one, approvalId)),
@@ -134,7 +136,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[AP-2] approve against a second device', async () => {
       await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         const [phone, desk] = await inOrder(
           turn,
           () => codeOf(approve(one, approvalId, { device: 'phone' })),
@@ -154,7 +156,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[AP-6] approve against an edit', async () => {
       await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         const edit = { tool_params: { path: `edited-${written}.md`, content: 'edited' } };
         const [plain, edited] = await inOrder(
           turn,
@@ -176,7 +178,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[AP-6] approve against an edit that raises the risk', async () => {
       await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         const edit = { tool_params: { path: `edited-${written}.sh`, content: 'edited' } };
         const [plain, edited] = await inOrder(
           turn,
@@ -197,7 +199,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[AP-8] approve against a changed preview', async () => {
       await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         const [approved, previewed] = await inOrder(
           turn,
           () => codeOf(approve(one, approvalId)),
@@ -217,21 +219,21 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     const setConnected = (node: RaceNode, connected: boolean) =>
       node.store.write((tx) => tx.update('runners', runnerKey(runner.userId, runner.id), { connected }));
-    async function lose(node: RaceNode): Promise<void> {
+    async function loseRunner(node: RaceNode): Promise<void> {
       await setConnected(node, false);
       await node.engine.assignments.lost(runner);
     }
 
     it('[EX-7] result against lease end', async () => {
       await race(async (turn) => {
-        const { toolId, approvalId } = await asked();
+        const { toolId, approvalId } = await requestWrite();
         await approve(one, approvalId);
         await claim(one, toolId);
         const result = { status: 'completed' as const, result: { success: true }, runner_id: runner.id };
         const [reported] = await inOrder(
           turn,
           () => codeOf(one.engine.dispatcher.submitResult(runnerCaller, toolId, result)),
-          () => codeOf(lose(two)),
+          () => codeOf(loseRunner(two)),
         );
         await setConnected(one, true);
         const { execution } = await rows(toolId, approvalId);
@@ -254,7 +256,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
 
     it('[AP-4] claim against revocation', async () => {
       await race(async (turn) => {
-        const { toolId: first, approvalId } = await asked();
+        const { toolId: first, approvalId } = await requestWrite();
         const { grant_id: grantId } = await approve(one, approvalId, { scope: 'session' });
         await tidyUp(first);
         const params = { path: `granted-${++written}.md`, content: 'hi' };
@@ -279,7 +281,7 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
     });
 
     it('[AP-2] 20 approvals of one request at once: one decision, one execution', async () => {
-      const { toolId, approvalId } = await asked();
+      const { toolId, approvalId } = await requestWrite();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
           codeOf(approve(i % 2 ? one : two, approvalId, { device: `${i}` })),
@@ -291,12 +293,12 @@ export function describeRaces(name: string, open: () => Promise<readonly [RaceNo
     });
 
     it('leave one decision per request, one signal per attempt, no event gap and an unbroken audit chain', async () => {
-      expect(await findTraces(one.store)).toEqual([]);
+      expect(await findRaceErrors(one.store)).toEqual([]);
     });
   });
 }
 
-/** How often each outcome occurred. */
+/** Runs a race repeatedly. Returns how often each outcome occurred. */
 async function race(run: (turn: number) => Promise<string>): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {};
   for (let turn = 0; turn < repeats; turn++) {
@@ -339,8 +341,8 @@ async function revoke(store: Store, grantId: string): Promise<void> {
   });
 }
 
-/** Traces that a wrong race would have left in the events and the audit log. */
-async function findTraces(store: Store): Promise<string[]> {
+/** Finds errors that a lost race would leave in the events and the audit log. */
+async function findRaceErrors(store: Store): Promise<string[]> {
   const problems: string[] = [];
   const events = await store.read((tx) => tx.events('ada', 0, 1_000_000));
   const seen = new Map<string, number>();

@@ -61,7 +61,7 @@ async function connect(...argv: string[]): Promise<PseudoTerminal> {
 const write = (path: string, content: string) =>
   person().executeTool({ body: { tool_name: 'write_file', tool_params: { path, content } } });
 /** Waits longer than a card must be visible before a key counts (UI-6). */
-const looked = () => pause(700);
+const waitUntilKeysCount = () => pause(700);
 
 describe('countersign connect in a real terminal', () => {
   it('[UI-4] [AP-7] asks with a coloured diff, and a key runs what was shown', async () => {
@@ -71,7 +71,7 @@ describe('countersign connect in a real terminal', () => {
     await terminal.shows('+ {"port": 8080}');
     expect(terminal.raw).toContain('\u001b[31m{"port": 3000}\u001b[0m');
     expect(terminal.raw).toContain('\u001b[32m{"port": 8080}\u001b[0m');
-    await looked();
+    await waitUntilKeysCount();
     terminal.press('y');
     await terminal.shows('✓ write_file config.json · done');
     expect(readFileSync(join(workspace, 'config.json'), 'utf8')).toBe('{"port": 8080}\n');
@@ -85,12 +85,12 @@ describe('countersign connect in a real terminal', () => {
     terminal.press('yyyyyyyy');
     const { approval_id } = await write('ahead.md', 'x\n');
     await terminal.shows('+ x'); // a key pressed at once is tested with a manual clock in terminal-approvals.test.ts
-    await looked();
+    await waitUntilKeysCount();
     const params = { approval_id: String(approval_id) };
     expect((await person().getApproval({ params })).approval.status).toBe('pending');
     terminal.press('n');
     await terminal.shows('Reject. For the agent:');
-    await looked();
+    await waitUntilKeysCount();
     terminal.press('\r');
     await terminal.shows('rejected here');
     expect(existsSync(join(workspace, 'ahead.md'))).toBe(false);
@@ -113,11 +113,11 @@ describe('countersign connect in a real terminal', () => {
     const lost = terminal.text.length;
     await serve();
     await terminal.shows('Connected to', lost);
-    // A redrawn card must be visible for a while again: a key before that is discarded, and so are two keys at once,
-    // as a slow program may read them.
+    // A redrawn card must be visible for a while again before a key counts. A slow machine may also read two keys at
+    // once, which discards both, so try until one counts.
     const isDone = async () => {
       if (terminal.text.includes('✓ write_file again.md · done')) return true;
-      await looked();
+      await waitUntilKeysCount();
       terminal.press('y');
       return false;
     };
@@ -135,10 +135,10 @@ describe('countersign connect in a real terminal', () => {
     });
     await terminal.shows('HIGH');
     await terminal.shows('Runs');
-    await looked();
+    await waitUntilKeysCount();
     terminal.press('y');
     await terminal.shows('HIGH risk. Look again');
-    await looked();
+    await waitUntilKeysCount();
     terminal.press('y');
     await terminal.shows('approved here');
     const query = { tool_name: 'execute_command' };

@@ -190,7 +190,7 @@ const mayHaveRun = (call: CallRecord): boolean => {
   return call.status === 'failed' && (call.errorType === 'RUNNER_LOST' || isCommand);
 };
 
-/** What was approved is what ran: when the file was changed, it had a first line that was shown on a card. */
+/** Finds changes of a file whose first line was never shown on a card: then something else ran than was approved. */
 function findUnseenBases({ entries, calls, tracesOf }: RunRecords): string[] {
   const seen = new Set(
     entries.flatMap((entry) => (entry.what === 'approving' ? [`${entry.mark} ${entry.base}`] : [])),

@@ -14,13 +14,13 @@ export interface ForcedFaultParts {
 
 const downMs = 500;
 /** A call must be made, shown, approved and started before the fault can happen. */
-const forcedMs = 600_000;
+const forceTimeoutMs = 600_000;
 
 /** Repeats the fault with another run or call until one was still under way when the fault came. */
 export async function force(fault: ForcedFault, parts: ForcedFaultParts): Promise<void> {
   const tryOnce = fault === 'node-kill-in-run' ? killNodeInRun : replaceRunnerInCall;
   await until(() => tryOnce(parts), {
-    within: forcedMs,
+    within: forceTimeoutMs,
     otherwise: () => `${fault} met nothing that was under way`,
   });
 }

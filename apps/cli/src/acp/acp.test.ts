@@ -11,7 +11,7 @@ import { wordsFor } from '../words.ts';
 import { acpCommand } from './acp-command.ts';
 import { TestEditor } from './editor-fixture.test-data.ts';
 
-const patience = { interval: 20 };
+const polling = { interval: 20 };
 let server: ServerFixture;
 let person: Client;
 const editors: TestEditor[] = [];
@@ -70,7 +70,7 @@ describe('an editor that is not paired', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const { tokens } = await person.listTokens();
     const zeds = tokens.filter(({ name }) => name.startsWith('Zed on'));
-    // Whoever pairs again has one pairing, not two.
+    // Pairing again replaces the earlier pairing.
     expect(zeds.map(({ scope, revoked_at }) => [scope, revoked_at !== null])).toEqual(
       expect.arrayContaining([
         ['front_end', false],
@@ -98,7 +98,7 @@ describe('a paired editor', () => {
         expect(editor.updates).toContainEqual(
           expect.objectContaining({ sessionUpdate: 'tool_call_update', status: 'completed' }),
         ),
-      patience,
+      polling,
     );
     expect(editor.said).not.toBe('');
 
@@ -213,10 +213,10 @@ describe('a paired editor', () => {
     await vi.waitFor(async () => {
       const { run } = await person.getRun({ params: { run_id } });
       expect([run.status, (await person.listApprovals()).approvals]).toEqual(['stopped', []]);
-    }, patience);
+    }, polling);
     await vi.waitFor(
       () => expect([...editor.asked, ...another.asked].map(({ signal }) => signal.aborted)).toContain(true),
-      patience,
+      polling,
     );
     expect([another.asked.length, existsSync(at('t1.ts')), existsSync(at('t2.ts'))]).toEqual([
       2,
@@ -239,7 +239,7 @@ describe('a paired editor', () => {
     expect(editor.updates.filter(({ sessionUpdate }) => sessionUpdate === 'tool_call').length).toBe(1);
     expect(editor.terminal.error().match(/is the runner of/g)?.length).toBe(1);
     await editor.close();
-    // Whoever comes next finds nobody in its place.
+    // The next editor can become the runner.
     const next = open();
     await next.initialize();
     await next.newSession(server.workspace);
@@ -363,7 +363,7 @@ describe('a paired editor', () => {
     await expect(editor.prompt(sessionId, 'more')).rejects.toThrow('still answering');
     await editor.agent.notify(methods.agent.session.cancel, { sessionId });
     expect(await prompt).toEqual({ stopReason: 'cancelled' });
-    await vi.waitFor(() => expect(signal.aborted).toBe(true), patience);
+    await vi.waitFor(() => expect(signal.aborted).toBe(true), polling);
     expect((await person.listApprovals()).approvals).toEqual([]);
   });
 

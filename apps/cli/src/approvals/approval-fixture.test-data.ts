@@ -2,10 +2,10 @@ import { type Approval, shownDigest } from '@countersign/protocol';
 
 const digestOf = (character: string): string => `sha256:${character.repeat(64)}`;
 
-/** A request as the server sends it: MEDIUM, with its preview, unless said. */
+/** An approval as the server sends it. By default it is MEDIUM and has a preview. */
 export function approval(over: Partial<Approval> = {}): Approval {
   const id = over.approval_id ?? 'approval-1';
-  return sealed({
+  return withShownDigest({
     approval_id: id,
     tool_id: `tool-of-${id}`,
     tool_call_id: 'call_0',
@@ -69,8 +69,8 @@ export function approval(over: Partial<Approval> = {}): Approval {
   });
 }
 
-/** With the digest of what it shows. A digest that the test made up is taken for the runner's part of it. */
-function sealed(card: Approval): Approval {
+/** Computes the digest of the card. A digest that the test gave is used as the runner's `digest_base`. */
+function withShownDigest(card: Approval): Approval {
   const { preview, digest } = card;
   const digest_base = card.digest_base ?? digest;
   if (preview === null || digest_base === null) return { ...card, digest_base };

@@ -39,7 +39,7 @@ export class RunFollower {
       this.#end = resolve;
       this.#fail = reject;
     });
-    this.ended.catch(() => {}); // whoever awaits it gets the error
+    this.ended.catch(() => {}); // callers that await it get the error
   }
 
   /** The line that is being written. */

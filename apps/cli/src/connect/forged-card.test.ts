@@ -17,7 +17,7 @@ import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
 
-/** Runner, dialogs and cards as `connect` puts them together, and a server that has fallen to somebody else. */
+/** Runner, dialogs and cards as `connect` puts them together, and a server that an attacker controls. */
 let files: TemporaryWorkspace;
 let runner: WorkspaceRunner;
 let cards: TerminalApprovals;

@@ -12,7 +12,7 @@ export interface LogLine {
 
 /**
  * The runner's log (OB-2). The terminal shows errors, or what `--log-level` names. With `--log-file` that goes to the
- * file, info and errors unless said, and the terminal shows errors alone. Everything has been masked before.
+ * file, info and errors by default, and the terminal shows errors alone. Everything has been masked before.
  */
 export class RunnerLog implements Logger {
   readonly isDebugEnabled: boolean;

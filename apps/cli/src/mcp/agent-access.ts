@@ -17,7 +17,7 @@ export interface AgentAccessOptions extends Pick<CommandContext, 'env'> {
 }
 
 /** The server for an agent's calls, and the token for them. */
-export interface Reached {
+export interface AgentServer {
   /** The server's address without the path. */
   readonly address: string;
   readonly token: (refused?: string) => string | Promise<string>;
@@ -34,7 +34,7 @@ export class AgentAccess {
   }
 
   /** Throws an error that says what is missing and what to do. */
-  async reach(): Promise<Reached> {
+  async reach(): Promise<AgentServer> {
     const { server, root, words, env } = this.#options;
     return withServer(await serverForWorkspace(server, root, words, env), async (address) => {
       const token = this.#tokens.get(address) ?? (await this.#makeToken(address));

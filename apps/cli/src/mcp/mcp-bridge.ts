@@ -19,11 +19,11 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import manifest from '../../package.json' with { type: 'json' };
-import type { Reached } from './agent-access.ts';
+import type { AgentServer } from './agent-access.ts';
 
 export interface McpBridgeOptions {
   /** Finds the server; rejects with what is missing. */
-  readonly reach: () => Promise<Reached>;
+  readonly reach: () => Promise<AgentServer>;
 }
 
 /** Upper bound for a server that never responds; the server itself ends long calls earlier. */
@@ -186,7 +186,7 @@ export class McpBridge {
 
 /** Sends a request with the token, and once more with a newer one if that was refused. */
 async function fetchWith(
-  token: Reached['token'],
+  token: AgentServer['token'],
   url: string | URL,
   init: RequestInit = {},
 ): Promise<Response> {

@@ -11,7 +11,7 @@ import { ServerFixture } from '../server-fixture.test-data.ts';
 import { wordsFor } from '../words.ts';
 import { mcpCommand } from './mcp-command.ts';
 
-const patience = { interval: 20 };
+const polling = { interval: 20 };
 let server: ServerFixture;
 let person: Person;
 const running: (() => Promise<void>)[] = [];
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await vi.waitFor(async () => {
     const { runners } = await person.listRunners();
     expect(runners.some(({ connected }) => connected)).toBe(true);
-  }, patience);
+  }, polling);
   writeFileSync(join(server.workspace, 'a.txt'), 'hello\n');
 });
 afterEach(async () => {
@@ -91,7 +91,7 @@ const pending = () =>
     const [approval] = (await person.listApprovals()).approvals;
     if (!approval || approval.digest === null) throw new Error('Nothing waits');
     return approval;
-  }, patience);
+  }, polling);
 
 describe.each([
   ['2025', 'legacy'],
@@ -126,7 +126,7 @@ describe.each([
     expect(await server.run('tools', 'new', 'ship', '--in', folder, '--add')).toMatchObject({ status: 0 });
     await vi.waitFor(async () => {
       expect([heard.times > 0, (await names()).includes('ship__ship')]).toEqual([true, true]);
-    }, patience);
+    }, polling);
     const shipped = agent.callTool({ name: 'ship__ship', arguments: { environment: 'staging' } });
     const { approval_id, project_id, digest } = await pending();
     await person.approve({ params: { approval_id, project_id }, body: { digest: String(digest) } });
@@ -138,7 +138,7 @@ describe.each([
     rmSync(join(personsFolders(server.env).config, 'mcp.json'));
     await vi.waitFor(async () => {
       expect([heard.times > before, (await names()).includes('ship__ship')]).toEqual([true, false]);
-    }, patience);
+    }, polling);
   });
 
   it('[AP-9] shows the link where the program can, which decides nothing, and cancels', async () => {
@@ -152,14 +152,14 @@ describe.each([
     const { tool_id } = await pending();
     await vi.waitFor(
       () => expect(asked).toMatchObject([{ mode: 'url', url: `${server.address}/#/approvals` }]),
-      patience,
+      polling,
     );
     expect((await person.getExecution({ params: { tool_id } })).execution.status).toBe('awaiting_approval');
     given.abort();
     await vi.waitFor(async () => {
       const { execution } = await person.getExecution({ params: { tool_id } });
       expect(execution.status).toBe('cancelled');
-    }, patience);
+    }, polling);
   });
 });
 
@@ -173,7 +173,7 @@ describe('countersign mcp', () => {
     await vi.waitFor(async () => {
       const robots = (await person.listTokens()).tokens.filter(({ name }) => name === 'Robot');
       expect([robots.length, robots.every(({ revoked_at }) => revoked_at !== null)]).toEqual([6, true]);
-    }, patience);
+    }, polling);
   });
 
   it('takes the project that the person names, in a folder that is none', async () => {

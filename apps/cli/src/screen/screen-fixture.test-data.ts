@@ -1,7 +1,7 @@
 import type { Screen, Terminal } from '../terminal.ts';
 import { type Key, KeyDecoder } from './keys.ts';
 
-/** What comes, comes at once, unless the machine does much else. */
+/** How long to wait for a text. Usually it is there at once, but the machine may be busy. */
 const eventuallyMs = 120_000;
 
 /** A terminal for tests: it understands what we send, shows what a person would see, and has keys to press. */

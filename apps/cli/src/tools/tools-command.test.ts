@@ -174,7 +174,7 @@ describe('countersign tools new', () => {
       status: 2,
       errors: expect.stringContaining('has a server called ship already'),
     });
-    // It stands in the workspace, and whoever made it has allowed it.
+    // The tool's file is in the workspace, and the person who added it has allowed it.
     const { status, out } = await run(['list']);
     expect([status, out]).toEqual([
       0,

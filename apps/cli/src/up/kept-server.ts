@@ -10,7 +10,7 @@ export interface KeptServerOptions {
 }
 
 /** More crashes than this within a minute: give up. */
-const accidents = 3;
+const maxCrashes = 3;
 const minuteMs = 60_000;
 
 /** A server that is restarted at the same address when it dies. Clients reconnect by themselves. */
@@ -55,7 +55,7 @@ export class KeptServer {
     const now = performance.now();
     this.#deaths.push(now);
     const recent = this.#deaths.filter((at) => now - at < minuteMs);
-    if (recent.length > accidents) return onGivenUp(this.#current.epitaph(how));
+    if (recent.length > maxCrashes) return onGivenUp(this.#current.epitaph(how));
     onDied(how);
     try {
       const server = await start();

@@ -19,7 +19,7 @@ export interface ModelSettings {
 const addresses = { anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.openai.com/v1' };
 
 /** Size of the cache of models. A message may name any model. */
-const MOST_MADE = 100;
+const MAX_CACHED_MODELS = 100;
 
 type Provider = 'anthropic' | 'openai' | 'openai-compatible';
 
@@ -35,7 +35,7 @@ export function createModels(settings: ModelSettings, edges: { readonly fetch?: 
       const known = made.get(name);
       if (known) return known;
       const model = makeModel(name, settings, edges);
-      if (made.size >= MOST_MADE) made.clear();
+      if (made.size >= MAX_CACHED_MODELS) made.clear();
       made.set(name, model);
       return model;
     },

@@ -141,7 +141,7 @@ describe('[PF-1] a token', () => {
         .sign(privateKey);
       const first = await authenticator.authenticate(token, 'bearer');
       const second = await authenticator.authenticate(withOtherSignature(token), 'bearer');
-      expect(second.tokenId).toBe(first.tokenId); // what one may cancel, and how many it may ask for, hangs on it
+      expect(second.tokenId).toBe(first.tokenId); // limits and the right to cancel depend on it
       expect([first.requests.take(rate, 0), second.requests.take(rate, 0)]).toEqual([0, 1]);
     } finally {
       keysServer.close();

@@ -8,7 +8,7 @@ it('[RE-5] is good once', () => {
   const codes = new SignInCodes(secret, 'ada', () => start);
   const code = codes.create();
   expect([codes.redeem(code), codes.redeem(code)]).toEqual(['ada', undefined]);
-  // The same code in another spelling: base64 ignores what is no letter of it.
+  // The same code in another spelling: base64 ignores characters outside its alphabet.
   const again = codes.create();
   expect([codes.redeem(again), codes.redeem(`${again}=`), codes.redeem(`${again}!`)]).toEqual([
     'ada',

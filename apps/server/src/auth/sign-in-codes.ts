@@ -4,7 +4,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 const GOOD_FOR_MS = 60_000;
 const HEAD_BYTES = 24;
 /** Most used codes that are remembered. Only the operator can make codes. */
-const MOST_USED = 10_000;
+const MAX_USED_CODES = 10_000;
 
 /**
  * Single-use codes for the sign-in link, the only secret that is ever in a URL (RE-5). A code holds the time when it was
@@ -48,7 +48,7 @@ export class SignInCodes {
     const isGood = madeAt >= this.#begunAt && madeAt > now - GOOD_FOR_MS && madeAt <= now;
     if (!isGood || this.#used.has(key)) return undefined;
     this.#used.add(key);
-    if (this.#used.size > MOST_USED) this.#used.delete(this.#used.values().next().value as string);
+    if (this.#used.size > MAX_USED_CODES) this.#used.delete(this.#used.values().next().value as string);
     return this.#userId;
   }
 

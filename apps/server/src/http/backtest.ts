@@ -26,7 +26,7 @@ export interface Backtest {
 }
 
 /** How long to work before other requests are served. */
-const GIVE_WAY_MS = 10;
+const YIELD_AFTER_MS = 10;
 /** How far back a rule is tried: enough to judge it, without reading for minutes. */
 const MAX_CALLS = 5_000;
 const PAGE = 100;
@@ -50,7 +50,7 @@ export async function backtest(
     const rows = await store.read((tx) => tx.history(userId, page));
     for (const row of rows) {
       trial.consider(await recordOf(store, row));
-      if (performance.now() - gaveWay < GIVE_WAY_MS) continue;
+      if (performance.now() - gaveWay < YIELD_AFTER_MS) continue;
       await new Promise((resolve) => setImmediate(resolve));
       gaveWay = performance.now();
     }

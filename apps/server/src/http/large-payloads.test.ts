@@ -37,7 +37,7 @@ describe('[EV-2] [DA-3] what is as large as a file', () => {
       network: false,
       reasons: [],
     });
-  /** Something small in its place, which whoever reads it would show. */
+  /** Replaces the payload by a small one, so that a test notices code that reads it. */
   const replaceParams = (toolId: string) =>
     server.store.write((tx) => tx.update('payloads', toolId, { params: { path: 'read.md', content: '' } }));
 

@@ -160,7 +160,7 @@ describe('[RE-4] [AP-9] large bodies of one person', () => {
     const { body, text } = await get('/my/approvals');
     expect(body.approvals).toMatchObject([{ approval_id, tool_params: {}, omitted: ['tool_params'] }]);
     expect(text.length).toBeLessThan(64 * 1024);
-    // What an agent has sent and reads again does not keep its person from looking at it.
+    // An agent that reads its own large call does not use up the person's limit.
     const agents = await Promise.all(
       [1, 2].map(() => server.send('GET', `/my/tools/${tool_id}`, { token: joe.tokens.agent })),
     );

@@ -7,10 +7,10 @@ import { within } from '../within.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';
 
-/** Load balancers ask every few seconds. */
+/** How long `/readyz` waits for the store. Short, because load balancers ask every few seconds. */
 const READY_MS = 3_000;
 
-/** Where `/metrics` comes from. */
+/** Provides the text of `/metrics`. */
 export interface MetricsSource {
   readonly contentType: string;
   metrics(): Promise<string>;

@@ -19,17 +19,17 @@ import type { ServerParts } from './server-parts.ts';
 
 export async function ownProject(store: Store, caller: Caller, projectId: string): Promise<ProjectRow> {
   const row = await store.read((tx) => tx.get('projects', projectId));
-  if (row?.user_id !== caller.userId || !reaches(caller, row.id)) throw notFound('project');
+  if (row?.user_id !== caller.userId || !mayUseProject(caller, row.id)) throw notFound('project');
   return row;
 }
 
-/** Whether the caller may use a project: a token that is bound to one may use no other. */
-export const reaches = ({ projectId }: Caller, named: string): boolean =>
+/** Whether the caller may use a project. A token that is bound to a project may use only that one. */
+export const mayUseProject = ({ projectId }: Caller, named: string): boolean =>
   projectId === undefined || projectId === named;
 
 export async function ownSession(store: Store, caller: Caller, sessionId: string): Promise<SessionRow> {
   const row = await store.read((tx) => tx.get('sessions', sessionId));
-  if (row?.user_id !== caller.userId || !reaches(caller, row.project_id)) throw notFound('session');
+  if (row?.user_id !== caller.userId || !mayUseProject(caller, row.project_id)) throw notFound('session');
   return row;
 }
 
@@ -49,7 +49,7 @@ export const inProject = <C extends Caller>(caller: C, { project_id }: { project
   projectId: project_id,
 });
 
-/** A call of this project: one of another project is not found under this path. */
+/** The caller's own call. With `projectId`, a call of another project gives NOT_FOUND too. */
 export async function ownCall(
   store: Store,
   caller: Caller,
@@ -57,7 +57,7 @@ export async function ownCall(
   projectId?: string,
 ): Promise<ExecutionRow> {
   const row = await store.read((tx) => tx.get('tool_executions', toolId));
-  if (row?.user_id !== caller.userId || !reaches(caller, row.project_id)) throw notFound('tool call');
+  if (row?.user_id !== caller.userId || !mayUseProject(caller, row.project_id)) throw notFound('tool call');
   if (projectId !== undefined && row.project_id !== projectId) throw notFound('tool call');
   return row;
 }
@@ -88,14 +88,14 @@ export async function requireNamed(
 /** The default project: the one that the token is bound to, or the person's only one (RE-2). */
 export async function onlyProject(store: Store, caller: AuthenticatedCaller): Promise<ProjectRow> {
   const all = await store.read((tx) => tx.projectsOf(caller.userId));
-  const projects = all.filter(({ id }) => reaches(caller, id));
+  const projects = all.filter(({ id }) => mayUseProject(caller, id));
   const [project] = projects;
   if (!project || projects.length > 1) throw new Refusal('PROJECT_REQUIRED', { count: projects.length });
   return project;
 }
 
 /** The runner that a report is from (AP-9). Throws NOT_FOUND if the path names another person's rows (RE-3). */
-export async function speakerOf(
+export async function reportingRunner(
   { bindings, store }: Pick<ServerParts, 'bindings' | 'store'>,
   caller: AuthenticatedCaller,
   params: Parameters<typeof requireNamed>[2],

@@ -9,7 +9,7 @@ let server: TestServer;
 let ada: Person;
 let bob: Person;
 let runner: ScriptedRunner;
-/** Nobody lets this one go on: calls given to it stay where they are. */
+/** A runner that never continues: its calls stay in their state. */
 let idleRunner: ScriptedRunner;
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { officialClients } from '../testing/mcp-clients.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
 
-const patience = { interval: 10 };
+const polling = { interval: 10 };
 const beatSeconds = 1;
 
 let server: TestServer;
@@ -33,7 +33,7 @@ const untilHeard = (heard: { readonly times: number }) =>
     await register(ada);
     await register(ada, { name: 'deploy__look', read_only: true });
     expect(heard.times).toBeGreaterThan(0);
-  }, patience);
+  }, polling);
 
 const deny = (tool: string) =>
   server.send('PUT', '/my/policy', {
@@ -75,7 +75,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
       { name: 'deploy__look' },
       { name: 'deploy__ship', risk_level: 'HIGH', destructive: true },
     );
-    await vi.waitFor(() => expect(heard.times).toBeGreaterThan(before), patience);
+    await vi.waitFor(() => expect(heard.times).toBeGreaterThan(before), polling);
     const tools = await client.listTools();
     expect(tools.filter(({ name }) => name.startsWith('deploy__'))).toMatchObject([
       { annotations: { readOnlyHint: false } },
@@ -84,7 +84,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
 
     before = heard.times;
     await deny('deploy__ship');
-    await vi.waitFor(() => expect(heard.times).toBeGreaterThan(before), patience);
+    await vi.waitFor(() => expect(heard.times).toBeGreaterThan(before), polling);
     expect(await names()).not.toContain('deploy__ship');
   });
 
@@ -111,7 +111,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
       { type: 'resource_link', uri: 'demo://2' },
       { type: 'resource', uri: 'demo://3', mime_type: 'application/gzip', ...base64 },
       { type: 'resource', uri: 'demo://4', mime_type: 'text/plain' }, // its text is among the text
-      { type: 'image', mime_type: 'image/png', encoding: 'base64', content: 'A' }, // is none
+      { type: 'image', mime_type: 'image/png', encoding: 'base64', content: 'A' }, // not valid base64
       { type: 'image', mime_type: 'image/png', left_out: '9 characters of base64' },
     ];
     const result = { success: true, content: 'hello', items, structured_content: { sum: 3 } };

@@ -270,7 +270,7 @@ describe('/mcp', () => {
     });
     await server.send('DELETE', `/my/tokens/${details.token_id}`, { token: ada.tokens.person });
     expect([await held, await list(session, token)]).toEqual(['cut off', 401]);
-    // What it asked is not asked any more; what others ask is.
+    // Its requests are withdrawn; those of others stay.
     const left = await server.running.engine.approvals.getPendingApprovals('ada');
     expect([left.some(({ agent }) => agent === 'soon gone'), left.length > 0]).toEqual([false, true]);
   });

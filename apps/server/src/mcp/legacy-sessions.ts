@@ -74,8 +74,8 @@ export class LegacySessions {
   }
 
   /**
-   * Answers a request of a session on another node; it has all that is needed. Only what spans several requests (an answer
-   * to our question, a cancel notification) needs the node that has the session.
+   * Answers a request of a session on another node. This works because the request has all that is needed. Only exchanges
+   * of several requests (an answer to our question, a cancel notification) need the node that has the session.
    */
   async #answerForOthers(
     exchange: Exchange,

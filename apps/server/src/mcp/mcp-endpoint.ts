@@ -16,7 +16,7 @@ export class McpEndpoint {
   readonly #modern: McpHttpHandler;
   readonly #legacy: LegacySessions;
   /** The request that is being answered, because the SDK does not say who subscribes. */
-  readonly #asking = new AsyncLocalStorage<Exchange>();
+  readonly #currentExchange = new AsyncLocalStorage<Exchange>();
   #isClosing = false;
 
   constructor({ maxSessions, sessionIdleMs, isShared, changes, ...options }: McpEndpointOptions) {
@@ -25,12 +25,12 @@ export class McpEndpoint {
     this.#modern = createMcpHandler(() => newMcpServer('modern', deps), {
       legacy: 'reject',
       responseMode: 'sse',
-      // Each is a held request, and those are limited already (register-mcp.ts).
+      // Each subscription is a held request, and register-mcp.ts limits those already.
       maxSubscriptions: Number.POSITIVE_INFINITY,
       bus: {
         publish: () => {},
         subscribe: (tell) => {
-          const exchange = this.#asking.getStore();
+          const exchange = this.#currentExchange.getStore();
           if (!exchange) throw new Error('A subscription came to /mcp without its request');
           return changes.watch(exchange, () => tell({ kind: 'tools_list_changed' }));
         },
@@ -51,10 +51,10 @@ export class McpEndpoint {
       return this.#legacy.answer(exchange, request, parsedBody, ended);
     }
     const context = { authInfo: authInfoOf(exchange), parsedBody };
-    return this.#asking.run(exchange, () => this.#modern.fetch(request, context));
+    return this.#currentExchange.run(exchange, () => this.#modern.fetch(request, context));
   }
 
-  /** Ends held requests. Their calls go on and can be asked for again. */
+  /** Ends held requests. Their calls continue, and clients can ask for the results again. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([this.#modern.close(), this.#legacy.close()]);

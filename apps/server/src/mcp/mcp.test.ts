@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { officialClients } from '../testing/mcp-clients.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
 
-const patience = { interval: 10 };
+const polling = { interval: 10 };
 
 let server: TestServer;
 let ada: Person;
@@ -144,7 +144,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     const { tool_id } = await pending();
     given.abort();
     await expect(cancelled).rejects.toThrow();
-    await vi.waitFor(async () => expect(await statusOf(tool_id)).toBe('cancelled'), patience);
+    await vi.waitFor(async () => expect(await statusOf(tool_id)).toBe('cancelled'), polling);
 
     const held = await client.call('write_file', write);
     const { call_id } = held.structuredContent;
@@ -275,7 +275,7 @@ async function pending(): Promise<ApprovalRow> {
     const [row] = rows;
     if (rows.length !== 1 || !row || row.digest === null) throw new Error(`${rows.length} wait`);
     return row;
-  }, patience);
+  }, polling);
 }
 
 const approve = ({ id, digest }: ApprovalRow) => decide(id, 'approve', { digest });

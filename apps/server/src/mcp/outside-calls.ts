@@ -16,7 +16,7 @@ export interface OutsideCallsDeps {
   readonly onError: (error: unknown) => void;
 }
 
-export interface Holding {
+export interface HeldRequest {
   readonly exchange: Exchange;
   /** Where the person decides. */
   readonly inbox: string;
@@ -56,7 +56,7 @@ export class OutsideCalls {
   }
 
   /** Waits for a call of this agent's own, for a bounded time. */
-  async wait(callId: string, holding: Holding): Promise<CallToolResult> {
+  async wait(callId: string, holding: HeldRequest): Promise<CallToolResult> {
     const { engine, progress, holdMs } = this.#deps;
     const { exchange, signal, onNews } = holding;
     await this.#statusOf(exchange, callId);

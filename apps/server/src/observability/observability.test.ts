@@ -218,7 +218,7 @@ describe('watching', () => {
       events: [{ user_id: 'ada', id: 1, project_id: null, event, created_at: 0 }],
     });
     bus.publish({ kind: 'settled', toolId: 't' });
-    // What no hint carried is watched all the same.
+    // Events that no hint carried are watched too.
     bus.publish({
       kind: 'written',
       events: [{ user_id: 'ada', id: 1, project_id: null, event, created_at: 0 }],

@@ -37,7 +37,7 @@ export class Spans implements CallObserver, RunObserver {
       ...(call.context.run_id !== null && { 'run.id': call.context.run_id }),
     };
     const run = call.context.run_id === null ? undefined : this.#runs.get(call.context.run_id);
-    const span = this.#tracer.startSpan('countersign.tool_call', { attributes }, below(run));
+    const span = this.#tracer.startSpan('countersign.tool_call', { attributes }, childOf(run));
     if (span.isRecording()) this.#calls.begin(call.tool_id, span);
   }
 
@@ -49,7 +49,7 @@ export class Spans implements CallObserver, RunObserver {
       'tool.risk': approval.risk_level,
     };
     const call = this.#calls.get(approval.tool_id);
-    const span = this.#tracer.startSpan('countersign.approval_wait', { attributes }, below(call));
+    const span = this.#tracer.startSpan('countersign.approval_wait', { attributes }, childOf(call));
     if (span.isRecording()) this.#waits.begin(approval.approval_id, span);
   }
 
@@ -85,7 +85,7 @@ export class Spans implements CallObserver, RunObserver {
     const span = this.#tracer.startSpan(
       'countersign.model_call',
       { attributes },
-      below(this.#runs.get(runId)),
+      childOf(this.#runs.get(runId)),
     );
     return (end) => {
       if ('error' in end) fail(span, end.error);
@@ -99,9 +99,10 @@ export class Spans implements CallObserver, RunObserver {
   }
 }
 
-const below = (span: Span | undefined): Context | undefined => span && trace.setSpan(context.active(), span);
+const childOf = (span: Span | undefined): Context | undefined =>
+  span && trace.setSpan(context.active(), span);
 
-/** By its kind only: what a model's server says may quote the conversation. */
+/** Records only the error's name: its message may quote the conversation. */
 function fail(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.name : 'unknown';
   span.setStatus({ code: SpanStatusCode.ERROR, message });

@@ -37,7 +37,7 @@ export function sendRaw(address: string, request: RawRequest): Promise<RawAnswer
       received += part;
       if (isComplete(received)) finish();
     });
-    // Writing to a connection that was ended is no failure here: the answer, or its absence, is what counts.
+    // Ignore errors of writing to a closed connection: only the response, or its absence, counts.
     socket.on('error', () => {}).on('close', finish);
     socket.on('connect', () => {
       const head = headOf(request, host);

@@ -11,7 +11,7 @@ export interface ScriptedRunnerOptions {
   readonly projectId: string;
   readonly runnerId?: string;
   readonly workspace?: string;
-  /** What a call comes to; the body of `POST …/result`. Undefined: nothing is reported. */
+  /** The result of a call, as the body of `POST …/result`. Undefined: nothing is reported. */
   readonly execute?: (signal: Signal) => object | undefined | Promise<object | undefined>;
   /** What is shown, with the base of its digest; undefined: no preview is made. */
   readonly preview?: (request: ApprovalRequest) => object | undefined;

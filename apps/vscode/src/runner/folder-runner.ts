@@ -32,7 +32,7 @@ export interface FolderProject {
   readonly workspace: string | null;
 }
 
-/** Who executes the folder's calls: this window, another program, or nobody here and why. */
+/** Where the folder's calls run: in this window, in another program (`holder`), or not here, and why. */
 export type RunsIn = 'here' | 'untrusted' | 'disabled' | { readonly holder: string };
 
 export type FolderState =

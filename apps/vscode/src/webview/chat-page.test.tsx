@@ -117,7 +117,7 @@ describe('the chat in the side bar', () => {
   it('is a conversation, with the folders of the window to choose from', async () => {
     const { picked, location } = await open({ state: 'open', server: 's', projects: [here, there] });
     expect(document.body.textContent).toContain('What should be done?');
-    // Which folder it is in stands there without a click.
+    // The folder is shown without a click.
     await userEvent.selectOptions(screen.getByLabelText('Project'), 'Two');
     expect([picked, location.hash.get()]).toEqual([['p2'], '#/chat']);
   });

@@ -93,7 +93,7 @@ describe('a model that fails', () => {
       [`${runId}-0`, 0, 'Paris'],
       [`${runId}-0`, 5, ' it is.'],
     ]);
-    // What the cut answer cost counts as well.
+    // The tokens of the interrupted response count as well.
     expect(await agent.run(runId)).toMatchObject({ status: 'completed', input_tokens: 20, output_tokens: 2 });
   });
 

@@ -114,9 +114,9 @@ const LEASE_MS = 5_000;
 /** How often leases are renewed and orphans looked for: a dead node's runs go on after at most the sum of both. */
 export const RENEW_MS = 1_500;
 /** A run that failed in the background is resumed after this long. */
-const PARKED_MS = 30_000;
+const RETRY_FAILED_RUN_MS = 30_000;
 /** A lease that lasts longer means that the clock went back. */
-export const LONGEST_LEASE_MS = PARKED_MS;
+export const LONGEST_LEASE_MS = RETRY_FAILED_RUN_MS;
 
 /** A run that this node holds. */
 export interface Held {
@@ -187,7 +187,7 @@ export class RunLeases {
     await store.write(function* (tx) {
       const run = yield* tx.get('runs', id);
       if (run?.status === 'running' && run.epoch === epoch)
-        yield* tx.update('runs', id, { lease_owner, lease_until: store.now() + PARKED_MS });
+        yield* tx.update('runs', id, { lease_owner, lease_until: store.now() + RETRY_FAILED_RUN_MS });
     });
   }
 }

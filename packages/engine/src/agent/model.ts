@@ -2,7 +2,7 @@ import { type AvailableTool, describeError } from '@countersign/protocol';
 import type { JsonObject } from '../rows.ts';
 
 /**
- * A language model as the agent sees it, whoever provides it (AG-1). It keeps no state between calls: each request has the
+ * A language model as the agent sees it, from any provider (AG-1). It keeps no state between calls: each request has the
  * whole conversation.
  */
 export interface Model {

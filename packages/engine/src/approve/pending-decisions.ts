@@ -86,7 +86,7 @@ export class PendingDecisions {
     const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
     if (!soonest || soonest.deadline_at > until) return; // nearly always
     for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(limit)))
-      if (deadline_at <= until) await this.#expire(id).catch(this.#deps.onError); // the others go on
+      if (deadline_at <= until) await this.#expire(id).catch(this.#deps.onError); // continue with the others
   }
 
   close(): void {

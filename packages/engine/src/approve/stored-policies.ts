@@ -29,8 +29,8 @@ import type { ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
 
 /** Size of the cache: more than are in use at once. */
-const MOST_WORKSPACES = 100;
-const MOST_PEOPLE = 10_000;
+const MAX_WORKSPACES = 100;
+const MAX_PEOPLE = 10_000;
 
 /** Stands for a workspace that no runner has named yet. */
 const UNKNOWN_WORKSPACE = '/workspace';
@@ -175,9 +175,9 @@ export class StoredPolicies {
     const before = byRoot.get(root);
     // Return the same object while nothing has changed, so that its earlier decisions still count.
     if (before && this.#madeFrom.get(before)?.told === this.#madeFrom.get(policy)?.told) return before;
-    if (byRoot.size >= MOST_WORKSPACES) byRoot.clear();
+    if (byRoot.size >= MAX_WORKSPACES) byRoot.clear();
     byRoot.set(root, policy);
-    if (this.#cached.size >= MOST_PEOPLE) this.#cached.clear();
+    if (this.#cached.size >= MAX_PEOPLE) this.#cached.clear();
     this.#cached.set(userId, { version, byRoot });
     return policy;
   }

@@ -158,7 +158,7 @@ describe('[AP-4] git commands, in one session (founding documents: tools-specifi
     const offer = offered_scopes.find((each) => each.label === label);
     const chosen = { scope: 'class', pattern: offer?.pattern ?? 'not offered' } as const;
     expect(await codeOf(fixture.approve(approval_id, chosen))).toBe('ok');
-    // What waits and is covered is released at once.
+    // A waiting call that the grant covers is released at once.
     expect((await fixture.execution(waiting.id)).approved_by).toBe('config');
     for (const each of calls) expect((await fixture.submit(...each)).approved_by).toBe('config');
     // The runner is told what it has to check.

@@ -10,7 +10,7 @@ import type { ExecutionRow } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
 import { Deadlines } from '../waiting.ts';
 import { type ConnectedRunner, runnerKey } from './runners.ts';
-import { timeoutMs } from './signals.ts';
+import { runnerWaitMs } from './signals.ts';
 
 /** A unit that could not be written when its time came is tried again after this long. */
 export const TRY_AGAIN_MS = 5_000;
@@ -54,15 +54,15 @@ export class CallAssignments {
     this.#deadlines.close();
   }
 
-  /** RK-5: judges a call again if the person's policy has changed since; it may have ended afterwards. */
+  /** RK-5: judges a call again if the person's policy has changed since. This may end the call. */
   async review(toolId: string): Promise<void> {
     const reviewed = await reviewCall(this.#parts, toolId);
     if (reviewed) this.watch(reviewed);
   }
 
   /**
-   * Before a runner is told of the calls that it has from before: a call that the person's policy denies by now ends, and
-   * a call that this program of the runner cannot do is taken from it (RK-5).
+   * Reviews the open calls of a runner before they are sent to it again (RK-5). Ends the calls that the person's policy
+   * denies by now, and takes away those that this version of the runner cannot execute.
    */
   async prepare(runner: ConnectedRunner): Promise<void> {
     const { store } = this.#parts;
@@ -84,12 +84,12 @@ export class CallAssignments {
     return yield* this.#parts.signals.signalStored(tx, unassigned);
   }
 
-  /** A runner connected: it gets the calls that no runner has. Calls that another program began under its id are lost. */
+  /** Gives a newly connected runner the calls that no runner has. Ends the calls that another program began under its id. */
   async connected(runner: ConnectedRunner): Promise<void> {
     const { store, outcomes } = this.#parts;
     const { userId, id: runnerId } = runner;
     for (const { id } of await store.read((tx) => tx.openExecutionsOf(userId, runnerId))) {
-      const ended = await commit(this.#parts, 'lease', (tx) => this.#endOfAnother(tx, id, runner));
+      const ended = await commit(this.#parts, 'lease', (tx) => this.#endIfBegunByAnother(tx, id, runner));
       if (ended) outcomes.settled(ended);
     }
     for (const { id } of await store.read((tx) => tx.unassignedExecutions(userId))) {
@@ -142,7 +142,11 @@ export class CallAssignments {
    * connected, and this one may not begin it again: its journal does not know the call (0006). If the other program comes
    * back, its report is a late one.
    */
-  *#endOfAnother(tx: Transaction, toolId: string, runner: ConnectedRunner): Unit<ExecutionRow | undefined> {
+  *#endIfBegunByAnother(
+    tx: Transaction,
+    toolId: string,
+    runner: ConnectedRunner,
+  ): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (execution?.status !== 'executing' || execution.runner_id !== runner.id) return undefined;
     if (execution.claimed_by === null || execution.claimed_by === runner.instance) return undefined;
@@ -155,10 +159,10 @@ export class CallAssignments {
     for (const { id } of open) await this.#take(id);
   }
 
-  /** The same for calls that were left with a runner whose lease has ended, by whichever node. */
+  /** Takes calls away from runners whose lease has ended, as `lost` does, no matter which node they were connected to. */
   async takeStranded(limit: number): Promise<void> {
     for (const { id } of await this.#parts.store.read((tx) => tx.strandedExecutions(limit)))
-      await this.#take(id).catch(this.#parts.onError); // the others go on
+      await this.#take(id).catch(this.#parts.onError); // continue with the other calls
   }
 
   async #take(toolId: string): Promise<void> {
@@ -175,7 +179,7 @@ export class CallAssignments {
     if (!execution || execution.runner_id === null) return undefined;
     if (isFinal(execution.status) || execution.status === 'awaiting_approval') return undefined;
     const { user_id, runner_id } = execution;
-    // The runner may be back, on any node: then the call is still its own, and it is told of it there.
+    // If the runner has reconnected, to any node, it keeps the call, and that node signals it.
     const runner = yield* tx.get('runners', runnerKey(user_id, runner_id));
     if (runner?.connected) return undefined;
     if (execution.status === 'executing' && execution.risk_level !== 'LOW')
@@ -204,44 +208,44 @@ export class CallAssignments {
   }
 
   /**
-   * At start, when no server was running: the time of calls without a runner counts anew, and a runner must come back
-   * within its lease. When it does, it is told of its calls from the state, including those that were being retried.
+   * Call at start if no other server is running. Restarts the wait of calls without a runner, and gives each runner that
+   * has calls the time of its lease to reconnect; then it is signalled its calls, retries included.
    */
-  async resume(cameAt: number): Promise<void> {
+  async resume(startedAt: number): Promise<void> {
     const { store, runners } = this.#parts;
     const [connected] = await store.read((tx) => tx.silentRunners(Number.MAX_SAFE_INTEGER, 1));
-    if (connected) await store.write((tx) => tx.markRunnersSeen(cameAt, store.now()));
+    if (connected) await store.write((tx) => tx.markRunnersSeen(startedAt, store.now()));
     const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
     const awaited = new Set<string>();
     for (const { id, user_id, runner_id } of open) {
-      if (runner_id === null) await this.#waitAnew(id, cameAt);
+      if (runner_id === null) await this.#restartWait(id, startedAt);
       else awaited.add(runnerKey(user_id, runner_id));
     }
     for (const key of awaited) {
       const row = await store.read((tx) => tx.get('runners', key));
       if (!row) continue;
       const { runner_id: id, user_id: userId, workspace, capabilities } = row;
-      const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - cameAt);
+      const leaseMs = timing.runnerLeaseSeconds * 1000 - (store.now() - startedAt);
       runners.expect({ id, userId, workspace, capabilities }, leaseMs);
     }
   }
 
-  /** The person is not told again. */
-  async #waitAnew(toolId: string, cameAt: number): Promise<void> {
+  /** Gives a call without a runner its full waiting time again. Does not tell the person again. */
+  async #restartWait(toolId: string, startedAt: number): Promise<void> {
     const { store, policies } = this.#parts;
     const dueAt = await store.write(function* (tx): Unit<number | undefined> {
       const execution = yield* tx.get('tool_executions', toolId);
       if (!execution || execution.runner_id !== null || !isWithRunner(execution)) return undefined;
-      const waitMs = timeoutMs(execution, policies.limits);
+      const waitMs = runnerWaitMs(execution, policies.limits);
       // A clock that was set back must not give more than the full time.
-      const due_at = Math.min(Math.max(execution.due_at ?? 0, cameAt + waitMs), store.now() + waitMs);
+      const due_at = Math.min(Math.max(execution.due_at ?? 0, startedAt + waitMs), store.now() + waitMs);
       yield* tx.update('tool_executions', toolId, { due_at });
       return due_at;
     });
     if (dueAt !== undefined) this.#deadlines.set(toolId, dueAt - store.now());
   }
 
-  /** Ends a call that had no runner for too long. The row says whether its time has come, whichever node looks first. */
+  /** Ends a call that had no runner for too long. Any node may do it: the row has the deadline. */
   async giveUp(toolId: string): Promise<void> {
     const ended = await commit(this.#parts, 'no_runner', (tx) => this.#endIfDue(tx, toolId));
     if (typeof ended === 'number') this.#deadlines.set(toolId, ended);
@@ -262,7 +266,7 @@ export class CallAssignments {
     return yield* endCall(tx, execution, status, error, now, 'call.no_runner', { code: error.code });
   }
 
-  /** No runner is connected, or those that are would not apply the person's rules on paths (RK-5). */
+  /** Says that no runner is connected, or that the connected ones cannot apply the person's path rules (RK-5). */
   *#whyNoRunner(tx: Reading, execution: ExecutionRow): Unit<Refusal> {
     const { user_id, project_id } = execution;
     const workspace = (yield* tx.get('projects', project_id))?.workspace;
@@ -282,7 +286,7 @@ export class CallAssignments {
 
 const isWithRunner = ({ status }: ExecutionRow): boolean => status === 'approved' || status === 'executing';
 
-/** A plain listener that was told of the call and never reported: unless the call is harmless, it may have happened. */
+/** The error of a call that a plain listener got and never reported. Unless the call is harmless, it may have run. */
 function plainListenerFailure({ status, risk_level, cancel_requested }: ExecutionRow): Refusal | undefined {
   if (status === 'executing' && risk_level !== 'LOW') return new Refusal('RUNNER_LOST');
   return cancel_requested ? new Refusal('EXECUTION_CANCELLED') : undefined;

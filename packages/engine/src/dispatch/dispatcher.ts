@@ -15,7 +15,7 @@ import { type ResultBody, settleCall } from '../settle/settlements.ts';
 import type { Transaction, Unit } from '../store.ts';
 import { Deadlines } from '../waiting.ts';
 import { TRY_AGAIN_MS } from './call-assignments.ts';
-import { dueAt } from './signals.ts';
+import { setDueAt } from './signals.ts';
 
 /** Takes what runners and callers say of approved calls: claim, progress, result, cancel, heartbeat (EX-4 to EX-10). */
 export class Dispatcher {
@@ -164,7 +164,7 @@ export class Dispatcher {
     for (const { id } of await store.read((tx) => tx.dueExecutions(until, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
       const hasNoRunner = execution?.runner_id === null;
-      await (hasNoRunner ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // the others go on
+      await (hasNoRunner ? assignments.giveUp(id) : this.#signalAgain(id)).catch(onError); // continue with the others
     }
   }
 
@@ -177,7 +177,7 @@ export class Dispatcher {
     for (const { id } of await store.read((tx) => tx.dueExecutions(Number.MAX_SAFE_INTEGER, limit))) {
       const execution = await store.read((tx) => tx.get('tool_executions', id));
       if (execution?.runner_id !== null || execution.status !== 'approved') continue;
-      await assignments.place(execution).catch(onError); // the others go on
+      await assignments.place(execution).catch(onError); // continue with the others
     }
   }
 
@@ -219,7 +219,7 @@ export class Dispatcher {
     const offered = yield* this.#parts.signals.signalStored(tx, execution);
     // No listener took it: keep its deadline.
     const isTaken = offered.status === 'executing';
-    return { execution: isTaken ? offered : yield* dueAt(tx, offered, execution.due_at) };
+    return { execution: isTaken ? offered : yield* setDueAt(tx, offered, execution.due_at) };
   }
 
   close(): void {
@@ -237,7 +237,7 @@ export class Dispatcher {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.due_at === null) return undefined;
     if (execution.status === 'approved') return yield* this.#parts.signals.signalStored(tx, execution);
-    yield* dueAt(tx, execution, null);
+    yield* setDueAt(tx, execution, null);
     return undefined;
   }
 }

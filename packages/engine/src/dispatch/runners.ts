@@ -23,8 +23,8 @@ export interface RunnerReport {
 }
 
 /**
- * What the runner of a workspace told last. It is kept while the runner is away, as the catalogue is; where two programs
- * served the workspace, the later one knows.
+ * The latest report of a workspace's runner. It is kept while the runner is disconnected. If two programs served the
+ * workspace, the later report counts.
  */
 export function* latestRunnerReport(tx: Reading, userId: string, workspace: string): Unit<RunnerReport> {
   const runners = (yield* tx.runnersOf(userId)).filter((runner) => runner.workspace === workspace);
@@ -37,8 +37,8 @@ export function* latestRunnerReport(tx: Reading, userId: string, workspace: stri
 }
 
 /**
- * Keeps what a runner told, where it told something. Whoever lists tools hears that they are others now, or are described
- * by other bounds. Answers whether something changed.
+ * Stores a runner's report, if it has one. Clients that list tools are notified if the tools or their limits changed.
+ * Returns whether something changed.
  */
 export function* storeRunnerReport(
   tx: Transaction,

@@ -66,14 +66,14 @@ export class Signals {
         rules.length === 0 && hasPlainListener(user_id, row.project_id) && !(yield* hadRunner(tx, row));
       if (!isForPlainClients) {
         announceCall(tx, row, [statusEvent(row, now)]);
-        return yield* dueAt(tx, row, now + timeoutMs(row, policies.limits));
+        return yield* setDueAt(tx, row, now + runnerWaitMs(row, policies.limits));
       }
-      const due_at = now + timeoutMs({ ...row, status: 'executing' }, policies.limits);
+      const due_at = now + runnerWaitMs({ ...row, status: 'executing' }, policies.limits);
       row = yield* transition(tx, row, 'executing', { due_at, started_at: now });
       if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
     } else if (row.status === 'approved' && row.risk_level === 'LOW')
       row = yield* transition(tx, row, 'executing', { due_at: null, started_at: now });
-    else if (row.due_at !== null) row = yield* dueAt(tx, row, null);
+    else if (row.due_at !== null) row = yield* setDueAt(tx, row, null);
     const { status, attempt } = row;
     const events = [signalEvent(row, params, grant, rules, now)];
     if (status === 'executing') events.push(statusEvent(row, now));
@@ -81,24 +81,28 @@ export class Signals {
     return row;
   }
 
-  /** The same for a call whose parameters and grant must be read first. `rules`: those stored now, unless given. */
+  /** Reads the call's parameters and grant, then signals it. `rules` are read too if left out. */
   *signalStored(tx: Transaction, execution: ExecutionRow, rules?: readonly PolicyRule[]): Unit<ExecutionRow> {
     return yield* this.signal(tx, execution, yield* storedParts(tx, execution, rules));
   }
 }
 
 /**
- * How long a call may be without a runner. A plain listener that was told of it sends no heartbeat: a command, and
- * whatever is not harmless, has the time of the longest command as well (EX-10, TL-3).
+ * How long a call may wait without a runner. A plain listener sends no heartbeat, so a command or a call that is not
+ * harmless also gets the time of the longest command (EX-10, TL-3).
  */
-export function timeoutMs({ status, risk_level, tool_name }: ExecutionRow, limits: Limits): number {
+export function runnerWaitMs({ status, risk_level, tool_name }: ExecutionRow, limits: Limits): number {
   const mayTakeLong = status === 'executing' && (risk_level !== 'LOW' || waitsForCommand(tool_name));
   const seconds = timing.runnerWaitSeconds + (mayTakeLong ? limits.commandTimeoutMaxSeconds : 0);
   return seconds * 1000;
 }
 
-/** When somebody has to look at this call again. */
-export function* dueAt(tx: Transaction, execution: ExecutionRow, due_at: number | null): Unit<ExecutionRow> {
+/** Stores when this call must be checked again; null: not by time. */
+export function* setDueAt(
+  tx: Transaction,
+  execution: ExecutionRow,
+  due_at: number | null,
+): Unit<ExecutionRow> {
   yield* tx.update('tool_executions', execution.id, { due_at });
   return { ...execution, due_at };
 }

@@ -53,7 +53,7 @@ export function newExecution(
     tool_params: maskedParams,
     params_digest: paramsDigest,
     status: 'pending',
-    // If a rule asks about a harmless call, its request gets the time to decide of a MEDIUM one.
+    // If a rule asks about a harmless call, the person gets as much time to decide as for a MEDIUM call.
     risk_level: assessed && asks ? higherRisk(assessed.decision, 'MEDIUM') : (assessed?.decision ?? null),
     reasons: recordedReasons(verdict.reasons),
     network: assessed?.network ?? false,
@@ -180,7 +180,7 @@ export function digestOfCall(
   return digestOf([call.tool, Object.fromEntries(params)]);
 }
 
-/** What becomes of a new call: refused, asked about, or run at once because it is harmless or a grant or rule allows it. */
+/** Whether a new call is refused, asked about, or run at once because it is harmless or a grant or rule allows it. */
 export type Permission =
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'ask' }
@@ -217,7 +217,7 @@ export function* findPermission(
   return refusal ? { kind: 'refused', code: refusal.code, message: refusal.message } : { kind: 'ask' };
 }
 
-/** The limits of AG-3: for a session, and for all sessions of a token that opens them itself. */
+/** Checks the limits of AG-3: per session, or over all sessions that one token opened. */
 function* whyNotAsked(
   tx: Transaction,
   request: CallRequest,

@@ -84,17 +84,17 @@ export class PendingRequests {
 
   async #bringUpToDate(person: PersonSnapshot): Promise<PendingSnapshot> {
     for (;;) {
-      const look = await this.#store.read((tx) => lookAt(tx, person, this.#store.now()));
+      const piece = await this.#store.read((tx) => readPiece(tx, person, this.#store.now()));
       const kept = [...this.#people.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-      person.take(look, this.#keptBytes - kept);
-      if (look.isNewest && person.stale.size === 0) return person.snapshot();
+      person.take(piece, this.#keptBytes - kept);
+      if (piece.isNewest && person.stale.size === 0) return person.snapshot();
       await this.#turns.next();
     }
   }
 }
 
-/** What one read found, all as of one moment. */
-interface Look {
+/** The result of one read, consistent as of one event. */
+interface SnapshotPiece {
   /** The newest event that is accounted for. */
   readonly at: number;
   readonly isNewest: boolean;
@@ -108,7 +108,7 @@ interface Look {
 }
 
 /** Reads one piece. It must not change `person`, because the store may run it again. */
-function* lookAt(tx: Reading, person: PersonSnapshot, now: number): Unit<Look> {
+function* readPiece(tx: Reading, person: PersonSnapshot, now: number): Unit<SnapshotPiece> {
   const { userId, at: from } = person;
   const { oldest, newest } = yield* tx.eventBounds(userId);
   const policyVersion = yield* tx.policyVersion(userId);
@@ -131,7 +131,7 @@ class PersonSnapshot {
   /** The newest event that is accounted for. */
   at = 0;
   isListed = false;
-  /** To be read, or to be read again. */
+  /** Ids of requests that must be read, for the first time or again. */
   readonly stale = new Set<string>();
   bytes = 0;
   /** The read that is under way; until it ends, nothing else changes the snapshot. */
@@ -154,7 +154,8 @@ class PersonSnapshot {
     for (const id of resolved) this.#put(id, undefined);
   }
 
-  take({ at, policyVersion, listed, events = [], ids = [], requests = [] }: Look, freeBytes: number): void {
+  take(piece: SnapshotPiece, freeBytes: number): void {
+    const { at, policyVersion, listed, events = [], ids = [], requests = [] } = piece;
     this.#snapshot = undefined;
     if (listed !== undefined) this.#list(listed);
     this.note(events);
@@ -212,7 +213,7 @@ function changesIn(events: readonly StoredEvent[]): { changed: Set<string>; reso
   return { changed, resolved };
 }
 
-/** Those of these requests that are pending, as they are now. */
+/** Reads the requests with these ids that are still pending. */
 function* readRequests(
   tx: Reading,
   userId: string,
@@ -252,6 +253,6 @@ function encodeRequest(
 export const endOfRequest = ({ deadlineAt }: PendingRequest, now: number): string =>
   `${Math.max(0, Math.round(deadlineAt - now))},"timestamp":"${isoTime(now)}"}`;
 
-/** The same as an event, for sinks that take no bytes. */
+/** A pending request as an event, for sinks that take no bytes. */
 export const eventOfRequest = (request: EncodedRequest, now: number): ServerEvent =>
   makeEvent('tool.approval_request', JSON.parse(`${request.json}${endOfRequest(request, now)}`));

@@ -355,7 +355,7 @@ class OpenStream {
     return id <= this.openedAt;
   }
 
-  /** `settled` are old signals that no longer count. */
+  /** Sends stored events. `settled` are the ids of old signals that no longer count. */
   sendAll(events: readonly StoredEvent[], settled?: ReadonlySet<number>): boolean {
     for (const { id, project_id, event } of events) {
       if (id <= this.sentUpTo) continue;
@@ -369,7 +369,7 @@ class OpenStream {
     return true;
   }
 
-  /** The same at the speed of the client, so that a client that was away for long is not cut off. */
+  /** Sends events only as fast as the client reads, so that a client that was away for long is not cut off. */
   async sendAsRead(events: readonly StoredEvent[], settled: ReadonlySet<number>): Promise<boolean> {
     for (let from = 0; from < events.length; from += AT_ONCE) {
       if (!this.sendAll(events.slice(from, from + AT_ONCE), settled) || !(await this.hasRoom())) return false;
@@ -377,7 +377,7 @@ class OpenStream {
     return true;
   }
 
-  /** The same for events without ids of their own. */
+  /** Sends events without ids, only as fast as the client reads. */
   async passAsRead(events: readonly ServerEvent[]): Promise<boolean> {
     for (const [place, event] of events.entries())
       if (!this.pass(event) || (place % AT_ONCE === AT_ONCE - 1 && !(await this.hasRoom()))) return false;
@@ -396,7 +396,7 @@ class OpenStream {
     return room === undefined || (await room);
   }
 
-  /** An event without an id of its own. */
+  /** Sends an event without an id. */
   pass(event: ServerEvent): boolean {
     return !this.#ended && this.#sink.send(event, undefined);
   }

@@ -26,7 +26,7 @@ export interface CommandValidatorOptions {
 }
 
 /** Bounds the time of a decision. A person would not read more words either. */
-const MOST_WORDS = 5_000;
+const MAX_WORDS = 5_000;
 
 /**
  * Decides about one execute_command call (VA-4, VA-5): which program, and what its arguments make it do. Each
@@ -71,8 +71,8 @@ export class CommandValidator {
   }
 
   /**
-   * What no shell line may do, a program that the person added may not do either (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
-   * We have no manual of it, so every word that can be a path is judged as one.
+   * A program that the person added may not do what a shell line may not do (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
+   * We have no manual for it, so every word that can be a path is judged as one.
    */
   #judgeAsShellLine(words: readonly string[], from: string, judgement: Judgement): void {
     const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
@@ -86,12 +86,8 @@ export class CommandValidator {
 
   #findProblem(command: string, args: unknown): Refused | undefined {
     if (!Array.isArray(args)) return invalidParams('args must be a list of texts');
-    if (args.length > MOST_WORDS)
-      return malformed(
-        command,
-        `more than ${MOST_WORDS} arguments`,
-        'name a directory, or split the command',
-      );
+    if (args.length > MAX_WORDS)
+      return malformed(command, `more than ${MAX_WORDS} arguments`, 'name a directory, or split the command');
     let size = command.length;
     for (const arg of args as unknown[]) {
       if (typeof arg !== 'string') return invalidParams('args must be a list of texts');

@@ -22,9 +22,9 @@ import { writeRuleFor } from '../write-rules.ts';
 import { judgeGlob } from './sensitive-glob.ts';
 
 /** More paths than this in one command are not listed for the person one by one, so the command is not LOW. */
-const MOST_OPERANDS = 1_000;
+const MAX_OPERANDS = 1_000;
 /** Each change of directory can make all later paths longer, and no command needs many. */
-const MOST_DIRECTORIES = 50;
+const MAX_DIRECTORIES = 50;
 
 /** Names that a directory may hold and that lead to a place of VA-3: `.git`, `.vscode`, `.github/workflows`. */
 const executingNames: readonly string[] = executingPlaces.places.flatMap(
@@ -177,7 +177,7 @@ export class Judgement {
   /** Records a workspace-relative path for the rules of policy files, the card and the digest. */
   note(path: string, use: PathUse): void {
     this.#operands.set(`${use} ${path}`, { path, use });
-    if (this.#operands.size > MOST_OPERANDS) this.raise(hugeList);
+    if (this.#operands.size > MAX_OPERANDS) this.raise(hugeList);
   }
 
   /** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
@@ -201,7 +201,7 @@ export class Judgement {
   }
 
   #enter(text: string, use: PathUse): void {
-    if (++this.#directories > MOST_DIRECTORIES) this.raise(tooManyDirectories);
+    if (++this.#directories > MAX_DIRECTORIES) this.raise(tooManyDirectories);
     const checked = this.#path(text, use, false);
     if (!checked) return;
     this.#directory = checked.relative;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CommandValidator } from './command-validator.ts';
 
-/** Every order of two options, as git itself takes them: what changes something must not have been judged as a read. */
+/** Runs the real git with every pair of options: a call that changes something must not be judged as a read. */
 describe('[VA-5] the git on this machine and its table agree', () => {
   let root: string;
   let validator: CommandValidator;

@@ -54,7 +54,7 @@ const picksSensitive = (glob: string): boolean => {
 
 const picksOrdinary = (glob: string): boolean => ordinaryNames.some(looseNameMatcher(glob));
 
-/** `{a,b}` once, as some programs read it; without braces, or with nested ones, the pattern itself. */
+/** Expands the first `{a,b}`, as some programs do. The pattern itself is always included. */
 function expandBraces(pattern: string): readonly string[] {
   const open = pattern.indexOf('{');
   const close = pattern.indexOf('}', open);
@@ -72,24 +72,24 @@ export function picksSecretsByName(pattern: string): boolean {
   return sensitivePlaces.find(word) !== undefined || sensitivePlaces.find(`.${word}`) !== undefined;
 }
 
-/** The same for a regular expression of any of find's dialects. It is only read, never run. */
+/** Whether a regular expression, in any of find's dialects, picks sensitive files. It is only parsed, never run. */
 export function picksSecretsByRegex(pattern: string): boolean {
   const globs = toGlobs(pattern);
-  // Too many readings to follow: it may pick secrets.
+  // Too many alternatives to follow: assume that it picks secrets.
   return globs === undefined || globs.some(picksSecretsByName);
 }
 
-const MOST_GLOBS = 64;
-const MOST_CHARACTERS = 1_000;
+const MAX_GLOBS = 64;
+const MAX_CHARACTERS = 1_000;
 
 /**
  * The shell patterns that together match at least what the expression matches; undefined when they are too many.
  * `\\(` and `(` both open a group and `\\|` and `|` both separate, because the dialect is not known.
  */
 function toGlobs(pattern: string): readonly string[] | undefined {
-  if (pattern.length > MOST_CHARACTERS) return undefined;
+  if (pattern.length > MAX_CHARACTERS) return undefined;
   const text = pattern.replace(/\\([()|{}+?])/g, '$1');
-  // Each open group: the readings that stand before it, the alternatives so far, and the one being read.
+  // For each open group: the globs before it (`before`) and the finished alternatives around it (`done`).
   const outer: { before: string[]; done: string[] }[] = [];
   let done: string[] = [];
   let open: string[] = [''];
@@ -130,13 +130,13 @@ function toGlobs(pattern: string): readonly string[] | undefined {
       at++;
       append(text[at] ?? '');
     } else if (character !== '^' && character !== '$') append(character);
-    if (open.length + done.length > MOST_GLOBS) return undefined;
+    if (open.length + done.length > MAX_GLOBS) return undefined;
   }
   while (outer.length > 0) {
     const group = outer.pop() as { before: string[]; done: string[] };
     open = [...done, ...open];
     done = group.done;
-    open = group.before.flatMap((glob) => open.map((choice) => glob + choice)).slice(0, MOST_GLOBS);
+    open = group.before.flatMap((glob) => open.map((choice) => glob + choice)).slice(0, MAX_GLOBS);
   }
   return [...done, ...open];
 }

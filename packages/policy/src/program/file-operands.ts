@@ -25,7 +25,7 @@ const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
 const COPIES = /^(cp|gcp|mv|install|ln|rsync)$/;
-/** Programs that write content of the line's choosing into the files they are given. */
+/** Programs that write content chosen by the command line into the files they are given. */
 const FILLS = /^(tee|sponge)$/;
 const WRITES_ALL =
   /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch|ed|ex|vim?|nvim|nano|dos2unix|unix2dos)$/;
@@ -34,7 +34,7 @@ const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
 const READS_ALL =
   /^(cat|bat|tac|head|tail|less|more|wc|nl|od|xxd|hexdump|strings|base64|base32|sort|uniq|cut|paste|file|stat|md5sum|sha\d+sum|shasum|cksum|diff|cmp|comm|source|\.|vi|vim|nvim|nano|emacs|ed|code|ls|tree|du|gzip|gunzip|zcat|bzip2|xz|zip|tar|cpio|rev|fold|fmt|view|openssl|gpg|split|csplit|iconv|dos2unix|jq|column|tee|readlink|realpath)$/;
 
-/** The files that the words of any program name (VA-2, VA-3). */
+/** The files that a program's arguments name, for any program (VA-2, VA-3). */
 export function fileOperands(name: string, args: readonly string[]): readonly FileUse[] {
   if (isTextProgram(name)) return [];
   if (name === 'git') return gitFiles(args);
@@ -79,7 +79,7 @@ export function fileOperands(name: string, args: readonly string[]): readonly Fi
 
 export const unpackers = wordList('tar gtar bsdtar unzip 7z 7za 7zz unrar cpio pax ditto');
 
-/** The directory that a call of an archiver without a manual unpacks into, as it is written, if it does. */
+/** The directory that an archiver call unpacks into, as written; empty if it does not unpack. For archivers without a manual. */
 export function unpackTarget(name: string, args: readonly string[]): readonly string[] {
   const places = (unpacks: boolean, place = '.'): readonly string[] => (unpacks ? [place] : []);
   switch (name) {
@@ -122,13 +122,13 @@ export function optionFiles(name: string, args: readonly string[]): readonly Fil
   });
 }
 
-/** Programs where `-o` does not name a file that is written. */
-const OTHER_O =
+/** Programs whose `-o` does not name an output file. */
+const O_IS_NOT_OUTPUT =
   /^((e|f|z|p)?grep|rg|ag|ack|ls|ps|lsof|stat|ssh|scp|sftp|mount|umount|nm|od|who|set|curl|wget|ln|cp|mv|install|chmod|chown)$/;
 
 /** `-o x`, `--output x`: the file that most programs write. */
 function outputFiles(name: string, args: readonly string[]): readonly FileUse[] {
-  if (OTHER_O.test(name)) return [];
+  if (O_IS_NOT_OUTPUT.test(name)) return [];
   return args.flatMap((word, index): FileUse[] => {
     const found = /^(?:-o|-out|--out|--output|--outfile|--output-file)(?:=(.+))?$/s.exec(word);
     if (!found) return [];

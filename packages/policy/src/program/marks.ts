@@ -10,7 +10,7 @@ export const UNKNOWN = '\uFDD0';
 export const VANISHING = '\uFDD1';
 /** A variable that this line never sets, in quotes: empty unless the environment has it. */
 export const UNSET_QUOTED = '\uFDD2';
-/** The same outside quotes, where an empty value leaves no word at all. */
+/** An unset variable outside quotes, where an empty value leaves no word at all. */
 export const UNSET = '\uFDD3';
 /** Text that came from the network. */
 export const DOWNLOADED = '\uFDD4';

@@ -32,7 +32,7 @@ export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | '
  * One thing that the words of a call say. Whether it is allowed here, command/judgement.ts decides.
  *
  * - `rule if there`: the rule is raised for `text` if that is a file, else for `otherwise`, if there is one.
- * - `path`: `lookups` are names that the program tries where `text` is no file.
+ * - `path`: `lookups` are names that the program tries if `text` is not a file.
  * - `tree path`: a path in a commit of git; links on the disk say nothing about it.
  * - `pattern`: picks files by name. `made name`: a file called `name` is written.
  * - `implied run`: is executed if it is there, though no word names it.
@@ -185,7 +185,7 @@ export class Notes {
       for (const text of possiblePaths(word)) this.mayBePath(text, 'file');
       for (const text of gluedPaths(word)) this.mayBePath(text, 'unsafe');
       // `HEAD:.env`, `a,.env`, `.env:/app/.env`: lists and mounts, each part on its own.
-      for (const text of word.split(/[:,;=]/, MOST_PARTS)) this.mayBePath(text, 'sensitive');
+      for (const text of word.split(/[:,;=]/, MAX_PARTS)) this.mayBePath(text, 'sensitive');
     }
   }
 }
@@ -199,9 +199,9 @@ function possiblePaths(arg: string): readonly string[] {
 }
 
 /** Letters that may be bundled before a glued value: `-xvfC/etc`. */
-const MOST_BUNDLED = 6;
+const MAX_BUNDLED = 6;
 /** Parts of one word that are checked; more `=`, `:` or `,` than this are ignored. */
-const MOST_PARTS = 30;
+const MAX_PARTS = 30;
 
 function gluedPaths(word: string): ReadonlySet<string> {
   const found = new Set<string>();
@@ -212,11 +212,11 @@ function gluedPaths(word: string): ReadonlySet<string> {
   };
   add(word);
   let from = word.indexOf('=');
-  for (let i = 0; from >= 0 && i < MOST_PARTS; i++) {
+  for (let i = 0; from >= 0 && i < MAX_PARTS; i++) {
     add(word.slice(from + 1));
     from = word.indexOf('=', from + 1);
   }
   if (/^-[^-]/.test(word))
-    for (let at = 2; at < Math.min(word.length, 2 + MOST_BUNDLED); at++) add(word.slice(at));
+    for (let at = 2; at < Math.min(word.length, 2 + MAX_BUNDLED); at++) add(word.slice(at));
   return found;
 }

@@ -298,7 +298,7 @@ export const NOT_EXECUTED = [
 
 export const withCode = (line: string, code: string): string => line.replaceAll('CODE', code);
 
-/** The same where nobody can read the value. */
+/** Lines that evaluate a value which cannot be known. */
 export const UNKNOWN_VALUES = [
   'read n; echo $((n))',
   'n=$(cat n); ((n++))',

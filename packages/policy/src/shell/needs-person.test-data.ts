@@ -61,7 +61,7 @@ export const PERSON = [
   'ed .cirrus.yml < s',
 ];
 
-/** What a grant or an allow rule may answer for. */
+/** Lines that a grant or an allow rule may allow without asking a person. */
 export const GRANTABLE = [
   'npm test',
   'ls -la',

@@ -184,7 +184,7 @@ function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): reado
     );
     if (readings.length > MAX_VALUES) return [{ fields: [TOO_MANY], split: false }];
   }
-  // `"$@"` without arguments is no word at all
+  // `"$@"` without arguments expands to no word
   return readings.map((fields) => ({
     fields: onlyList && fields.length === 1 && fields[0] === '' ? [] : fields,
     split: false,
@@ -333,7 +333,7 @@ export function callReadings(run: ShellRun, node: Command): CallArguments {
   return { readings: [...readings, ...readings.flatMap(shorterReadings)], plain: readings.length };
 }
 
-/** Builtins whose words are names or numbers, so that `y[i]` is no pattern unless a file has such a name. */
+/** Builtins whose words are names or numbers, so that `y[i]` is not a pattern unless a file has such a name. */
 const NAME_TAKERS =
   /^(unset|read|mapfile|readarray|test|\[|let|declare|typeset|local|export|readonly|integer|float|getopts|wait)$/;
 
@@ -383,7 +383,7 @@ function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] 
   return [...parallel, ...flat];
 }
 
-/** What is left when variables that are not set, or output that is empty, leave no word. */
+/** The same words without those that unset variables or empty output leave out. */
 function shorterReadings(reading: Reading): readonly Reading[] {
   const shorter: Reading[] = [];
   if (reading.some((word) => word.includes(UNSET) || word.includes(UNSET_QUOTED))) {

@@ -19,11 +19,11 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   /**
-   * How large the body may be, by the server's setting. `call`: a whole file may stand in it, and how much of that a person
-   * sends is limited as well (callBodyBytes); `result`: a tool's output may (resultBodyBytes); without it: bodyBytes.
+   * Which server setting limits the body's size. `call`: it may contain a whole file (callBodyBytes; also limited per
+   * person). `result`: it may contain a tool's output (resultBodyBytes). If left out: bodyBytes.
    */
   readonly bodySize?: 'call' | 'result';
-  /** JSON values that the body may have; `maxParamValues` without it. */
+  /** The maximum number of JSON values in the body; `maxParamValues` if left out. */
   readonly maxBodyValues?: number;
   /** Tools cause these requests, not people: they have a limit of their own (runnerRequestsPerSecond). */
   readonly rate?: 'runner';
@@ -32,9 +32,9 @@ export interface Route {
    * stands (AP-2). Resending a message or a tool call would create a second one.
    */
   readonly repeatable?: true;
-  /** Of a 200; `'stream'` is Server-Sent Events. Every error has the shape of `errorBodySchema`. */
+  /** The body of a 200 response; `'stream'` means Server-Sent Events. Every error has the shape of `errorBodySchema`. */
   readonly response: z.ZodType | 'stream';
-  /** Whole files may stand in the response: those of one person are written one after the other. */
+  /** The response may contain whole files, so the server writes such responses of one person one at a time. */
   readonly sendsFiles?: true;
 }
 
@@ -98,7 +98,7 @@ export const routes = {
     rate: 'runner',
     body: fromRunner.resultBodySchema,
     bodySize: 'result',
-    maxBodyValues: 10 * maxParamValues, // what a tool found, from the person's own runner
+    maxBodyValues: 10 * maxParamValues, // results may be larger, and come from the person's own runner
     response: fromRunner.resultResponseSchema,
   }),
   submitProgress: route({

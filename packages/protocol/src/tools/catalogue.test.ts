@@ -42,7 +42,7 @@ const pinnedTools = [
   ['lsp', 'references', 'auto', 'LOW', true],
 ];
 
-/** What it does, what it changes, what it reads besides the named files, what text it holds: grants, rules and undo ask. */
+/** Kind, changes, reads besides the named files, and text of each tool: grants, rules and undo depend on them. */
 const pinnedFacts = {
   read_file: 'read nothing',
   write_file: 'edit files whole',

@@ -7,10 +7,10 @@ import { KeptOutput } from './command-output.ts';
 import { ended, notes, statusOf } from './run-to-end.ts';
 
 /** How many jobs of one session may run, and how many are remembered with what they printed. */
-export const mostRunningJobs = 8;
-const mostRememberedJobs = 32;
+export const maxRunningJobs = 8;
+const maxRememberedJobs = 32;
 /** Limit for all sessions together, since each job keeps its output: some megabytes. */
-const mostRememberedOfAll = 64;
+const maxRememberedInTotal = 64;
 
 export interface JobState {
   readonly stdout: string;
@@ -42,9 +42,9 @@ export class BackgroundJobs {
 
   start(session: string, request: ProcessRequest): string {
     const jobs = this.#sessions.get(session) ?? new Map<string, Job>();
-    if ([...jobs.values()].filter(({ isRunning }) => isRunning).length >= mostRunningJobs)
+    if ([...jobs.values()].filter(({ isRunning }) => isRunning).length >= maxRunningJobs)
       throw new CountersignError('EXECUTION_FAILED', {
-        problem: `this session has ${mostRunningJobs} background jobs already; end one with shell_kill first`,
+        problem: `this session has ${maxRunningJobs} background jobs already; end one with shell_kill first`,
       });
     const child = this.#starter.start(request);
     const stdout = new KeptOutput(this.#outputBytes);
@@ -56,7 +56,7 @@ export class BackgroundJobs {
     jobs.set(id, job);
     this.#sessions.delete(session); // keeps the least recently used session first
     this.#sessions.set(session, jobs);
-    forgetOldest(jobs, jobs.size - mostRememberedJobs);
+    forgetOldest(jobs, jobs.size - maxRememberedJobs);
     this.#forgetOtherSessions();
     return id;
   }
@@ -97,7 +97,7 @@ export class BackgroundJobs {
   #forgetOtherSessions(): void {
     let remembered = [...this.#sessions.values()].reduce((sum, { size }) => sum + size, 0);
     for (const [session, jobs] of this.#sessions) {
-      remembered -= forgetOldest(jobs, remembered - mostRememberedOfAll);
+      remembered -= forgetOldest(jobs, remembered - maxRememberedInTotal);
       if (jobs.size === 0) this.#sessions.delete(session);
     }
   }

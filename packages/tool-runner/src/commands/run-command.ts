@@ -72,8 +72,8 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
 
 /**
- * What a command may do (RN-5). LOW runs unasked, so it only looks, and never at secrets; what a person approved works
- * in the workspace, with the network that its card showed.
+ * What a command may do (RN-5). A LOW command runs without approval, so it may only read, and never secrets. An approved
+ * command may write in the workspace, and has the network access that its card showed.
  */
 export function commandConfinement(
   { riskLevel, network }: Pick<CallContext, 'riskLevel' | 'network'>,

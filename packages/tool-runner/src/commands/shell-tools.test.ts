@@ -6,7 +6,7 @@ import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { failedReport } from '../result-outbox.ts';
-import { BackgroundJobs, mostRunningJobs } from './background-jobs.ts';
+import { BackgroundJobs, maxRunningJobs } from './background-jobs.ts';
 import { longTime, timeIsOverOnce } from './time-over.test-data.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
@@ -213,7 +213,7 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
 
   it('are limited for each session, and old ones are forgotten', async () => {
     const { background, kill, output } = setup();
-    const jobs = await Promise.all(Array.from({ length: mostRunningJobs }, () => background('sleep 60')));
+    const jobs = await Promise.all(Array.from({ length: maxRunningJobs }, () => background('sleep 60')));
     await expect(background('true')).rejects.toMatchObject({ code: 'EXECUTION_FAILED' });
     expect(await background('true', { sessionId: 'session-2' })).toMatch(/^job_/);
     await Promise.all(jobs.map((job) => kill(job)));

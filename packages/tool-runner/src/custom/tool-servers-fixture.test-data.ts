@@ -72,7 +72,7 @@ export class ToolServersFixture {
     return found;
   }
 
-  /** What was agreed to. */
+  /** The digest that an approval of this call covers. */
   digest(call: CustomToolCall): string {
     return this.executor.digest(call, {} as PolicyDecision);
   }

@@ -62,8 +62,8 @@ export async function removeFile(
 }
 
 /**
- * Removes what a call that was interrupted has left beside the file it was about to write: only temporary files of
- * that call. Answers how many there were.
+ * Removes the temporary files that an interrupted call left beside the file it was about to write, and no others.
+ * Returns how many there were.
  */
 export function removeLeftovers(root: string, path: string, toolId: string): number {
   let directory: WorkspaceDirectory;

@@ -191,7 +191,7 @@ async function putBack(
   }
 }
 
-/** Answers the directories that were made for it. */
+/** Makes a planned change. Returns the directories that were created for it. */
 async function carryOut(
   plan: PlannedChange,
   context: CallContext,
@@ -313,7 +313,7 @@ interface EditorWrite {
 /**
  * Carries out a change of a file that is open in the person's editor: the buffer gets the new text, so that undo works
  * there, and the editor saves it (RN-9). What a formatter made of it on the way is replaced by the approved bytes.
- * Answers false where the file is not open, or its buffer is merely behind the disk: then the disk is written.
+ * Returns false if the file is not open, or its buffer is merely behind the disk: then write to the disk.
  */
 async function writeInEditor(write: EditorWrite, workspace: Workspace): Promise<boolean> {
   const { plan, confirm } = write;

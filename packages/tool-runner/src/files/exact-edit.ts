@@ -8,9 +8,9 @@ export interface Edit {
 }
 
 /** No edit by a person or a model means more places than this; so many matches would fill the memory. */
-const MOST_MATCHES = 1_000_000;
+const MAX_MATCHES = 1_000_000;
 /** Enough to say how ambiguous a text is. */
-const MOST_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
 /** The text after the edit, or how often the old text occurs when that is not as it must be. */
 export type EditOutcome = { readonly text: string } | { readonly occurrences: number };
@@ -23,7 +23,7 @@ export type EditOutcome = { readonly text: string } | { readonly occurrences: nu
  */
 export function applyEdit(text: string, edit: Edit): EditOutcome {
   const matches = findMatches(text, edit);
-  const most = edit.all ? MOST_MATCHES - 1 : 1;
+  const most = edit.all ? MAX_MATCHES - 1 : 1;
   if (matches.length === 0 || matches.length > most) return { occurrences: matches.length };
   const literal = edit.old.includes('\r\n') || edit.new.includes('\r\n') || !edit.new.includes('\n');
   const parts: string[] = [];
@@ -42,7 +42,7 @@ interface Match {
 }
 
 function findMatches(text: string, { old, all }: Edit): Match[] {
-  const search = { overlapping: !all, limit: all ? MOST_MATCHES : MOST_COUNTED };
+  const search = { overlapping: !all, limit: all ? MAX_MATCHES : MAX_COUNTED };
   const isLiteral = !old.includes('\n') || old.includes('\r\n') || !text.includes('\r\n');
   if (isLiteral) return findText(text, old, search).map((start) => ({ start, end: start + old.length }));
 

@@ -19,7 +19,7 @@ export const rawPath = (path: string): RawPath =>
 /**
  * Opens what stands at exactly this path below the root, with no link anywhere on the way; undefined where it does
  * not stand there now, or may not be opened. The name is trusted for nothing: the descriptor says where it is (VA-1),
- * so whoever swaps a link in between only makes it undefined. The caller closes it.
+ * so swapping a link in between only makes it undefined. The caller closes it.
  *
  * `root` has its links resolved.
  */

@@ -57,7 +57,7 @@ export interface SnapshotOptions {
   readonly onRead?: ((length: number, size: number) => void) | undefined;
 }
 
-/** Reads a file whole, or answers undefined where there is none. */
+/** Reads a whole file; undefined if there is none. */
 export async function takeSnapshot(
   directory: WorkspaceDirectory,
   name: string,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
+import { holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from './git-login.ts';
 
 const holds = (text: string): boolean => holdsLogin(Buffer.from(text));
 
@@ -12,7 +12,7 @@ it.each([
   '[http] extraHeader=x',
   '[sendemail]\n\tsmtpPass = word',
   '[credential]\n\tpassword = word',
-  'x'.repeat(MOST_OF_GIT_CONFIG),
+  'x'.repeat(MAX_GIT_CONFIG_BYTES),
 ])('[VA-2] a git configuration is a credential store with %.60j', (text) => {
   expect(holds(text)).toBe(true);
 });

@@ -1,5 +1,5 @@
 /** No person's git configuration is as long; a longer one is not read through but taken for what it may be. */
-export const MOST_OF_GIT_CONFIG = 256 * 1024;
+export const MAX_GIT_CONFIG_BYTES = 256 * 1024;
 
 /** Whether this is git's configuration of a repository, which may hold a login. */
 export const isGitConfig = (path: string): boolean =>
@@ -11,10 +11,10 @@ const login =
 /**
  * Whether a git configuration is also a credential store (VA-2): a login in a URL, a header that carries a token, a
  * password. A person clones by such a URL without thinking of it, and so do build machines. `head` are its first
- * MOST_OF_GIT_CONFIG bytes.
+ * MAX_GIT_CONFIG_BYTES bytes.
  */
 export const holdsLogin = (head: Uint8Array): boolean =>
-  head.length >= MOST_OF_GIT_CONFIG || login.test(Buffer.from(head).toString('latin1'));
+  head.length >= MAX_GIT_CONFIG_BYTES || login.test(Buffer.from(head).toString('latin1'));
 
 /** The kind of file, as a person reads it. */
 export const gitLoginKind = 'git configuration with a login in it';

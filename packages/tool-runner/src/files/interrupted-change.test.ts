@@ -84,7 +84,7 @@ describe('[RN-3] a change whose process is killed', () => {
       stderr: '',
     });
     expect([readFileSync(join(workspace.root, 'd/a.md'), 'utf8') === content, files()]).toEqual([true, left]);
-    // What another call left is not this one's.
+    // Temporary files of other calls stay.
     writeFileSync(join(workspace.root, 'd/.countersign-other-0123456789abcdef.tmp'), '');
     expect(removeLeftovers(workspace.root, 'd/a.md', 'killed')).toBe(left.length - 1);
     expect(files()).toEqual(['.countersign-other-0123456789abcdef.tmp', 'a.md']);

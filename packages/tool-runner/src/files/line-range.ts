@@ -108,7 +108,7 @@ export async function checkUtf8(
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** What reading takes: one chunk of the file, and what is kept of it. */
+/** The buffers for reading: one chunk of the file, and the part of it that is kept. */
 class LineBuffers {
   readonly chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);

@@ -210,7 +210,7 @@ describe('[TL-2] list_directory', () => {
       visible: new VisibleEntries('no-such-name'),
       limit: 1_000,
       signal: cancel.signal,
-      turnMs: 0, // others have their turn at once: here, whoever cancels
+      turnMs: 0, // yield after every entry, so that the cancellation is seen
     });
     cancel.abort();
     await expect(listing).rejects.toMatchObject({ code: 'EXECUTION_CANCELLED' });

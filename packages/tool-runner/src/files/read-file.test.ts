@@ -134,7 +134,7 @@ describe('[TL-2] read_file', () => {
   it.each<TextEncoding>(['utf-8', 'utf-16le', 'utf-16be', 'latin1'])(
     '[TL-4] finds lines of %s beyond the first chunks',
     async (encoding) => {
-      // U+0A0A and U+0A00 hold a line feed's byte, but are none. Chunks end within characters.
+      // U+0A0A and U+0A00 contain the byte of a line feed but are not line feeds. Chunks end within characters.
       const filler = encoding === 'latin1' ? 'é'.repeat(97) : 'ਊ਀😀x'.repeat(20);
       const lines = Array.from({ length: 8_000 }, (_, i) => `${i} ${filler}\n`);
       put('many', encodeText(lines.join(''), { encoding, bom: encoding !== 'latin1' }) ?? '');
@@ -348,7 +348,7 @@ describe('[TL-2] read_file', () => {
     const lifting = fileTools(runnerWorkspace(workspace), {
       liftedSensitivePaths: () => lifted,
     });
-    // What the person saves counts for the next call, and what they take back too.
+    // A change of the person's exceptions applies to the next call, also when one is withdrawn.
     await expect(readWith(lifting, { path: '.env' })).rejects.toMatchObject({ code: 'PATH_SENSITIVE' });
     lifted = new Set(['.env']);
     expect(await readWith(lifting, { path: '.env' })).toMatchObject({ content: 'KEY=1\n' });

@@ -10,7 +10,7 @@ import type { ToolModule } from '../tool-module.ts';
 import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
-import { gitLoginKind, holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
+import { gitLoginKind, holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
 import type { ResultCache } from './result-cache.ts';
 import { encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
@@ -92,7 +92,7 @@ async function readOpened(descriptor: number, params: Params, reading: Reading):
 }
 
 async function refuseLogin(descriptor: number, unsaved: string | undefined, path: string): Promise<void> {
-  const buffer = Buffer.allocUnsafe(MOST_OF_GIT_CONFIG);
+  const buffer = Buffer.allocUnsafe(MAX_GIT_CONFIG_BYTES);
   const saved = buffer.subarray(0, await fill(descriptor, buffer, 0));
   if (holdsLogin(saved) || (unsaved !== undefined && holdsLogin(Buffer.from(unsaved))))
     throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
@@ -163,7 +163,7 @@ async function readContent(
   return await readLines(descriptor, range, (lines) => {
     if (wanted === 'utf-8' && !lines.isUtf8)
       throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
-    // What began as UTF-8 and went on as something else is Latin-1, in which every byte has a meaning.
+    // A file that is UTF-8 only at its beginning is read as Latin-1, in which every byte is valid.
     const actual = encoding === 'utf-8' && !lines.isUtf8 ? 'latin1' : encoding;
     const text = decodePart(lines.bytes, actual, lines.isCut);
     const { isCut, linesBefore, start } = lines;

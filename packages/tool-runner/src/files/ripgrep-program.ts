@@ -4,7 +4,7 @@ import { arch, platform } from 'node:process';
 
 /**
  * The ripgrep that an editor of the VS Code family brings along, below its application folder; undefined where it has
- * none that we know. Whoever is part of that editor trusts its programs already.
+ * none that we know. Code that runs in that editor trusts its programs already.
  */
 export function ripgrepOfEditor(applicationFolder: string): string | undefined {
   const name = platform === 'win32' ? 'rg.exe' : 'rg';

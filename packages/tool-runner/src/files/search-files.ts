@@ -7,7 +7,7 @@ import { tellProgress } from '../work-progress.ts';
 import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
 import { type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
-import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from './git-login.ts';
+import { holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from './git-login.ts';
 import { isBelowRepository } from './repository-above.ts';
 import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
@@ -27,7 +27,7 @@ interface Search {
   readonly unsaved?: readonly UnsavedText[];
   /** Kept up to date while it works. */
   readonly count?: { found: number };
-  /** Our own unless said. */
+  /** Our own by default. */
   readonly ripgrep?: string | undefined;
 }
 
@@ -188,7 +188,7 @@ class ConfirmedMatches {
     this.#shown = place.path;
     this.#file = ConfirmedFile.open(place.root, place.raw);
     if (!this.#file) return;
-    const showsLogin = isGitConfig(place.path) && holdsLogin(this.#file.head(MOST_OF_GIT_CONFIG));
+    const showsLogin = isGitConfig(place.path) && holdsLogin(this.#file.head(MAX_GIT_CONFIG_BYTES));
     // A file with several names may be one outside: `read_file` asks about it, so a search leaves it out (VA-1).
     if (showsLogin || this.#file.stats.nlink > 1) this.close();
   }
@@ -226,8 +226,8 @@ function questionOf({ content, visible, limits, root, directory }: Search): Ripg
 }
 
 /**
- * What ripgrep can leave out by itself: globs on the last component that mean the same to it as to us. It only saves
- * work; `VisibleEntries` decides.
+ * Globs by which ripgrep can skip files itself: those on the last component that mean the same to it as to us. This only
+ * saves work; `VisibleEntries` decides.
  */
 function namesFor(pattern: string): readonly string[] {
   const last = pattern.slice(pattern.lastIndexOf('/') + 1);

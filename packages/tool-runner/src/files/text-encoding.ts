@@ -23,14 +23,14 @@ const marks: Readonly<Partial<Record<TextEncoding, readonly number[]>>> = {
 };
 
 /**
- * A whole file as text, so that `encodeText(text, form)` gives the very same bytes again. Undefined where that
- * cannot be: it is no text, or not in the encoding that was wanted.
+ * A whole file as text, so that `encodeText(text, form)` gives the very same bytes again. Undefined if that
+ * is impossible: it is not text, or not in the wanted encoding.
  */
 export function decodeText(bytes: Uint8Array, wanted?: TextEncoding): DecodedText | undefined {
   const encoding = encodingOf(bytes.subarray(0, SNIFF_BYTES), wanted);
   if (encoding === undefined) return undefined;
   const decoded = decodeExactly(bytes, encoding);
-  // What begins as UTF-8 and goes on as something else is Latin-1, in which every byte has a meaning.
+  // A file that is UTF-8 only at its beginning is read as Latin-1, in which every byte is valid.
   if (decoded === undefined && encoding === 'utf-8' && wanted === undefined)
     return decodeExactly(bytes, 'latin1');
   return decoded;
@@ -44,8 +44,8 @@ export function encodeText(text: string, { encoding, bom }: TextForm): Uint8Arra
 }
 
 /**
- * Which encoding a file is in, told from its first bytes; undefined when it is no text. What is wanted counts where
- * it makes text of them: UTF-16 without a mark cannot always be told, but a program is not text in any encoding.
+ * The encoding of a file, detected from its first bytes; undefined if it is not text. `wanted` counts if the bytes are
+ * text in it: UTF-16 without a mark cannot always be detected, but a program is not text in any encoding.
  */
 export function encodingOf(head: Uint8Array, wanted?: TextEncoding): TextEncoding | undefined {
   const kind = fileKindOf(head);

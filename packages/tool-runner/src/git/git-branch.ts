@@ -17,7 +17,7 @@ export const gitBranch: ToolModule<'git_branch'> = {
       throw invalidParams('git_branch', `"${name}" is not a branch name`);
     const { root, limits } = repository.workspace;
     const own = await repository.open(context.signal);
-    // A branch that was made is reported, also when the call is cancelled meanwhile.
+    // Report a created branch even if the call is cancelled meanwhile.
     const signal = create ? undefined : context.signal;
     if (create && name !== undefined) {
       mkdirSync(join(root, '.git/logs'), { recursive: true });

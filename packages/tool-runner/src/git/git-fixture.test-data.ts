@@ -95,7 +95,7 @@ export class GitFixture {
     });
   }
 
-  /** The same where failing is part of the story. */
+  /** Runs git where the test expects it to fail. */
   tryGit(args: readonly string[], input = ''): void {
     spawnSync('git', args, { cwd: this.root, env: this.#environment, input });
   }

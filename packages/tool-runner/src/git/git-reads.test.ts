@@ -394,7 +394,7 @@ describe('a call', () => {
       await fixture.call('git_status');
       return performance.now() - start;
     };
-    // Other programs may hold up one call; that none is quick would be our fault.
+    // Other programs may delay single calls, but at least one call must be fast.
     await expect.poll(once).toBeLessThan(250);
   });
 });

@@ -10,7 +10,7 @@ import { type RemoteAddress, understandRemote } from './remote-address.ts';
 import { unsafe } from './repository-layout.ts';
 import { hooksFolder } from './repository-settings.ts';
 
-/** All that decides what a push will be: the preview draws it, the digest covers it, the executor follows it. */
+/** Everything that determines a push: the preview shows it, the digest covers it, the executor follows it. */
 export interface PushPlan {
   readonly own: readonly ConfigEntry[];
   readonly remote: string;
@@ -27,8 +27,8 @@ export interface PushPlan {
 
 /**
  * Understands a push of one branch to a configured remote. The address is the one that git would really use: after
- * `pushurl`, and after `insteadOf` of the repository's own configuration. It is then fixed: the push itself knows no
- * rewriting any more.
+ * `pushurl`, and after `insteadOf` of the repository's own configuration. It is fixed then: the push itself does not
+ * rewrite it again.
  */
 export async function planPush(
   repository: GitRepository,
@@ -62,7 +62,7 @@ export async function planPush(
     ...(folder === undefined ? [] : [setting('core.hookspath', latin1(join(root, folder)))]),
   ];
   const base = [
-    // The URL may hold a password: only its digest goes on.
+    // The URL may contain a password: include only its digest.
     `url ${versionOf(Buffer.from(url))}`,
     `branch ${branch} at ${tip}, known ${remoteTip ?? 'nowhere'}`,
     ...hooks.map((hook) => `runs ${hook}`),

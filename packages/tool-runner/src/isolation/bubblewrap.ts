@@ -24,7 +24,7 @@ export const statusDescriptor = 3;
 export const seccompDescriptor = 4;
 
 /** Each mount costs a tenth of a millisecond, more with many; bubblewrap itself takes 9,000 arguments. */
-const mostMounts = 1_000;
+const maxMounts = 1_000;
 /** A workspace that is or contains one of these cannot be shown without showing what must stay hidden. */
 const reserved = ['/usr', '/etc', '/proc', '/dev', '/sys', '/run', '/tmp', '/var/run', '/boot'];
 export const isPartOfSystem = (root: string): boolean => reserved.some((path) => isInside(root, path));
@@ -99,9 +99,9 @@ function workspaceArguments({ root, confinement, files, places, readOnly, pinned
     .map(absolute)
     .filter((door) => !outermost.some(({ path }) => isInside(path, door)));
   const mounts = readOnly.length + outermost.length + doors.length;
-  if (mounts > mostMounts)
+  if (mounts > maxMounts)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
-      problem: `the workspace has ${mounts} files that need special treatment, more than ${mostMounts}`,
+      problem: `the workspace has ${mounts} files that need special treatment, more than ${maxMounts}`,
     });
 
   const unnamed = [...readOnly, ...outermost.map(({ path }) => path), ...doors].find(

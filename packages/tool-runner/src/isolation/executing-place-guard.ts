@@ -218,7 +218,7 @@ export class ExecutingPlaceGuard {
 
   #setAsidePlanted(records: readonly ProtectionRecord[]): Planted {
     const looking = records.filter(({ looksForPlanted }) => looksForPlanted);
-    // What git checks out comes from history, which a person reviews; a partial work tree would be of no use.
+    // Do not search after a git checkout: its files come from reviewed history, and a partial work tree is useless.
     const after: SpecialPlaces =
       looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [], linkedOutside: [] };
     const places = after.executing.filter(({ path }) => !this.#held.has(join(this.#root, path)));

@@ -26,7 +26,7 @@ import {
 } from './isolation-fixture.test-data.ts';
 import { IsolatingStarter } from './process-starter.ts';
 
-/** A server that says hello to whoever comes, and counts. */
+/** A server that greets every client and counts them. */
 async function greet(
   where: number | string,
 ): Promise<{ server: Server; visits: () => number; port: number }> {
@@ -390,7 +390,7 @@ fork('/tmp/child.cjs').once('message', (text) => console.log(text));`;
       readdirSync('/proc').filter((name) => {
         try {
           if (!/^\d+$/.test(name) || readlinkSync(`/proc/${name}/ns/pid`) !== namespace) return false;
-          // Whoever is the first process of this machine may be slow to look at the dead.
+          // Ignore zombies: process 1 may be slow to reap them.
           return !/\) [ZX] /.test(readFileSync(`/proc/${name}/stat`, 'utf8'));
         } catch {
           return false;

@@ -157,7 +157,7 @@ describe.skipIf(cannotIsolate)('network of a command in isolation', () => {
 });
 
 describe('NetworkGate', () => {
-  /** A server that says these bytes to whoever asks, and closes. */
+  /** A server that answers every client with these bytes, then closes. */
   async function saying(text: string): Promise<number> {
     const rude = createServer((socket) =>
       socket.on('error', () => {}).once('data', () => socket.end(Buffer.from(text, 'latin1'))),

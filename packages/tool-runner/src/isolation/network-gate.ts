@@ -14,7 +14,7 @@ export interface NetworkGateOptions {
 }
 
 /** Limit for all commands together; each connection takes two descriptors of the runner. */
-const mostConnections = 256;
+const maxConnections = 256;
 
 /**
  * The only way out of isolation for a command that was granted network (AP-9). The command has an empty network of its
@@ -34,7 +34,7 @@ export class NetworkGate {
   constructor(
     folder: string,
     { reachablePorts = [], refusedHosts = [] }: NetworkGateOptions = {},
-    connections = mostConnections,
+    connections = maxConnections,
   ) {
     this.path = join(folder, 'network');
     this.#reachable = new Set(reachablePorts);

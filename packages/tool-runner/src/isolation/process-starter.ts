@@ -99,7 +99,7 @@ export class IsolatingStarter implements ProcessStarter {
   /** False: so many files have names outside the workspace that they cannot be hidden from a LOW command (VA-1). */
   get canHideLinks(): boolean {
     const { linkedOutside } = this.#places ?? this.#look();
-    return linkedOutside.length <= mostHiddenLinks;
+    return linkedOutside.length <= maxHiddenLinks;
   }
 
   start(request: ProcessRequest): ChildProcess {
@@ -329,6 +329,6 @@ export class IsolatingStarter implements ProcessStarter {
 const needsSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
 
 /** Each hidden link is a mount, and every file of a copied tree may be a hard link. */
-const mostHiddenLinks = 500;
+const maxHiddenLinks = 500;
 const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], linkedOutside: [] };
 const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

@@ -95,7 +95,7 @@ describe('seccompFilter', () => {
         call[0],
         ...Array(3).fill(ALLOW),
       ]);
-      // A file that is only opened: whatever stands there is no mode.
+      // Without O_CREAT or O_TMPFILE the argument is not a mode, so any value is allowed.
       if (flags !== undefined)
         expect([withMode(0o4755, 0o2), withMode(0o4755, 0o20200000)]).toEqual([ALLOW, 'errno 1']);
     }

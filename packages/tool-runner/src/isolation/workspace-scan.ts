@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { executingPlaces, sensitivePlaces } from '@countersign/policy';
-import { holdsLogin, isGitConfig, MOST_OF_GIT_CONFIG } from '../files/git-login.ts';
+import { holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from '../files/git-login.ts';
 import { realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 import { nameFromDisk, onDisk, realInside } from './disk-names.ts';
@@ -52,7 +52,7 @@ const hiddenPackages = new Set(['.bin', '.pnpm', '.store']);
 /** A listing of a directory that changed less than this before is read again: its times may hide a second change. */
 const tickMs = 2_000;
 /** Every file of a copied tree may be a hard link: more than this are not counted again before each command. */
-const MOST_COUNTED_AGAIN = 1_000;
+const MAX_RECOUNTED = 1_000;
 
 /** A file with several names. */
 interface HardLinked {
@@ -160,7 +160,7 @@ export class WorkspaceScan {
   /** A file that we cannot read, the command cannot read either. A name that is not UTF-8 counts as a login. */
   #holdsLogin({ path }: FoundPlace): boolean {
     if (!path.isWellFormed()) return true;
-    const head = realDisk.readHead(join(this.#root, path), MOST_OF_GIT_CONFIG);
+    const head = realDisk.readHead(join(this.#root, path), MAX_GIT_CONFIG_BYTES);
     return head !== undefined && holdsLogin(head);
   }
 
@@ -190,7 +190,7 @@ function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPl
   const isOutside = (file: string, names = files.get(file)?.names ?? 0): boolean =>
     (files.get(file)?.inside ?? 0) < names;
   const suspicious = entries.filter(({ file }) => isOutside(file));
-  if (suspicious.length > MOST_COUNTED_AGAIN) return suspicious.map(({ place }) => place);
+  if (suspicious.length > MAX_RECOUNTED) return suspicious.map(({ place }) => place);
   return suspicious
     .filter(({ place, file }) => isOutside(file, namesNow(join(root, place.path))))
     .map(({ place }) => place);

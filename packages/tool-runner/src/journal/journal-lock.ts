@@ -27,8 +27,8 @@ export class JournalHeld extends CountersignError {
 
 /**
  * One runner per workspace (RN-10). The lock is an exclusive transaction on a small file beside the journal: the
- * system releases it when the process ends, however it ends. Who holds it stands in a third file, for the message
- * only. The answer releases it; releasing twice is harmless.
+ * system releases it when the process ends, however it ends. A third file names the holder, for the message
+ * only. Returns a function that releases it; releasing twice is harmless.
  */
 export function lockJournal(path: string, holder: JournalHolder): () => void {
   const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
@@ -78,7 +78,7 @@ function writeWish(path: string, program: string): void {
   }
 }
 
-/** Which program has asked, not long ago, to be given the journal. */
+/** The program that has recently asked to take over the journal. */
 export function whoWantsJournal(path: string, now: number): string | undefined {
   try {
     const { program } = JSON.parse(readFileSync(wishPath(path), 'utf8')) as { program: unknown };

@@ -62,19 +62,19 @@ export interface JournalledUndo {
   readonly report: ResultReport | undefined;
 }
 
-/** What a person decided at this machine, looking at what this machine drew. */
+/** A decision that was made on this machine, on a card that this machine drew. */
 export interface DecisionHere {
   readonly approvalId: string;
   readonly toolId: string;
   readonly digest: string;
 }
 
-/** Which approval an attempt starts by, and whether that must have been given on this machine. */
+/** The approval that allows an attempt, and whether it must have been given on this machine. */
 export interface StartedBy {
   readonly approvalId: string | null;
   readonly isDecisionNeeded: boolean;
 }
-const byNobodyHere: StartedBy = { approvalId: null, isDecisionNeeded: false };
+const withoutLocalDecision: StartedBy = { approvalId: null, isDecisionNeeded: false };
 
 export interface JournalOptions {
   /** The workspace's state folder; made for this person only when it is missing. */
@@ -86,14 +86,14 @@ export interface JournalOptions {
 
 const pathIn = (folder: string): string => join(folder, 'journal.sqlite');
 
-/** Which editor asks to be given the workspace with this state folder, if one does and has not got it yet (RN-10). */
+/** The editor that asks to take over the workspace with this state folder and has not got it yet (RN-10). */
 export const whoWantsWorkspace = (stateFolder: string): string | undefined =>
   whoWantsJournal(pathIn(stateFolder), Date.now());
 
 /**
- * What this runner did in one workspace, on the disk before it goes on (EX-6, RN-3): each attempt before it starts,
- * its result, whether that was acknowledged, and what undo needs. Everything it cannot write it throws as
- * JOURNAL_UNAVAILABLE: then nothing may run.
+ * The log of this runner in one workspace (EX-6, RN-3): each attempt, written before it starts, its result, whether the
+ * server acknowledged that, and what undo needs. Each entry is on disk before the runner continues. Throws
+ * JOURNAL_UNAVAILABLE if it cannot write: then nothing may run.
  */
 export class Journal {
   readonly #path: string;
@@ -117,7 +117,7 @@ export class Journal {
     this.#now = now;
   }
 
-  /** Throws JOURNAL_UNAVAILABLE, and says who holds it when it is another runner (RN-10). */
+  /** Throws JOURNAL_UNAVAILABLE if it cannot be opened; the message names another runner that holds it (RN-10). */
   static open({ folder, holder, now = Date.now }: JournalOptions): Journal {
     return orUnavailable(() => {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -139,17 +139,17 @@ export class Journal {
     });
   }
 
-  /** The editor that asks to be given this workspace, if one does (RN-10). */
+  /** The editor that asks to take over this workspace, if there is one (RN-10). */
   get wantedBy(): string | undefined {
     return whoWantsJournal(this.#path, Date.now());
   }
 
   /**
-   * Before anything of the attempt has any effect. A decision that was made here is used up with it, so that it starts
-   * one attempt and no other; where one is needed and is gone, APPROVAL_STALE is thrown and nothing has started.
+   * Call before the attempt has any effect. Uses up the decision that was made here, so that it starts only one attempt.
+   * Throws APPROVAL_STALE, and starts nothing, if a decision is needed and there is none.
    */
-  start(toolId: string, attempt: number, tool: string, by: StartedBy = byNobodyHere): void {
-    this.#together(() => {
+  start(toolId: string, attempt: number, tool: string, by: StartedBy = withoutLocalDecision): void {
+    this.#inTransaction(() => {
       const { approvalId, isDecisionNeeded } = by;
       const isDecided = approvalId !== null && this.decidedHere(approvalId, toolId) !== undefined;
       if (isDecisionNeeded && !isDecided)
@@ -164,15 +164,15 @@ export class Journal {
     });
   }
 
-  /** The watcher learns of each change when it is written down, before the file is touched. */
+  /** Calls the watcher with each change after it is recorded and before the file is touched. */
   watchChanges(watcher: (changes: readonly FileChange[]) => void): void {
     this.#watchers.push(watcher);
   }
 
-  /** Undo copies first, then both digests: only after that may a file be touched. */
+  /** Stores undo copies, then the digests before and after. Call before touching a file. */
   recordChanges(toolId: string, attempt: number, changes: readonly FileChange[]): void {
     const known = this.changesOf(toolId).filter((change) => change.attempt === attempt).length;
-    this.#together(() => {
+    this.#inTransaction(() => {
       changes.forEach(({ path, operation, before, after, original }, i) => {
         const position = known + i;
         const copy = original && randomUUID();
@@ -198,9 +198,9 @@ export class Journal {
     for (const watcher of this.#watchers) watcher(changes);
   }
 
-  /** With it, what is known not to have happened needs no undo any more. */
+  /** Stores the result. Deletes the recorded changes if the report shows that no file was changed. */
   end(toolId: string, attempt: number, report: ResultReport): void {
-    this.#together(() => {
+    this.#inTransaction(() => {
       this.#run('update attempts set report = ?, ended_at = ? where tool_id = ? and attempt = ?', [
         JSON.stringify(report),
         this.#now(),
@@ -234,7 +234,7 @@ export class Journal {
     return rows.map(attemptFrom) as (JournalledAttempt & { readonly report: ResultReport })[];
   }
 
-  /** Not flushed with care: a lost acknowledgement only means that a result is sent once more. */
+  /** A lost acknowledgement is harmless: the result is only sent again. */
   acknowledge(toolId: string, attempt: number): void {
     this.#write('update attempts set acknowledged_at = ? where tool_id = ? and attempt = ?', [
       this.#now(),
@@ -263,9 +263,9 @@ export class Journal {
     ]);
   }
 
-  /** Together with its outcome, so that what was undone is never undone again. */
+  /** Stores the outcome and marks the changes as undone in one transaction, so that nothing is undone twice. */
   endUndo(undoId: string, report: ResultReport, undone: readonly RecordedChange[]): void {
-    this.#together(() => {
+    this.#inTransaction(() => {
       this.#run('update undos set report = ? where undo_id = ?', [JSON.stringify(report), undoId]);
       for (const { toolId, attempt, position, path } of undone) {
         this.#run('update changes set undone_at = ? where tool_id = ? and attempt = ? and position = ?', [
@@ -274,7 +274,7 @@ export class Journal {
           attempt,
           position,
         ]);
-        // An undo that is taken back leaves its calls as they were: they can be undone again.
+        // If `toolId` was itself an undo, the calls that it had undone can be undone again.
         this.#run(
           `update changes set undone_at = null where path = ? and tool_id in
            (select value from undos, json_each(undos.tool_ids) where undo_id = ?)`,
@@ -302,7 +302,7 @@ export class Journal {
     this.#write('update undos set acknowledged_at = ? where undo_id = ?', [this.#now(), undoId]);
   }
 
-  /** A decision that was made on this machine, by the digest of what was displayed (RN-2). */
+  /** Stores a decision that was made on this machine, with the digest of what was displayed (RN-2). */
   recordDecision({ approvalId, toolId, digest }: DecisionHere): void {
     this.#write(
       'insert or replace into decisions_here (approval_id, tool_id, digest, decided_at) values (?, ?, ?, ?)',
@@ -310,14 +310,14 @@ export class Journal {
     );
   }
 
-  /** What was approved here has been rejected since, or has ended without a decision. */
+  /** Call when an approval that was given here was rejected later or ended without a decision. */
   forgetDecision(approvalId: string): void {
     this.#write('delete from decisions_here where approval_id = ?', [approvalId]);
   }
 
   /**
-   * The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). A clock that
-   * was put back makes no decision good for longer.
+   * The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). Setting the
+   * clock back does not make a decision valid for longer.
    */
   decidedHere(approvalId: string, toolId: string): string | undefined {
     const goodFor = timing.approvalGoodForSeconds * 1000;
@@ -329,8 +329,8 @@ export class Journal {
   }
 
   /**
-   * Keeps the newest head of the person's audit chain (DA-4). Answers false when the server names one that is older
-   * than what it had named before, or another one in its place: its records were cut or rewritten.
+   * Keeps the newest head of the person's audit chain (DA-4). Returns false if the server's head is older than the kept
+   * one, or has the same number and another hash: then its records were cut or rewritten.
    */
   witness(head: string): boolean {
     const [, seq = '', hash = ''] = /^(\d+):(.+)$/.exec(head) ?? [];
@@ -355,10 +355,10 @@ export class Journal {
     return row && `${row.seq}:${row.hash}`;
   }
 
-  /** Forgets what is acknowledged and older than 7 days; what undo needs stays for 30. */
+  /** Deletes entries acknowledged more than 7 days ago; data for undo is kept for 30 days. */
   prune(): void {
     const now = this.#now();
-    this.#together(() => {
+    this.#inTransaction(() => {
       this.#run('delete from attempts where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
       this.#run('delete from undos where acknowledged_at < ?', [now - ATTEMPTS_KEPT_MS]);
       this.#run('delete from decisions_here where decided_at < ?', [now - ATTEMPTS_KEPT_MS]);
@@ -389,7 +389,7 @@ export class Journal {
     return orUnavailable(() => this.#database.prepare(sql).all(...values));
   }
 
-  #together(work: () => void): void {
+  #inTransaction(work: () => void): void {
     orUnavailable(() => {
       this.#database.exec('begin immediate');
       try {
@@ -409,13 +409,15 @@ function orUnavailable<T>(work: () => T): T {
   } catch (cause) {
     if (cause instanceof CountersignError) throw cause;
     const said = cause instanceof Error ? cause.message : String(cause);
-    const problem = isOfDisk(cause) ? `${said}; free space on the disk of Countersign's state folder` : said;
+    const problem = isDiskProblem(cause)
+      ? `${said}; free space on the disk of Countersign's state folder`
+      : said;
     throw new CountersignError('JOURNAL_UNAVAILABLE', { problem }, { cause });
   }
 }
 
-/** SQLITE_FULL, or an I/O error of SQLite: a quota and a limit on the size of files are told as those. */
-function isOfDisk(cause: unknown): boolean {
+/** SQLITE_FULL, or an I/O error of SQLite, which is how it reports a quota or a file size limit. */
+function isDiskProblem(cause: unknown): boolean {
   const { code, errcode = 0 } = (cause ?? {}) as { code?: unknown; errcode?: number };
   if (code === 'ENOSPC' || code === 'EDQUOT') return true;
   return code === 'ERR_SQLITE_ERROR' && (errcode === 13 || (errcode & 0xff) === 10);

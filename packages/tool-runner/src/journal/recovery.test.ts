@@ -222,7 +222,7 @@ it('[EX-7] a command that was started and not ended: outcome unknown, and it is 
   await expect
     .poll(() => new Set(fixture.api.reports.map(({ error }) => error?.code)))
     .toEqual(new Set(['RUNNER_LOST']));
-  // Nobody knows how long it took: nobody says "0 ms".
+  // The execution time is unknown, so it is left out instead of 0.
   const told = fixture.api.reports.map(({ execution_time_ms }) => execution_time_ms);
   expect(new Set(told)).toEqual(new Set([undefined]));
 });

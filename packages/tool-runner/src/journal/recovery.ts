@@ -9,9 +9,9 @@ import type { Workspace } from '../workspace.ts';
 import type { Journal, JournalledAttempt, RecordedChange } from './journal.ts';
 
 /**
- * Settles calls that an earlier runner had begun and not ended (RN-3). All files as the call would leave them:
- * completed. All files as they were: not done. Anything else, and every command: unknown. Nothing is run again; the
- * outcome is journalled, and then sent like every other.
+ * Settles calls that an earlier runner began and did not end (RN-3). If all files are as the call would leave them, it
+ * completed; if all are as before, it did not happen; otherwise, and for every command, the outcome is unknown. Nothing
+ * is run again. The outcome is journalled and sent like any other.
  */
 export async function recoverJournal(journal: Journal, workspace: Workspace, logger: Logger): Promise<void> {
   for (const attempt of journal.unfinished()) {
@@ -55,7 +55,7 @@ async function outcomeOf(
     const path = changes.at(-1)?.path ?? 'the file';
     return failed(describeError('WRITE_FAILED', { path, problem: 'the runner was stopped before it began' }));
   } catch {
-    // Something else than a file stands there now.
+    // Something other than a file is at the path now.
     return failed(describeError('RUNNER_LOST'));
   }
 }

@@ -19,7 +19,7 @@ export class UndoCopies {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** On the disk when it returns, so that the journal may name it. */
+  /** Writes a copy and flushes it to disk, so that the journal may refer to it. */
   keep(name: string, bytes: Uint8Array): void {
     const descriptor = openSync(join(this.#folder, name), 'w', 0o600);
     try {
@@ -35,7 +35,7 @@ export class UndoCopies {
     return readFileSync(join(this.#folder, name));
   }
 
-  /** Removes every copy that the journal does not name: pruned ones, and those of a life that ended in between. */
+  /** Removes every copy that the journal does not name: pruned ones, and those of a killed process. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of readdirSync(this.#folder)) {
       if (!names.has(name)) rmSync(join(this.#folder, name), { force: true });

@@ -1,6 +1,6 @@
 /**
  * `node fake-language-server.test-data.ts <behaviour> [file]`: a small language server that behaves in one odd way.
- * What it was told it gives back as the hover's contents, so that a test can see it.
+ * It returns all it received as the hover's contents, so that a test can see it.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 

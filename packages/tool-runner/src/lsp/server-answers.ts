@@ -28,7 +28,7 @@ export interface ServerSymbol {
   readonly range: Range;
 }
 
-/** The protocol allows one location, a list, or a list of links; null is none. */
+/** The protocol allows one location, a list, or a list of links; null means no location. */
 export function readLocations(answer: unknown): readonly ServerLocation[] {
   if (answer === null || answer === undefined) return [];
   return (Array.isArray(answer) ? answer : [answer]).map((item) => {

@@ -53,7 +53,7 @@ function contentOf({ path, before, after }: FileVersions): Content {
   const old = before ? readableText(before) : NO_TEXT;
   const renewed = after ? readableText(after) : NO_TEXT;
   if (!renewed || (!old && !after)) return { ...SAME, body: `Binary files ${from} and ${to} differ\n` };
-  // What is written is shown whole, whatever it replaces.
+  // Show the whole new text, even if it replaces binary content.
   if (!old) {
     const { hunks, truncated } = unifiedDiff('', renewed.text);
     const header = ['the old content is binary and is not shown', ...formOf(renewed)];
@@ -106,9 +106,9 @@ const modeText = (mode: number): string =>
   mode === LINK_MODE ? '120000' : `100${(mode & 0o7777).toString(8).padStart(3, '0')}`;
 
 /** Most characters of one file's diff: what a person reads, and what fits into a preview. */
-const MOST_CHARACTERS = 512 * 1024;
+const MAX_CHARACTERS = 512 * 1024;
 /** Most characters of one line. */
-const MOST_OF_A_LINE = 4_000;
+const MAX_LINE_CHARACTERS = 4_000;
 /** Of a long line that changes, so much before the change is shown. */
 const BEFORE_INTEREST = 200;
 
@@ -143,7 +143,7 @@ function addRun({ lines, count }: Run, otherSide: readonly string[], shown: Show
   const least = shown.room / 2;
   let added = 0;
   for (const line of lines) {
-    if (shown.room - Math.min(line.length, MOST_OF_A_LINE) < least) break;
+    if (shown.room - Math.min(line.length, MAX_LINE_CHARACTERS) < least) break;
     if (!shown.add(line, firstDifference(line, otherSide[added]))) break;
     added++;
   }
@@ -163,7 +163,7 @@ function otherSideOf(runs: readonly Run[], index: number): readonly string[] {
 
 /** Where two lines begin to differ behind their signs; 0 where that is not worth looking for. */
 function firstDifference(line: string, other: string | undefined): number {
-  if (other === undefined || line.length <= MOST_OF_A_LINE) return 0;
+  if (other === undefined || line.length <= MAX_LINE_CHARACTERS) return 0;
   let at = 1;
   while (at < line.length && line.charCodeAt(at) === other.charCodeAt(at)) at++;
   return at;
@@ -172,18 +172,18 @@ function firstDifference(line: string, other: string | undefined): number {
 /** Lines made visible, as long as there is room. */
 class ShownLines {
   #lines: string[] = [];
-  room = MOST_CHARACTERS;
+  room = MAX_CHARACTERS;
   truncated = false;
 
   get text(): string {
     return this.#lines.map((line) => `${line}\n`).join('');
   }
 
-  /** Of a long line the part around `interest` is shown. Answers false where there is no room. */
+  /** Adds a line; of a long line, only the part around `interest`. Returns false if there is no room. */
   add(line: string, interest = 0): boolean {
     const from =
-      line.length - MOST_OF_A_LINE > 0 && interest > MOST_OF_A_LINE / 2 ? interest - BEFORE_INTEREST : 1;
-    const end = Math.min(line.length, from + MOST_OF_A_LINE);
+      line.length - MAX_LINE_CHARACTERS > 0 && interest > MAX_LINE_CHARACTERS / 2 ? interest - BEFORE_INTEREST : 1;
+    const end = Math.min(line.length, from + MAX_LINE_CHARACTERS);
     const shown = [
       line.slice(0, 1),
       from > 1 ? `⟨${from - 1} characters before⟩` : '',
@@ -228,11 +228,11 @@ const CONTEXT = 3;
  * A longer text, or one that differs in more lines, is shown as replaced: looking for the least difference takes time
  * that grows with lines times edits. By counts, not by the clock: the same call has the same preview everywhere.
  */
-const MOST_COMPARED = 2 * 1024 * 1024;
-const MOST_COMPARED_LINES = 40_000;
-const MOST_EDITS = 2_000;
-/** At most so many lines of one run are shown; the rest is only counted. */
-const MOST_OF_A_RUN = 512 * 1024;
+const MAX_COMPARED = 2 * 1024 * 1024;
+const MAX_COMPARED_LINES = 40_000;
+const MAX_EDITS = 2_000;
+/** Lines after this many characters of a run are counted but not shown. */
+const MAX_RUN_CHARACTERS = 512 * 1024;
 const NO_NEWLINE = '\\ No newline at end of file';
 
 /** Where two texts differ, quickly whatever they are. What they have in common at both ends is not looked at. */
@@ -251,12 +251,12 @@ function hunksBetween(before: string, after: string): Hunk[] {
 }
 
 function leastDifference(before: string, after: string): Hunk[] | undefined {
-  // Of all or nothing there is no least difference to look for.
-  if (before === '' || after === '' || before.length + after.length > MOST_COMPARED) return undefined;
-  if (countLines(before) + countLines(after) > MOST_COMPARED_LINES) return undefined;
+  // If one side is empty, everything differs.
+  if (before === '' || after === '' || before.length + after.length > MAX_COMPARED) return undefined;
+  if (countLines(before) + countLines(after) > MAX_COMPARED_LINES) return undefined;
   const patch = structuredPatch('', '', before, after, undefined, undefined, {
     context: CONTEXT,
-    maxEditLength: MOST_EDITS,
+    maxEditLength: MAX_EDITS,
   });
   return patch?.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({
     oldStart,
@@ -267,7 +267,7 @@ function leastDifference(before: string, after: string): Hunk[] | undefined {
   }));
 }
 
-/** All of the one is taken away and all of the other put in its place: not the least, but true. */
+/** Shows the whole old text as removed and the whole new text as added: not minimal, but correct. */
 function replacement(before: string, after: string): Hunk {
   const removed = signed('-', before);
   const added = signed('+', after);
@@ -283,7 +283,7 @@ function replacement(before: string, after: string): Hunk {
 function signed(sign: '-' | '+', text: string): Run[] {
   if (text === '') return [];
   const lines: string[] = [];
-  for (let at = 0; at < text.length && at < MOST_OF_A_RUN; ) {
+  for (let at = 0; at < text.length && at < MAX_RUN_CHARACTERS; ) {
     const next = text.indexOf('\n', at);
     const end = next < 0 ? text.length : next;
     lines.push(sign + text.slice(at, end));

@@ -86,11 +86,11 @@ export function confirmJudged({ details }: PolicyDecision, paths: readonly strin
 }
 
 /** Characters of everything that a preview shows: at most 3 bytes each, so that a body of 8 MiB has room for them. */
-const MOST_CHARACTERS = 1_500_000;
+const MAX_CHARACTERS = 1_500_000;
 /** Hooks or scripts of one preview. Files and commits are bounded already, by `limits.entries`. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 /** Words of all commands of one preview: a body has room for 50,000 values. */
-const MOST_WORDS = 20_000;
+const MAX_WORDS = 20_000;
 
 /**
  * The preview within what the server takes, whatever the call names. What is left out is said in its place, so that a
@@ -137,7 +137,7 @@ export function fitPreview(preview: Preview): Preview {
 
 /** How much can still be shown. Half of what is left is the most that one text takes. */
 class Room {
-  #left = MOST_CHARACTERS;
+  #left = MAX_CHARACTERS;
 
   text(text: string): string {
     const most = Math.floor(this.#left / 2);
@@ -150,7 +150,7 @@ class Room {
   }
 
   list(texts: readonly string[], what: string): string[] {
-    const shown = texts.slice(0, MOST_ENTRIES).map((text) => this.text(text));
+    const shown = texts.slice(0, MAX_ENTRIES).map((text) => this.text(text));
     const more = texts.length - shown.length;
     return more > 0 ? [...shown, `⟨and ${more} more ${what}⟩`] : shown;
   }
@@ -171,7 +171,7 @@ class Room {
     let words = 0;
     const shown: (string | null)[][] = [];
     for (const command of commands) {
-      const kept = command.slice(0, Math.max(0, MOST_WORDS - words - shown.length));
+      const kept = command.slice(0, Math.max(0, MAX_WORDS - words - shown.length));
       words += kept.length;
       if (kept.length > 0) shown.push(kept.map((word) => (word === null ? null : this.text(word))));
       if (kept.length < command.length) break;

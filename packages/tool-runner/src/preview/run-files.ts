@@ -96,15 +96,15 @@ async function directoryAt({ root }: Workspace, path: string): Promise<DigestedF
   }
 }
 
-/** So much of the files in a directory is read; of what is larger, size and times must do. */
-const MOST_OF_A_FILE = 1024 * 1024;
-const MOST_OF_ALL = 16 * 1024 * 1024;
+/** How much is read of a file, and of all files in a directory. Of larger files, only size and times are compared. */
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 
 async function versionOfEntries(directory: WorkspaceDirectory): Promise<FileVersion> {
   const entries: string[] = [];
-  let room = MOST_OF_ALL;
+  let room = MAX_TOTAL_BYTES;
   for (const name of readdirSync(directory.at('.')).sort()) {
-    const { state, bytes } = await entryState(directory, name, Math.min(room, MOST_OF_A_FILE));
+    const { state, bytes } = await entryState(directory, name, Math.min(room, MAX_FILE_BYTES));
     room -= bytes;
     entries.push(`${name}\0${state}`);
   }

@@ -71,18 +71,18 @@ export class FileUndo {
     try {
       this.#journal.endUndo(undoId, report, undone);
     } catch {
-      // What was restored is restored: undone once more, it is found to be as it was. The person hears of it now.
+      // Report the outcome anyway: restored files stay restored, and undoing them again finds nothing to do.
     }
     return report;
   }
 
-  /** The first change of a path is what it was before all of them. */
+  /** Whether a path is as it was before its first change. */
   async #isRestored([first]: readonly RecordedChange[]): Promise<boolean> {
     if (!first) return true;
     try {
       return ((await fileNow(this.#workspace, first.path))?.version ?? null) === first.before;
     } catch {
-      return false; // something else stands there
+      return false; // something else is at the path
     }
   }
 }

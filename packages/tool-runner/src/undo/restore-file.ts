@@ -13,7 +13,7 @@ import type { Restoration } from './undo-plan.ts';
 /**
  * Puts one file or directory back, at once and inside the root only. What it replaces is kept first, as a change of the
  * undo's own, so that this can be undone as well. Throws UNDO_CONFLICT when it was changed after the plan was made.
- * Answers what happened to the file, undefined when it stood there already as it was.
+ * Returns what happened to the file; undefined if it was already restored.
  */
 export async function restoreFile(
   { root }: Workspace,

@@ -9,7 +9,7 @@ import { type DirectoryNow, fileNow, isDirectory } from './file-now.ts';
 /** What undo will do to one file. */
 export interface Restoration {
   readonly path: string;
-  /** As it stands there now. */
+  /** The file as it is now. */
   readonly now: FileSnapshot | DirectoryNow | undefined;
   /** The file becomes as it was before this change, the first of them. */
   readonly target: RecordedChange;
@@ -80,14 +80,14 @@ const conflict = (path: string, whyNotForced?: string): CountersignError =>
 function followsFrom(version: string | null, changes: readonly RecordedChange[]): boolean {
   let current = version;
   for (const { before, after } of changes) {
-    // A change that never came about, or that is gone again, needs nothing.
+    // A change that was never made, or was already reverted, needs nothing.
     if (current === after) current = before;
     else if (current !== before) return false;
   }
   return true;
 }
 
-/** Something else than a file or a directory stands there: undo does not touch that, forced or not. */
+/** The path is neither a file nor a directory: undo does not touch it, forced or not. */
 async function lookAt(workspace: Workspace, path: string): Promise<Restoration['now']> {
   try {
     return await fileNow(workspace, path);

@@ -231,7 +231,7 @@ describe('approving', () => {
   it('[UI-6] believes the browser, not React, about where the pointer is', async () => {
     const page = await openCard();
     const approve = within(page.card()).getByRole('button', { name: /^Approve y/ });
-    // What lay under the pointer went away, and the card slid there: no pointerout comes, of which React makes its own.
+    // The card moved under a resting pointer: the browser sends no pointerout, from which React makes its own events.
     page.card().dispatchEvent(new PointerEvent('pointerenter'));
     await page.clock.advance(500);
     fireEvent.click(approve, { detail: 1 });
@@ -393,7 +393,7 @@ describe('[RK-1] a HIGH call', () => {
     expect(decided(page)).toEqual([]);
     expect(page.card().textContent).toContain('This is a high-risk call. Look at it once more.');
     await page.press('y');
-    expect(decided(page)).toEqual([]); // a double press is no second thought
+    expect(decided(page)).toEqual([]); // a double press does not confirm
     await page.clock.advance(500);
     await page.press('y');
     expect(decided(page)).toHaveLength(1);

@@ -2,7 +2,7 @@ import {
   type ApprovalEntry,
   type ApproveChoice,
   Attention,
-  type Means,
+  type InputDevice,
   stepBeforeApproval,
   titleOf,
 } from '@countersign/approvals';
@@ -135,7 +135,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       onKeyDown={pressed}
       onClickCapture={({ nativeEvent }) => {
         lookNow();
-        attention.by(meansOf(nativeEvent));
+        attention.by(inputDeviceOf(nativeEvent));
       }}
       onFocus={() => {
         hadFocus.current = true;
@@ -230,7 +230,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
 });
 
 /** A click with a count of 0 was made by Enter or Space. */
-function meansOf(click: MouseEvent): Means {
+function inputDeviceOf(click: MouseEvent): InputDevice {
   if (click.detail === 0) return 'keyboard';
   return 'pointerType' in click && click.pointerType === 'touch' ? 'touch' : 'pointer';
 }

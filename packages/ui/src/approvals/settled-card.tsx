@@ -12,7 +12,7 @@ interface SettledCardProps {
 }
 
 /** Notices that still matter after the decision. */
-const afterwards: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
+const noticesAfterDecision: readonly ErrorCode[] = ['ALREADY_DECIDED', 'APPROVAL_STALE'];
 
 /** Decided here or elsewhere, expired or withdrawn: the card says so and stays readable (AP-2). */
 export function SettledCard({ entry, resolution, isAlone }: SettledCardProps) {
@@ -29,7 +29,9 @@ export function SettledCard({ entry, resolution, isAlone }: SettledCardProps) {
         text={resolutionText(resolution, words)}
       />
       {isAlone && error && <Visible as="p" className="call-error" text={words.said(error)} />}
-      {notice && afterwards.includes(notice.code) && <NoticeLine notice={notice} askedAgain={false} />}
+      {notice && noticesAfterDecision.includes(notice.code) && (
+        <NoticeLine notice={notice} askedAgain={false} />
+      )}
       {reason !== null && reason !== '' && (
         <p>
           <span className="label-inline">{approval.saidReason}</span> <Visible text={reason} />

@@ -187,7 +187,7 @@ describe('the transcript', () => {
   });
 
   it.each([
-    // What answered counts: not the first letter of the question, nor the model that would answer now.
+    // The model that answered counts, not the question's first character or the current model.
     ['manual', 'anthropic:claude', '/read_file path=README.md', false],
     ['anthropic:claude', 'anthropic:claude', '/explain this', true],
     ['anthropic:claude', 'manual', 'Explain this', true],
@@ -873,7 +873,7 @@ describe('[UI-2] running a call again (founding documents: implementation-plan)'
   const context = { message_id: null, run_id: null, step: null, excerpt: '' };
   const openDone = async (prepare: (server: TestServer) => void) => {
     const page = await openChat({ messages: [hello], prepare });
-    // What the page heard of the call is masked; the server has it in full.
+    // The event's parameters are masked; the server has them in full.
     const tool_params = { path: 'a.md', content: '[9000 bytes]' };
     await page.server.emit(
       call({ tool_name: 'write_file', tool_params, context }),

@@ -83,7 +83,7 @@ it('a screen that is read anew comes back to its place when it is there, and onl
   await act(async () => load(false));
   expect(box.scrollTop).toBe(700);
 
-  // What only grows later does not move under the pointer (UI-6).
+  // A page that grows later does not scroll under the pointer (UI-6).
   go('#/permissions');
   shorten(100);
   go('#/history');

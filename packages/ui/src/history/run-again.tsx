@@ -5,7 +5,7 @@ import { useLive } from '../live/live-context.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-type Again =
+type RunAgainState =
   | { readonly step: 'idle' | 'asking' | 'not-kept' }
   | { readonly step: 'asked'; readonly sessionId: string; readonly toolId: string }
   | { readonly step: 'refused'; readonly problem: string };
@@ -17,9 +17,9 @@ type Again =
 export function RunAgain({ toolId }: { readonly toolId: string }) {
   const { call, history, said } = useWords();
   const { client } = useLive();
-  const [again, setAgain] = useState<Again>({ step: 'idle' });
+  const [again, setAgain] = useState<RunAgainState>({ step: 'idle' });
 
-  const run = async (): Promise<Again> => {
+  const run = async (): Promise<RunAgainState> => {
     const { execution, omitted } = await client.getExecution({ params: { tool_id: toolId } });
     if (omitted?.includes('tool_params')) return { step: 'not-kept' };
     const { tool_name, tool_params, session_id } = execution;
@@ -29,7 +29,7 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
   const click = () => {
     setAgain({ step: 'asking' });
     void run()
-      .catch((error: unknown): Again => ({ step: 'refused', problem: problemOf(error) }))
+      .catch((error: unknown): RunAgainState => ({ step: 'refused', problem: problemOf(error) }))
       .then(setAgain);
   };
   return (

@@ -23,7 +23,7 @@ export const totalOf = (counts: OutcomeCounts): number =>
   outcomes.reduce((total, outcome) => total + counts[outcome], 0);
 
 /** One column of a plot over time. */
-export interface Stretch {
+export interface PlotColumn {
   readonly from: number;
   readonly counts: OutcomeCounts;
 }
@@ -33,7 +33,10 @@ export const endOf = ({ series }: Pick<MetricsAnswer, 'series'>, now: number): n
   series.reduce((end, { from }) => Math.max(end, Date.parse(from)), now);
 
 /** Every stretch from the first to now: those without calls, which the server leaves out, are empty columns. */
-export function stretches({ series, since, bucket_seconds }: MetricsAnswer, now: number): readonly Stretch[] {
+export function stretches(
+  { series, since, bucket_seconds }: MetricsAnswer,
+  now: number,
+): readonly PlotColumn[] {
   const lengthMs = bucket_seconds * 1000;
   const first = Math.min(Date.parse(since), ...series.map(({ from }) => Date.parse(from)));
   const count = Math.max(1, Math.ceil((now - first + 1) / lengthMs));

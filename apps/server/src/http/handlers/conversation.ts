@@ -10,7 +10,7 @@ import {
 import { toldLimits } from '@countersign/protocol';
 import { refuseWhenOverloaded } from '../admission.ts';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
-import { ownProject, ownRun, ownSession, reaches } from '../own-rows.ts';
+import { mayUseProject, ownProject, ownRun, ownSession } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { isoTime, projectView, runView, sessionView, workspaceRoot } from '../views.ts';
@@ -63,7 +63,7 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
 
     async listProjects({ caller }) {
       const rows = await store.read((tx) => tx.projectsOf(caller.userId));
-      return { success: true, projects: rows.filter(({ id }) => reaches(caller, id)).map(projectView) };
+      return { success: true, projects: rows.filter(({ id }) => mayUseProject(caller, id)).map(projectView) };
     },
 
     async createProject({ caller, body }) {

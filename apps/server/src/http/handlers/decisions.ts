@@ -1,7 +1,7 @@
 import { notFound } from '@countersign/engine';
 import type { Approval, routes } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
-import { inProject, speakerOf } from '../own-rows.ts';
+import { inProject, reportingRunner } from '../own-rows.ts';
 import type { Handlers, Input } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 
@@ -33,7 +33,7 @@ export function decisionHandlers(parts: ServerParts) {
     rejectById: ({ caller, params, body }) => reject(caller, params.approval_id, body),
 
     async submitPreview({ caller, params, body }) {
-      const speaker = await speakerOf(parts, caller, params, body);
+      const speaker = await reportingRunner(parts, caller, params, body);
       const input = { ...body, ...speaker, runner_id: speaker.runner_id ?? body.runner_id };
       await approvals.submitPreview(inProject(caller, params), params.approval_id, input);
       return { success: true };

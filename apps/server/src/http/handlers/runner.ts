@@ -7,7 +7,7 @@ import {
   storeRunnerReport,
 } from '@countersign/engine';
 import { toldLimits } from '@countersign/protocol';
-import { inProject, ownCall, ownProject, speakerOf } from '../own-rows.ts';
+import { inProject, ownCall, ownProject, reportingRunner } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { settleUndo } from '../undo.ts';
@@ -19,7 +19,7 @@ export function runnerHandlers(parts: ServerParts) {
   return {
     async submitResult({ caller, params, body: sent }) {
       const { tool_id } = params;
-      const body = { ...sent, ...(await speakerOf(parts, caller, params, sent)) };
+      const body = { ...sent, ...(await reportingRunner(parts, caller, params, sent)) };
       if (body.undo_id !== undefined) {
         const call = await ownCall(store, caller, tool_id, params.project_id);
         const message = await settleUndo(store, call, body.undo_id, body);
@@ -31,13 +31,13 @@ export function runnerHandlers(parts: ServerParts) {
     },
 
     async submitProgress({ caller, params, body }) {
-      const speaker = await speakerOf(parts, caller, params, body);
+      const speaker = await reportingRunner(parts, caller, params, body);
       await dispatcher.progress(inProject(caller, params), params.tool_id, { ...body, ...speaker });
       return { success: true };
     },
 
     async startExecution({ caller, params, body }) {
-      const claim = { ...body, ...(await speakerOf(parts, caller, params, body)) };
+      const claim = { ...body, ...(await reportingRunner(parts, caller, params, body)) };
       const { id, attempt } = await dispatcher.claim(inProject(caller, params), params.tool_id, claim);
       return { success: true, tool_id: id, status: 'executing', attempt };
     },
@@ -47,7 +47,10 @@ export function runnerHandlers(parts: ServerParts) {
       const key = runnerKey(caller.userId, params.runner_id);
       const runner = await store.read((tx) => tx.get('runners', key));
       if (!runner) throw notFound('runner');
-      const { instance } = await speakerOf(parts, caller, params, { ...params, instance: body.instance });
+      const { instance } = await reportingRunner(parts, caller, params, {
+        ...params,
+        instance: body.instance,
+      });
       if (instance !== undefined && instance !== runner.instance) throw notItsRunner(params.runner_id);
       const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
       const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);

@@ -1,4 +1,4 @@
-;;; countersign-manners-test.el --- The manners of the Emacs world  -*- lexical-binding: t; -*-
+;;; countersign-conventions-test.el --- Conventions of Emacs packages  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
@@ -13,8 +13,8 @@
   "Return the files of the package."
   (directory-files (expand-file-name "apps/emacs" countersign-test-root) t "\\`countersign.*\\.el\\'"))
 
-(ert-deftest countersign-manners-compiles-without-a-warning ()
-  "Every file byte-compiles by itself, in an Emacs of its own, without a word."
+(ert-deftest countersign-conventions-compiles-without-a-warning ()
+  "Every file byte-compiles in a separate Emacs without a warning."
   (let ((folder (make-temp-file "countersign-elc" t)))
     (unwind-protect
         (with-temp-buffer
@@ -28,8 +28,8 @@
             (should (equal (list status (buffer-string)) '(0 "")))))
       (delete-directory folder t))))
 
-(ert-deftest countersign-manners-pass-checkdoc ()
-  "Checkdoc has nothing to say."
+(ert-deftest countersign-conventions-pass-checkdoc ()
+  "Checkdoc finds nothing."
   (let ((findings '()))
     (cl-letf (((symbol-function 'checkdoc-create-error)
                (lambda (text &rest _) (push (format "%s: %s" (buffer-name) text) findings) nil))
@@ -43,7 +43,7 @@
           (kill-buffer))))
     (should-not findings)))
 
-(ert-deftest countersign-manners-has-what-a-package-archive-wants ()
+(ert-deftest countersign-conventions-has-what-a-package-archive-wants ()
   "Headers, lexical binding, one prefix, no dependency outside Emacs."
   (dolist (file (countersign-test-sources))
     (with-temp-buffer
@@ -65,7 +65,7 @@
       (should (equal (package-desc-reqs package) '((emacs (28 1)))))
       (should (equal (package-desc-version package) '(0 1 0))))))
 
-(ert-deftest countersign-manners-loads-without-doing-anything ()
+(ert-deftest countersign-conventions-loads-without-doing-anything ()
   "Loading starts nothing and changes no hook of windows; autoloads are made."
   (with-temp-buffer
     (let ((status (call-process (expand-file-name invocation-name invocation-directory) nil t nil
@@ -74,7 +74,7 @@
                                 "--eval" "(princ (list (process-list) window-buffer-change-functions window-selection-change-functions (commandp 'countersign) (commandp 'countersign-approvals) (keymapp countersign-command-map)))")))
       (should (equal (list status (buffer-string)) '(0 "(nil nil nil t t t)"))))))
 
-(ert-deftest countersign-manners-can-be-customized ()
+(ert-deftest countersign-conventions-can-be-customized ()
   "Every option has a type and belongs to the group."
   (let ((options (cl-loop for symbol being the symbols
                           when (and (string-prefix-p "countersign-" (symbol-name symbol))
@@ -85,4 +85,4 @@
       (should (get option 'custom-type))
       (should (documentation-property option 'variable-documentation)))))
 
-;;; countersign-manners-test.el ends here
+;;; countersign-conventions-test.el ends here

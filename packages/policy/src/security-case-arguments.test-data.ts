@@ -1,4 +1,4 @@
-/** The cases name arguments neutrally (VA-9). */
+/** The security cases use neutral names for parameters (VA-9); these are our names for them. */
 const ourNames: Readonly<Record<string, string>> = {
   destination: 'dest',
   query: 'content',

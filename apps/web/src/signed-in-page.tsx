@@ -29,7 +29,7 @@ import {
 import { Suspense, useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
 /** The signed-in page: the frame, and the screen that the address names. */
-export function Workplace({ onSignOut }: { onSignOut(): void }) {
+export function SignedInPage({ onSignOut }: { onSignOut(): void }) {
   const location = useLocation();
   const projects = useProjects();
   const [wanted, setWanted] = usePreference('projectId');
