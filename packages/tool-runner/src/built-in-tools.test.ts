@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BuiltInTools } from './built-in-tools.ts';
 import type { FileChange } from './file-change.ts';
-import { fileTools } from './files/change-calls.test-data.ts';
+import { fileTools } from './files/file-tools.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 let files: BuiltInTools;

@@ -6,7 +6,7 @@ import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testin
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BuiltInTools } from './built-in-tools.ts';
 import { versionOf } from './file-change.ts';
-import { callOf, codeOf, fileTools, recordingContext, workspaceAt } from './files/change-calls.test-data.ts';
+import { callOf, codeOf, fileTools, recordingContext, workspaceAt } from './files/file-tools.test-data.ts';
 import { WorkspaceTexts } from './lsp/workspace-texts.ts';
 import { OpenEditor } from './open-editor.test-data.ts';
 import { realDisk } from './real-disk.ts';

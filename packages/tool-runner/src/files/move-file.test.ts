@@ -22,7 +22,7 @@ import {
   fileTools,
   recordingContext,
   workspaceAt,
-} from './change-calls.test-data.ts';
+} from './file-tools.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {
