@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BuiltInToolCall, defaultLimits } from '@countersign/protocol';
 import { readingContext } from '@countersign/testing';
-import { fileTools } from '../packages/tool-runner/src/files/change-calls.test-data.ts';
+import { fileTools } from '../packages/tool-runner/src/files/file-tools.test-data.ts';
 import { compare, type Rounds, summaries } from './in-turns.ts';
 import { summarise } from './measure.ts';
 import { paced } from './pace.ts';

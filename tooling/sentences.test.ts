@@ -2,6 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { catalogue, type ToolDefinition } from '@countersign/protocol';
+import { approvalWords } from '@countersign/words';
 import { expect, it } from 'vitest';
 import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
 import { isRefused, ToolCallPolicy } from '../packages/policy/src/index.ts';
@@ -13,33 +15,33 @@ const root = join(import.meta.dirname, '..');
 const composed =
   /^(there-no-|unknown-option|option-|address-in-use|database-use|fork-bomb-operand|path-executable|own-policy|workspace-policy|mb-written)/;
 
-/** Calls of each tool, some of them refused: their reasons are in no table of rules. */
-const calls: readonly (readonly [tool: string, params: object])[] = [
-  ['read_file', { path: 'a.md' }],
+type Call = readonly [tool: string, params: object];
+
+/** The example calls of each built-in tool. */
+const examples = catalogue.flatMap(({ name }): Call[] => {
+  const file = join(root, 'packages/protocol/fixtures/tools', `${name}.json`);
+  const { params } = JSON.parse(readFileSync(file, 'utf8')) as { params: object[] };
+  return params.map((example) => [name, example]);
+});
+
+/** More calls, most of them refused: their reasons are in no table of rules. */
+const calls: readonly Call[] = [
+  ...examples,
   ['read_file', { path: '.env' }],
   ['read_file', { path: '../a' }],
   ['read_file', { path: 'a\\b' }],
   ['read_file', { path: 'a/'.repeat(3_000) }],
   ['read_file', { path: 'a'.repeat(300) }],
-  ['list_directory', { path: '.' }],
-  ['search_files', { content: 'x' }],
   ['search_files', { pattern: '.env*' }],
-  ['diagnostics', { path: 'a.ts' }],
   ['write_file', { path: 'a.exe', content: '' }],
   ['write_file', { path: '.git/config', content: '' }],
-  ['delete_file', { path: 'a' }],
-  ['create_directory', { path: 'a' }],
   ['execute_command', { command: 'rm', args: ['a'] }],
   ['shell_exec', { command: 'ls' }],
   ['shell_exec', { command: 'ls; ((' }],
   ['shell_exec', { command: 'echo x > .git/config' }],
   ['shell_exec', { command: 'b() { b | b & }; b' }],
-  ['shell_output', { job_id: 'a' }],
-  ['git_status', {}],
-  ['git_commit', { message: 'm', files: ['a'] }],
   ['git_branch', {}],
   ['git_branch', { name: 'b', create: true }],
-  ['git_push', {}],
 ];
 const policy = new ToolCallPolicy({ root: '/workspace' });
 const given = calls.flatMap(([tool, params]) => {
@@ -80,6 +82,19 @@ it.each([...new Set([...ruleSentences.values(), ...given, ...custom, ...stale, .
     expect(russian.replace('unterminated arithmetic command', '')).not.toMatch(
       /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/,
     );
+  },
+);
+
+/** A LOW tool asks only for the sake of one file or of a person's own rule; its card then has the server's English sentence. */
+const asking = catalogue
+  .filter(({ baseRisk }) => baseRisk !== 'LOW')
+  .flatMap(({ name, uses = [] }: ToolDefinition) => [name, ...uses.map(({ intent }) => intent)]);
+const { en: _, ...otherLanguages } = approvalWords;
+
+it.each(Object.entries(otherLanguages))(
+  '[UI-1] has a title in "%s" for each tool that asks',
+  (_, { title }) => {
+    expect(asking.filter((intent) => !title[intent])).toEqual([]);
   },
 );
 

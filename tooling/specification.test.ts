@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtInToolNames } from '@countersign/protocol';
 import { expect, it } from 'vitest';
 import { repositoryRoot } from './set-up.mjs';
 
@@ -33,6 +34,17 @@ it('defines every rule that sources, tests and documents name', () => {
     (read(path).match(ruleId) ?? []).filter((id) => !rules.includes(id)).map((id) => `${path}: ${id}`),
   );
   expect(unknown).toEqual([]);
+});
+
+it('[TL-1] lists the tools of the catalogue, and marks the others as not built', () => {
+  const [, table = ''] = specification.split(/^\*\*TL-1\*\*/m);
+  const [rows = ''] = table.split(/^\*\*TL-2\*\*/m);
+  const tools = [...rows.matchAll(/^\| \w* ?\| (`[^|]+) \|/gm)].map(([, cell = '']) => cell);
+  const named = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+  const [, unbuilt = ''] = specification.match(/^\| TL-1 \| ([^|]+) \|/m) ?? [];
+  const isUnbuilt = (cell: string) => cell.includes('(not built yet: section 13)');
+  expect(tools.filter((cell) => !isUnbuilt(cell)).flatMap(named)).toEqual(builtInToolNames);
+  expect(named(unbuilt)).toEqual(expect.arrayContaining(tools.filter(isUnbuilt).flatMap(named)));
 });
 
 it('has a test for every rule, or a reason why there is none', () => {

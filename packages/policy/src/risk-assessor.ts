@@ -112,6 +112,9 @@ export class RiskAssessor {
         return gitBranch(params);
       case 'git_push':
         return gitPush(params);
+      default:
+        // A tool without a case does not compile, and the compiler names it.
+        return tool satisfies never;
     }
   }
 

@@ -1,6 +1,6 @@
 import { linkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultLimits } from '@countersign/protocol';
+import { builtInToolNames, defaultLimits } from '@countersign/protocol';
 import { realDisk, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -28,6 +28,12 @@ const withPolicy = (...policies: LoadedPolicy[]): ToolCallPolicy =>
 describe('[RK-2] the level of each tool', () => {
   it.each(LEVELS)('%s %j is %s', (tool, args, expected) => {
     expect(decide(byText, tool, args)).toBe(expected);
+  });
+
+  it('has an example of every built-in tool that is not refused', () => {
+    const allowed = LEVELS.filter(([, , outcome]) => ['LOW', 'MEDIUM', 'HIGH'].includes(outcome));
+    const tools = new Set(allowed.map(([tool]) => tool));
+    expect(builtInToolNames.filter((name) => !tools.has(name))).toEqual([]);
   });
 
   it('[RK-3] gives the rule, a sentence and the operand', () => {

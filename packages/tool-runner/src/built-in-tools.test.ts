@@ -9,8 +9,8 @@ import {
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BuiltInTools } from './built-in-tools.ts';
-import { fileTools } from './files/change-calls.test-data.ts';
 import type { FileChange } from './files/file-snapshot.ts';
+import { fileTools } from './files/file-tools.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 let files: BuiltInTools;

@@ -14,7 +14,7 @@ import {
   writeSignal,
 } from './call-samples.test-data.ts';
 import type { CallContext, ToolResult } from './executor.ts';
-import { fileTools } from './files/change-calls.test-data.ts';
+import { fileTools } from './files/file-tools.test-data.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
 import { Journal } from './journal/journal.ts';
 import type { DialogAnswer } from './open-approval.ts';

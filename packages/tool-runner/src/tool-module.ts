@@ -18,7 +18,8 @@ import type { Workspace } from './workspace.ts';
 /**
  * One built-in tool on this machine. Its row in the protocol says what it is; the module says what it does. Parameters have
  * been parsed and the policy has been asked before. The policy looked at names, so a module looks again at what it
- * opens (VA-1, VA-2).
+ * opens (VA-1, VA-2), by `inFile` (files/workspace-file.ts), `inDirectory` (files/workspace-directory.ts), a plan of
+ * changes (`changingFiles`), `operandForGit` or `WorkspaceTexts`. refused-reads.test.ts tries every tool that reads.
  */
 export interface ToolModule<N extends BuiltInToolName> {
   /**

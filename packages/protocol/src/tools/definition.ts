@@ -25,7 +25,10 @@ export interface ToolDefinition {
   readonly parameters: z.ZodObject;
   /** Of a success; every failure has the shape of `toolFailureSchema`. */
   readonly result: z.ZodObject;
-  /** The level when nothing is known of the arguments; RiskAssessor decides for each call. LOW: the person is never asked. */
+  /**
+   * The level when nothing is known of the arguments; RiskAssessor decides for each call. LOW: the person is not asked
+   * unless the file itself calls for it (PATH-5, PATH-6).
+   */
   readonly baseRisk: RiskLevel;
   /** Whether some of its calls are LOW although the base risk is not. */
   readonly mayRunUnasked?: true;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { removeFile, removeLeftovers, replaceFile } from './atomic-write.ts';
-import { codeOf } from './change-calls.test-data.ts';
+import { codeOf } from './file-tools.test-data.ts';
 import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
 
 let workspace: TemporaryWorkspace;

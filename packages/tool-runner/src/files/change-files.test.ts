@@ -21,9 +21,9 @@ import { findTool } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OpenEditor } from '../open-editor.test-data.ts';
-import { callOf, codeOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
 import { changingFiles, digestOfChanges } from './change-files.ts';
 import { planDeletion } from './delete-file.ts';
+import { callOf, codeOf, executeChange, recordingContext, workspaceAt } from './file-tools.test-data.ts';
 import { ResultCache } from './result-cache.ts';
 import { planWrite } from './write-file.ts';
 
@@ -412,7 +412,7 @@ describe('[EX-5] failures of the system', () => {
   const here = (file: string): string => new URL(file, import.meta.url).href;
   /** Calls in a process of their own, which may be started by another program or as another user. */
   const program = `
-    const data = await import(${JSON.stringify(here('./change-calls.test-data.ts'))});
+    const data = await import(${JSON.stringify(here('./file-tools.test-data.ts'))});
     const [root, calls] = JSON.parse(process.argv[1]);
     const outcomes = [];
     for (const [tool, params] of calls) {

@@ -10,7 +10,7 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, executeChange, recordingContext, workspaceAt } from './change-calls.test-data.ts';
+import { callOf, executeChange, recordingContext, workspaceAt } from './file-tools.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {

@@ -15,10 +15,10 @@ import { defaultLimits } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callOf, codeOf, workspaceAt } from './change-calls.test-data.ts';
 import { planCopy } from './copy-file.ts';
 import { planDeletion } from './delete-file.ts';
 import { planEdit } from './edit-file.ts';
+import { callOf, codeOf, workspaceAt } from './file-tools.test-data.ts';
 import { encodeText, type TextForm } from './text-encoding.ts';
 import { planWrite } from './write-file.ts';
 

@@ -3,8 +3,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeOf } from './change-calls.test-data.ts';
 import { identityNow, takeSnapshot } from './file-snapshot.ts';
+import { codeOf } from './file-tools.test-data.ts';
 import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
 
 let workspace: TemporaryWorkspace;

@@ -42,7 +42,7 @@ const program = `
   wrap(fs, 'mkdirSync', 'directory');
   wrap(fs, 'fsyncSync', 'flush of the name');
   syncBuiltinESMExports();
-  const data = await import(${here('./change-calls.test-data.ts')});
+  const data = await import(${here('./file-tools.test-data.ts')});
   const onBegin = () => dieAt('journal');
   await data.executeChange(data.callOf(tool, params), data.recordingContext({ onBegin, toolId: 'killed' }), data.workspaceAt(root));
   console.log('done');`;

@@ -18,8 +18,8 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileTools } from './change-calls.test-data.ts';
 import { describeEntry, type FileEntry } from './file-entry.ts';
+import { fileTools } from './file-tools.test-data.ts';
 import { listEntries } from './list-directory.ts';
 import { VisibleEntries } from './visible-entries.ts';
 

@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Progress } from '../executor.ts';
 import { progressTicks } from '../progress-ticks.test-data.ts';
-import { fileTools } from './change-calls.test-data.ts';
+import { fileTools } from './file-tools.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 let told: Progress[];

@@ -14,6 +14,7 @@ import { findTool, isCustomCall } from '@countersign/protocol';
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { realDisk } from '../real-disk.ts';
+import { versionOf } from './file-snapshot.ts';
 import {
   callOf,
   codeOf,
@@ -21,8 +22,7 @@ import {
   fileTools,
   recordingContext,
   workspaceAt,
-} from './change-calls.test-data.ts';
-import { versionOf } from './file-snapshot.ts';
+} from './file-tools.test-data.ts';
 
 let workspace: TemporaryWorkspace;
 beforeEach(() => {

@@ -22,7 +22,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BuiltInTools } from '../built-in-tools.ts';
 import type { ToolResult } from '../executor.ts';
-import { fileTools } from './change-calls.test-data.ts';
+import { fileTools } from './file-tools.test-data.ts';
 import { encodeText, type TextEncoding } from './text-encoding.ts';
 
 let workspace: TemporaryWorkspace;

@@ -1,43 +1,34 @@
-import { type BigIntStats, closeSync, constants, fstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import type { BigIntStats } from 'node:fs';
 import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
 import { CountersignError, type ToolParams, type ToolSuccess } from '@countersign/protocol';
-import { unsavedText } from '../open-documents.ts';
-import { openInside } from '../open-inside.ts';
 import { summarised, visibleName } from '../preview/look.ts';
-import { failedWith, fileFailure } from '../real-disk.ts';
-import type { ToolModule } from '../tool-module.ts';
+import type { FileServices, ToolModule } from '../tool-module.ts';
 import { BytesDone, tellProgress } from '../work-progress.ts';
-import type { Workspace } from '../workspace.ts';
 import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
-import { gitLoginKind, holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from './git-login.ts';
 import { fill, readLines } from './line-range.ts';
-import type { ResultCache } from './result-cache.ts';
 import { encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
 import { cutOffLength } from './utf8-check.ts';
-import { refuseSensitive } from './workspace-directory.ts';
+import { inFile } from './workspace-file.ts';
 
 type Params = ToolParams<'read_file'>;
 type FileRead = ToolSuccess<'read_file'>;
 
 interface Reading {
-  readonly workspace: Workspace;
-  /** Workspace-relative paths that the person's own policy file lifts from VA-2. */
-  readonly liftedSensitivePaths: ReadonlySet<string>;
-  readonly cache: ResultCache;
+  /** How many bytes are returned at most. */
+  readonly maxBytes: number;
   readonly signal: AbortSignal;
   readonly onRead?: (position: number, size: number) => void;
 }
 
 export const readFile: ToolModule<'read_file'> = {
   look: summarised(({ path }) => `Reads "${visibleName(path)}".`),
-  execute({ params }, { signal, onProgress: report }, { workspace, cache, liftedSensitivePaths }) {
+  execute({ params }, { signal, onProgress: report }, services) {
     const read = new BytesDone('read');
     const describe = () =>
       read.isBegun ? { percent: Math.floor(100 * read.part), message: read.message } : undefined;
-    const lifted = liftedSensitivePaths?.() ?? new Set<string>();
-    const reading = { workspace, cache, liftedSensitivePaths: lifted, signal, onRead: read.note };
-    return tellProgress({ report, describe }, () => readPart(params, reading));
+    const maxBytes = services.workspace.limits.readChunkBytes;
+    const reading = { maxBytes, signal, onRead: read.note };
+    return tellProgress({ report, describe }, () => readPart(params, services, reading));
   },
 };
 
@@ -47,55 +38,17 @@ export const readFile: ToolModule<'read_file'> = {
  * after `end_line`; only a single line that is longer than all of that ends within itself, behind a whole character.
  * By `offset` and `length` any file is read in parts of bytes; `next_offset` goes on where any result ends.
  */
-async function readPart(params: Params, reading: Reading): Promise<FileRead> {
-  const { path } = params;
-  try {
-    const descriptor = openInside(reading.workspace.root, path, constants.O_RDONLY);
-    try {
-      return await readOpened(descriptor, params, reading);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    // A component on the way is a file: the policy calls that "not found" too.
-    if (failedWith(error, 'ENOTDIR'))
-      throw new CountersignError('FILE_NOT_FOUND', { path }, { cause: error });
-    if (failedWith(error, 'ENXIO', 'ENODEV'))
-      throw new CountersignError(
-        'NOT_A_REGULAR_FILE',
-        { path, kind: 'device, pipe or socket' },
-        { cause: error },
-      );
-    throw fileFailure(error, path, 'READ_FAILED');
-  }
-}
-
-async function readOpened(descriptor: number, params: Params, reading: Reading): Promise<FileRead> {
+function readPart(params: Params, services: FileServices, reading: Reading): Promise<FileRead> {
   const { path, start_line, end_line, offset, length, encoding } = params;
-  const { limits } = reading.workspace;
-  const stats = fstatSync(descriptor, { bigint: true });
-  if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
-  const real = realPathOf(descriptor, reading.workspace.root, path);
-  refuseSensitive(real, path, reading.liftedSensitivePaths);
-  const unsaved = unsavedText(reading.workspace, real);
-  if (isGitConfig(real) && !reading.liftedSensitivePaths.has(real))
-    await refuseLogin(descriptor, unsaved, path);
-  if (unsaved !== undefined) return readBuffer(unsaved, params, limits.readChunkBytes);
-  if (stats.size > limits.fileBytes)
-    throw new CountersignError('FILE_TOO_LARGE', { path, size: Number(stats.size), limit: limits.fileBytes });
-  const question = [start_line, end_line, offset, length, encoding].join(':');
-  const known = reading.cache.find(stats, question);
-  if (known) return known;
-  const result = await readContent(descriptor, stats, params, reading);
-  reading.cache.store(stats, question, result);
-  return result;
-}
-
-async function refuseLogin(descriptor: number, unsaved: string | undefined, path: string): Promise<void> {
-  const buffer = Buffer.allocUnsafe(MAX_GIT_CONFIG_BYTES);
-  const saved = buffer.subarray(0, await fill(descriptor, buffer, 0));
-  if (holdsLogin(saved) || (unsaved !== undefined && holdsLogin(Buffer.from(unsaved))))
-    throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
+  return inFile(path, services, async ({ descriptor, stats, unsaved }) => {
+    if (unsaved !== undefined) return readBuffer(unsaved, params, reading.maxBytes);
+    const question = [start_line, end_line, offset, length, encoding].join(':');
+    const known = services.cache.find(stats, question);
+    if (known) return known;
+    const result = await readContent(descriptor, stats, params, reading);
+    services.cache.store(stats, question, result);
+    return result;
+  });
 }
 
 /** Reads an editor's unsaved buffer (RN-9), in UTF-8 whatever encoding the file has. */
@@ -115,23 +68,13 @@ function readBuffer(text: string, params: Params, maxBytes: number): FileRead {
   return linesResult({ ...read, linesBefore, start }, params, maxBytes);
 }
 
-/** Where an opened file is below the root. */
-function realPathOf(descriptor: number, root: string, path: string): string {
-  const onLinux = process.platform === 'linux';
-  const real = onLinux
-    ? readlinkSync(`/proc/self/fd/${descriptor}`)
-    : realpathSync.native(resolve(root, path));
-  return relative(realpathSync.native(root), real);
-}
-
 async function readContent(
   descriptor: number,
   stats: BigIntStats,
   params: Params,
-  { workspace, signal, onRead }: Reading,
+  { maxBytes, signal, onRead }: Reading,
 ): Promise<FileRead> {
   const { path, encoding: wanted, start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
-  const maxBytes = workspace.limits.readChunkBytes;
   const size = Number(stats.size);
   const buffer = Buffer.allocUnsafe(Math.min(SNIFF_BYTES, size));
   const head = buffer.subarray(0, await fill(descriptor, buffer, 0));

@@ -23,7 +23,7 @@ import {
 } from '@countersign/testing';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileTools } from './change-calls.test-data.ts';
+import { fileTools } from './file-tools.test-data.ts';
 import { readFile } from './read-file.ts';
 import { ResultCache } from './result-cache.ts';
 

@@ -26,7 +26,7 @@ import {
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BuiltInTools } from '../built-in-tools.ts';
-import { fileTools } from './change-calls.test-data.ts';
+import { fileTools } from './file-tools.test-data.ts';
 import type { FoundFile } from './search-files.ts';
 import { encodeText } from './text-encoding.ts';
 

@@ -182,7 +182,9 @@ class ShownLines {
   /** Adds a line; of a long line, only the part around `interest`. Returns false if there is no room. */
   add(line: string, interest = 0): boolean {
     const from =
-      line.length - MAX_LINE_CHARACTERS > 0 && interest > MAX_LINE_CHARACTERS / 2 ? interest - BEFORE_INTEREST : 1;
+      line.length - MAX_LINE_CHARACTERS > 0 && interest > MAX_LINE_CHARACTERS / 2
+        ? interest - BEFORE_INTEREST
+        : 1;
     const end = Math.min(line.length, from + MAX_LINE_CHARACTERS);
     const shown = [
       line.slice(0, 1),

@@ -21,7 +21,7 @@ import {
 import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BuiltInTools } from '../built-in-tools.ts';
-import { workspaceAt } from '../files/change-calls.test-data.ts';
+import { workspaceAt } from '../files/file-tools.test-data.ts';
 import { realDisk } from '../real-disk.ts';
 
 let workspace: TemporaryWorkspace;
