@@ -146,10 +146,16 @@ export class EditorWindow {
 
   async trust(): Promise<void> {
     await this.command('Workspaces: Manage Workspace Trust');
-    await this.page
-      .locator('.workspace-trust-editor')
-      .getByRole('button', { name: 'Trust', exact: true })
-      .click();
+    const editor = this.page.locator('.workspace-trust-editor');
+    const trusted = editor.locator('.workspace-trust-trusted').first();
+    // The editor draws its buttons again while it loads, and a click on an old button is lost: then click again.
+    for (let isTrusted = false; !isTrusted; ) {
+      await editor.getByRole('button', { name: 'Trust', exact: true }).click();
+      isTrusted = await trusted.waitFor({ timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      );
+    }
   }
 
   async openChat(): Promise<void> {
