@@ -21,7 +21,7 @@ export {
   ruleOf,
   stepBeforeApproval,
 } from './decision.ts';
-export { KnownApprovals } from './known-approvals.ts';
+export { KnownApprovals, projectsWithPreviews } from './known-approvals.ts';
 export { Observable } from './observable.ts';
 export {
   type CalledTool,

@@ -211,10 +211,7 @@ export class KnownApprovals {
     this.#deps.server.runners().then(
       (runners) => {
         if (this.#readingPreviewers !== reading) return; // a runner came or went meanwhile
-        const previewing = runners.filter(
-          ({ connected, capabilities }) => connected && capabilities.includes(runnerCapabilities.preview),
-        );
-        this.#previewers = new Set(previewing.map(({ project_id }) => project_id));
+        this.#previewers = projectsWithPreviews(runners);
         this.#update((all) => all);
       },
       () => {
@@ -264,4 +261,14 @@ function answeredEntry(entry: ApprovalEntry, answer: DecisionAnswer): ApprovalEn
     },
     notice: outcome === 'overruled' ? { code: 'ALREADY_DECIDED', message: '' } : null,
   };
+}
+
+type Runners = Awaited<ReturnType<ApprovalsServer['runners']>>;
+
+/** The projects where a runner that makes previews is connected: there nothing is approved before its preview (AP-7). */
+export function projectsWithPreviews(runners: Runners): ReadonlySet<string> {
+  const previewing = runners.filter(
+    ({ connected, capabilities }) => connected && capabilities.includes(runnerCapabilities.preview),
+  );
+  return new Set(previewing.map(({ project_id }) => project_id));
 }

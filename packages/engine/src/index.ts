@@ -83,6 +83,7 @@ export {
   type MetricsFilter,
   type PendingRequest,
   type Reading,
+  type RunnerChange,
   type ShownApproval,
   StorageFull,
   type Store,

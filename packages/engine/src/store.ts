@@ -232,6 +232,11 @@ export interface Bus {
   subscribe(listener: (hint: Hint) => void): () => void;
 }
 
+export interface RunnerChange {
+  readonly state: 'connected' | 'disconnected';
+  readonly workspace: string;
+}
+
 export type Hint =
   /** A person has new events. Within one process `events` carries them, in order, to save a read. */
   | {
@@ -253,7 +258,13 @@ export type Hint =
       readonly toolId: string;
     }
   /** A runner connected, disconnected or was given up; its row has the state. */
-  | { readonly kind: 'runner'; readonly userId: string; readonly runnerId: string }
+  | {
+      readonly kind: 'runner';
+      readonly userId: string;
+      readonly runnerId: string;
+      /** For observers in this process: what it is now and was not before; left out where it only opened another stream. */
+      readonly change?: RunnerChange;
+    }
   /** A run was ended or released by a node that does not drive it. */
   | { readonly kind: 'run'; readonly runId: string }
   /** A token was revoked: its streams end. */

@@ -40,7 +40,9 @@ export const approvalSchema = z.object({
   expires_at: timestampSchema.describe("The deadline by the server's clock, to be shown only."),
   runner_id: idSchema
     .nullable()
-    .describe('Who computes the preview and will execute; null while none is connected.'),
+    .describe(
+      'Which runner made the preview; null until one has. Whether a runner is connected: /my/runners.',
+    ),
   preview: previewSchema.nullable().describe('Null until the runner has computed it.'),
   digest: digestSchema.nullable().describe('Names what is displayed; approving sends it back.'),
   digest_base: digestSchema

@@ -214,7 +214,7 @@ export const errorCodes = {
   PREVIEW_PENDING: define(
     409,
     'repeat',
-    'The preview is not there yet, and this call is not approved unseen. Wait until it is shown, then decide.',
+    'The preview is not there yet, and this call is not approved unseen. Wait until it is shown, then decide. You can reject it now; otherwise it expires by itself.',
   ),
   PREVIEW_FAILED: define(
     500,

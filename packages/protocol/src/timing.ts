@@ -1,6 +1,6 @@
 /** How often both sides of the wire expect a sign of life, and how long the past is kept. */
 export const timing = {
-  /** A comment line on every stream (EV-4). A client that hears nothing for twice as long reconnects. */
+  /** A comment line on every stream (EV-4). A client that hears nothing for three times as long reconnects. */
   streamHeartbeatSeconds: 15,
   /** Events can be resumed from for this long (EV-2). */
   eventsKeptDays: 7,

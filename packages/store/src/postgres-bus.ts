@@ -169,7 +169,11 @@ function forOthers(
     case 'unassigned':
       return [`unassigned ${hint.toolId}`, JSON.stringify(hint)];
     case 'runner':
-      return [`runner ${hint.userId} ${hint.runnerId}`, JSON.stringify(hint)];
+      return [
+        `runner ${hint.userId} ${hint.runnerId}`,
+        // Without the change: it is for observers in this process.
+        JSON.stringify({ kind: 'runner', userId: hint.userId, runnerId: hint.runnerId }),
+      ];
     case 'run':
       return [`run ${hint.runId}`, JSON.stringify(hint)];
     case 'revoked':

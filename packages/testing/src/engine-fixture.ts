@@ -132,7 +132,7 @@ export class EngineFixture {
   }
 
   /** Sends runner-1's preview of a request; `more` overrides fields. */
-  preview(approvalId: string | null, more: Partial<RequestBody<'submitPreview'>> = {}): Promise<void> {
+  preview(approvalId: string | null, more: Partial<RequestBody<'submitPreview'>> = {}): Promise<string> {
     return this.engine.approvals.submitPreview(this.runnerCaller, String(approvalId), {
       runner_id: 'runner-1',
       revision: 1,

@@ -8,7 +8,7 @@ import {
   type RequestBody,
 } from '@countersign/protocol';
 import { isRefusal, type RetryOptions, type RunnerClock, retry } from './clock.ts';
-import type { Logger } from './logger.ts';
+import type { LogDetails, Logger } from './logger.ts';
 import { cardOf, failedPreview, type OwnView, previewOf } from './own-view.ts';
 import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from './runner-api.ts';
 import { ToolApprovalTimeout } from './runner-errors.ts';
@@ -109,6 +109,11 @@ export class OpenApproval {
     return this.#shown;
   }
 
+  /** What its log lines have in common with the server's. */
+  get #about(): LogDetails {
+    return { call: this.#asked.tool_id, approval: this.#asked.approval_id };
+  }
+
   /** Whether the person is asked here now. */
   get isAsked(): boolean {
     return this.#card !== undefined;
@@ -138,7 +143,8 @@ export class OpenApproval {
     };
     this.#card = card;
     const cancelTimer = clock.after(this.#timeLeft(this.#asked), () => {
-      logger.error(`Approval card withdrawn: ${this.#asked.tool_id}`, { error: new ToolApprovalTimeout() });
+      const error = new ToolApprovalTimeout();
+      logger.error(`Approval card withdrawn: ${this.#asked.tool_id}`, { ...this.#about, error });
       this.withdraw();
     });
     try {
@@ -183,17 +189,18 @@ export class OpenApproval {
         clock,
         logger,
         failing,
+        details: this.#about,
         signal: this.#ended.signal,
         times: SENDING_RETRIES,
         isFinal: (error) => isOvertaken(error) || isRefusal(error),
       });
       if (sent.outcome === 'overruled')
-        logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`);
+        logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`, this.#about);
       else if (card) card.decided = decision.decision;
       this.#endCard(card, 'answered');
       return sent;
     } catch (error) {
-      logger.error(failing, { error });
+      logger.error(failing, { ...this.#about, error });
       throw error;
     }
   }
@@ -240,7 +247,7 @@ export class OpenApproval {
       return true;
     } catch (error) {
       if (isOver()) return true;
-      logger.error(`Approval card could not be drawn: ${asked.tool_id}`, { error });
+      logger.error(`Approval card could not be drawn: ${asked.tool_id}`, { ...this.#about, error });
       // Nobody can look at it, so nobody can approve it: the call ends with that reason (AP-7).
       if (isOurs) void this.#sendPreview(failedPreview(asked.revision, error), null);
       this.withdraw();
@@ -267,7 +274,7 @@ export class OpenApproval {
     try {
       this.#deps.dialogs?.updateApprovalDialog?.(request);
     } catch (error) {
-      this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { error });
+      this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { ...this.#about, error });
     }
   }
 
@@ -310,7 +317,8 @@ export class OpenApproval {
     try {
       return await dialogs.showApprovalDialog(request, over);
     } catch (error) {
-      if (!over.aborted) this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { error });
+      if (!over.aborted)
+        this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { ...this.#about, error });
       return undefined;
     }
   }
@@ -341,11 +349,14 @@ export class OpenApproval {
     const { api, clock, logger } = this.#deps;
     const { approval_id } = this.#asked;
     const failing = `Sending the preview failed: ${approval_id}`;
+    const details = this.#about;
+    const send = async () => api.sendToolPreview?.(approval_id, report);
     try {
-      await retry(async () => api.sendToolPreview?.(approval_id, report), { clock, logger, failing, signal });
+      await retry(send, { clock, logger, failing, details, signal });
+      logger.info(`Preview sent: ${approval_id}`, details);
     } catch (error) {
       if (signal.aborted) return;
-      logger.error(failing, { error });
+      logger.error(failing, { ...details, error });
       if (!isRefusal(error) || isNotNeeded.has(error.code) || 'refused' in report) return;
       const problem = `the server did not take the preview: ${error.message}`;
       const failed = new CountersignError('PREVIEW_FAILED', { problem }, { cause: error });
@@ -381,5 +392,5 @@ export async function callParams(
   if (!fetchParams)
     throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
   const failing = `Fetching the parameters failed: ${tool_id}`;
-  return retry(() => fetchParams(tool_id), { ...trying, failing });
+  return retry(() => fetchParams(tool_id), { ...trying, failing, details: { call: tool_id } });
 }

@@ -12,6 +12,7 @@ import {
   type Preview,
   type Reason,
 } from '@countersign/protocol';
+import type { RunnerClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/call-digest.ts';
@@ -24,6 +25,7 @@ export interface OwnViewDeps {
   readonly previews: CallPreviews;
   /** Sensitive files of the workspace, which a command that is approved is not kept from (VA-2). */
   readonly readableSecrets: () => readonly string[];
+  readonly clock: RunnerClock;
   readonly logger: Logger;
 }
 
@@ -47,18 +49,38 @@ const MAX_NAMED_SECRETS = 5;
 const FIRST_REASONS = 20;
 /** How often a workspace that keeps changing is looked at. */
 const MAX_LOOKS = 3;
+/** How long making a preview may take: a network disk may never answer, and nobody can decide without the preview. */
+const MAX_PREVIEW_MS = 60_000;
 
-/** Judges and previews the call. Never fails: a preview that cannot be made ends the call, and the model hears why (AP-7). */
+/**
+ * Judges and previews the call. Never fails: a preview that cannot be made, or not in time, ends the call, and the model
+ * hears why (AP-7).
+ */
 export async function lookAt(request: ApprovalRequest, deps: OwnViewDeps): Promise<OwnView> {
+  const { tool_id: call, approval_id: approval, tool_name, revision } = request;
+  const late = Promise.withResolvers<never>();
+  const stopTimer = deps.clock.after(MAX_PREVIEW_MS, () => {
+    const problem = `making the preview took more than ${MAX_PREVIEW_MS / 1000} s`;
+    late.reject(new CountersignError('PREVIEW_FAILED', { problem }));
+  });
+  try {
+    return await Promise.race([lookUntilSteady(request, deps), late.promise]);
+  } catch (error) {
+    deps.logger.error(`No preview of ${tool_name}`, { call, approval, error });
+    return failedPreview(revision, error);
+  } finally {
+    stopTimer();
+  }
+}
+
+async function lookUntilSteady(request: ApprovalRequest, deps: OwnViewDeps): Promise<OwnView> {
   for (let times = 1; ; times += 1) {
     try {
       return await lookOnce(request, deps);
     } catch (error) {
       // Something changed between assessment and preview: start again with the current state.
       const isChanged = error instanceof CountersignError && error.code === 'APPROVAL_STALE';
-      if (isChanged && times < MAX_LOOKS) continue;
-      deps.logger.error(`No preview of ${request.tool_name}`, { error });
-      return failedPreview(request.revision, error);
+      if (!isChanged || times === MAX_LOOKS) throw error;
     }
   }
 }

@@ -1628,6 +1628,7 @@ describe('logging', () => {
         message: 'Tool approval request received: tool-1, write_file, risk_level=MEDIUM',
         details: { call, tool: 'write_file', risk: 'MEDIUM', approval: 'approval-1' },
       },
+      { level: 'info', message: 'Preview sent: approval-1', details: { call, approval: 'approval-1' } },
       { level: 'info', message: 'Tool approved: tool-1', details: { call } },
       {
         level: 'info',

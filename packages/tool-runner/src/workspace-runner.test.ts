@@ -221,6 +221,58 @@ it('[AP-7] a preview that fails in an unexpected way ends the call, and says tha
   await expect.poll(previews).toMatchObject([{ refused: { code: 'PREVIEW_FAILED', message } }]);
 });
 
+it('[AP-7] a preview that takes more than a minute ends the call, and what comes of it later is ignored', async () => {
+  const later: PromiseWithResolvers<never>[] = [];
+  const making = () => {
+    later.push(Promise.withResolvers<never>());
+    return (later.at(-1) as PromiseWithResolvers<never>).promise;
+  };
+  startRunner({ previews: { preview: making, base: making } });
+  const asked = (id: string) => approvalRequest({ approval_id: id, tool_id: `tool-${id}` });
+  for (const id of ['a', 'b']) runner?.receive(event('tool.approval_request', asked(id)));
+  await expect.poll(() => later.length).toBe(2);
+  await fixture.clock.advance(59_999);
+  expect(previews()).toEqual([]);
+  await fixture.clock.advance(1);
+  const message = expect.stringContaining('making the preview took more than 60 s');
+  const failed = { revision: 1, refused: { code: 'PREVIEW_FAILED', message } };
+  await expect.poll(previews).toMatchObject([failed, failed]);
+  later[0]?.resolve({ preview: { kind: 'summary', summary: 'late' }, base: 'late' } as never);
+  later[1]?.reject(new Error('late'));
+  await settle();
+  expect(previews().length).toBe(2);
+  expect(fixture.logger.lines.filter(({ message }) => message === 'No preview of write_file')).toMatchObject([
+    { level: 'error', details: { call: 'tool-a', approval: 'a', error: { code: 'PREVIEW_FAILED' } } },
+    { level: 'error', details: { call: 'tool-b', approval: 'b', error: { code: 'PREVIEW_FAILED' } } },
+  ]);
+});
+
+it('[OB-2] the lines of a preview name its call and its approval', async () => {
+  fixture.api.failures.preview = [new Error('offline')];
+  fixture.api.failures.params = [new Error('offline')];
+  fixture.api.params = { path: 'notes.md', content: 'new\n' };
+  startRunner().receive(
+    event('tool.approval_request', approvalRequest({ tool_params: {}, omitted: ['tool_params'] })),
+  );
+  await expect.poll(() => fixture.api.of('failed params').length).toBe(1);
+  await fixture.clock.advance(500);
+  await expect.poll(() => fixture.api.of('failed preview').length).toBe(1);
+  await fixture.clock.advance(500);
+  const about = { call: 'tool-1', approval: 'approval-1' };
+  await expect
+    .poll(() => fixture.logger.lines.filter(({ message }) => /preview|parameters/i.test(message)))
+    .toMatchObject([
+      { message: 'Fetching the parameters failed: tool-1, try 1', details: { call: 'tool-1' } },
+      { level: 'error', message: 'Sending the preview failed: approval-1, try 1', details: about },
+      { level: 'info', message: 'Preview sent: approval-1', details: about },
+    ]);
+  fixture.api.failures.preview = [new CountersignError('NOT_FOUND', { what: 'runner' })];
+  runner?.receive(event('tool.approval_request', approvalRequest({ revision: 2 })));
+  await expect
+    .poll(() => fixture.logger.lines.at(-1))
+    .toMatchObject({ level: 'error', message: 'Sending the preview failed: approval-1', details: about });
+});
+
 it('[AP-7] a judgement that fails in an unexpected way ends the call too', async () => {
   const started = startRunner();
   started.handler.decide = () => {

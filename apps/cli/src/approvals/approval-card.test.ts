@@ -8,12 +8,12 @@ import { linesBelow } from './card-mode.ts';
 
 const words = wordsFor({});
 const frame = { columns: 60, rows: 30, color: false, words };
-const cardWith = (preview: Preview | null, over = {}) =>
-  printedCard(approval({ preview, ...over }), frame).join('\n');
+const cardWith = (preview: Preview | null, over = {}, isPreviewComing = false) =>
+  printedCard(approval({ preview, ...over }), isPreviewComing, frame).join('\n');
 
 describe('a card', () => {
   it('[AP-7] shows what, how risky, why, where from and what will happen', () => {
-    expect(printedCard(approval(), frame)).toEqual([
+    expect(printedCard(approval(), false, frame)).toEqual([
       '╭─ MEDIUM ──────────────────────────────────── 5:00 left ─',
       '│ Agent wants to change config.json',
       '│ ',
@@ -33,8 +33,8 @@ describe('a card', () => {
   });
 
   it('colours the risk and the diff, and nothing else changes', () => {
-    const plain = printedCard(approval({ risk_level: 'HIGH' }), frame);
-    const painted = printedCard(approval({ risk_level: 'HIGH' }), { ...frame, color: true });
+    const plain = printedCard(approval({ risk_level: 'HIGH' }), false, frame);
+    const painted = printedCard(approval({ risk_level: 'HIGH' }), false, { ...frame, color: true });
     expect(painted.map(withoutStyles)).toEqual(plain);
     expect(painted.join('\n')).toContain('\u001b[31m- \u001b[0m\u001b[31m{"port": 3000}\u001b[0m');
     expect(painted.join('\n')).toContain('\u001b[32m+ \u001b[0m\u001b[32m{"port": 8080}\u001b[0m');
@@ -166,10 +166,14 @@ describe('a card', () => {
     const long = approval({
       preview: { kind: 'delete', path: 'a', size: 1, head: `${lines}\n${'x'.repeat(100)}` },
     });
-    const top = drawCard(long, { remainingMs: 1, scroll: 0, below: ['keys'] }, frame);
+    const top = drawCard(long, { isPreviewComing: false, remainingMs: 1, scroll: 0, below: ['keys'] }, frame);
     expect(top.lines.length).toBeLessThanOrEqual(frame.rows);
     expect(top.lines.join('\n')).toContain(`lines 1–${top.page} of 53 · ↑ ↓ scroll · v print all`);
-    const end = drawCard(long, { remainingMs: 1, scroll: 1_000, below: ['keys'] }, frame);
+    const end = drawCard(
+      long,
+      { isPreviewComing: false, remainingMs: 1, scroll: 1_000, below: ['keys'] },
+      frame,
+    );
     const wholeLine = end.lines.slice(-7).join('').replace(/[^x]/g, '');
     expect(wholeLine).toBe('x'.repeat(100));
     expect(end.maxScroll).toBe(53 - end.page);
@@ -197,7 +201,7 @@ describe('a card', () => {
       const below = linesBelow({ name: 'look' }, view, small);
       const seen = new Set<string>();
       for (let scroll = 0, maxScroll = 1; scroll <= maxScroll; scroll += 1) {
-        const card = drawCard(asked, { remainingMs: 600_000, scroll, below }, small);
+        const card = drawCard(asked, { isPreviewComing: false, remainingMs: 600_000, scroll, below }, small);
         maxScroll = card.maxScroll;
         expect(card.lines.length).toBeLessThanOrEqual(rows);
         expect(Math.max(...card.lines.map(widthOf))).toBeLessThan(columns);
@@ -212,9 +216,10 @@ describe('a card', () => {
   );
 
   it('says what it waits for while there is no preview', () => {
-    expect(cardWith(null)).toContain('The preview is being made');
-    expect(cardWith(null)).toContain('path = config.json');
-    expect(cardWith(null, { runner_id: null })).toContain('There is no preview yet.');
+    const coming = cardWith(null, { runner_id: null }, true);
+    expect(coming).toContain('The preview is being made');
+    expect(coming).toContain('path = config.json');
+    expect(cardWith(null)).toContain('There is no preview yet.');
   });
 
   it('counts down, and says when the time is over', () => {
@@ -222,13 +227,14 @@ describe('a card', () => {
     expect(timeWords(0, words)).toBe('time is over');
     const urgent = drawCard(
       approval({ revision: 2 }),
-      { remainingMs: 5_000, scroll: 0, below: [] },
+      { isPreviewComing: false, remainingMs: 5_000, scroll: 0, below: [] },
       { ...frame, color: true },
     );
     expect(urgent.lines[0]).toContain('\u001b[31m 0:05 left \u001b[0m');
     expect(urgent.lines[0]).toContain('revision 2');
     expect(
-      drawCard(approval(), { remainingMs: undefined, scroll: 0, below: [] }, frame).lines[0],
+      drawCard(approval(), { isPreviewComing: false, remainingMs: undefined, scroll: 0, below: [] }, frame)
+        .lines[0],
     ).not.toContain('left');
   });
 

@@ -31,6 +31,8 @@ export interface CardFrame {
 }
 
 export interface CardState {
+  /** Without a preview, the card says that it is being made, or that a runner is missing. */
+  readonly isPreviewComing: boolean;
   /** Milliseconds until the server's timer ends it; undefined: not shown. */
   readonly remainingMs: number | undefined;
   /** How many lines of the preview are scrolled away. */
@@ -64,7 +66,7 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
       : [{ lead: `${frame.words.card.elsewhere} `, text: visibleLine(elsewhere), style: 'yellow' }];
   const title = layOut([...place, { text: frame.words.title(approval), style: 'bold' }], width, color);
   const story = storyLines(approval, width, frame);
-  const preview = layOut(whatHappens(approval, frame.words), width, color);
+  const preview = layOut(whatHappens(approval, state.isPreviewComing, frame.words), width, color);
 
   const roomBelow = (head: readonly string[]) => frame.rows - head.length - state.below.length - 5;
   // If not everything fits, title and risk stay in sight, and the reasons are scrolled with the preview.
@@ -91,14 +93,17 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
 }
 
 /** The whole card without a window, for `approvals show` and for printing above. */
-export function printedCard(approval: CardApproval, frame: CardFrame): string[] {
-  const state = { remainingMs: approval.remaining_ms, scroll: 0, below: [] };
+export function printedCard(approval: CardApproval, isPreviewComing: boolean, frame: CardFrame): string[] {
+  const state = { isPreviewComing, remainingMs: approval.remaining_ms, scroll: 0, below: [] };
   return drawCard(approval, state, { ...frame, rows: Number.MAX_SAFE_INTEGER }).lines;
 }
 
 /** The preview alone, for printing above the card. */
-export const printedPreview = (approval: CardApproval, { columns, color, words }: CardFrame): string[] =>
-  layOut(whatHappens(approval, words), columns - 1, color);
+export const printedPreview = (
+  approval: CardApproval,
+  isPreviewComing: boolean,
+  { columns, color, words }: CardFrame,
+): string[] => layOut(whatHappens(approval, isPreviewComing, words), columns - 1, color);
 
 const riskStyle: Readonly<Record<Approval['risk_level'], StyleName>> = {
   LOW: 'green',
@@ -145,11 +150,11 @@ function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Par
 }
 
 /** The preview; if there is none, the parameters. */
-function whatHappens(approval: CardApproval, words: Words): Paragraph[] {
-  const { preview, runner_id } = approval;
+function whatHappens(approval: CardApproval, isPreviewComing: boolean, words: Words): Paragraph[] {
+  const { preview } = approval;
   const { card } = words;
   if (preview !== null) return whatIsCalled(preview, approval, words);
-  const why = runner_id === null ? card.noPreview : card.previewComing;
+  const why = isPreviewComing ? card.previewComing : card.noPreview;
   return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
 }
 

@@ -1,4 +1,4 @@
-import { approvalOf, rejectionOf } from '@countersign/approvals';
+import { approvalOf, projectsWithPreviews, rejectionOf } from '@countersign/approvals';
 import { type ApprovalDecision, type Client, decide } from '@countersign/client';
 import {
   type Approval,
@@ -36,7 +36,7 @@ export async function approvalsCommand(argv: readonly string[], context: Command
   if (action === 'list') return list(access.client, values, context, words);
   if (action === 'watch') return watch(access, context, words);
   const approval = await findApproval(access.client, id ?? '', words);
-  if (action === 'show') return show(approval, values, context, words);
+  if (action === 'show') return show(approval, access.client, values, context, words);
   return action === 'approve'
     ? approve(approval, access, values, context, words)
     : send(rejection(approval, values), access.client, values, context, words);
@@ -70,6 +70,7 @@ async function list(
 
 async function show(
   approval: Approval,
+  client: Client,
   { json }: Values,
   { terminal }: CommandContext,
   words: Words,
@@ -77,9 +78,17 @@ async function show(
   if (json) return terminal.write(`${JSON.stringify(approval)}\n`).then(() => 0);
   const frame = { columns: terminal.screen?.columns ?? 100, rows: 0, color: terminal.color, words };
   const digest = approval.digest === null ? [] : [paints(terminal.color).dim(approval.digest)];
-  await terminal.write(`${[...printedCard(approval, frame), ...digest].join('\n')}\n`);
+  const isComing = approval.preview === null && (await isPreviewed(client, approval));
+  await terminal.write(`${[...printedCard(approval, isComing, frame), ...digest].join('\n')}\n`);
   return 0;
 }
+
+/** Whether a runner that makes previews is connected; false if that cannot be asked. */
+const isPreviewed = (client: Client, { project_id }: Approval): Promise<boolean> =>
+  client.listRunners().then(
+    ({ runners }) => projectsWithPreviews(runners).has(project_id),
+    () => false,
+  );
 
 /** In a terminal, shows the card and asks. A program passes the digest of what it looked at, and `--high` (RK-1). */
 async function approve(

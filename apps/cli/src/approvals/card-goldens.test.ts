@@ -15,7 +15,7 @@ it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %
   const texts = requests.map((request) =>
     [
       `=== ${request.approval_id}`,
-      ...printedCard(checkedCard(request), frame),
+      ...printedCard(checkedCard(request), request.runner_id !== null, frame),
       ...request.offered_scopes.map((offer) => `wider: ${words.scope(offer)}`),
       '',
     ].join('\n'),

@@ -274,6 +274,7 @@ describe('the second step', () => {
   it('asks a second time for what nobody has seen', async () => {
     const { cards, answer, decisions, screen } = setUp();
     cards.receive(requested({ preview: null, digest: null }));
+    expect(screen()).toContain('countersign connect');
     await answer('y');
     expect(screen()).toContain('approve it unseen');
     await answer('y');
@@ -291,8 +292,10 @@ it('[AP-7] a card whose preview is being made waits for it, also with a wider ap
     last_seen_at: timestamp,
   };
   const { cards, answer, decisions, screen } = setUp({ runners: [runner] });
-  cards.receive(requested({ preview: null, digest: null }));
+  cards.receive(requested({ preview: null, digest: null, runner_id: null }));
   await settle();
+  expect(screen()).toContain('The preview is being made');
+  expect(screen()).not.toContain('countersign connect');
   await answer('y');
   expect(screen()).toContain('It can be approved once its preview is here');
   await answer('a', '1', 'y');

@@ -154,6 +154,7 @@ export class TerminalApprovals {
     const view = { current, all: this.#shownOnes(), remainingMs, elsewhere, note: this.#note };
     const below = linesBelow(this.#mode, view, this.#frame);
     const state = {
+      isPreviewComing: current.isPreviewComing,
       remainingMs: remainingMs(current),
       scroll: this.#scroll,
       below,
@@ -309,7 +310,7 @@ export class TerminalApprovals {
       case '?':
         return this.#mode.name === 'help' ? looking : { name: 'help' };
       case 'v':
-        this.#deps.say(['', ...printedPreview(approval, this.#frame), '']);
+        this.#deps.say(['', ...printedPreview(approval, current.isPreviewComing, this.#frame), '']);
         return looking;
       case 'escape':
         return looking;

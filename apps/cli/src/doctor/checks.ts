@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiError, type Client } from '@countersign/client';
 import { type PolicyOwner, readPolicyFile } from '@countersign/policy';
-import { type Limits, lowerLimits } from '@countersign/protocol';
+import { type Limits, lowerLimits, runnerCapabilities } from '@countersign/protocol';
 import {
   findServer,
   type HandlerSettings,
@@ -134,14 +134,22 @@ async function tokenCheck(
 }
 
 async function runnerCheck(client: Client, root: string, { doctor }: Words): Promise<Check[]> {
-  const known = await client.listRunners().catch(() => undefined);
+  const name = doctor.runner;
+  const [known, listed] = await Promise.all([
+    client.listRunners().catch(() => undefined),
+    client.listProjects().catch(() => undefined),
+  ]);
   if (!known) return [];
-  const isThere = known.runners.some(({ workspace, connected }) => connected && workspace === root);
-  return [
-    isThere
-      ? { name: doctor.runner, state: 'ok', says: doctor.runnerHere(root) }
-      : { name: doctor.runner, state: 'warning', says: doctor.runnerNone(root) },
-  ];
+  const here = known.runners.filter(({ workspace, connected }) => connected && workspace === root);
+  const isPreviewing = here.some(({ capabilities }) => capabilities.includes(runnerCapabilities.preview));
+  const runner: Check = isPreviewing
+    ? { name, state: 'ok', says: doctor.runnerHere(root) }
+    : { name, state: 'warning', says: here.length > 0 ? doctor.runnerBlind(root) : doctor.runnerNone(root) };
+  // The runner counts as connected for all of them, and gets the requests of one.
+  const projects = (listed?.projects ?? []).filter(({ workspace }) => workspace === root);
+  if (projects.length < 2) return [runner];
+  const names = projects.map((project) => `${project.name} (${project.project_id})`).join(', ');
+  return [runner, { name: doctor.workspace, state: 'warning', says: doctor.workspaceTwice(names) }];
 }
 
 async function personPolicyCheck(client: Client, { doctor }: Words): Promise<Check[]> {

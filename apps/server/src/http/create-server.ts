@@ -63,6 +63,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     config,
     runs,
     openStreams,
+    log: logger,
     authenticator: new Authenticator(
       store,
       new TokenVerifier(options.secret, issuer),

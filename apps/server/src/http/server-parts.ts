@@ -1,4 +1,5 @@
 import type { AgentRuns, Bus, Engine, RunnerBindings, Store } from '@countersign/engine';
+import type { FastifyBaseLogger } from 'fastify';
 import type { AuthenticatedCaller, Authenticator } from '../auth/authenticator.ts';
 import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenIssuer } from '../auth/token-issuer.ts';
@@ -17,6 +18,7 @@ export interface ServerParts {
   /** Undefined: no agent is configured. */
   readonly runs: Runs | undefined;
   readonly openStreams: Set<OpenConnection>;
+  readonly log: FastifyBaseLogger;
 }
 
 /** An open stream, so that it can be ended when its token is revoked or the server stops. */

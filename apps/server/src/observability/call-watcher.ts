@@ -1,4 +1,4 @@
-import type { Bus, EventData, StoredEvent } from '@countersign/engine';
+import type { Bus, EventData, RunnerChange, StoredEvent } from '@countersign/engine';
 import type { SecretMasker } from '@countersign/policy';
 import type { Logger } from 'pino';
 
@@ -10,6 +10,7 @@ export interface CallObserver {
   asked?(approval: EventData<'tool.approval_request'>): void;
   decided?(resolved: EventData<'approval.resolved'>): void;
   ended?(result: EventData<'tool.result'>): void;
+  runnerChanged?(runner: string, change: RunnerChange): void;
 }
 
 /**
@@ -26,9 +27,12 @@ export function watchCalls(
     publish(hint) {
       bus.publish(hint);
       const written = hint.kind === 'events' || hint.kind === 'written' ? hint.events : undefined;
-      if (!written) return;
+      const change = hint.kind === 'runner' ? hint.change : undefined;
+      if (!written && !change) return;
       try {
-        for (const stored of written) for (const observer of observers) show(stored, observer);
+        if (hint.kind === 'runner' && change)
+          for (const observer of observers) observer.runnerChanged?.(hint.runnerId, change);
+        for (const stored of written ?? []) for (const observer of observers) show(stored, observer);
       } catch (error) {
         onError(error);
       }
@@ -115,6 +119,10 @@ export class CallLog implements CallObserver {
 
   decided({ tool_id, approval_id: approval, status, device }: EventData<'approval.resolved'>): void {
     this.#log.info({ call: tool_id, approval, status, device }, 'tool approval decided');
+  }
+
+  runnerChanged(runner: string, { state, workspace }: RunnerChange): void {
+    this.#log.info({ runner, workspace }, `runner ${state}`);
   }
 
   signalled({

@@ -163,7 +163,9 @@ it('[OB-1] spans show a run, and in it its model calls and its tool calls', asyn
 describe('[OB-2] the log', () => {
   it('follows a call by one id', () => {
     const asked = lines.find(({ msg }) => msg === 'tool approval request') as { call: string };
-    const steps = lines.filter(({ call, msg }) => call === asked.call && msg !== 'request');
+    // A preview comes in its own time.
+    const besides = ['request', 'preview received', 'preview refused'];
+    const steps = lines.filter(({ call, msg }) => call === asked.call && !besides.includes(String(msg)));
     expect(steps.map(({ msg }) => msg)).toEqual([
       'tool call',
       'tool approval request',
@@ -171,6 +173,34 @@ describe('[OB-2] the log', () => {
       'tool execution signal',
       'tool call ended',
     ]);
+  });
+
+  it('says which runner connected, once, and which preview came or was refused', async () => {
+    const info = (text: string) => lines.filter(({ msg }) => msg === text);
+    expect(info('runner connected')).toEqual([
+      expect.objectContaining({ runner: expect.any(String), workspace: expect.any(String) }),
+    ]);
+    const { runner } = info('runner connected')[0] as { runner: string };
+    const { body } = await server.send('POST', '/my/tools/execute', {
+      token: ada.tokens.person,
+      body: {
+        tool_name: 'write_file',
+        tool_params: { path: 'b.md', content: 'x' },
+        session_id: ada.sessionId,
+      },
+    });
+    const about = { level: 30, call: body.tool_id, approval: body.approval_id, runner };
+    await vi.waitFor(() => expect(info('preview received')).toContainEqual(expect.objectContaining(about)));
+    const { person: token } = ada.tokens;
+    await server.send('POST', `/my/approvals/${body.approval_id}/reject`, { token, body: {} });
+    const refused = { code: 'PREVIEW_FAILED', message: 'too late' };
+    await server.send('POST', `/my/projects/${ada.projectId}/approvals/${body.approval_id}/preview`, {
+      token: ada.tokens.runner,
+      body: { runner_id: runner, revision: 1, reasons: [], refused },
+    });
+    expect(info('preview refused')).toContainEqual(
+      expect.objectContaining({ ...about, error: 'ALREADY_DECIDED' }),
+    );
   });
 
   it('has every request at debug, with its id and the call it is about', () => {

@@ -123,20 +123,22 @@ export class ApprovalManager {
     return { status: 'rejected' };
   }
 
-  /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). */
+  /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). Returns the id of its call. */
   async submitPreview(
     caller: Caller,
     approvalId: string,
     input: RequestBody<'submitPreview'>,
-  ): Promise<void> {
+  ): Promise<string> {
     const { store, decisions, outcomes } = this.#parts;
-    const { policy, workspace } = await this.#policyOfApproval(caller, approvalId);
+    const { policy, workspace, toolId } = await this.#policyOfApproval(caller, approvalId);
     const changed = await commit(this.#parts, 'preview', (tx) =>
       previewApproval(tx, caller, approvalId, input, { policy, workspace, now: store.now() }),
     );
-    if (!('execution' in changed)) return decisions.previewed(changed.approval);
-    decisions.decided(changed.approval);
-    outcomes.settled(changed.execution);
+    if ('execution' in changed) {
+      decisions.decided(changed.approval);
+      outcomes.settled(changed.execution);
+    } else decisions.previewed(changed.approval);
+    return toolId;
   }
 
   /** After the commit of a decision that was refused: settles the request if it expired. */

@@ -182,3 +182,19 @@ it('[EX-8] a harmless call that is being cancelled is not given to another runne
   await fixture.clock.advance(30_000);
   expect(await execution(call.id)).toMatchObject({ status: 'cancelled', error_type: 'EXECUTION_CANCELLED' });
 });
+
+it('[OB-2] says once that a runner came, however often its stream opens, and once that it went', async () => {
+  const changes: unknown[] = [];
+  fixture.bus.subscribe((hint) => {
+    if (hint.kind === 'runner' && hint.change) changes.push([hint.runnerId, hint.change.state]);
+  });
+  await fixture.listen({ runnerId: 'runner-1' });
+  await fixture.listen({ runnerId: 'runner-1' });
+  await settle();
+  expect(changes).toEqual([['runner-1', 'connected']]);
+  await fixture.clock.advance(60_000);
+  expect(changes).toEqual([
+    ['runner-1', 'connected'],
+    ['runner-1', 'disconnected'],
+  ]);
+});

@@ -9,7 +9,7 @@ import type { Edges } from '../engine-parts.ts';
 import { commit } from '../fault-points.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerRow } from '../rows.ts';
-import type { Reading, Transaction, Unit } from '../store.ts';
+import type { Reading, RunnerChange, Transaction, Unit } from '../store.ts';
 import { NODE_LEASE_MS } from './node-membership.ts';
 
 const LEASE_MS = timing.runnerLeaseSeconds * 1000;
@@ -117,11 +117,13 @@ export class RunnerPresence {
   async connected(runner: ConnectedRunner, stream: string): Promise<void> {
     const presence = this;
     const { node } = this.#deps;
-    await commit(this.#deps, 'runner', function* (tx) {
+    const isNew = await commit(this.#deps, 'runner', function* (tx): Unit<boolean> {
       yield* presence.#refuseIfTaken(tx, runner);
+      const before = yield* tx.get('runners', runnerKey(runner.userId, runner.id));
       yield* presence.#remember(tx, runner, 'connected', { node, stream, instance: runner.instance ?? null });
+      return !before?.connected || before.workspace !== runner.workspace;
     });
-    this.#tellOthers(runner);
+    this.#tellOthers(runner, isNew ? 'connected' : undefined);
   }
 
   /** A runner's stream ended. It may reconnect within its lease, here or elsewhere. */
@@ -139,14 +141,16 @@ export class RunnerPresence {
   async giveUp(runner: ConnectedRunner): Promise<number | undefined> {
     const presence = this;
     const { store } = this.#deps;
+    let isGivenUp = false;
     const left = await commit(this.#deps, 'runner', function* (tx): Unit<number | undefined> {
       const row = yield* tx.get('runners', runnerKey(runner.userId, runner.id));
       const leaseMs = LEASE_MS - (store.now() - (row?.last_seen_at ?? 0));
       if (row?.connected && leaseMs > 0) return leaseMs;
-      if (row?.connected) yield* presence.#remember(tx, runner, 'disconnected', { node: null, stream: null });
+      isGivenUp = row?.connected === true;
+      if (isGivenUp) yield* presence.#remember(tx, runner, 'disconnected', { node: null, stream: null });
       return undefined;
     });
-    if (left === undefined) this.#tellOthers(runner);
+    if (left === undefined) this.#tellOthers(runner, isGivenUp ? 'disconnected' : undefined);
     return left;
   }
 
@@ -237,7 +241,8 @@ export class RunnerPresence {
     });
   }
 
-  #tellOthers({ userId, id }: ConnectedRunner): void {
-    this.#deps.bus.publish({ kind: 'runner', userId, runnerId: id });
+  #tellOthers({ userId, id, workspace }: ConnectedRunner, state?: RunnerChange['state']): void {
+    const change = state && { state, workspace };
+    this.#deps.bus.publish({ kind: 'runner', userId, runnerId: id, ...(change && { change }) });
   }
 }

@@ -44,7 +44,8 @@ export const englishApproval = {
   notices: {
     PREVIEW_CHANGED:
       'Not approved yet: what would happen changed while you looked. This is the new preview; decide on it.',
-    PREVIEW_PENDING: 'Not approved yet: the preview of this is still being made. Decide when it is here.',
+    PREVIEW_PENDING:
+      'Not approved yet: the preview of this is still being made. Decide when it is here. You can reject it now; otherwise it expires by itself.',
     RISK_ROSE:
       'Not approved yet: with your changes the risk is higher. Look at the new preview and its reasons, then decide.',
     APPROVAL_STALE: 'Nothing ran: something changed after you approved. You are asked again.',

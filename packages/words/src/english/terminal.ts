@@ -246,6 +246,10 @@ export const englishTerminal = {
     tokenFileOpen: (path: string) => `${path} can be read by others. Run: chmod 600 ${path}`,
     runner: 'Runner',
     runnerHere: (workspace: string) => `connected for ${workspace}`,
+    runnerBlind: (workspace: string) =>
+      `connected for ${workspace}, but it makes no previews, so HIGH calls cannot be approved. Update Countersign there`,
+    workspaceTwice: (projects: string) =>
+      `several projects have this workspace: ${projects}. A runner previews and executes for its own one only`,
     runnerNone: (workspace: string) => `none for ${workspace}. Run: countersign connect ${workspace}`,
     isolation: 'Isolation',
     level: { full: 'full', partial: 'partial', none: 'none' },

@@ -235,6 +235,10 @@ export const russianTerminal: typeof englishTerminal = {
     tokenFileOpen: (path) => `${path} читают другие. Выполните: chmod 600 ${path}`,
     runner: 'Исполнитель',
     runnerHere: (workspace) => `подключён: ${workspace}`,
+    runnerBlind: (workspace) =>
+      `подключён: ${workspace}, но не делает предпросмотров, поэтому вызовы HIGH не одобрить. Обновите там Countersign`,
+    workspaceTwice: (projects) =>
+      `эта рабочая папка у нескольких проектов: ${projects}. Исполнитель делает предпросмотр только для своего`,
     runnerNone: (workspace) => `для ${workspace} нет. Запустите: countersign connect ${workspace}`,
     isolation: 'Изоляция',
     level: { full: 'полная', partial: 'частичная', none: 'нет' },

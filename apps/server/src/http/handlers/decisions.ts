@@ -1,4 +1,4 @@
-import { notFound } from '@countersign/engine';
+import { notFound, Refusal } from '@countersign/engine';
 import type { Approval, routes } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { inProject, reportingRunner } from '../own-rows.ts';
@@ -24,6 +24,12 @@ export function decisionHandlers(parts: ServerParts) {
     return { success: true as const, approval_id: approvalId, ...decided };
   };
 
+  /** The call of an approval of this person's. */
+  const callOf = async ({ userId }: AuthenticatedCaller, approvalId: string): Promise<string | undefined> => {
+    const row = await parts.store.read((tx) => tx.get('approvals', approvalId));
+    return row?.user_id === userId ? row.tool_id : undefined;
+  };
+
   return {
     // One handler behind each decision, with or without the project in the path (RE-2).
     approve: ({ caller, params, body }) => approve(inProject(caller, params), params.approval_id, body),
@@ -33,9 +39,22 @@ export function decisionHandlers(parts: ServerParts) {
     rejectById: ({ caller, params, body }) => reject(caller, params.approval_id, body),
 
     async submitPreview({ caller, params, body }) {
-      const speaker = await reportingRunner(parts, caller, params, body);
-      const input = { ...body, ...speaker, runner_id: speaker.runner_id ?? body.runner_id };
-      await approvals.submitPreview(inProject(caller, params), params.approval_id, input);
+      const about = { approval: params.approval_id, runner: body.runner_id };
+      try {
+        const speaker = await reportingRunner(parts, caller, params, body);
+        const input = { ...body, ...speaker, runner_id: speaker.runner_id ?? body.runner_id };
+        const call = await approvals.submitPreview(inProject(caller, params), params.approval_id, input);
+        const error = 'refused' in body ? body.refused.code : undefined;
+        parts.log.info({ call, ...about, runner: input.runner_id, error }, 'preview received');
+      } catch (error) {
+        // Anything else is logged as a request that failed.
+        if (error instanceof Refusal)
+          parts.log.info(
+            { call: await callOf(caller, about.approval), ...about, error: error.code },
+            'preview refused',
+          );
+        throw error;
+      }
       return { success: true };
     },
 
