@@ -8,6 +8,7 @@ export interface ApiErrorDetails {
   readonly toolId?: string | undefined;
   readonly requestId?: string | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly hasUnknownCode?: boolean;
   readonly cause?: unknown;
 }
 
@@ -25,6 +26,8 @@ export class ApiError extends Error {
   readonly requestId: string | undefined;
   /** From the server's Retry-After header. */
   readonly retryAfterMs: number | undefined;
+  /** Our server answered with a code that this client does not know, because the server is newer. */
+  readonly hasUnknownCode: boolean;
 
   constructor(status: number, code: ErrorCode, message: string, details: ApiErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -34,6 +37,7 @@ export class ApiError extends Error {
     this.toolId = details.toolId;
     this.requestId = details.requestId;
     this.retryAfterMs = details.retryAfterMs;
+    this.hasUnknownCode = details.hasUnknownCode ?? false;
   }
 
   /** Whether repeating the same request later may succeed: there was no response, or the server asked to wait. */
@@ -68,9 +72,9 @@ export async function readError(response: Response): Promise<ApiError> {
     const { code, error, standing, tool_id: toolId, request_id: requestId } = known.data;
     return new ApiError(status, code, error, { standing, toolId, requestId, retryAfterMs });
   }
-  const newer = errorBodySchema.pick({ error: true }).safeParse(body);
+  const newer = errorBodySchema.pick({ success: true, error: true }).safeParse(body);
   const message = newer.success ? newer.data.error : `The server answered with status ${status}.`;
-  return new ApiError(status, codeOfStatus(status), message, { retryAfterMs });
+  return new ApiError(status, codeOfStatus(status), message, { retryAfterMs, hasUnknownCode: newer.success });
 }
 
 /** Our server sends seconds. A proxy may send a date, which we ignore: the caller's own backoff applies. */

@@ -319,6 +319,9 @@ async function refusing<T>(answer: Promise<T>): Promise<T> {
     return await answer;
   } catch (failure) {
     if (!(failure instanceof ApiError)) throw failure;
-    throw new RefusedByServer(failure.code, failure.message, failure.status, { cause: failure });
+    const { code, message, status, hasUnknownCode, isRetryable } = failure;
+    // An error page of a proxy has no code of ours: it may pass.
+    const isFinal = hasUnknownCode && !isRetryable && status !== 401;
+    throw new RefusedByServer(code, message, isFinal, { cause: failure });
   }
 }

@@ -5,12 +5,19 @@ import { RefusedByServer } from '@countersign/tool-runner';
 import { expect, it } from 'vitest';
 import { runnerApiOverClient } from './runner-session.ts';
 
+const unknown = { success: false, error: 'newer than you', code: 'CODE_OF_TOMORROW' };
+const page = '<html>A page of a proxy</html>';
+
 it.each([
-  [404, { success: false, error: 'gone', code: 'NOT_FOUND' }, 'NOT_FOUND', 'gone'],
-  [409, { success: false, error: 'newer than you', code: 'CODE_OF_TOMORROW' }, 'INTERNAL', 'newer than you'],
+  [404, { success: false, error: 'gone', code: 'NOT_FOUND' }, { code: 'NOT_FOUND', message: 'gone' }],
+  [409, unknown, { code: 'INTERNAL', message: 'newer than you', isFinal: true }],
+  [401, unknown, { isFinal: false }],
+  [429, unknown, { isFinal: false }],
+  [500, unknown, { isFinal: false }],
+  [410, page, { code: 'INTERNAL', isFinal: false }],
 ])(
-  'a refusal keeps its status, its words, and its code where that is known: %s',
-  async (status, body, code, message) => {
+  'a refusal keeps its words and its known code, and is final where a newer server made it: %s %j',
+  async (status, body, expected) => {
     const server = createServer((_, response) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
     );
@@ -29,6 +36,6 @@ it.each([
       .catch((error: unknown) => error);
     server.close();
     expect(failure).toBeInstanceOf(RefusedByServer);
-    expect(failure).toMatchObject({ status, code, message });
+    expect(failure).toMatchObject(expected);
   },
 );

@@ -69,19 +69,10 @@ export async function retry<T>(send: () => Promise<T>, options: RetryOptions): P
   }
 }
 
-/** The server answered, and would answer the same again. A code that we do not know is judged by its HTTP status. */
+/** The server answered, and would answer the same again. */
 export const isRefusal = (error: unknown): error is CountersignError =>
   error instanceof CountersignError &&
-  (errorCodes[error.code].remedy !== 'repeat' || (error.code === 'INTERNAL' && hasFinalStatus(error)));
-
-const hasFinalStatus = (error: CountersignError): boolean =>
-  error instanceof RefusedByServer &&
-  error.status >= 400 &&
-  error.status < 500 &&
-  !repeatableStatuses.has(error.status);
-
-/** The token has ended, the request took too long, it came too early, or there were too many. */
-const repeatableStatuses: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+  (errorCodes[error.code].remedy !== 'repeat' || (error instanceof RefusedByServer && error.isFinal));
 
 /** How long to wait before the next try, in milliseconds: 0.5 s, doubled each time, at most 30 s. */
 const backoffMs = (failures: number): number => Math.min(500 * 2 ** (failures - 1), 30_000);

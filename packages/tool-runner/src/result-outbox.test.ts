@@ -98,14 +98,13 @@ it('a result that no server takes does not keep its call open: the call is told 
   ]);
 });
 
-it('a refusal with a code that we do not know ends the sending where its status is final', async () => {
-  const unknown = (status: number) => new RefusedByServer('INTERNAL', `status ${status}`, status);
-  api.failures.result = [unknown(409)];
+it('a refusal with a code that we do not know ends the sending where it is final', async () => {
+  api.failures.result = [new RefusedByServer('INTERNAL', 'newer than you', true)];
   outbox.add('a', report);
   await clock.advance(60_000);
-  expect(delivered).toEqual([['a', 'completed', { refused: 'INTERNAL: status 409' }]]);
+  expect(delivered).toEqual([['a', 'completed', { refused: 'INTERNAL: newer than you' }]]);
   expect([api.sent.length, outbox.unacknowledged, logger.lines]).toEqual([1, [], []]);
-  api.failures.result = [0, 401, 408, 425, 429, 500, 502].map(unknown);
+  api.failures.result = [new RefusedByServer('INTERNAL', 'an error page', false)];
   outbox.add('b', report);
   await clock.advance(120_000);
   expect(delivered[1]).toEqual(['b', 'completed', {}]);

@@ -23,15 +23,15 @@ export class EndedAfterChanges extends CountersignError {
   }
 }
 
-/** The server refused a request. `code` is INTERNAL where this runner does not know the server's code. */
+/** The server refused a request, in its own words. */
 export class RefusedByServer extends CountersignError {
-  /** HTTP status; 0 if there was no response. */
-  readonly status: number;
+  /** A newer server refused for a reason that this runner does not know, and would refuse again. */
+  readonly isFinal: boolean;
 
-  constructor(code: ErrorCode, message: string, status: number, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, isFinal: boolean, options?: { cause?: unknown }) {
     super(code, {}, options);
     this.message = message;
-    this.status = status;
+    this.isFinal = isFinal;
   }
 }
 

@@ -1077,7 +1077,7 @@ describe('results', () => {
   });
 
   it('a result that the server refuses stays in the journal, and the next life does not send it', async () => {
-    fixture.api.failures.result = [new RefusedByServer('INTERNAL', 'no such thing any more', 410)];
+    fixture.api.failures.result = [new RefusedByServer('INTERNAL', 'no such thing any more', true)];
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(await approvedWrite(handler));
     await sent('failed result');
