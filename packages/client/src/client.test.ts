@@ -140,6 +140,7 @@ describe('an error answer', () => {
       toolId: 't1',
       requestId: 'r1',
       retryAfterMs: 7000,
+      hasUnknownCode: false,
     });
   });
 

@@ -6,7 +6,14 @@ import { type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testin
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BuiltInTools } from './built-in-tools.ts';
 import { versionOf } from './files/file-snapshot.ts';
-import { callOf, codeOf, fileTools, recordingContext, workspaceAt } from './files/file-tools.test-data.ts';
+import {
+  callOf,
+  codeOf,
+  executeChange,
+  fileTools,
+  recordingContext,
+  workspaceAt,
+} from './files/file-tools.test-data.ts';
 import { WorkspaceTexts } from './lsp/workspace-texts.ts';
 import { OpenEditor } from './open-editor.test-data.ts';
 import { realDisk } from './real-disk.ts';
@@ -216,6 +223,20 @@ describe('[RN-9] an unsaved buffer', () => {
     expect((await run('move_file', { source: 'c.md', dest: 'b.md' }, shown.base)).result).toBe(
       'APPROVAL_STALE',
     );
+  });
+
+  it('[TL-2] is never written back: a move that cannot end reports the file that it replaced', async () => {
+    put('c.md', 'mine\n');
+    put('b.md', 'saved\n');
+    editor.open(at('b.md'), 'typed\n');
+    const context = recordingContext({ onBegin: () => put('c.md', 'changed meanwhile\n') });
+    const call = callOf('move_file', { source: 'c.md', dest: 'b.md' });
+    const failure = await executeChange(call, context, workspace).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: 'EXECUTION_FAILED',
+      changes: { changed_files: [{ path: 'b.md', operation: 'modified' }] },
+    });
+    expect([onDisk('b.md'), onDisk('c.md')]).toEqual(['mine\n', 'changed meanwhile\n']);
   });
 
   it('stays in the editor when its file is deleted', async () => {

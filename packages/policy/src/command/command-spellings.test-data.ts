@@ -632,6 +632,7 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     grep --file=/etc/hosts x
     grep --fil /etc/hosts x
     grep --exclude-from=/etc/hosts -r x .
+    tar --exclude-ignore=/etc/hosts -cf x.tar src
     grep x /etc/passwd
     grep -e x ../y
     grep -rn x ..

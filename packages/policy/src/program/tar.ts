@@ -110,7 +110,7 @@ const options = optionTable({
     -R --block-number --show-defaults --show-omitted-dirs --show-snapshot-field-ranges --show-transformed-names
     --show-stored-names --utc -v --verbose -w --interactive --confirmation -o --old-archive --portability --posix --help
     --restrict --usage --version --preserve`,
-  values: `--hole-detection --level --sparse-version --exclude --exclude-ignore --exclude-ignore-recursive --exclude-tag
+  values: `--hole-detection --level --sparse-version --exclude --exclude-tag
     --exclude-tag-all --exclude-tag-under --group --mode --owner --sort --xattrs-exclude --xattrs-include -b
     --blocking-factor --record-size -H --format --pax-option -V --label --strip-components --suffix --transform --xform
     --quote-chars --no-quote-chars --quoting-style -L --tape-length --warning --set-mtime-format`,
@@ -120,6 +120,8 @@ const options = optionTable({
     { names: '-C --directory', value: 'read' },
     { names: '-T --files-from', value: 'read', stream: true, rule: listFromFile },
     { names: '-X --exclude-from', value: 'read', stream: true, rule: listFromFile },
+    // tar reads a file of this name in each folder.
+    { names: '--exclude-ignore --exclude-ignore-recursive', value: 'read' },
     { names: '-g --listed-incremental', value: 'write' },
     { names: '--add-file', value: 'read' },
     { names: '--owner-map --group-map', value: 'read' },

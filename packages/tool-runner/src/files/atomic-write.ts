@@ -113,14 +113,20 @@ function remove(directory: WorkspaceDirectory, name: string): void {
   }
 }
 
-/** Here the change has happened; not knowing whether it is flushed is another failure than not having written. */
+/** The change has happened, but may be lost if the machine stops now. */
+export class ChangeNotFlushed extends CountersignError {
+  constructor(cause: unknown) {
+    const problem = 'the file was changed, but the disk could not be told to keep that';
+    super('EXECUTION_FAILED', { problem }, { cause });
+  }
+}
+
 function flushNames(directory: WorkspaceDirectory): void {
   try {
     directory.sync();
   } catch (cause) {
     // Some file systems flush names by themselves and say so.
     if (failedWith(cause, 'EINVAL', 'ENOTSUP')) return;
-    const problem = 'the file was changed, but the disk could not be told to keep that';
-    throw new CountersignError('EXECUTION_FAILED', { problem }, { cause });
+    throw new ChangeNotFlushed(cause);
   }
 }

@@ -15,11 +15,11 @@ import { type DigestedCall, type DigestedFile, digestOf } from '../preview/call-
 import { fileDiff } from '../preview/file-diff.ts';
 import { confirmJudged, visibleName } from '../preview/look.ts';
 import { failedWith, fileFailure } from '../real-disk.ts';
-import { ExecutionCancelled } from '../runner-errors.ts';
+import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import type { CallOf, MadeChange, ToolModule } from '../tool-module.ts';
 import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
-import { removeFile, replaceFile } from './atomic-write.ts';
+import { ChangeNotFlushed, removeFile, replaceFile } from './atomic-write.ts';
 import { findTarget, type OnRead, type PlannedChange } from './file-plan.ts';
 import { type FileChange, identityNow, takeSnapshot, versionOf } from './file-snapshot.ts';
 import { decodeText } from './text-encoding.ts';
@@ -35,7 +35,7 @@ type Planner<N extends BuiltInToolName> = (
 /**
  * The module of a tool that changes files by a plan. It executes in the order of RN-3: plan, undo copy and journal,
  * temporary file, a last look that the file is still the one that was planned with, rename, directory. A failure leaves
- * the files as they were. Where the call was approved (`context.digest`), the plan must be what was approved (AP-8).
+ * the files as they were, or its report says which files changed. Where the call was approved (`context.digest`), the plan must be what was approved (AP-8).
  */
 export function changingFiles<N extends BuiltInToolName>(plan: Planner<N>): ToolModule<N> {
   const planJudged = async ({ params }: CallOf<N>, decision: PolicyDecision, workspace: Workspace) => {
@@ -146,7 +146,10 @@ function fileHead(bytes: Uint8Array): string {
   return makeVisible(head.split('\n', HEAD_LINES).join('\n'));
 }
 
-/** All or nothing: where a file fails, those before it are put back. */
+/**
+ * All or nothing: where a file cannot be changed, those before it are put back. A change that was made but not flushed
+ * stays: putting the others back could remove the only copy of a moved file.
+ */
 async function carryOutAll(
   changes: readonly PlannedChange[],
   context: CallContext,
@@ -158,11 +161,21 @@ async function carryOutAll(
     try {
       made.push({ change, created: await carryOut(change, context, workspace, onWritten) });
     } catch (error) {
-      for (const one of made.toReversed()) await putBack(one, context, workspace);
+      if (error instanceof ChangeNotFlushed) throw endedAfter(error, [...made, { change }]);
+      for (const one of made.toReversed()) {
+        await putBack(one, context, workspace).catch((failure: CountersignError) => {
+          throw endedAfter(failure, made);
+        });
+      }
       throw fileFailure(error, change.path, 'WRITE_FAILED');
     }
   }
 }
+
+const endedAfter = (error: CountersignError, made: readonly Pick<MadePlan, 'change'>[]): EndedAfterChanges =>
+  new EndedAfterChanges(error, {
+    changed_files: made.map(({ change: { path, operation } }) => ({ path, operation })),
+  });
 
 interface MadePlan {
   readonly change: PlannedChange;
@@ -176,8 +189,10 @@ async function putBack(
   context: CallContext,
   workspace: Workspace,
 ): Promise<void> {
-  const { path, before, after, encoding } = change;
+  const { path, before, after, encoding, saved } = change;
   try {
+    // The disk had `saved`, and an editor text that was not saved: writing either of them would lose the other.
+    if (saved) throw new Error('it had unsaved changes in an editor');
     const { snapshot } = await findTarget(workspace, path, { ofDisk: true });
     if (snapshot?.version !== (after ? versionOf(after) : undefined)) throw stale(`"${path}" was changed`);
     const operation = before ? (snapshot ? 'modified' : 'created') : 'deleted';
