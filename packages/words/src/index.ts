@@ -3,7 +3,7 @@ import type { InEachLanguage } from './language.ts';
 import { russianApproval } from './russian/approval.ts';
 
 export { type CommandHelp, helpText } from './help-text.ts';
-export { isSpoken, type LanguageCode, languageFor, languageNames, languageOf } from './language.ts';
+export { isOurs, isSpoken, type LanguageCode, languageFor, languageNames, languageOf } from './language.ts';
 export { type Sentence, sayIn } from './said.ts';
 export { fill, type Values } from './template.ts';
 
