@@ -546,7 +546,7 @@ does the same (titleValues in packages/approvals)."
                                         (shown 'branch)))))))
 
 (defun countersign--command-line (params)
-  "Return the command of PARAMS and its arguments, quoted where the shell would split them."
+  "Return the command of PARAMS and its arguments, quoted where needed."
   (string-join (cons (format "%s" (countersign-get params 'command))
                      (mapcar (lambda (word)
                                (if (and (stringp word) (string-match-p "\\`[^[:space:]\"'\\]+\\'" word)) word
