@@ -7,7 +7,7 @@ import { approvalWords } from '@countersign/words';
 import { expect, it } from 'vitest';
 import { assessCustomCall } from '../packages/policy/src/custom/assess-custom-call.ts';
 import { isRefused, ToolCallPolicy } from '../packages/policy/src/index.ts';
-import { sayIn, sentences } from '../packages/words/src/said.ts';
+import { type Sentence, sayIn, sentences } from '../packages/words/src/said.ts';
 import { ruleSentences, ruleSentencesFile, ruleSentencesPath } from './rule-sentences.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -46,13 +46,11 @@ const calls: readonly Call[] = [
 const policy = new ToolCallPolicy({ root: '/workspace' });
 const given = calls.flatMap(([tool, params]) => {
   const { verdict } = policy.decide(tool, params);
-  return [...verdict.reasons.map(({ why }) => why), ...(isRefused(verdict) ? [verdict.message] : [])];
+  return [...verdict.reasons, ...(isRefused(verdict) ? [verdict] : [])];
 });
 const own = { description: '', network: false, input_schema: {}, category: 'custom' };
 const hints = { read_only: true, destructive: true, requires_approval: true };
-const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ...hints }).verdict.reasons.map(
-  ({ why }) => why,
-);
+const custom = assessCustomCall({ name: 'a__b', risk_level: 'MEDIUM', ...own, ...hints }).verdict.reasons;
 
 /**
  * Other sentences that a person reads, found in our sources: why a call is asked about again, why an audit log is
@@ -73,17 +71,18 @@ it('finds the sentences in the sources', () => {
   expect(broken.length).toBeGreaterThanOrEqual(7);
 });
 
-it.each([...new Set([...ruleSentences.values(), ...given, ...custom, ...stale, ...broken])])(
-  '[UI-1] %s',
-  (english) => {
-    const russian = sayIn('ru')(english);
-    expect(russian).toMatch(/[а-яё]{3}/i);
-    // Three English words in a row would be a part that was not understood; those of the shell's parser are not ours.
-    expect(russian.replace('unterminated arithmetic command', '')).not.toMatch(
-      /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/,
-    );
-  },
-);
+const textOf = (sentence: Sentence): string =>
+  typeof sentence === 'string' ? sentence : 'why' in sentence ? sentence.why : sentence.message;
+const all: readonly Sentence[] = [...ruleSentences.values(), ...given, ...custom, ...stale, ...broken];
+
+it.each([...new Map(all.map((sentence) => [textOf(sentence), sentence]))])('[UI-1] %s', (_, sentence) => {
+  const russian = sayIn('ru')(sentence);
+  expect(russian).toMatch(/[а-яё]{3}/i);
+  // Three English words in a row would be a part that was not understood; those of the shell's parser are not ours.
+  expect(russian.replace('unterminated arithmetic command', '')).not.toMatch(
+    /\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b/,
+  );
+});
 
 /** A LOW tool asks only for the sake of one file or of a person's own rule; its card then has the server's English sentence. */
 const asking = catalogue

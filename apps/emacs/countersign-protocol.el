@@ -517,10 +517,42 @@ What was streamed beyond it stays while it is not complete."
   "Say in a sentence what the approval DATA is about.
 That of the server is in English; in another language it is made here,
 for the tools that we know."
-  (let ((words (countersign-words-title (countersign-intent data)))
-        (operand (countersign-operand (countersign-get data 'tool_params))))
-    (if (and words (not (string-empty-p operand))) (format words operand)
-      (countersign-text-of data 'description))))
+  (let* ((words (countersign-words-title (countersign-intent data)))
+         (values (and words (cons (cons "who" (countersign-words-caller (countersign-one-line (countersign-text-of data 'agent) 40)))
+                                  (countersign-title-values (countersign-get data 'tool_params)))))
+         (missing nil)
+         ;; A value is text, whatever it holds: each place is replaced once.
+         (title (and words
+                     (replace-regexp-in-string
+                      "{\\([a-z]+\\)}"
+                      (lambda (place)
+                        (let ((value (cdr (assoc (substring place 1 -1) values))))
+                          (when (member value '(nil "")) (setq missing t))
+                          (or value "")))
+                      words t t))))
+    (if (and title (not missing)) title (countersign-text-of data 'description))))
+
+(defun countersign-title-values (params)
+  "Return what a title may show of a call with PARAMS, by the name of its place.
+Each value is cut by itself: a long one must not hide the next.  The page
+does the same (titleValues in packages/approvals)."
+  (cl-flet ((shown (name) (let ((value (countersign-get params name)))
+                            (if (stringp value) (countersign-one-line value 160) ""))))
+    `(("path" . ,(shown 'path)) ("source" . ,(shown 'source)) ("dest" . ,(shown 'dest))
+      ("message" . ,(shown 'message)) ("name" . ,(shown 'name))
+      ("command" . ,(if (countersign-get params 'command) (countersign-one-line (countersign--command-line params) 160) ""))
+      ("files" . ,(number-to-string (length (countersign-list-of params 'files))))
+      ("target" . ,(string-trim (format "%s %s" (if (string-empty-p (shown 'remote)) "origin" (shown 'remote))
+                                        (shown 'branch)))))))
+
+(defun countersign--command-line (params)
+  "Return the command of PARAMS and its arguments, quoted where needed."
+  (string-join (cons (format "%s" (countersign-get params 'command))
+                     (mapcar (lambda (word)
+                               (if (and (stringp word) (string-match-p "\\`[^[:space:]\"'\\]+\\'" word)) word
+                                 (decode-coding-string (countersign-json-write word) 'utf-8)))
+                             (countersign-list-of params 'args)))
+               " "))
 
 (defun countersign-intent (data)
   "Return the tool of the approval DATA, or a name for this use of it.
@@ -533,21 +565,21 @@ Only a preview knows that a file is new; without one, writing is changing."
 
 (defun countersign-operand (params)
   "Return the parameter that identifies a call with PARAMS best, as text."
-  (let ((command (countersign-get params 'command))
-        (source (countersign-get params 'source))
-        (dest (countersign-get params 'dest)))
-    (countersign-one-line
-     (cond
-      (command (string-join (cons (format "%s" command)
-                                  (mapcar (lambda (word) (format "%s" word))
-                                          (countersign-list-of params 'args)))
-                            " "))
-      ((and (stringp source) (stringp dest)) (format "%s → %s" source dest))
-      ((cl-loop for name in '(path source pattern content message name branch job_id)
-                for value = (countersign-get params name)
-                when (stringp value) return value))
-      (t ""))
-     60)))
+  (let ((source (countersign-get params 'source))
+        (dest (countersign-get params 'dest))
+        (remote (countersign-get params 'remote)))
+    (cond
+     ((countersign-get params 'command) (countersign-one-line (countersign--command-line params) 60))
+     ((and (stringp source) (stringp dest))
+      (format "%s → %s" (countersign-one-line source 60) (countersign-one-line dest 60)))
+     ((stringp remote)
+      (countersign-one-line (string-trim (format "%s %s" remote (countersign-text-of params 'branch))) 60))
+     (t (countersign-one-line
+         (or (cl-loop for name in '(path source pattern content message name branch job_id)
+                      for value = (countersign-get params name)
+                      when (stringp value) return value)
+             "")
+         60)))))
 
 (defun countersign-pending-high-p (pending)
   "Return non-nil if PENDING is HIGH, or of an unknown risk."

@@ -25,7 +25,7 @@ With nil it is that of the locale or of the language environment, where
 Countersign has it, and English otherwise."
   :type '(choice (const :tag "As the environment has it" nil)
                  (const :tag "English" en)
-                 (const :tag "Русский" ru))
+                 (symbol :tag "Another of countersign-words.json, such as ru"))
   :group 'countersign)
 
 (defconst countersign-words--file
@@ -42,9 +42,13 @@ TEXT is English; what has no translation stays so."
     (if arguments (apply #'format words arguments) words)))
 
 (defun countersign-words-title (tool)
-  "Return a sentence with a place for what a call of TOOL is about, or nil.
+  "Return a sentence with places for a call of TOOL, or nil.
 In English that is the server's."
   (countersign-words--find "titles" tool))
+
+(defun countersign-words-caller (name)
+  "Return NAME, that of who calls, or a word for it where nobody gave one."
+  (or (countersign-words--find "callers" name) name))
 
 (defun countersign-words-reason (rule why)
   "Return WHY, the sentence of RULE, in the language of the person.
@@ -58,23 +62,30 @@ a card say something else than was sent."
   "Return what TABLE of the person's language has for KEY, or nil."
   (let ((language (or countersign-language (countersign-words--environment))))
     (unless (memq language '(nil en))
-      (unless countersign-words--all
-        (setq countersign-words--all
-              (with-temp-buffer
-                (let ((coding-system-for-read 'utf-8))
-                  (insert-file-contents countersign-words--file))
-                (json-parse-buffer))))
-      (gethash key (gethash table (gethash (symbol-name language) countersign-words--all))))))
+      (when-let* ((tables (gethash (symbol-name language) (countersign-words--all))))
+        (gethash key (gethash table tables))))))
+
+(defun countersign-words--all ()
+  "Return every language but English: hash tables by name."
+  (or countersign-words--all
+      (setq countersign-words--all
+            (with-temp-buffer
+              (let ((coding-system-for-read 'utf-8))
+                (insert-file-contents countersign-words--file))
+              (json-parse-buffer)))))
 
 (defun countersign-words--environment ()
   "Return the language of the environment, if it is one of ours, or nil."
-  (let ((locale (cl-some (lambda (name)
-                           (let ((value (getenv name)))
-                             (and value (not (string-empty-p value)) value)))
-                         '("LC_ALL" "LC_MESSAGES" "LANG"))))
-    (and (or (string-match-p "\\`ru\\(?:[_.@]\\|\\'\\)" (or locale ""))
-             (equal current-language-environment "Russian"))
-         'ru)))
+  (let* ((locale (or (cl-some (lambda (name)
+                                (let ((value (getenv name)))
+                                  (and value (not (string-empty-p value)) value)))
+                              '("LC_ALL" "LC_MESSAGES" "LANG"))
+                     ""))
+         (named (car (split-string locale "[_.@]"))))
+    (cl-loop for code being the hash-keys of (countersign-words--all) using (hash-values tables)
+             when (or (equal named code)
+                      (equal current-language-environment (gethash "environment" tables)))
+             return (intern code))))
 
 (provide 'countersign-words)
 

@@ -676,7 +676,7 @@
   (let ((countersign-language 'ru)
         (titled (lambda (mode operation)
                   (countersign-title
-                   `((tool_name . "write_file") (description . "Agent wants to change a.md")
+                   `((tool_name . "write_file") (agent . "Agent") (description . "Agent wants to change a.md")
                      (tool_params . ((path . "a.md") (mode . ,mode)))
                      ,@(when operation `((preview . ((kind . "diff") (files . ,(vector `((operation . ,operation)))))))))))))
     (should (equal (funcall titled "write" nil) "Агент хочет изменить a.md"))

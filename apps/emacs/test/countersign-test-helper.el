@@ -125,7 +125,7 @@ A digest that the test made up is taken for the runner's part of it."
    (car (countersign-test-fixture "events/tool.approval_request.json"))
    (append fields
            `((project_id . "p1") (tool_name . "write_file") (risk_level . "MEDIUM")
-             (description . "Agent wants to change config.json")
+             (agent . "Agent") (description . "Agent wants to change config.json")
              (tool_params . ((path . "config.json") (content . "{\"port\": 8080}\n")))
              (digest . ,countersign-test-digest)
              (preview . ((kind . "diff")

@@ -1,7 +1,14 @@
-import { changingToolsPattern, gitCommandsPattern, type Preview } from '@countersign/protocol';
-import { approvalWords } from '@countersign/words';
+import { readdirSync, readFileSync } from 'node:fs';
+import {
+  changingToolsPattern,
+  describeCall,
+  gitCommandsPattern,
+  type JsonValue,
+  type Preview,
+} from '@countersign/protocol';
+import { approvalWords, languageNames } from '@countersign/words';
 import { describe, expect, it } from 'vitest';
-import { scopeLabel, titleOf } from './request-sentences.ts';
+import { reasonText, scopeLabel, titleOf } from './request-sentences.ts';
 
 const asked = { agent: 'Agent', description: 'Agent wants something', preview: null };
 const previewOf = (operation: 'created' | 'modified'): Preview => ({
@@ -20,6 +27,8 @@ describe('the title of a card', () => {
       `Агент хочет выполнить в оболочке echo ${'x'.repeat(154)}…`,
     ],
     ['git_push', { remote: 'theirs', branch: 'main' }, 'Агент хочет отправить изменения: theirs main'],
+    ['git_push', {}, 'Агент хочет отправить изменения: origin'],
+    ['git_commit', { message: 'fix', files: ['a', 'b'] }, 'Агент хочет сделать коммит (файлов: 2): fix'],
     ['constructor', { path: 'a.md' }, 'Agent wants something'],
     ['write_file', {}, 'Agent wants something'], // did not fit into the event, and is being fetched
   ])('%s %j', (tool_name, tool_params, title) => {
@@ -42,6 +51,78 @@ describe('the title of a card', () => {
     const claude = { ...asked, agent: 'Claude', tool_name: 'edit_file', tool_params: { path: 'a.md' } };
     expect(titleOf(claude, approvalWords.ru)).toBe('Claude хочет изменить a.md');
     expect(titleOf({ ...claude, agent: 'Person' }, approvalWords.ru)).toBe('Человек хочет изменить a.md');
+  });
+
+  it('[AP-7] names what hides in the name of an agent, and cuts it', () => {
+    const call = { ...asked, tool_name: 'edit_file', tool_params: { path: 'a.md' } };
+    expect(titleOf({ ...call, agent: 'Zed\u202e\n!' }, approvalWords.ru)).toBe(
+      'Zed⟨U+202E⟩ ! хочет изменить a.md',
+    );
+    expect(titleOf({ ...call, agent: 'x'.repeat(50) }, approvalWords.ru)).toBe(
+      `${'x'.repeat(40)} хочет изменить a.md`,
+    );
+  });
+
+  it('[AP-1] cuts each value by itself: a long source does not hide the destination', () => {
+    const tool_params = { source: `docs/${'s'.repeat(300)}`, dest: '.git/hooks/pre-commit' };
+    expect(titleOf({ ...asked, tool_name: 'copy_file', tool_params }, approvalWords.ru)).toBe(
+      `Агент хочет скопировать docs/${'s'.repeat(154)}… → .git/hooks/pre-commit`,
+    );
+  });
+});
+
+/** The params of each fixture, and the same with long texts. */
+const fixtures = new URL('../../protocol/fixtures/tools/', import.meta.url);
+const long = (value: JsonValue): JsonValue => (typeof value === 'string' ? value.padEnd(400, '-x') : value);
+const calls = readdirSync(fixtures).flatMap((file) => {
+  const { params } = JSON.parse(readFileSync(new URL(file, fixtures), 'utf8')) as {
+    params: Record<string, JsonValue>[];
+  };
+  const longer = params.map((one) =>
+    Object.fromEntries(Object.entries(one).map(([name, value]) => [name, long(value)])),
+  );
+  return [...params, ...longer].map((one) => [file.replace('.json', ''), one] as const);
+});
+const textsIn = (value: JsonValue): string[] => {
+  if (typeof value === 'string') return [value.slice(0, 150)];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+};
+
+describe.each(Object.keys(languageNames) as (keyof typeof languageNames)[])('a title in %s', (language) => {
+  it.each(calls)('[AP-8] shows what the English shows of %s %.60j', (tool_name, tool_params) => {
+    const description = describeCall('Claude Code', tool_name, tool_params);
+    const call = { agent: 'Claude Code', tool_name, tool_params, description, preview: null };
+    const title = titleOf(call, approvalWords[language]);
+    for (const text of ['Claude Code', ...textsIn(tool_params)])
+      if (description.includes(text)) expect(title).toContain(text);
+    if (Array.isArray(tool_params.files) && /\d file/.test(description))
+      expect(title).toContain(String(tool_params.files.length));
+    expect(title).toContain(tool_name === 'git_push' && !tool_params.remote ? 'origin' : '');
+  });
+
+  it('has the verb that no agent may have in its name', () => {
+    const { title, wants } = approvalWords[language];
+    for (const text of Object.values(title)) expect(text).toMatch(new RegExp(`^\\{who\\} ${wants} `));
+  });
+});
+
+it('the English verb is that of the server', () => {
+  expect(describeCall('Agent', 'delete_file', { path: 'a' })).toBe(
+    `Agent ${approvalWords.en.wants} delete a`,
+  );
+});
+
+describe('[RK-3] a reason', () => {
+  it('names what triggered it, though a word of the sentence is the same', () => {
+    const why = 'executes a file; its content is what will happen';
+    expect(reasonText({ why, operand: 'file' }, why)).toBe(`${why}: file`);
+    expect(reasonText({ why, operand: 'file' }, 'выполняет файл')).toBe('выполняет файл: file');
+  });
+
+  it('does not say it twice where the sentence quotes it', () => {
+    const why = '"a/.env" is a sensitive file: environment file with secrets';
+    expect(reasonText({ why, operand: 'a/.env' }, why)).toBe(why);
+    expect(reasonText({ why }, why)).toBe(why);
   });
 });
 

@@ -7,11 +7,11 @@ import {
   type OfferedScope,
   visibleLine,
 } from '@countersign/protocol';
-import { type ApprovalWords, fill } from '@countersign/words';
+import { type ApprovalWords, fill, type Values } from '@countersign/words';
 
 type Titled = Pick<Approval, 'agent' | 'tool_name' | 'tool_params' | 'description' | 'preview'>;
 
-/** The same limit as the server's own sentence. */
+/** The same limit as in the server's own sentence, for each value: a long one must not hide the next. */
 const maxLength = 160;
 /** A name only: a longer one could pretend to be text of ours. */
 const maxAgentName = 40;
@@ -19,14 +19,40 @@ const maxAgentName = 40;
 /** One sentence about the request: the server's, or our own where the language has one for this tool. */
 export function titleOf(
   { agent, tool_name, tool_params, description, preview }: Titled,
-  words: Pick<ApprovalWords, 'title' | 'agent'>,
+  words: Pick<ApprovalWords, 'title' | 'callers'>,
 ): string {
   const intent = intentOf(tool_name, tool_params, preview);
   const own = Object.hasOwn(words.title, intent) ? words.title[intent] : undefined;
-  const what = visibleLine(callSummary(tool_params));
-  if (!own || what === '') return description;
-  const who = words.agent(agent.slice(0, maxAgentName).trim());
-  return fill(own, { who, what: what.length <= maxLength ? what : `${what.slice(0, maxLength - 1)}…` });
+  if (own === undefined) return description;
+  const values: Values = { who: callerIn(agent, words), ...titleValues(tool_params) };
+  const places = [...own.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+  return places.every((name) => values[name]) ? fill(own, values) : description;
+}
+
+function callerIn(agent: string, { callers }: Pick<ApprovalWords, 'callers'>): string {
+  if (Object.hasOwn(callers, agent)) return callers[agent as keyof typeof callers];
+  return visibleLine(agent).slice(0, maxAgentName).trim();
+}
+
+/** What may stand in a title; empty where the call does not have it. Emacs does the same (countersign-title-values). */
+function titleValues({ command, args, remote, branch, files, ...params }: Titled['tool_params']): Values {
+  const { path, source, dest, message, name } = params;
+  const commandLine = typeof command === 'string' ? [command, ...commandWords(args)].join(' ') : '';
+  return {
+    path: shown(path),
+    source: shown(source),
+    dest: shown(dest),
+    message: shown(message),
+    name: shown(name),
+    command: shown(commandLine),
+    files: String(Array.isArray(files) ? files.length : 0),
+    target: `${shown(remote) || 'origin'} ${shown(branch)}`.trim(),
+  };
+}
+
+function shown(value: JsonValue | undefined): string {
+  const line = typeof value === 'string' ? visibleLine(value) : '';
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1)}…`;
 }
 
 /** The parameter that identifies a call best: its path, command or message. */
@@ -74,8 +100,12 @@ function whatOf({ tool, path, command }: Covered, { covers }: Pick<ApprovalWords
   return deletes ? covers.deletedFolder(folder) : covers.folder(folder);
 }
 
-/** A reason as the person's language has it (`said`), with what triggered it where the sentence does not name that (RK-3). */
+/**
+ * A reason as the person's language has it (`said`), with what triggered it where the sentence does not quote that (RK-3).
+ * A word of the sentence may be the same by chance: only in quotation marks is it a value.
+ */
 export const reasonText = (
   { why, operand }: Pick<Approval['reasons'][number], 'why' | 'operand'>,
   said: string,
-): string => (operand === undefined || why.includes(operand) ? said : `${said}: ${visibleLine(operand)}`);
+): string =>
+  operand === undefined || why.includes(`"${operand}"`) ? said : `${said}: ${visibleLine(operand)}`;

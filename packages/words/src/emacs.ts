@@ -1,16 +1,19 @@
+import type { englishApproval } from './english/approval.ts';
 import { englishReasons } from './english/reasons.ts';
 import type { LanguageCode } from './language.ts';
 import { russianApproval } from './russian/approval.ts';
 import { russianEmacs } from './russian/emacs.ts';
 import { russianReasons } from './russian/reasons.ts';
-import { fill } from './template.ts';
 
 /** A language as Emacs has it. English stands in its sources and comes from the server. */
 interface EmacsLanguage {
+  /** The language environment of Emacs that speaks it. */
+  readonly environment: string;
   /** By the English in the sources of Emacs. */
   readonly texts: Readonly<Record<keyof typeof russianEmacs, string>>;
-  /** By tool, with a place for what a call is about. */
-  readonly titles: Readonly<Record<string, string>>;
+  /** By tool, with places for who calls and for parameters, as on the page. */
+  readonly titles: typeof englishApproval.title;
+  readonly callers: typeof englishApproval.callers;
   /** By rule: the English, and what is shown where the server sent just that. */
   readonly reasons: Readonly<Record<string, readonly [english: string, shown: string]>>;
 }
@@ -23,15 +26,12 @@ const reasonPairs = (
   return Object.fromEntries(closed.map((id) => [id, [englishReasons[id], shown[id]]]));
 };
 
-const russianTitles = Object.entries(russianApproval.title).map(([tool, title = '']) => [
-  tool,
-  fill(title, { who: russianApproval.agent('Agent'), what: '%s' }),
-]);
-
 const languages: Readonly<Record<Exclude<LanguageCode, 'en'>, EmacsLanguage>> = {
   ru: {
+    environment: 'Russian',
     texts: russianEmacs,
-    titles: Object.fromEntries(russianTitles) as Record<string, string>,
+    titles: russianApproval.title,
+    callers: russianApproval.callers,
     reasons: reasonPairs(russianReasons),
   },
 };

@@ -3,9 +3,9 @@ import type { InEachLanguage } from './language.ts';
 import { russianApproval } from './russian/approval.ts';
 
 export { type CommandHelp, helpText } from './help-text.ts';
-export { isSpoken, type LanguageCode, languageFor, languageNames, languageOf } from './language.ts';
+export { isOurs, isSpoken, type LanguageCode, languageFor, languageNames, languageOf } from './language.ts';
 export { type Sentence, sayIn } from './said.ts';
-export { fill } from './template.ts';
+export { fill, type Values } from './template.ts';
 
 /** How an approval reads, for every front end. */
 export type ApprovalWords = typeof englishApproval;

@@ -3,6 +3,12 @@ export const languageNames = { en: 'English', ru: 'Русский' } as const;
 export type LanguageCode = keyof typeof languageNames;
 export type InEachLanguage<Words> = Readonly<Record<LanguageCode, Words>>;
 
+/** `en or ru`, with the word of a language between the last two. */
+export const languageCodes = (word: string): string => {
+  const codes = Object.keys(languageNames);
+  return [codes.slice(0, -1).join(', '), ...codes.slice(-1)].join(` ${word} `);
+};
+
 /** The first of these locales (`ru`, `ru-RU`) that names a language of ours; English if none does. */
 export const languageFor = (locales: readonly string[]): LanguageCode =>
   locales.map((locale) => /^[a-z]+/i.exec(locale)?.[0].toLowerCase() ?? '').find(isOurs) ?? 'en';
@@ -17,4 +23,4 @@ export function languageOf(env: Readonly<Record<string, string | undefined>>, as
 export const isSpoken = (asked: string): boolean => isOurs(twoLetters(asked));
 
 const twoLetters = (locale: string): string => locale.slice(0, 2).toLowerCase();
-const isOurs = (code: string): code is LanguageCode => Object.hasOwn(languageNames, code);
+export const isOurs = (code: string): code is LanguageCode => Object.hasOwn(languageNames, code);

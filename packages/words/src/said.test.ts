@@ -1,6 +1,8 @@
-import { describeError } from '@countersign/protocol';
+import { describeError, errorCodes } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { sayIn } from './said.ts';
+import { englishReasons } from './english/reasons.ts';
+import { type Sentence, sayIn, sentencePlaces, sentences } from './said.ts';
+import { fill } from './template.ts';
 
 const said = sayIn('ru');
 
@@ -89,4 +91,68 @@ describe('a sentence with its id', () => {
     expect(said({ code: 'toString', message: 'It is gone.' })).toBe('It is gone.');
     expect(said({ code: 4, message: 'It is gone.' })).toBe('It is gone.');
   });
+});
+
+describe('[AP-8] the words of somebody else', () => {
+  it.each([
+    ['no-curl', 'This call is already known to leak secrets. Nothing was changed.'],
+    ['no-curl', 'the server takes it for granted that this is safe; it is not'],
+    ['SERVER-1', 'the server takes it for granted that this is safe; it is not'],
+    ['CMD-READ', 'the server takes it for HIGH'],
+    ['changes-place', 'changes a thing that nobody knows'],
+    ['EXEC-1', 'changes a thing that nobody knows'],
+    ['ALREADY_FINAL', 'This call is already completed. Nothing was changed.'],
+    ['not-running', 'it is not running'],
+    ['no-keys', 'private key'],
+    ['no-curl', "denied by the bank's policy: it is empty"],
+    ['MORE', 'and many more reasons'],
+  ])('stay as they were in a reason of %s: %s', (rule, why) => {
+    expect(said({ rule, why })).toBe(why);
+  });
+
+  it('stay as they were where a sentence of ours quotes them', () => {
+    const why = 'This call is already known to leak secrets. Nothing was changed.';
+    const reason = { rule: 'no-curl', why: `denied by the person's own policy: ${why}` };
+    expect(said(reason)).toContain(why);
+    expect(said(reason)).toMatch(/[а-я]{3}/);
+    expect(said(describeError('DENIED_BY_POLICY', { owner: "person's own", why: 'private key' }))).toContain(
+      'private key',
+    );
+  });
+
+  it('are not those of our code about a rule that does not say why', () => {
+    expect(said({ rule: 'mine', why: 'your own policy wants this to be asked' })).toMatch(/[а-я]{3}/);
+    expect(said({ rule: 'mine', why: 'may show what rule "mine" denies: private key' })).toContain(
+      'private key',
+    );
+  });
+});
+
+/** Places with a value of their own kind; data is a text that would have a translation. */
+const ownValues: Readonly<Record<string, string>> = {
+  owner: "person's own",
+  problem: 'it is empty',
+  place: 'private key',
+  risk: 'HIGH',
+  rest: '3',
+};
+const placesOf = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)),
+];
+const withId = (id: string, text: string): Sentence => {
+  if (Object.hasOwn(errorCodes, id)) return { code: id, message: text };
+  return Object.hasOwn(englishReasons, id) && /^[A-Z]/.test(id) ? { rule: id, why: text } : text;
+};
+const open = Object.entries(sentences.en).flatMap(([id, text]) =>
+  placesOf(text)
+    .filter((place) => !sentencePlaces.has(place) && !Object.hasOwn(ownValues, place))
+    .map((place) => [id, place, text] as const),
+);
+
+it.each(open)('%s keeps {%s} letter for letter', (id, place, text) => {
+  const values = Object.fromEntries(placesOf(text).map((name) => [name, ownValues[name] ?? `<${name}>`]));
+  const english = fill(text, { ...values, [place]: 'private key' });
+  const russian = said(withId(id, english));
+  expect(russian).not.toBe(english);
+  expect(russian).toContain('private key');
 });

@@ -97,9 +97,19 @@ export const englishApproval = {
   backtestNone: 'This rule would have decided none of your earlier calls.',
   backtestBusy: 'Looking at your earlier calls…',
   backtestFailed: 'Your earlier calls could not be looked at:',
-  /** Titles by tool, about {who} and {what}; the server's own sentence is shown for a tool without one. */
+  /** Titles by tool, with places for who calls and for parameters; the server's own sentence is shown for a tool without one. */
   title: {} as Readonly<Record<string, string | undefined>>,
-  agent: (name: string) => name,
+  /** The verb of each title. No agent may have it in its name. */
+  wants: 'wants to',
+  /** Who calls, where nobody gave a name. No agent may be called so, nor like the person. */
+  callers: {
+    Agent: 'Agent',
+    'Outside agent': 'Outside agent',
+    Person: 'Person',
+    'Front end': 'Front end',
+    Runner: 'Runner',
+  },
+  you: 'You',
   newOne: (what: string) => `New approval: ${what}`,
   settledOne: (what: string) => `No longer waiting: ${what}`,
 };

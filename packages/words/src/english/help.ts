@@ -1,7 +1,8 @@
 import { executionStatuses } from '@countersign/protocol';
 import type { CommandHelp } from '../help-text.ts';
+import { languageCodes } from '../language.ts';
 
-const lang = 'LANG  en or ru';
+const lang = `LANG  ${languageCodes('or')}`;
 const server = 'URL  which server (default: the last one you signed in to)';
 /** Of the commands that are a runner. */
 const runner = {
@@ -210,7 +211,7 @@ countersign sign-out  forgets the token and revokes it on the server`,
     options: {
       server: 'URL  the server, when what you paste is a bare code or a token',
       json: 'print the result as JSON',
-      lang: 'LANG  en or ru (default: LANG of the environment)',
+      lang: `LANG  ${languageCodes('or')} (default: LANG of the environment)`,
     },
     end: `The token is kept in countersign/credentials.json of your configuration folder, for you alone (0600). Programs set
 COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead. A token never stands on a command line or in an address.`,

@@ -38,7 +38,7 @@ export const englishMachine = {
   'may-not-read': 'you may not read it',
   'may-not-read-open': 'you may not read it. Open a folder of your own, or have its permissions changed',
   'workspace-has-runner': 'this workspace has a runner already: {holder}. Use that one, or stop it first',
-  'process-since': '{program}, process {pid}, since {time}',
+  'process-since': '{opener}, process {pid}, since {time}',
   'terminal-on': 'terminal on {machine}',
   'ceiling-not-valid': '{path} is not valid; it looks like {"version": 1, "decide_here": ["HIGH"]}',
   'not-regular-file': 'it is not a regular file',

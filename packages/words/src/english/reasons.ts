@@ -52,7 +52,6 @@ export const englishReasons = {
   // Commands
   'SENS-8': 'could read the sensitive files of the workspace',
   'CMD-PROGRAM': '"{program}" is not one of the programs that may run without a shell',
-  'argument-with-nul': 'an argument that contains a NUL character',
   'no-program-can-receive': 'no program can receive it',
   'CMD-ARGS-2': 'has {argument}: {problem}',
   'CMD-ARGS-3': 'is longer than any command needs to be',

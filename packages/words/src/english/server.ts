@@ -1,3 +1,4 @@
+import { languageCodes } from '../language.ts';
 import { sayIn } from '../said.ts';
 
 /** What `countersign serve` says to a person. Other languages have exactly the same: a missing one does not compile. */
@@ -8,7 +9,7 @@ export const englishServer = {
   error: 'error',
   said: sayIn('en'),
   unexpected: (word: string) => `"${word}" is not expected here`,
-  noLanguage: (word: string) => `"${word}" is not a language of ours: there are en and ru`,
+  noLanguage: (word: string) => `"${word}" is not a language of ours: there are ${languageCodes('and')}`,
   linkNeedsLoopback: (host: string) =>
     `A sign-in link is for this machine only, and ${host} can be reached by others. Make a token instead: --token-for PERSON`,
   linkNeedsPort: 'Name the port of the server that runs: --port PORT',
@@ -44,7 +45,7 @@ countersign serve --token-for PERSON  a token for a second person or another mac
       'token-for':
         'PERSON  the same, where it runs or wherever its authSecret is set; whoever has the token is that person',
       days: 'N  how long the token works (default 30, at most 366)',
-      lang: 'LANG  en or ru',
+      lang: `LANG  ${languageCodes('or')}`,
       help: 'this text',
     },
   },

@@ -1,3 +1,4 @@
+import { languageCodes } from '../language.ts';
 import { englishCount as count, englishPlural as plural } from '../plural.ts';
 import { sayIn } from '../said.ts';
 import { englishCommands } from './commands.ts';
@@ -286,7 +287,7 @@ export const englishTerminal = {
   badLogLevel: (text: string, levels: string) => `--log-level ${text} is not a level: there are ${levels}`,
   badNumber: (name: string, text: string) => `--${name} ${text} is not a number that fits`,
   noCommand: (what: string) => `There is no "${what}"`,
-  noLanguage: (what: string) => `"${what}" is not a language of ours: there are en and ru`,
+  noLanguage: (what: string) => `"${what}" is not a language of ours: there are ${languageCodes('and')}`,
   unknownOption: (option: string) => `There is no option ${option}`,
   optionNeedsValue: (option: string) => `The option ${option} needs a value`,
   optionWithoutValue: (option: string) => `The option ${option} takes no value`,

@@ -1,15 +1,6 @@
 import type { englishApproval } from '../english/approval.ts';
 import { russianCount as count } from '../plural.ts';
 
-/** Who calls, where nobody gave a name. */
-const callers = new Map([
-  ['Agent', 'Агент'],
-  ['Outside agent', 'Внешний агент'],
-  ['Person', 'Человек'],
-  ['Front end', 'Программа'],
-  ['Runner', 'Исполнитель'],
-]);
-
 export const russianApproval: typeof englishApproval = {
   region: (what) => `Решение: ${what}`,
   approve: 'Одобрить',
@@ -106,22 +97,30 @@ export const russianApproval: typeof englishApproval = {
   backtestBusy: 'Просматриваются прежние вызовы…',
   backtestFailed: 'Прежние вызовы просмотреть не удалось:',
   title: {
-    write_file: '{who} хочет изменить {what}',
-    create_file: '{who} хочет создать {what}',
-    append_file: '{who} хочет дописать в {what}',
-    edit_file: '{who} хочет изменить {what}',
-    delete_file: '{who} хочет удалить {what}',
-    create_directory: '{who} хочет создать папку {what}',
-    copy_file: '{who} хочет скопировать {what}',
-    move_file: '{who} хочет переместить {what}',
-    execute_command: '{who} хочет выполнить {what}',
-    shell_exec: '{who} хочет выполнить в оболочке {what}',
-    shell_background: '{who} хочет запустить в фоне {what}',
-    git_commit: '{who} хочет сделать коммит: {what}',
-    git_branch: '{who} хочет создать ветку {what}',
-    git_push: '{who} хочет отправить изменения: {what}',
+    write_file: '{who} хочет изменить {path}',
+    create_file: '{who} хочет создать {path}',
+    append_file: '{who} хочет дописать в {path}',
+    edit_file: '{who} хочет изменить {path}',
+    delete_file: '{who} хочет удалить {path}',
+    create_directory: '{who} хочет создать папку {path}',
+    copy_file: '{who} хочет скопировать {source} → {dest}',
+    move_file: '{who} хочет переместить {source} → {dest}',
+    execute_command: '{who} хочет выполнить {command}',
+    shell_exec: '{who} хочет выполнить в оболочке {command}',
+    shell_background: '{who} хочет запустить в фоне {command}',
+    git_commit: '{who} хочет сделать коммит (файлов: {files}): {message}',
+    git_branch: '{who} хочет создать ветку {name}',
+    git_push: '{who} хочет отправить изменения: {target}',
   },
-  agent: (name) => callers.get(name) ?? name,
+  wants: 'хочет',
+  callers: {
+    Agent: 'Агент',
+    'Outside agent': 'Внешний агент',
+    Person: 'Человек',
+    'Front end': 'Программа',
+    Runner: 'Исполнитель',
+  },
+  you: 'Вы',
   newOne: (what) => `Новый запрос: ${what}`,
   settledOne: (what) => `Больше не ждёт: ${what}`,
 };

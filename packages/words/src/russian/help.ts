@@ -1,7 +1,8 @@
 import { executionStatuses } from '@countersign/protocol';
 import type { englishHelp } from '../english/help.ts';
+import { languageCodes } from '../language.ts';
 
-const lang = 'ЯЗЫК  en или ru';
+const lang = `ЯЗЫК  ${languageCodes('или')}`;
 const server = 'URL  какой сервер (без указания: тот, на который вы входили последним)';
 /** Of the commands that are a runner. */
 const runner = {
@@ -211,7 +212,7 @@ countersign sign-out  забывает токен и отзывает его н�
     options: {
       server: 'URL  сервер, если вы вставляете один код или токен',
       json: 'напечатать итог в JSON',
-      lang: 'ЯЗЫК  en или ru (без указания: LANG из окружения)',
+      lang: `ЯЗЫК  ${languageCodes('или')} (без указания: LANG из окружения)`,
     },
     end: `Токен хранится в countersign/credentials.json вашей папки настроек, только для вас (0600). Программы вместо этого
 задают COUNTERSIGN_URL и COUNTERSIGN_TOKEN. Токену не место в командной строке и в адресе.`,

@@ -37,7 +37,7 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'may-not-read-open': 'вам нельзя её читать. Откройте свою папку или попросите изменить права',
   'workspace-has-runner':
     'у этой папки уже есть исполнитель: {holder}. Пользуйтесь им или сначала остановите его',
-  'process-since': '{program}, процесс {pid}, с {time}',
+  'process-since': '{opener}, процесс {pid}, с {time}',
   'terminal-on': 'терминал на {machine}',
   'ceiling-not-valid': '{path} — не то, что нужно; образец: {"version": 1, "decide_here": ["HIGH"]}',
   'not-regular-file': 'это не обычный файл',

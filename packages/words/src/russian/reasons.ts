@@ -148,7 +148,6 @@ export const russianReasons: Readonly<Record<keyof typeof englishReasons, string
   'CMD-DATE-1': 'переводит часы этой машины',
   'CMD-DATE-2': 'читает даты из файла и показывает строки, которые ими не являются',
   'CMD-PROGRAM': '«{program}» не входит в число программ, которые можно запускать без оболочки',
-  'argument-with-nul': '(с символом NUL)',
   'no-program-can-receive': 'ни одна программа его не примет',
   'CMD-ARGS-2': 'есть {argument}: {problem}',
   'CMD-ARGS-3': 'длиннее, чем нужно какой-либо команде',

@@ -1,4 +1,5 @@
 import type { englishServer } from '../english/server.ts';
+import { languageCodes } from '../language.ts';
 import { sayIn } from '../said.ts';
 
 export const russianServer: typeof englishServer = {
@@ -8,7 +9,7 @@ export const russianServer: typeof englishServer = {
   error: 'ошибка',
   said: sayIn('ru'),
   unexpected: (word) => `«${word}» здесь не ожидается`,
-  noLanguage: (word) => `Языка «${word}» у нас нет: есть en и ru`,
+  noLanguage: (word) => `Языка «${word}» у нас нет: есть ${languageCodes('и')}`,
   linkNeedsLoopback: (host) =>
     `Ссылка для входа годится только на этой машине, а ${host} доступен другим. Сделайте вместо неё токен: --token-for ИМЯ`,
   linkNeedsPort: 'Назовите порт работающего сервера: --port ПОРТ',
@@ -106,7 +107,7 @@ countersign serve --token-for ИМЯ  токен для второго чело�
       'token-for':
         'ИМЯ  так же, там, где он работает, или где задан его authSecret; у кого токен, тот и есть этот человек',
       days: 'N  сколько дней действует токен (без указания 30, не больше 366)',
-      lang: 'ЯЗЫК  en или ru',
+      lang: `ЯЗЫК  ${languageCodes('или')}`,
       help: 'этот текст',
     },
   },

@@ -1,4 +1,5 @@
 import type { englishTerminal } from '../english/terminal.ts';
+import { languageCodes } from '../language.ts';
 import { russianCount as count, russianPlural as plural } from '../plural.ts';
 import { sayIn } from '../said.ts';
 import { russianCommands } from './commands.ts';
@@ -275,7 +276,7 @@ export const russianTerminal: typeof englishTerminal = {
   badLogLevel: (text, levels) => `--log-level ${text}: такого уровня нет, есть ${levels}`,
   badNumber: (name, text) => `--${name} ${text}: такое число не подходит`,
   noCommand: (what) => `Нет команды «${what}»`,
-  noLanguage: (what) => `Языка «${what}» у нас нет: есть en и ru`,
+  noLanguage: (what) => `Языка «${what}» у нас нет: есть ${languageCodes('и')}`,
   unknownOption: (option) => `Ключа ${option} нет`,
   optionNeedsValue: (option) => `Ключу ${option} нужно значение`,
   optionWithoutValue: (option) => `Ключ ${option} не принимает значения`,

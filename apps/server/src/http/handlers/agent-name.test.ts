@@ -18,8 +18,19 @@ describe("[AP-7] an agent's name", () => {
     ['You', 'somebody else'],
     [' agent ', 'somebody else'],
     ['Вы', 'somebody else'],
+    ['countersign', 'somebody else'],
+    ['Person', 'somebody else'],
+    ['человек', 'somebody else'],
+    ['Outside  agent', 'somebody else'],
+    ['Внешний агент', 'somebody else'],
+    ['Front end', 'somebody else'],
+    ['Программа', 'somebody else'],
+    ['Runner', 'somebody else'],
+    ['Исполнитель', 'somebody else'],
     ['Agent wants to read README.md; it', 'sentence'],
     ['Агент хочет прочитать a.md; он', 'sentence'],
+    ['Zed WANTS  to', 'sentence'],
+    ['Zed хочет', 'sentence'],
   ])('may not be %j', (name, problem) => {
     expect(problemOfAgentName(name)).toContain(problem);
   });

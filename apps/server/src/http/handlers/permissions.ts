@@ -1,5 +1,6 @@
 import { type ExecutionRow, notFound, Refusal } from '@countersign/engine';
 import { makeVisible } from '@countersign/protocol';
+import { approvalWords } from '@countersign/words';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { isLoopback } from '../../config.ts';
 import { backtest } from '../backtest.ts';
@@ -115,19 +116,26 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
   }
 }
 
-/** Names of others on cards, and of the person. */
-const taken = new Set(['agent', 'you', 'countersign', 'агент', 'вы']);
+/** Names of others on cards, and of the person, in every language: a name is chosen once and read in any of them. */
+const taken = new Set(
+  Object.values(approvalWords)
+    .flatMap(({ callers, you }) => [...Object.values(callers), you, 'Countersign'])
+    .map((name) => name.toLowerCase()),
+);
+/** The verb of a card in any language, as words of their own; and how some say the Russian one. */
+const verbs = [...Object.values(approvalWords).map(({ wants }) => wants), 'хочут'];
+const cardVerb = new RegExp(`(?<!\\p{L})(${verbs.join('|')})(?!\\p{L})`, 'u');
 
 /**
  * Why an agent cannot have this name; undefined: it can. Cards begin with it ("Claude Code wants to change a.ts"), and it
  * may come from a cloned repository's configuration, so it must not look like another name or like part of the sentence.
  */
 export function problemOfAgentName(name: string): string | undefined {
-  const plain = name.trim().toLowerCase();
+  const plain = name.trim().replaceAll(/\s+/g, ' ').toLowerCase();
   if (plain === '') return 'name: it is empty';
   if (/[\n\t]/.test(name) || makeVisible(name) !== name)
     return 'name: it has characters that hide something or imitate others';
   if (taken.has(plain)) return `name: "${name.trim()}" is somebody else; call it by its program`;
-  if (/\bwants\s+to\b|хоч[еу]т\s/.test(plain)) return 'name: it reads as a sentence; call it by its program';
+  if (cardVerb.test(plain)) return 'name: it reads as a sentence; call it by its program';
   return undefined;
 }
