@@ -30,7 +30,7 @@ beforeAll(async () => {
   machine = new Machine({ COUNTERSIGN_MCP_HOLD_SECONDS: '2' });
   workspace = machine.folder('shop', { 'price.ts': 'export const price = 1;\n' });
   ready = await machine.up(workspace, '--json').ready();
-  const made = machine.run('tokens', 'new', 'Outside agent', '--workspace', workspace, '--json');
+  const made = machine.run('tokens', 'new', 'Research helper', '--workspace', workspace, '--json');
   await made.ended;
   token = (JSON.parse(made.out) as { token: string }).token;
 }, timeoutMs);
