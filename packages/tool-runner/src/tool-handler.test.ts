@@ -1591,6 +1591,21 @@ describe('the ceiling', () => {
     expect(fixture.logger.messages('error')).toContain('Decision of this machine not recorded: tool-1');
   });
 
+  it('a rejection is sent, and said, also where the journal cannot forget an earlier approval', async () => {
+    const journal = Journal.open({
+      folder: fixture.workspace.stateFolder,
+      holder: { program: 'a test' },
+    });
+    const handler = makeHandler({ journal });
+    journal.forgetDecision = () => {
+      throw new Error('the disk is full');
+    };
+    await rejectHere(handler);
+    journal.close();
+    expect(fixture.api.of('reject').length).toBe(1);
+    expect(fixture.logger.messages('error')).toContain('Decision of this machine not forgotten: tool-1');
+  });
+
   it('a card that cannot be drawn is not shown, and nothing is decided', async () => {
     const handler = makeHandler({
       executes: () => {
