@@ -109,6 +109,9 @@ describe('what an editor asks of its runner', () => {
     expect(await proposed('notes.md')).toEqual({ path: 'notes.md', before: null, after: 'new\n' });
     expect(await proposed('/etc/passwd')).toBe(undefined);
     expect(await handler.proposedText('write_file', {})).toBe(undefined);
+    const { call: _, ...decided } = handler.decide('list_directory', { path: '.' });
+    handler.decide = () => ({ ...decided, call: { tool: 'weather__forecast', params: {} } });
+    expect(await handler.proposedText('weather__forecast', {})).toBe(undefined);
   });
 });
 
