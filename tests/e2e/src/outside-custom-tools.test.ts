@@ -41,7 +41,8 @@ beforeAll(async () => {
     everything: { command: 'node', args: [fromNpm('server-everything')] },
   });
   ready = await machine.up(workspace, '--json').ready();
-  token = (JSON.parse(await printed('tokens', 'new', 'Research helper', '--json')) as { token: string }).token;
+  token = (JSON.parse(await printed('tokens', 'new', 'Research helper', '--json')) as { token: string })
+    .token;
 });
 afterAll(() => machine?.close());
 
