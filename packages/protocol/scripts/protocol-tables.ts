@@ -1,4 +1,4 @@
-/** The tables of docs/protocol.md, made from the code. */
+/** Makes the tables of docs/protocol.md from the schemas. */
 import type { z } from 'zod';
 import { approvalSchema } from '../src/approval.ts';
 import {
@@ -15,16 +15,17 @@ import { executionStatuses, legalTransitions } from '../src/execution-status.ts'
 import { grantPredicateSchema, grantSchema, offeredScopeSchema } from '../src/grant.ts';
 import { jsonValueSchema } from '../src/json-value.ts';
 import { defaultLimits } from '../src/limits.ts';
-import { messageSchema } from '../src/messages.ts';
+import { messageSchema, queuedMessageSchema } from '../src/messages.ts';
 import { policyFileSchema, policyRuleSchema } from '../src/policy-file.ts';
 import { fileDiffSchema, previewSchema } from '../src/preview.ts';
 import { commandOutputSchema } from '../src/progress.ts';
-import { projectSchema, runnerSchema, runSchema, sessionSchema } from '../src/rest/conversation.ts';
+import { projectSchema, runnerSchema, runSchema } from '../src/rest/conversation.ts';
 import { errorBodySchema } from '../src/rest/error-body.ts';
 import { executionSchema, toolMetricsSchema } from '../src/rest/executions.ts';
 import { tokenSchema } from '../src/rest/permissions.ts';
 import { type Route, routes } from '../src/rest/routes.ts';
 import { approvalTimeoutSeconds, reasonSchema, riskLevels } from '../src/risk.ts';
+import { sessionSchema } from '../src/session.ts';
 import { timing } from '../src/timing.ts';
 import { availableToolSchema } from '../src/tools/available-tool.ts';
 import { catalogue, customToolSchema } from '../src/tools/catalogue.ts';
@@ -42,18 +43,22 @@ const eventMeanings: Readonly<Record<EventName, string>> = {
   'tool.progress': 'How far a running call is, and what it prints.',
   'tool.result': 'A call has ended.',
   'tool.cancel': 'The runner should stop this call.',
-  'tool.undo': 'The runner should restore what this call changed.',
+  'tool.undo': 'The runner should restore what these calls changed.',
   'file.changed': 'A call changed a file; editors reload it.',
   'agent.state': 'What the agent is doing.',
   'message.created': 'A message was added to a conversation.',
   'message.delta': 'A piece of a message that is being written. It has no event id.',
+  'queue.changed': 'A message was queued, changed, removed or taken.',
+  'session.changed': 'A conversation was renamed or deleted, or its mode switched.',
+  'session.rewound':
+    'A conversation went back to before a message; what follows it is no longer read by the agent.',
   'approval.updated': 'The preview arrived, or the call was edited: redraw the card.',
   'approval.resolved': 'The approval is settled, wherever that happened: withdraw the card.',
   'runner.changed': 'A runner came or went.',
   'stream.reset': 'It is not possible to resume: forget what you know; a snapshot follows.',
 };
 
-/** What fills the placeholders of the messages. */
+/** The meaning of each placeholder in the error messages. */
 export const placeholderMeanings: Readonly<Record<string, string>> = {
   advice: 'what to use instead, as a sentence',
   argument: 'the argument that is refused',
@@ -97,7 +102,7 @@ export const placeholderMeanings: Readonly<Record<string, string>> = {
   workspace: 'the folder to open',
 };
 
-/** Shapes that occur in several places and have a table of their own. */
+/** Shapes that are used in several places and have their own table. */
 const shapes: readonly (readonly [string, z.ZodObject])[] = [
   ['approval', approvalSchema],
   ['context', callContextSchema],
@@ -107,6 +112,7 @@ const shapes: readonly (readonly [string, z.ZodObject])[] = [
   ['error body', errorBodySchema],
   ['execution', executionSchema],
   ['message', messageSchema],
+  ['queued message', queuedMessageSchema],
   ['grant', grantSchema],
   ['grant predicate', grantPredicateSchema],
   ['file diff', fileDiffSchema],
@@ -134,7 +140,7 @@ const words = new TypeWords([
   ...shapes.map(([name, schema]) => [schema, name] as const),
 ]);
 
-/** Each table by the name in its marker. */
+/** Makes each table, by the name in its `<!-- table:name -->` marker. */
 export const tables: Readonly<Record<string, () => string>> = {
   events: () =>
     sections(
@@ -185,10 +191,7 @@ export const tables: Readonly<Record<string, () => string>> = {
       catalogue.map((tool: ToolDefinition) => [
         `\`${tool.name}\``,
         tool.category,
-        words
-          .fieldsOf(tool.parameters)
-          .map(({ name, optional, type }) => `\`${name}${optional ? '?' : ''}\` ${type}`)
-          .join('<br>'),
+        fieldList(tool.parameters),
         tool.baseRisk === 'LOW' ? 'never' : tool.mayRunUnasked ? 'depends on the call' : 'always',
         tool.baseRisk,
         tool.changes === 'nothing' ? 'yes' : 'no',
@@ -197,13 +200,7 @@ export const tables: Readonly<Record<string, () => string>> = {
   results: () =>
     table(
       ['tool', 'result of a success'],
-      catalogue.map((tool: ToolDefinition) => [
-        `\`${tool.name}\``,
-        words
-          .fieldsOf(tool.result)
-          .map(({ name, optional, type }) => `\`${name}${optional ? '?' : ''}\` ${type}`)
-          .join('<br>'),
-      ]),
+      catalogue.map((tool: ToolDefinition) => [`\`${tool.name}\``, fieldList(tool.result)]),
     ),
   transitions: () =>
     table(
@@ -247,7 +244,7 @@ export const tables: Readonly<Record<string, () => string>> = {
     ),
 };
 
-/** Fills every marked region of the document. An unknown or missing region is an error. */
+/** The document with every marked table rewritten. Throws if a marker is unknown or missing. */
 export function fillTables(document: string): string {
   const left = new Set(Object.keys(tables));
   const filled = document.replace(/<!-- table:([a-z]+) -->\n[\s\S]*?<!-- \/table -->/g, (_, name: string) => {
@@ -262,6 +259,12 @@ export function fillTables(document: string): string {
   if (left.size > 0) throw new Error(`docs/protocol.md has no region for the table ${[...left].join(', ')}.`);
   return filled;
 }
+
+const fieldList = (schema: z.ZodObject): string =>
+  words
+    .fieldsOf(schema)
+    .map(({ name, optional, type }) => `\`${name}${optional ? '?' : ''}\` ${type}`)
+    .join('<br>');
 
 const fieldTable = (schema: z.ZodObject): string =>
   table(

@@ -8,7 +8,7 @@ export interface Field {
   readonly meaning: string;
 }
 
-/** What the parts of a zod schema look like from outside, as far as our schemas go. */
+/** The fields of zod's internal definitions that our schemas use. */
 interface Definition {
   readonly type: string;
   readonly innerType?: z.ZodType;
@@ -21,11 +21,11 @@ interface Definition {
   readonly format?: string;
 }
 
-/** Says in a word or two what a schema takes. Schemas in `names` are called by their name. */
+/** Describes the type of a schema in a few words. Schemas in `names` are described by their name. */
 export class TypeWords {
   readonly #names: ReadonlyMap<unknown, string>;
 
-  /** A name also holds for a copy that differs in its description alone: zod shares the definition with it. */
+  /** A name also applies to a copy with another description, because zod's copies share the definition. */
   constructor(names: readonly (readonly [z.ZodType, string])[]) {
     this.#names = new Map(names.map(([schema, name]) => [schema._zod.def, name]));
   }
@@ -38,7 +38,7 @@ export class TypeWords {
     });
   }
 
-  /** `{name, other?}` of an object; alternatives are joined by "or", each with what tells it apart. */
+  /** `{name, other?}` for an object. A union is joined by "or" and shows the literals that distinguish its members. */
   inline(schema: z.ZodType): string {
     const { options } = definitionOf(schema);
     if (options === undefined) return this.#fields(schema, ({ name }) => name);
@@ -94,7 +94,7 @@ function definitionOf(schema: z.ZodType): Definition {
   return schema._zod.def as unknown as Definition;
 }
 
-/** The description of a schema, or of what it wraps. */
+/** The description of a schema, or of the schema that it wraps (`optional`, `nullable`). */
 function meaningOf(schema: z.ZodType): string {
   const { innerType } = definitionOf(schema);
   return schema.description ?? (innerType ? meaningOf(innerType) : '');

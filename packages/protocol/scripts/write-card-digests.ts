@@ -1,4 +1,4 @@
-/** `node packages/protocol/scripts/write-card-digests.ts`: fills in each `"digest": ""` of fixtures/cards.json. */
+/** `node packages/protocol/scripts/write-card-digests.ts`: computes each empty `"digest": ""` of fixtures/cards.json. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type ShownCall, shownDigest } from '../src/digest.ts';
 

@@ -1,4 +1,4 @@
-/** `node packages/protocol/scripts/write-protocol-doc.ts`: puts the tables of docs/protocol.md in step with the code. */
+/** `node packages/protocol/scripts/write-protocol-doc.ts`: rewrites the tables of docs/protocol.md. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fillTables } from './protocol-tables.ts';
 

@@ -12,7 +12,7 @@ import { offeredScopeSchema } from './grant.ts';
 import { previewSchema } from './preview.ts';
 import { reasonSchema, riskLevelSchema } from './risk.ts';
 
-/** A request as every front end draws it (AP-1). */
+/** An approval request, with everything that a front end shows (AP-1). */
 export const approvalSchema = z.object({
   approval_id: idSchema,
   tool_id: idSchema,
@@ -33,22 +33,25 @@ export const approvalSchema = z.object({
     .min(1)
     .optional()
     .describe(
-      'How often this call was allowed before and did not run: it had changed, or needs a person (AP-8).',
+      'How many times this call was approved before without running, because it had changed or needed a person (AP-8).',
     ),
-  timeout_seconds: z.int().nonnegative().describe('The whole time to decide.'),
-  remaining_ms: z.int().nonnegative().describe('Left when this was sent. Count down from it, by no clock.'),
-  expires_at: timestampSchema.describe("The deadline by the server's clock, to be shown only."),
+  timeout_seconds: z.int().nonnegative().describe('The total time to decide.'),
+  remaining_ms: z
+    .int()
+    .nonnegative()
+    .describe('Time left when this was sent. Count down from it; do not compare clocks.'),
+  expires_at: timestampSchema.describe("The deadline by the server's clock, for display only."),
   runner_id: idSchema
     .nullable()
     .describe(
-      'Which runner made the preview; null until one has. Whether a runner is connected: /my/runners.',
+      'The runner that made the preview; null before that. /my/runners says whether it is connected.',
     ),
   preview: previewSchema.nullable().describe('Null until the runner has computed it.'),
-  digest: digestSchema.nullable().describe('Names what is displayed; approving sends it back.'),
+  digest: digestSchema.nullable().describe('Identifies what is displayed; send it back when approving.'),
   digest_base: digestSchema
     .nullable()
     .describe(
-      "The runner's part of the digest; with it a front end checks that the digest fits the preview (AP-8).",
+      "The runner's part of the digest. A front end uses it to check that the digest matches the preview (AP-8).",
     ),
   offered_scopes: z.array(offeredScopeSchema).describe('Wider approvals that the person may choose.'),
   context: callContextSchema,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from './error-codes.ts';
 
-/** Status, who can do something about it, recoverable. Written out: a change here is seen by deployed clients. */
+/** Status, remedy and recoverable of each code, as literals: deployed clients depend on them. */
 const pinned = {
   INVALID_PARAMS: [400, 'change', true],
   UNKNOWN_TOOL: [404, 'change', true],
@@ -76,6 +76,8 @@ const pinned = {
   JOURNAL_UNAVAILABLE: [503, 'person', false],
   NOT_UNDOABLE: [409, 'none', false],
   UNDO_CONFLICT: [409, 'change', true],
+  UNDO_UNANSWERED: [503, 'repeat', true],
+  NOT_REWINDABLE: [409, 'change', true],
   NOT_A_REPOSITORY: [400, 'person', false],
   REPOSITORY_UNSAFE: [403, 'person', false],
   GIT_FAILED: [500, 'change', true],
@@ -88,6 +90,10 @@ const pinned = {
   BUDGET_EXCEEDED: [429, 'person', false],
   RUN_STOPPED: [409, 'none', false],
   RUN_ACTIVE: [409, 'repeat', true],
+  QUEUE_FULL: [429, 'repeat', true],
+  MESSAGE_SENT: [409, 'none', false],
+  NOT_STARTED: [409, 'repeat', true],
+  SESSION_READ_ONLY: [403, 'person', false],
   UNAUTHENTICATED: [401, 'person', false],
   FORBIDDEN: [403, 'person', false],
   ORIGIN_REFUSED: [403, 'person', false],

@@ -1,21 +1,18 @@
 /**
- * Every error a program, a person or a model can meet. A code never changes its meaning once released.
- * `message` is a template: `describeError` fills each `{name}`.
+ * One error of the table below. A code never changes its meaning once released. `message` is a template:
+ * `describeError` fills each `{name}`.
  */
-export interface ErrorDefinition {
-  /** The HTTP status of a request that is refused with this error (RE-3). */
+interface ErrorDefinition {
+  /** The HTTP status of a response with this error (RE-3). */
   readonly status: number;
   readonly remedy: Remedy;
-  /** True if the caller itself can fix it: the remedy is to repeat or to change the call. */
+  /** True if the caller itself can fix it, by repeating or changing the call. */
   readonly recoverable: boolean;
   readonly message: string;
 }
 
-/**
- * The way out of an error (EX-5): repeat the same call later, change the call, a person must act first, or nothing
- * helps.
- */
-export type Remedy = 'repeat' | 'change' | 'person' | 'none';
+/** What helps (EX-5): repeat the same call later, change the call, a person must act first, or nothing. */
+type Remedy = 'repeat' | 'change' | 'person' | 'none';
 
 const define = (status: number, remedy: Remedy, message: string): ErrorDefinition => ({
   status,
@@ -307,7 +304,18 @@ export const errorCodes = {
   UNDO_CONFLICT: define(
     409,
     'change',
-    '"{path}" was changed after the call. Undo would lose that; look first, or force it.',
+    'Changed after the call: {path}. Undo would lose that; look first, or force it.',
+  ),
+
+  UNDO_UNANSWERED: define(
+    503,
+    'repeat',
+    'The runner of {workspace} was asked to put files back and has not answered yet. Try again: what is back already stays so.',
+  ),
+  NOT_REWINDABLE: define(
+    409,
+    'change',
+    'The conversation cannot go back to this message. Choose a message of yours or an answer of the agent.',
   ),
 
   // Git, language servers, custom tools
@@ -355,8 +363,24 @@ export const errorCodes = {
     'person',
     'This run has used its budget of {budget}. Send another message to go on.',
   ),
-  RUN_STOPPED: define(409, 'none', 'The person stopped this run.'),
+  RUN_STOPPED: define(409, 'none', 'You stopped this run.'),
   RUN_ACTIVE: define(409, 'repeat', 'A run is active in this session. Wait for it, or stop it first.'),
+  QUEUE_FULL: define(
+    429,
+    'repeat',
+    'There are {limit} messages waiting in this conversation. Remove one, or wait until the agent takes them.',
+  ),
+  MESSAGE_SENT: define(
+    409,
+    'none',
+    'The agent has taken this message already. Send another one to add to it.',
+  ),
+  NOT_STARTED: define(409, 'repeat', 'This call was not started: a message was sent to the agent first.'),
+  SESSION_READ_ONLY: define(
+    403,
+    'person',
+    'This conversation is read only, and {tool} may change something. Nothing ran; another mode can be chosen for the conversation.',
+  ),
 
   // HTTP
   UNAUTHENTICATED: define(401, 'person', 'No valid token: {problem}. Sign in again.'),
@@ -375,7 +399,7 @@ export const errorCodes = {
     'repeat',
     'Something failed on our side. It is in the log under request id {request_id}.',
   ),
-  // A person must free space, but repeating is right meanwhile: nothing is wrong with the request itself.
+  // Clients should repeat the request, which is valid, until a person has freed space.
   STORAGE_FULL: define(
     503,
     'repeat',
@@ -399,7 +423,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** Codes of a refused decision whose request has changed: show the newest version and let the person decide again. */
+/** Errors of a decision whose request has changed meanwhile: show the newest version and ask the person again. */
 export const lookAgainCodes: ReadonlySet<ErrorCode> = new Set([
   'PREVIEW_CHANGED',
   'PREVIEW_PENDING',

@@ -53,7 +53,7 @@ describe('CountersignError', () => {
   });
 
   it('needs neither values nor cause', () => {
-    expect(new CountersignError('RUN_STOPPED').message).toBe('The person stopped this run.');
+    expect(new CountersignError('RUN_STOPPED').message).toBe('You stopped this run.');
   });
 });
 

@@ -15,13 +15,15 @@ import {
   executionStatusSchema,
   finalStatusSchema,
 } from './execution-status.ts';
-import { grantPredicateSchema } from './grant.ts';
+import { decidedScopeSchema, grantPredicateSchema } from './grant.ts';
 import { jsonValueSchema } from './json-value.ts';
-import { agentStateSchema, messageSchema } from './messages.ts';
+import { agentStateSchema, messageSchema, queuedMessageSchema } from './messages.ts';
 import { policyRuleSchema } from './policy-file.ts';
 import { commandOutputSchema } from './progress.ts';
+import { maxUndoneAtOnce } from './rest/rewind.ts';
 import { riskLevelSchema } from './risk.ts';
 import { describeIssues } from './schema-issues.ts';
+import { sessionSchema } from './session.ts';
 import { exitCodeSchema } from './tools/command.ts';
 import { fileOperations } from './tools/definition.ts';
 
@@ -32,16 +34,20 @@ const path_rules = z
   .array(policyRuleSchema)
   .optional()
   .describe(
-    "The rules of the person's own policy that deny or ask about paths of this tool: the runner applies them to what links lead to, when it previews and when it executes.",
+    "Rules of the person's own policy that deny or ask about paths of this tool. The runner applies them to the real paths behind links, when it previews and when it executes.",
   );
 
-/** Every event of the stream and its payload (EV-1). Clients only listen. */
+/** Every event of the stream, with its payload (EV-1). */
 export const eventSchemas = {
   'tool.approval_request': approvalSchema
     .omit({ status: true, created_at: true })
     .extend({ path_rules, timestamp }),
   'tool.execution_signal': z.object({
     ...call,
+    run_id: idSchema
+      .nullable()
+      .optional()
+      .describe('The run that made the call: the runner tells what its calls changed together.'),
     tool_call_id: z.string(),
     tool_name: z.string(),
     tool_params: toolParamsSchema,
@@ -50,16 +56,16 @@ export const eventSchemas = {
     attempt: z.int().min(1),
     runner_id: idSchema
       .nullable()
-      .describe('Who executes; null is whoever listens, while no runner is connected.'),
+      .describe('The runner that executes. Null: any client, because no runner is connected.'),
     approved_by: approvedBySchema,
-    approval_id: idSchema.nullable().describe('A MEDIUM or HIGH call runs by this or by its grant (RN-2).'),
+    approval_id: idSchema.nullable().describe('A MEDIUM or HIGH call needs this or grant_id to run (RN-2).'),
     grant_id: idSchema.nullable(),
     grant: grantPredicateSchema.nullable().describe('What the grant covers; the runner checks it too.'),
     rule: policyRuleSchema
       .nullable()
       .describe("The rule of the person's own policy that approved it; the runner checks it too."),
     path_rules,
-    digest: digestSchema.nullable().describe('Of what was approved; the runner recomputes it.'),
+    digest: digestSchema.nullable().describe('The digest that was approved; the runner recomputes it.'),
     omitted: omittedSchema.optional(),
     timestamp,
   }),
@@ -71,7 +77,7 @@ export const eventSchemas = {
       .min(1)
       .optional()
       .describe(
-        'Of the result that is meant. Without it, the runner sends what it owes once more, to be sure.',
+        'The attempt whose result is acknowledged. If left out, the runner sends its unacknowledged results again.',
       ),
     error: z.string().optional().describe('Why it was rejected.'),
     audit_head: z
@@ -94,7 +100,7 @@ export const eventSchemas = {
   }),
   'tool.progress': z.object({
     ...call,
-    progress: z.number().min(0).max(100).nullable().describe('Percent; null when it cannot be told.'),
+    progress: z.number().min(0).max(100).nullable().describe('Percent; null if unknown.'),
     message: z.string().nullable(),
     output: commandOutputSchema.nullable(),
     timestamp,
@@ -108,27 +114,56 @@ export const eventSchemas = {
     error: toolErrorSchema.nullable(),
     execution_time_ms: z.int().nonnegative().nullable(),
     exit_code: exitCodeSchema.optional(),
-    late: z.boolean().describe('True when it came after the call had ended: the status stays (EX-7).'),
-    undo_id: idSchema.optional().describe('Given when this is the outcome of an undo, not of the call.'),
+    not_started: z.boolean().optional().describe('True when it was cancelled before it began.'),
+    late: z
+      .boolean()
+      .describe('True if it came after the call had ended; the status does not change (EX-7).'),
+    undo_id: idSchema.optional().describe('Set if this is the outcome of an undo, not of the call.'),
     omitted: omittedSchema.optional(),
     timestamp,
   }),
   'tool.cancel': z.object({ ...call, reason: z.string(), timestamp }),
   'tool.undo': z.object({
     ...call,
-    undo_id: idSchema.describe('Send it back with the result.'),
+    undo_id: idSchema.describe('Send this id back with the result.'),
+    tool_ids: z
+      .array(idSchema)
+      .min(1)
+      .max(maxUndoneAtOnce)
+      .optional()
+      .describe(
+        'All calls to undo as one, tool_id among them: all or nothing, the newest change first. Calls that are undone already are skipped.',
+      ),
     runner_id: idSchema.nullable(),
-    force: z.boolean().describe('Also where the file was changed after the call.'),
+    force: z.boolean().describe('Undo even if the file was changed after the call.'),
     timestamp,
   }),
   'file.changed': z.object({ ...call, path: z.string(), operation: z.enum(fileOperations), timestamp }),
   'agent.state': z.object({ ...place, run_id: idSchema.nullable(), state: agentStateSchema, timestamp }),
-  'message.created': messageSchema.extend({ project_id: idSchema, timestamp }),
+  'message.created': messageSchema.omit({ rewound: true }).extend({ project_id: idSchema, timestamp }),
   'message.delta': z.object({
     ...place,
     message_id: idSchema,
-    offset: z.int().nonnegative().describe('UTF-16 code units of the message before this piece.'),
+    offset: z.int().nonnegative().describe('Where this piece begins in the message, in UTF-16 code units.'),
     text: z.string(),
+  }),
+  'queue.changed': z.object({
+    ...place,
+    queued: z
+      .array(queuedMessageSchema)
+      .describe('All that waits now; what the agent took comes as message.created.'),
+    timestamp,
+  }),
+  'session.changed': z.object({
+    session: sessionSchema,
+    deleted: z.boolean().optional().describe('True when the conversation is gone.'),
+    timestamp,
+  }),
+  'session.rewound': z.object({
+    ...place,
+    message_id: idSchema.describe('This message and all after it up to now are rewound.'),
+    messages: z.int().nonnegative().describe('How many messages that were.'),
+    timestamp,
   }),
   'approval.updated': approvalSchema
     .pick({
@@ -158,14 +193,18 @@ export const eventSchemas = {
     ...call,
     status: approvalStatusSchema.exclude(['pending']),
     approved_by: approvedBySchema.nullable().describe('Null unless it was approved.'),
-    grant_id: idSchema.nullable().describe('The grant that approved it, or that this decision made.'),
+    grant_id: idSchema.nullable().describe('The grant that approved the call, or that this decision made.'),
     device: z.string().nullable().describe('Where it was decided.'),
+    scope: decidedScopeSchema
+      .nullable()
+      .optional()
+      .describe('What the person chose; null unless it was approved.'),
     reason: z.string().nullable(),
     message: z.string().nullable(),
     error: toolErrorSchema
       .optional()
       .describe(
-        'Of a withdrawn request whose call failed: its preview could not be made, or it is denied now.',
+        'Why the call of a withdrawn request failed: its preview could not be made, or a rule denies it now.',
       ),
     timestamp,
   }),
@@ -183,19 +222,16 @@ export const eventSchemas = {
 export type EventName = keyof typeof eventSchemas;
 export const eventNames = Object.keys(eventSchemas) as readonly EventName[];
 export type EventPayload<N extends EventName> = z.infer<(typeof eventSchemas)[N]>;
-/** An event as code passes it around: name and payload belong together. */
+/** An event: its name and the payload of that name. */
 export type CountersignEvent = {
   [N in EventName]: { readonly event: N; readonly data: EventPayload<N> };
 }[EventName];
 
-/** Events without an id of their own: a client that reconnects gets the state instead. */
-export const eventsWithoutId: readonly EventName[] = ['message.delta'];
-
-export type ParsedEvent =
+type ParsedEvent =
   | { readonly ok: true; readonly event: CountersignEvent }
   | { readonly ok: false; readonly problem: string };
 
-/** Reads one event off the wire. An unknown name or a wrong payload is a problem to log, never a crash. */
+/** Parses one event from the stream. Never throws: the caller logs the problem of an unknown name or a wrong payload. */
 export function parseEvent(name: string, data: unknown): ParsedEvent {
   if (!Object.hasOwn(eventSchemas, name)) {
     return { ok: false, problem: `unknown event "${name.slice(0, 100)}"` };
@@ -205,5 +241,5 @@ export function parseEvent(name: string, data: unknown): ParsedEvent {
   return { ok: true, event: { event: name, data: parsed.data } as CountersignEvent };
 }
 
-/** An event is at most this many bytes on the wire; larger parts are fetched by id (EV-2). */
+/** The maximum size of an event in bytes; clients fetch larger fields by id (EV-2). */
 export const maxEventBytes = 64 * 1024;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every state of a tool execution, stored and sent in lower case (EX-2). */
+/** Every state of a tool execution (EX-2). */
 export const executionStatuses = [
   'pending',
   'awaiting_approval',
@@ -15,13 +15,13 @@ export const executionStatuses = [
 export const executionStatusSchema = z.enum(executionStatuses);
 export type ExecutionStatus = z.infer<typeof executionStatusSchema>;
 
-/** The one table of legal transitions (EX-2). What is not here is refused and logged. */
+/** The legal transitions (EX-2). Any other transition is refused and logged. */
 export const legalTransitions: Readonly<Record<ExecutionStatus, readonly ExecutionStatus[]>> = {
   pending: ['awaiting_approval', 'approved', 'failed', 'cancelled'],
   awaiting_approval: ['approved', 'rejected', 'timeout', 'failed', 'cancelled'],
-  /** Back to awaiting_approval: what was approved is stale, so the person is asked again. */
+  // awaiting_approval: the approval is stale, so the person is asked again
   approved: ['executing', 'awaiting_approval', 'failed', 'cancelled'],
-  /** awaiting_approval: stale, and nothing started. approved: a retry that is harmless. */
+  // awaiting_approval: the approval is stale and nothing started. approved: a harmless retry
   executing: ['completed', 'failed', 'awaiting_approval', 'approved', 'cancelled'],
   completed: [],
   failed: [],
@@ -33,7 +33,6 @@ export const legalTransitions: Readonly<Record<ExecutionStatus, readonly Executi
 export const isLegalTransition = (from: ExecutionStatus, to: ExecutionStatus): boolean =>
   legalTransitions[from].includes(to);
 
-/** Where a tool execution can end. */
 export const finalStatusSchema = executionStatusSchema.extract([
   'completed',
   'failed',
@@ -46,13 +45,13 @@ export const isFinal = (status: ExecutionStatus): status is z.infer<typeof final
   legalTransitions[status].length === 0;
 
 /**
- * Where an approval stands: `pending` until it is settled once. A person approves or rejects, the server's timer
- * makes it `timeout`, and a call that ends before anybody decided makes it `cancelled`.
+ * The states of an approval: `pending` until it is settled, once. A person approves or rejects it, the server's timer
+ * sets `timeout`, and the end of the call before a decision sets `cancelled`.
  */
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'timeout', 'cancelled'] as const;
 export const approvalStatusSchema = z.enum(approvalStatuses);
 export type ApprovalStatus = z.infer<typeof approvalStatusSchema>;
 
-/** Who approved: nobody had to, a person did, or a grant or rule of theirs did (AP-4). */
+/** How a call was approved: `auto` without asking, `user` by a person, `config` by a grant or a rule (AP-4). */
 export const approvedBySchema = z.enum(['auto', 'user', 'config']);
 export type ApprovedBy = z.infer<typeof approvedBySchema>;

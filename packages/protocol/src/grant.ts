@@ -3,26 +3,34 @@ import { idSchema, timestampSchema } from './common.ts';
 import { policyRuleSchema } from './policy-file.ts';
 import { riskLevelSchema } from './risk.ts';
 
-/** How far one approval reaches (AP-4). */
+/** Which calls an approval covers (AP-4). */
 export const approvalScopeSchema = z.enum(['once', 'class', 'session', 'always']);
 export type ApprovalScope = z.infer<typeof approvalScopeSchema>;
 
-/** A wider approval that a front end may offer beside "this one". Approving sends scope and pattern back. */
+/** What a grant came from: a card, or the mode of a conversation, which no card offers. */
+const grantScopeSchema = z.enum([...approvalScopeSchema.exclude(['once']).options, 'mode']);
+export type GrantScope = z.infer<typeof grantScopeSchema>;
+
+/** How far a decision reached that was made: by a person on a card, or by the grant that covered the call. */
+export const decidedScopeSchema = z.enum(['once', ...grantScopeSchema.options]);
+
+/** A wider approval that a front end may offer beside `once`. Approving sends its scope and pattern back. */
 export const offeredScopeSchema = z.object({
   scope: approvalScopeSchema.exclude(['once']),
   pattern: z.string().nullable().describe('Null covers every call.'),
   label: z.string().describe('What it means, for the person: "Harmless npm commands in this session".'),
-  warning: z.string().nullable().describe('To show before it is chosen.'),
+  warning: z.string().nullable().describe('Show this before the person chooses the scope.'),
   max_risk: riskLevelSchema.describe('The grant covers calls up to this level.'),
   rule: policyRuleSchema
     .omit({ why: true, matches: true, does_not_match: true })
     .required({ max_risk: true })
-    .describe('What it would allow, as a rule: to be tried on the history before it is granted (RK-5).'),
+    .describe('The scope as a policy rule, to test on the history before it is granted (RK-5).'),
 });
 export type OfferedScope = z.infer<typeof offeredScopeSchema>;
 
-/** The predicate of a grant, checked by server and runner (AP-4). It replaces the person, not the digest. */
+/** The calls that a grant covers, checked by server and runner (AP-4). A granted call still needs a matching digest. */
 export const grantPredicateSchema = z.object({
+  scope: grantScopeSchema.optional().describe('mode: a rule that asks still asks, on either side.'),
   tool: z.string().describe('A tool name, {a,b} for several, or * for all tools.'),
   pattern: z
     .string()
@@ -37,7 +45,9 @@ export const grantPredicateSchema = z.object({
 export const grantSchema = grantPredicateSchema.extend({
   grant_id: idSchema,
   project_id: idSchema,
-  scope: approvalScopeSchema.exclude(['once']),
+  scope: grantScopeSchema.describe(
+    'mode: the switch of a conversation to accept_edits made it; revoking it switches back to ask.',
+  ),
   uses: z.int().nonnegative(),
   created_at: timestampSchema,
   revoked_at: timestampSchema.nullable(),

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** No real data is nested deeper; attackers nest deeply to overflow a parser's stack. */
+/** Deeper values are refused: real data is not nested so deeply, and deep nesting can overflow the stack of recursive code. */
 const maxDepth = 200;
 
 /**
- * Any JSON value. Not `z.json()`: that one recurses, so a body of a hundred kilobytes of `[` would throw instead
- * of being refused, and its JSON Schema refers to itself.
+ * Any JSON value. `z.json()` would not do: it recurses, so a body of a hundred kilobytes of `[` would throw instead of
+ * being refused, and its JSON Schema refers to itself.
  */
 export const jsonValueSchema = z
   .unknown()
@@ -36,8 +36,8 @@ function isPlain(value: unknown): value is object {
 }
 
 /**
- * The most JSON values, lists and objects included, in the parameters of a call. Each blocks the event loop for a
- * moment, however small it is.
+ * The maximum number of JSON values, lists and objects included, in the parameters of a call. Each value costs time on
+ * the event loop, even a small one.
  */
 export const maxParamValues = 50_000;
 
@@ -45,7 +45,7 @@ export const maxParamValues = 50_000;
 export function isManageable(value: unknown, maxValues: number = maxParamValues): boolean {
   let count = 0;
   let level: unknown[] = [value];
-  // A few levels more than a value may have: it stands in a message.
+  // Ten levels more than `maxDepth`, because the value is inside a message.
   for (let depth = 0; level.length > 0; depth += 1) {
     count += level.length;
     if (count > maxValues || depth > maxDepth + 10) return false;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Every bound of TL-3, in one place. Anybody may lower them, only the operator may raise them.
- * Sizes are bytes unless the name says otherwise.
+ * The limits of TL-3. Anybody may lower them, only the operator may raise them.
  */
 export interface Limits {
   readonly fileBytes: number;
@@ -11,13 +10,13 @@ export interface Limits {
   readonly commandTimeoutDefaultSeconds: number;
   readonly commandTimeoutMaxSeconds: number;
   readonly entries: number;
-  /** The longest path, in bytes of UTF-8. No system we know has longer ones. */
+  /** The longest path, in bytes of UTF-8. */
   readonly pathBytes: number;
-  /** Of one component of a path, in UTF-8: what Linux, macOS and Windows file systems take at most. */
+  /** The longest component of a path, in bytes of UTF-8, as in the file systems of Linux, macOS and Windows. */
   readonly nameBytes: number;
-  /** Characters of a shell line or of all arguments of a command together. */
+  /** The longest shell line, or the longest arguments of a command together. */
   readonly commandCharacters: number;
-  /** Characters of a glob or regular expression. */
+  /** The longest glob or regular expression. */
   readonly patternCharacters: number;
 }
 
@@ -36,7 +35,7 @@ export const defaultLimits: Limits = {
   patternCharacters: 1_000,
 };
 
-/** The lower of two sets of limits, limit by limit: a person or a workspace may only lower the operator's. */
+/** The base with each limit that `wish` lowers. A person or a workspace cannot raise the operator's limits. */
 export function lowerLimits(base: Limits, wish: Partial<Limits>): Limits {
   const lowered: { -readonly [K in keyof Limits]: Limits[K] } = { ...base };
   for (const key of Object.keys(base) as (keyof Limits)[]) {
@@ -55,9 +54,9 @@ function withDefaultInMaximum(limits: Limits): Limits {
 }
 
 /**
- * The settings by which people change the bounds of TL-3: the same names in `runner.json`, in VS Code and in the
- * server's configuration. `max` is as far as an operator may go: a command has an hour of processor time, and a file
- * must fit into one text. Below `min` nothing works: what is read at a time must hold at least one character.
+ * The settings that change the limits of TL-3, with the same names in `runner.json`, in VS Code and in the server's
+ * configuration. `max` is the highest value for an operator: a command has an hour of processor time, and a file must fit
+ * into one string. `min` is the lowest value that works: each read must return at least one character.
  */
 export const limitSettings = {
   commandTimeoutMs: { bound: 'commandTimeoutMaxSeconds', unit: 1000, min: 1000, max: 3_600_000 },
@@ -69,19 +68,19 @@ export const limitSettings = {
 } as const satisfies Record<string, { bound: keyof Limits; unit: number; min: number; max: number }>;
 
 export type LimitSettingName = keyof typeof limitSettings;
-export type LimitSettings = { readonly [Name in LimitSettingName]?: number | undefined };
+type LimitSettings = { readonly [Name in LimitSettingName]?: number | undefined };
 export const limitSettingNames = Object.keys(limitSettings) as readonly LimitSettingName[];
 
-/** The bound that a setting changes, in the setting's own unit. */
+/** The limit that a setting changes, in the unit of the setting. */
 export const limitSettingOf = (limits: Limits, name: LimitSettingName): number =>
   limits[limitSettings[name].bound] * limitSettings[name].unit;
 
-/** Limits with an operator's settings, which may also raise them. */
+/** Limits with an operator's settings, which may raise them. */
 export function limitsOfOperator(settings: LimitSettings, base: Limits = defaultLimits): Limits {
   return withDefaultInMaximum({ ...base, ...boundsOf(settings) });
 }
 
-/** Limits with anybody's settings: a setting may lower a limit; one that would raise it is ignored. */
+/** Limits with the settings of a person or workspace. A setting that would raise a limit is ignored. */
 export const limitsLoweredBy = (base: Limits, settings: LimitSettings): Limits =>
   lowerLimits(base, boundsOf(settings));
 
@@ -95,13 +94,12 @@ function boundsOf(settings: LimitSettings): Partial<Limits> {
   return bounds;
 }
 
-/** Bounds as a runner and the server tell each other (TL-3): the stricter of both is in force. */
+/** The limits that runner and server send each other (TL-3). The stricter of both apply. */
 export const toldLimitsSchema = z.partialRecord(
   z.enum(limitSettingNames.map((name) => limitSettings[name].bound)),
   z.int().nonnegative(),
 );
 
-/** The limits that can be set, as runner and server tell each other. */
 export const toldLimits = (limits: Limits): z.infer<typeof toldLimitsSchema> =>
   Object.fromEntries(
     limitSettingNames.map((name) => [limitSettings[name].bound, limits[limitSettings[name].bound]]),

@@ -3,45 +3,50 @@ import { idSchema, toolParamsSchema } from './common.ts';
 import { toolErrorSchema } from './errors.ts';
 import { jsonValueSchema } from './json-value.ts';
 
-const answer = {
+const callFields = {
   tool_id: idSchema,
   tool_call_id: z.string(),
   tool_name: z.string(),
   approval_id: idSchema.nullable(),
   execution_time_ms: z.int().nonnegative().nullable().describe('Null when nothing ran.'),
-  /** The parameters that ran, if the person edited them; the agent is told (AP-6). */
+  /** The parameters that ran, if the person edited them (AP-6). */
   executed_params: toolParamsSchema.nullable(),
 };
 
-/** The answer to the agent (EX-3): always a final state, with what exists in it. */
+/** How a call ended, for the agent (EX-3). `status` is always a final state. */
 export const toolOutcomeSchema = z.discriminatedUnion('status', [
-  z.object({ ...answer, status: z.literal('completed'), result: jsonValueSchema, error: z.null() }),
+  z.object({ ...callFields, status: z.literal('completed'), result: jsonValueSchema, error: z.null() }),
   z.object({
-    ...answer,
+    ...callFields,
     status: z.literal('rejected'),
     result: z.null(),
     error: toolErrorSchema,
-    /** What the person said (AP-5). */
+    /** The person's reason and their message for the agent (AP-5). */
     reason: z.string().nullable(),
     user_message: z.string().nullable(),
   }),
   z.object({
-    ...answer,
+    ...callFields,
     status: z.enum(['failed', 'timeout', 'cancelled']),
-    /** Partial result, e.g. the output of a command that was stopped. */
+    /** The partial result, such as the output of a command that was stopped. */
     result: jsonValueSchema.nullable(),
     error: toolErrorSchema,
   }),
 ]);
 export type ToolOutcome = z.infer<typeof toolOutcomeSchema>;
 
-const seen = { tool_call_id: z.string(), executed_params: toolParamsSchema.optional() };
+const modelFields = { tool_call_id: z.string(), executed_params: toolParamsSchema.optional() };
 
-/** What the model sees: the shapes of the founding documents, and what ran if the person edited it. */
+/** The result as the model reads it, in the shapes of the founding documents, plus `executed_params`. */
 export const modelResultSchema = z.discriminatedUnion('status', [
-  z.object({ ...seen, status: z.literal('success'), result: jsonValueSchema, execution_time_ms: z.int() }),
   z.object({
-    ...seen,
+    ...modelFields,
+    status: z.literal('success'),
+    result: jsonValueSchema,
+    execution_time_ms: z.int(),
+  }),
+  z.object({
+    ...modelFields,
     status: z.literal('error'),
     error: toolErrorSchema,
     result: jsonValueSchema.optional(),
@@ -56,7 +61,6 @@ export const modelResultSchema = z.discriminatedUnion('status', [
 ]);
 export type ModelResult = z.infer<typeof modelResultSchema>;
 
-/** Completed becomes success, rejected keeps the person's words, all else is an error. */
 export function toModelResult(outcome: ToolOutcome): ModelResult {
   const { tool_call_id } = outcome;
   if (outcome.status === 'rejected') {
@@ -72,3 +76,15 @@ export function toModelResult(outcome: ToolOutcome): ModelResult {
   const output = outcome.result === null ? {} : { result: outcome.result };
   return { status: 'error', ...ran, error: outcome.error, ...output };
 }
+
+/** Stands in a model's result for the middle of a long text. The whole result stays with the call. */
+export const leftOutText = (characters: number): string =>
+  `[… ${characters} characters are left out here; ask for a part of it …]`;
+
+/** Stands in a model's result for the content of a binary file. */
+export const leftOutBase64 = (characters: number): string =>
+  `[${characters} characters of base64 are left out]`;
+
+/** Whether a tool message may lack a part of the call's result. */
+export const isShortened = (content: string): boolean =>
+  /\[(?:… )?\d+ characters (?:of base64 )?are left out/.test(content);

@@ -2,16 +2,19 @@ import { z } from 'zod';
 import { toolParamsSchema } from './common.ts';
 import { riskLevelSchema } from './risk.ts';
 
-/** An example of a call, as `policy check` reads it: a tool and its parameters. */
+/** An example of a call, which `policy check` tests the rule with. */
 const policyExampleSchema = z.strictObject({
   tool: z.string().min(1),
   args: toolParamsSchema,
 });
 
 /**
- * One rule of a policy file (RK-5). A call matches when every part that is given matches. `path` is a glob on
- * workspace-relative paths (every path of the call must match to allow, but for a file that is only copied from; one is enough to ask or deny); `command`
- * is a pattern of words such as `git commit *` (for a shell line: every command in it to allow, one to deny).
+ * One rule of a policy file (RK-5). A call matches if every given part of the rule matches.
+ *
+ * - `path` is a glob on paths relative to the workspace. To allow, it must match every path of the call except the source
+ *   of a copy; to ask or deny, one path is enough.
+ * - `command` is a pattern of words such as `git commit *`. To allow a shell line, it must match every command in the line;
+ *   to deny it, one command is enough.
  */
 export const policyRuleSchema = z.strictObject({
   id: z.string().min(1).max(100),
@@ -21,12 +24,12 @@ export const policyRuleSchema = z.strictObject({
   command: z.string().min(1).max(1000).optional().describe('Pattern of words, such as git commit *.'),
   max_risk: riskLevelSchema
     .optional()
-    .describe('An allow rule covers calls up to this level; MEDIUM unless said.'),
+    .describe('An allow rule covers calls up to this level; MEDIUM by default.'),
   harmless_only: z
     .boolean()
     .optional()
     .describe(
-      'An allow rule on commands covers only the harmless ones that match (AP-4), or the one line it spells out. Set on what "always" saves.',
+      'An allow rule for commands covers only harmless commands that match (AP-4), or the exact line that it gives. Set on rules that the scope always saves.',
     ),
   why: z.string().min(1).max(500).optional().describe('For the person.'),
   matches: z.array(policyExampleSchema).max(50).optional(),
@@ -41,7 +44,9 @@ export const policyFileSchema = z.strictObject({
     .array(z.string().min(1).max(4096))
     .max(100)
     .optional()
-    .describe("Only in the person's own file: exact paths that would be refused as sensitive; then HIGH."),
+    .describe(
+      "Only in the person's own file: exact paths of sensitive files that are HIGH instead of refused.",
+    ),
   programs: z
     .array(
       z.strictObject({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fileOperations } from './tools/definition.ts';
 
-/** One file that would change, as a unified diff. */
+/** One file that a call would change. */
 export const fileDiffSchema = z.object({
   path: z.string(),
   operation: z.enum(fileOperations),
@@ -16,7 +16,7 @@ export const fileDiffSchema = z.object({
 
 const commitLineSchema = z.object({ id: z.string(), subject: z.string(), author: z.string() });
 
-/** What will happen, computed by the runner where the files are (AP-7). */
+/** What a call will do, computed by the runner on the person's machine (AP-7). */
 export const previewSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('diff'), files: z.array(fileDiffSchema) }),
   z.object({
@@ -45,7 +45,7 @@ export const previewSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('push'),
     remote: z.string(),
-    url: z.string().describe('Without any password in it.'),
+    url: z.string().describe('The URL without its password.'),
     branch: z.string(),
     commits: z.array(commitLineSchema),
     hooks: z.array(z.string()),
@@ -53,14 +53,14 @@ export const previewSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('custom'),
     server: z.string(),
-    summary: z.string().describe('What the tool says of itself.'),
+    summary: z.string().describe("The tool's own description."),
     tool: z.string().optional().describe("The tool's name on its server."),
     runs: z.string().optional().describe("The server's command line, or its address."),
     network: z.boolean().optional(),
     hints: z
       .array(z.enum(['read_only', 'destructive']))
       .optional()
-      .describe("The tool's own word, which nobody has checked."),
+      .describe('Claims of the tool itself, not verified.'),
   }),
   z.object({
     kind: z.literal('summary'),
@@ -70,18 +70,8 @@ export const previewSchema = z.discriminatedUnion('kind', [
 ]);
 export type Preview = z.infer<typeof previewSchema>;
 
-/** Whether a preview of this kind shows everything that will happen. */
-const saysAll: Readonly<Record<Preview['kind'], boolean>> = {
-  diff: true,
-  delete: true,
-  directory: true,
-  command: true,
-  commit: true,
-  push: true,
-  custom: false,
-  summary: false,
-  unavailable: false,
-};
+/** Kinds of previews that show everything that will happen. */
+const completeKinds: readonly string[] = ['diff', 'delete', 'directory', 'command', 'commit', 'push'];
 
-/** Whether the card must also show the parameters (AP-7), e.g. because only they say what a custom tool does. */
-export const leavesItToParameters = ({ kind }: Preview): boolean => !saysAll[kind];
+/** Whether the card must also show the parameters (AP-7), because the preview alone does not say what will happen. */
+export const leavesItToParameters = ({ kind }: Preview): boolean => !completeKinds.includes(kind);

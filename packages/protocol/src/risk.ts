@@ -1,19 +1,18 @@
 import { z } from 'zod';
 
-/** How much a tool call could hurt. LOW runs at once, MEDIUM asks, HIGH asks with a second step (RK-1). */
+/** The risk of a tool call. LOW runs at once, MEDIUM asks, HIGH asks with a second step (RK-1). */
 export const riskLevels = ['LOW', 'MEDIUM', 'HIGH'] as const;
 export const riskLevelSchema = z.enum(riskLevels);
 export type RiskLevel = z.infer<typeof riskLevelSchema>;
 
-/** Seconds a person has to decide. LOW never asks, so it has none. */
+/** How long a person has to decide, in seconds. LOW never asks. */
 export const approvalTimeoutSeconds: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 300, HIGH: 600 };
 
-/** The higher of two levels. */
 export function higherRisk(a: RiskLevel, b: RiskLevel): RiskLevel {
   return riskLevels.indexOf(a) >= riskLevels.indexOf(b) ? a : b;
 }
 
-/** One reason for a decision: the rule that fired, a sentence for the person, and what triggered it (RK-3). */
+/** One reason for a decision (RK-3). */
 export const reasonSchema = z.object({
   rule: z.string().min(1).describe('Id of the rule.'),
   why: z.string().min(1).describe('One sentence for the person.'),
@@ -22,12 +21,12 @@ export const reasonSchema = z.object({
 export type Reason = z.infer<typeof reasonSchema>;
 
 /**
- * Limits for reasons on a card, in an event of at most 64 KB and in the body of a preview (EV-2). Policy may find more,
- * so cut them before sending: no schema may refuse a call that policy accepted.
+ * Limits for reasons on a card, in an event of at most 64 KB and in the body of a preview (EV-2). Policy may find more and
+ * longer reasons, so senders call `boundedReasons`: otherwise a schema would refuse a call that policy accepted.
  */
 export const reasonBounds = { reasons: 30, rule: 64, text: 500 } as const;
 
-/** The reasons with what is too long cut, and said to be cut. */
+/** The reasons within `reasonBounds`. A last reason says how many were left out. */
 export function boundedReasons(reasons: readonly Reason[]): Reason[] {
   const { reasons: most, rule: mostOfRule, text } = reasonBounds;
   const shown = reasons.length > most ? reasons.slice(0, most - 1) : reasons;

@@ -4,8 +4,8 @@ const maxIssues = 3;
 const maxCharacters = 200;
 
 /**
- * A zod error as one readable part of a sentence: `path: expected string, received number; …`. What was sent can
- * be anything, so only the first problems are told, each cut short.
+ * A zod error as a part of a sentence: `path: expected string, received number; …`. Only the first problems are listed,
+ * each cut short, because the input can be of any size.
  */
 export function describeIssues(error: z.ZodError): string {
   const shown = error.issues.slice(0, maxIssues).map((issue) => {

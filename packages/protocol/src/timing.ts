@@ -1,15 +1,15 @@
-/** How often both sides of the wire expect a sign of life, and how long the past is kept. */
+/** Intervals and time limits that server, clients and runners agree on. */
 export const timing = {
-  /** A comment line on every stream (EV-4). A client that hears nothing for three times as long reconnects. */
+  /** The server sends a comment line on every stream (EV-4). A client reconnects after three intervals of silence. */
   streamHeartbeatSeconds: 15,
-  /** Events can be resumed from for this long (EV-2). */
+  /** How long a client can resume from an event (EV-2). */
   eventsKeptDays: 7,
-  /** `POST …/runners/{runner_id}/heartbeat` (EX-7). */
+  /** A runner sends `POST …/runners/{runner_id}/heartbeat` (EX-7). */
   runnerHeartbeatSeconds: 10,
-  /** After the last sign of life of a runner, its calls are taken from it (EX-7). */
+  /** A runner loses its calls after this time without a heartbeat (EX-7). */
   runnerLeaseSeconds: 30,
-  /** An approval that has not been started by then needs a new one (EX-6). */
+  /** An approved call that has not started by then needs a new approval (EX-6). */
   approvalGoodForSeconds: 600,
-  /** A call without a runner ends as NO_RUNNER after this (EX-10). */
+  /** A call ends as NO_RUNNER if no runner connects within this time (EX-10). */
   runnerWaitSeconds: 60,
 } as const;

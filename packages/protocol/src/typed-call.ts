@@ -2,32 +2,32 @@ import { CountersignError } from './errors.ts';
 import { parametersJsonSchema } from './tools/available-tool.ts';
 import { findTool } from './tools/catalogue.ts';
 
-/** A tool call as somebody typed it. */
+/** A tool call that a person typed; not validated yet. */
 export interface TypedCall {
   readonly tool: string;
   readonly args: unknown;
 }
 
-export interface TypedCallOptions {
-  /** Where the person finds more when a line is not understood. */
+interface TypedCallOptions {
+  /** The command that shows help, named in the error of a line that cannot be parsed. */
   readonly help: string;
-  /** JSON Schema of a tool's parameters: of the catalogue unless there are others. */
+  /** Returns the JSON Schema of a tool's parameters; the catalogue's by default. */
   readonly schemaOf?: (tool: string) => { readonly properties?: unknown } | undefined;
 }
 
 /**
- * Understands one typed line: `write_file path=a.md content="hi there"`, `read_file {"path": "a.md"}`, `run npm test`,
- * each with or without a slash before it. What cannot be read is thrown as a `CountersignError` for the person.
+ * Parses one typed line: `write_file path=a.md content="hi there"`, `read_file {"path": "a.md"}`, `run npm test`, each with
+ * or without a leading slash. Throws a `CountersignError` for the person if that fails.
  */
 export function callFromLine(line: string, options: TypedCallOptions): TypedCall {
   const text = line.trim();
   const [first = ''] = text.split(/\s/, 1);
   const rest = text.slice(first.length).trim();
-  // JSON has quotes of its own: it must not be split into words first.
+  // Splitting into words would remove the quotes of JSON.
   return callFromWords(rest.startsWith('{') ? [first, rest] : splitLine(text, options), options);
 }
 
-/** The same for words that a shell has split already. Values are taken as the tool's schema wants them. */
+/** Like `callFromLine`, for words that a shell has split. The tool's schema says how each value is parsed. */
 export function callFromWords(words: readonly string[], options: TypedCallOptions): TypedCall {
   const [first, ...rest] = words;
   const tool = first?.replace(/^\//, '') ?? '';
@@ -76,7 +76,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Splits a typed line as a shell would split words, for quotes only; nothing is expanded. */
+/** Splits a typed line into words as a shell does, with quotes but without expansion. */
 export function splitLine(line: string, options: Pick<TypedCallOptions, 'help'>): string[] {
   const words: string[] = [];
   let current: string | undefined;

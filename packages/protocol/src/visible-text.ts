@@ -1,6 +1,6 @@
 /**
- * Text from a tool, a model or a file as a person may safely read it: nothing in it moves the cursor, hides,
- * reorders or imitates (AP-7, UI-6). Line feeds and tabs stay. What is visible already stays as it is.
+ * Makes text from a tool, a model or a file safe to read: replaces or marks characters that move the cursor, hide or
+ * reorder text, or look like other characters (AP-7, UI-6). Line feeds, tabs and visible text stay as they are.
  */
 export function makeVisible(text: string): string {
   if (plainText.test(text)) return text;
@@ -8,8 +8,8 @@ export function makeVisible(text: string): string {
 }
 
 /**
- * The same on one line. Hidden characters are named before white space is collapsed: several of them, U+FEFF and U+2028
- * for two, count as white space and would vanish.
+ * The same on one line. Replaces hidden characters before it collapses white space, because some of them, such as U+FEFF
+ * and U+2028, count as white space and would vanish.
  */
 export const visibleLine = (text: string): string =>
   makeVisible(text)
@@ -18,13 +18,13 @@ export const visibleLine = (text: string): string =>
 
 const plainText = /^[\x20-\x7e\n\t]*$/;
 
-/** Control, format, surrogate and private-use characters, odd spaces, and marks that stand on nothing. */
+/** Control, format, surrogate and private-use characters, unusual spaces, and characters that are drawn as nothing. */
 const hidden =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0]|\p{Default_Ignorable_Code_Point}/gu;
 
 /**
- * Characters that look like `| || ! ; . / :` in nearly every font, some of which compilers treat as letters
- * (`environmentǃ=x` sets a variable), and letters and digits in mathematical styles, which Python reads as plain ones.
+ * Characters that look like `| || ! ; . / :` in most fonts, some of which compilers treat as letters (`environmentǃ=x`
+ * sets a variable), and letters and digits in mathematical styles, which Python treats as plain letters and digits.
  */
 const imitations = /[\u01c0\u01c1\u01c3\u037e\u2024\u2044\u2215\u29f8\ua789\u{1d400}-\u{1d7ff}]/gu;
 
@@ -33,7 +33,7 @@ const foreignLetter =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]|[\uff01-\uff5e]/gu;
 const latinLetter = /\p{Script=Latin}/u;
 
-/** A word that mixes Latin with letters that look like Latin is made to show which ones they are. */
+/** Marks the foreign letters in a word that mixes them with Latin letters, because they may look like Latin letters. */
 function markLookAlikes(text: string, start: number, whole: string): string {
   if (!latinLetter.test(text)) return text;
   return text.replace(foreignLetter, (letter, at: number) => {

@@ -1,22 +1,31 @@
 import { z } from 'zod';
-import { idSchema, timestampSchema } from '../common.ts';
+import { idSchema, searchTextSchema, successSchema, timestampSchema } from '../common.ts';
 import { toldLimitsSchema } from '../limits.ts';
-import { messageSchema } from '../messages.ts';
+import { messageSchema, queuedMessageSchema, whenBusySchema } from '../messages.ts';
+import { sessionModeSchema, sessionSchema } from '../session.ts';
+
+const contentSchema = z.string().min(1).max(200_000);
 
 export const sendMessageBodySchema = z.strictObject({
-  content: z.string().min(1).max(200_000),
-  session_id: idSchema
-    .optional()
-    .describe("The project's latest session when left out; a new one when there is none."),
+  content: contentSchema,
+  session_id: idSchema.optional().describe('Default: the latest session of the project, or a new session.'),
   model: z.string().max(200).optional().describe('provider:model; the configured default when left out.'),
+  when_busy: whenBusySchema
+    .default('refuse')
+    .describe(
+      'While a run is under way: refuse with RUN_ACTIVE, queue for its next step, or send_now, which lets the step end after the call that is running.',
+    ),
 });
 
-export const sendMessageResponseSchema = z.object({
-  success: z.literal(true),
+export const sendMessageResponseSchema = successSchema.extend({
   message_id: idSchema,
   session_id: idSchema,
-  run_id: idSchema,
+  run_id: idSchema.describe('The run that it started, or the one under way, which takes it.'),
+  queued: z.boolean().default(false).describe('True when it waits for the agent to take it.'),
 });
+
+export const queuedMessageBodySchema = z.strictObject({ content: contentSchema });
+export const queuedMessageResponseSchema = successSchema.extend({ message: queuedMessageSchema });
 
 export const messagesQuerySchema = z.strictObject({
   session_id: idSchema.optional(),
@@ -24,25 +33,25 @@ export const messagesQuerySchema = z.strictObject({
   cursor: z.string().max(200).optional(),
 });
 
-export const messagesResponseSchema = z.object({
-  success: z.literal(true),
+export const messagesResponseSchema = successSchema.extend({
   messages: z.array(messageSchema),
+  queued: z.array(queuedMessageSchema).default([]).describe('What waits for the agent, oldest first.'),
   next_cursor: z.string().nullable(),
 });
 
 export const streamQuerySchema = z.object({
-  runner: idSchema.optional().describe('Its id; with it a client is a runner (EV-3).'),
+  runner: idSchema.optional().describe('The id of the runner. A client that sends it is a runner (EV-3).'),
   workspace: z.string().max(4096).optional().describe('The root that the runner serves.'),
-  capabilities: z.string().max(1000).optional().describe('Of the runner, comma-separated.'),
+  capabilities: z.string().max(1000).optional().describe('Capabilities of the runner, comma-separated.'),
   instance: idSchema
     .optional()
-    .describe("Of the runner's journal: tells a second program with its id apart."),
+    .describe("The id of the runner's journal. It distinguishes two programs with the same runner id."),
   last_event_id: z
     .string()
     .max(64)
     .optional()
     .describe(
-      'As the Last-Event-ID header, for clients that cannot set it. An unknown one gets stream.reset.',
+      'The same as the Last-Event-ID header, for clients that cannot set it. An unknown id gets stream.reset.',
     ),
 });
 
@@ -59,23 +68,24 @@ export const projectBodySchema = z.strictObject({
   name: z.string().min(1).max(200),
   workspace: z.string().max(4096).optional(),
 });
-export const projectResponseSchema = z.object({ success: z.literal(true), project: projectSchema });
-export const projectsResponseSchema = z.object({
-  success: z.literal(true),
+export const projectResponseSchema = successSchema.extend({ project: projectSchema });
+export const projectsResponseSchema = successSchema.extend({
   projects: z.array(projectSchema),
 });
 
-export const sessionSchema = z.object({
-  session_id: idSchema,
-  project_id: idSchema,
-  title: z.string(),
-  created_at: timestampSchema,
-  last_message_at: timestampSchema.nullable(),
-});
 export const sessionBodySchema = z.strictObject({ title: z.string().max(200).default('') });
-export const sessionResponseSchema = z.object({ success: z.literal(true), session: sessionSchema });
-export const sessionsResponseSchema = z.object({
-  success: z.literal(true),
+export const sessionChangesBodySchema = z
+  .strictObject({ title: z.string().max(200).optional(), mode: sessionModeSchema.optional() })
+  .refine(({ title, mode }) => title !== undefined || mode !== undefined, {
+    error: 'give title, mode or both',
+  });
+export const sessionResponseSchema = successSchema.extend({ session: sessionSchema });
+export const sessionsQuerySchema = z.strictObject({
+  q: searchTextSchema
+    .optional()
+    .describe('Only conversations with these words in their title, or all of them in one message.'),
+});
+export const sessionsResponseSchema = successSchema.extend({
   sessions: z.array(sessionSchema),
 });
 
@@ -91,14 +101,13 @@ export const runSchema = z.object({
   created_at: timestampSchema,
   ended_at: timestampSchema.nullable(),
 });
-export const runResponseSchema = z.object({ success: z.literal(true), run: runSchema });
+export const runResponseSchema = successSchema.extend({ run: runSchema });
 
-export const modelResponseSchema = z.object({
-  success: z.literal(true),
+export const modelResponseSchema = successSchema.extend({
   model: z
     .string()
     .nullable()
-    .describe('Answers messages that name no other: provider:model or manual. Null without an agent.'),
+    .describe('The default model: provider:model or manual. Null if the server has no agent.'),
   problem: z.string().nullable().describe('Why it cannot be used, and what to set; null when it can.'),
 });
 
@@ -109,10 +118,9 @@ export const runnerSchema = z.object({
   capabilities: z.array(z.string()),
   connected: z.boolean(),
   last_seen_at: timestampSchema,
-  limits: toldLimitsSchema.optional().describe('Its own bounds, as it told them last (TL-3).'),
+  limits: toldLimitsSchema.optional().describe('Limits of this runner, as it reported them last (TL-3).'),
 });
-export const runnersResponseSchema = z.object({
-  success: z.literal(true),
+export const runnersResponseSchema = successSchema.extend({
   runners: z.array(runnerSchema),
-  limits: toldLimitsSchema.optional().describe("The operator's bounds of this server (TL-3)."),
+  limits: toldLimitsSchema.optional().describe('Limits of this server, set by the operator (TL-3).'),
 });

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import { approvalSchema } from '../approval.ts';
-import { digestSchema, idSchema, instanceSchema, toolParamsSchema } from '../common.ts';
+import { digestSchema, idSchema, instanceSchema, successSchema, toolParamsSchema } from '../common.ts';
 import { errorCodeSchema } from '../errors.ts';
 import { approvalStatusSchema } from '../execution-status.ts';
 import { approvalScopeSchema } from '../grant.ts';
 import { previewSchema } from '../preview.ts';
 import { reasonBounds, reasonSchema, riskLevelSchema } from '../risk.ts';
 
-const device = z.string().max(100).optional().describe('Where the person is, in their words: "phone".');
+const device = z.string().max(100).optional().describe('The person\'s device, in their words: "phone".');
 
-/** Body of `POST …/approve` and `POST /my/approvals/{id}/confirm`. The founding documents' `{"decision": "approved"}` is enough. */
+/** Body of `POST …/approve` and `POST /my/approvals/{id}/confirm`. Every field is optional. */
 export const approveBodySchema = z.strictObject({
   decision: z.literal('approved').optional(),
   digest: digestSchema
     .optional()
-    .describe('Of what was displayed. Required once there has been more than one revision.'),
+    .describe('The digest of what was displayed. Required from the second revision on.'),
   scope: approvalScopeSchema.default('once'),
-  pattern: z.string().max(1000).optional().describe('Of the offered scope that was chosen.'),
-  include_high: z.boolean().default(false).describe('Said explicitly: the grant covers HIGH calls too.'),
+  pattern: z.string().max(1000).optional().describe('The pattern of the offered scope that was chosen.'),
+  include_high: z.boolean().default(false).describe('True: the grant also covers HIGH calls.'),
   tool_params: toolParamsSchema
     .optional()
-    .describe('Edited: a new revision, approved in the same step only if the risk did not rise.'),
+    .describe('Edited parameters: a new revision, approved at once only if the risk did not rise.'),
   device,
 });
 
@@ -31,15 +31,14 @@ export const rejectBodySchema = z.strictObject({
   device,
 });
 
-export const decisionResponseSchema = z.object({
-  success: z.literal(true),
+export const decisionResponseSchema = successSchema.extend({
   approval_id: idSchema,
   status: approvalStatusSchema,
-  grant_id: idSchema.optional().describe('The grant that a wider scope made.'),
-  rule_id: z.string().optional().describe('The rule that scope always saved.'),
+  grant_id: idSchema.optional().describe('The grant that was created for a wider scope.'),
+  rule_id: z.string().optional().describe('The policy rule that was saved for the scope always.'),
 });
 
-/** Bounded, so that the event that carries them stays under 64 KB (EV-2). */
+/** Limited in number and length, so the event that contains them stays under 64 KB (EV-2). */
 const givenReasons = z
   .array(
     reasonSchema.extend({
@@ -49,36 +48,37 @@ const givenReasons = z
     }),
   )
   .max(reasonBounds.reasons);
-/** Longest sentence that says why a runner refuses a call. */
+/** The longest sentence with which a runner refuses a call, in characters. */
 export const maxRefusalText = 10_000;
-const previewed = {
+const previewBodyFields = {
   runner_id: idSchema,
   instance: instanceSchema,
   revision: z.int().min(1),
   reasons: givenReasons,
 };
 
-/** Body of `POST …/preview`: the runner's preview and verdict, which can only be stricter (AP-7, AP-8, VA-8). */
+/** Body of `POST …/preview`: the runner's preview and verdict, which can only make the server's stricter (AP-7, AP-8, VA-8). */
 export const previewBodySchema = z.union([
   z.strictObject({
-    ...previewed,
+    ...previewBodyFields,
     preview: previewSchema,
-    digest_base: digestSchema.describe('Of the call, its directory and the files, as the runner found them.'),
+    digest_base: digestSchema.describe(
+      'Digest of the call, its directory and the files, as the runner found them.',
+    ),
     digest: digestSchema
       .optional()
-      .describe('Of what is shown. The server computes it too, and refuses another one.'),
+      .describe('The digest of what is shown. The server computes it too, and refuses a different one.'),
     risk_level: riskLevelSchema,
     network: z.boolean(),
   }),
-  /** The runner refuses what the server would have asked about: the call fails, and the card is withdrawn. */
+  /** The runner refuses the call: it fails, and the card is withdrawn. */
   z.strictObject({
-    ...previewed,
+    ...previewBodyFields,
     refused: z.strictObject({ code: errorCodeSchema, message: z.string().max(maxRefusalText) }),
   }),
 ]);
 
-export const approvalsResponseSchema = z.object({
-  success: z.literal(true),
+export const approvalsResponseSchema = successSchema.extend({
   approvals: z.array(approvalSchema),
 });
-export const approvalResponseSchema = z.object({ success: z.literal(true), approval: approvalSchema });
+export const approvalResponseSchema = successSchema.extend({ approval: approvalSchema });

@@ -3,7 +3,7 @@ import { idSchema } from '../common.ts';
 import { errorCodeSchema } from '../errors.ts';
 import { approvalStatusSchema } from '../execution-status.ts';
 
-/** Every error answer (RE-3). */
+/** The body of every error response (RE-3). */
 export const errorBodySchema = z.object({
   success: z.literal(false),
   error: z.string().describe('What happened and what to do next.'),
@@ -13,5 +13,5 @@ export const errorBodySchema = z.object({
     .optional()
     .describe('With ALREADY_DECIDED: the decision that stands (AP-2).'),
   tool_id: idSchema.optional().describe('A call that was refused is recorded; this is its id (EX-1).'),
-  request_id: z.string().optional().describe('To be found in the log.'),
+  request_id: z.string().optional().describe('Find the request in the log by this id.'),
 });

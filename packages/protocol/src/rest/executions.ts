@@ -1,15 +1,23 @@
 import { z } from 'zod';
-import { digestSchema, idSchema, omittedSchema, timestampSchema, toolParamsSchema } from '../common.ts';
+import {
+  digestSchema,
+  idSchema,
+  omittedSchema,
+  searchTextSchema,
+  successSchema,
+  timestampSchema,
+  toolParamsSchema,
+} from '../common.ts';
 import { toolErrorSchema } from '../errors.ts';
 import { approvalStatusSchema, approvedBySchema, executionStatusSchema } from '../execution-status.ts';
+import { decidedScopeSchema } from '../grant.ts';
 import { jsonValueSchema } from '../json-value.ts';
 import { previewSchema } from '../preview.ts';
 import { reasonSchema, riskLevelSchema } from '../risk.ts';
 import { availableToolSchema } from '../tools/available-tool.ts';
 import { exitCodeSchema } from '../tools/command.ts';
 
-export const availableToolsResponseSchema = z.object({
-  success: z.literal(true),
+export const availableToolsResponseSchema = successSchema.extend({
   tools: z.array(availableToolSchema),
   total_count: z.int(),
 });
@@ -20,13 +28,12 @@ export const executeBodySchema = z.strictObject({
   session_id: idSchema
     .optional()
     .describe(
-      "Left out: a new session of the person's only project; PROJECT_REQUIRED when there are several. It is listed among the conversations once somebody has spoken there; name it in further calls that belong together.",
+      "Default: a new session of the person's only project; PROJECT_REQUIRED if there are several. The session is listed as a conversation once it has a message. Send its id with further calls that belong together.",
     ),
 });
 
-/** The call was taken; `status` says how far it is. A refused one is answered with its error instead. */
-export const executeResponseSchema = z.object({
-  success: z.literal(true),
+/** The response to a call that was accepted. A refused call gets an error response instead. */
+export const executeResponseSchema = successSchema.extend({
   tool_id: idSchema,
   session_id: idSchema,
   approval_id: idSchema.nullable(),
@@ -35,7 +42,22 @@ export const executeResponseSchema = z.object({
   error: toolErrorSchema.nullable(),
 });
 
-/** One execution as history and detail show it (DA-1). */
+/** How a call was decided, so that a transcript reads the same after a reload. */
+const callDecisionSchema = z.object({
+  status: approvalStatusSchema.exclude(['pending']),
+  scope: decidedScopeSchema
+    .nullable()
+    .describe(
+      'What the person chose, or the scope of the grant that covered the call; null if not approved.',
+    ),
+  device: z.string().nullable().describe('Where the person decided; null if a grant or a timer did.'),
+  reason: z.string().nullable(),
+  message: z.string().nullable().describe('What the person told the agent.'),
+  decided_at: timestampSchema.nullable(),
+});
+export type CallDecision = z.infer<typeof callDecisionSchema>;
+
+/** One tool execution, in the history and in detail (DA-1). */
 export const executionSchema = z.object({
   tool_id: idSchema,
   project_id: idSchema,
@@ -44,7 +66,7 @@ export const executionSchema = z.object({
   tool_call_id: z.string(),
   tool_name: z.string(),
   tool_params: toolParamsSchema.describe(
-    'What ran or would run: masked in the history, in full in the detail.',
+    'The parameters that ran or would run: masked in the history, complete in the detail.',
   ),
   status: executionStatusSchema,
   risk_level: riskLevelSchema.nullable(),
@@ -59,23 +81,28 @@ export const executionSchema = z.object({
   error: toolErrorSchema.nullable(),
   execution_time_ms: z.int().nonnegative().nullable(),
   exit_code: exitCodeSchema.optional(),
+  not_started: z.boolean().optional().describe('True when it was cancelled before it began.'),
   undoable: z.boolean(),
   created_at: timestampSchema,
   approved_at: timestampSchema.nullable(),
   completed_at: timestampSchema.nullable(),
   undone_at: timestampSchema.nullable(),
+  decision: callDecisionSchema
+    .nullable()
+    .optional()
+    .describe('Null: nobody was asked and no grant covered it, or it still waits.'),
 });
 export type Execution = z.infer<typeof executionSchema>;
 
-/** Who settled an approval, from where, and what they said (AP-5, AP-9). */
+/** How an approval was settled (AP-5, AP-9). */
 const decisionSchema = z.object({
   status: approvalStatusSchema,
-  by: z.object({ device: z.string(), token_id: idSchema }).nullable().describe('Null when no person did.'),
+  by: z.object({ device: z.string(), token_id: idSchema }).nullable().describe('Null if no person decided.'),
   reason: z.string().nullable(),
   message: z.string().nullable(),
 });
 
-/** What a runner reported after the call had ended: the status of the call stays as it was. */
+/** A result that a runner reported after the call had ended. It does not change the status of the call. */
 const lateResultSchema = z.object({
   status: z.enum(['completed', 'failed', 'cancelled']),
   result: jsonValueSchema.nullable(),
@@ -83,20 +110,20 @@ const lateResultSchema = z.object({
 });
 export type LateResult = z.infer<typeof lateResultSchema>;
 
-export const executionDetailResponseSchema = z.object({
-  success: z.literal(true),
+export const executionDetailResponseSchema = successSchema.extend({
   execution: executionSchema,
   result: jsonValueSchema.nullable(),
-  late_result: lateResultSchema.optional().describe('What came after the call had ended (EX-7).'),
+  late_result: lateResultSchema.optional().describe('A result that came after the call had ended (EX-7).'),
   requested_params: toolParamsSchema
     .optional()
-    .describe('What the agent asked, where the person edited it; otherwise it is what the call has.'),
+    .describe("The agent's parameters. Left out if the person did not edit them."),
   preview: previewSchema.nullable(),
   decision: decisionSchema.nullable(),
-  omitted: omittedSchema.optional().describe('What is no longer kept (DA-3).'),
+  omitted: omittedSchema.optional().describe('Fields that are no longer kept (DA-3).'),
 });
 
 export const historyQuerySchema = z.strictObject({
+  q: searchTextSchema.optional().describe('Words that all occur in the tool, its parameters or its error.'),
   project_id: idSchema.optional(),
   session_id: idSchema.optional(),
   run_id: idSchema.optional(),
@@ -109,8 +136,7 @@ export const historyQuerySchema = z.strictObject({
   cursor: z.string().max(200).optional(),
 });
 
-export const historyResponseSchema = z.object({
-  success: z.literal(true),
+export const historyResponseSchema = successSchema.extend({
   executions: z.array(executionSchema),
   next_cursor: z.string().nullable(),
 });
@@ -119,20 +145,20 @@ export const cancelBodySchema = z.strictObject({
   reason: z.string().max(1000).default('cancelled by the person'),
 });
 
-export const cancelResponseSchema = z.object({
-  success: z.literal(true),
+export const cancelResponseSchema = successSchema.extend({
   tool_id: idSchema,
-  status: executionStatusSchema.describe('Still executing: the runner was asked, and its report decides.'),
+  status: executionStatusSchema.describe(
+    'If still executing: the runner was asked to stop, and its report decides.',
+  ),
 });
 
 export const undoBodySchema = z.strictObject({
-  force: z.boolean().default(false).describe('Also where the file was changed after the call.'),
+  force: z.boolean().default(false).describe('Undo even if the file was changed after the call.'),
 });
 
-export const undoResponseSchema = z.object({
-  success: z.literal(true),
+export const undoResponseSchema = successSchema.extend({
   tool_id: idSchema,
-  undo_id: idSchema.describe('The runner was asked; its outcome comes as tool.result with this id.'),
+  undo_id: idSchema.describe('The runner was asked; the outcome comes as tool.result with this id.'),
 });
 
 export const metricsQuerySchema = z.strictObject({
@@ -140,7 +166,7 @@ export const metricsQuerySchema = z.strictObject({
   since: timestampSchema.optional(),
 });
 
-/** Per tool (OB-1). Times are null until there is one. */
+/** Metrics of one tool (OB-1). Times are null until there is a first value. */
 export const toolMetricsSchema = z.object({
   tool_name: z.string(),
   total_calls: z.int(),
@@ -155,23 +181,19 @@ export const toolMetricsSchema = z.object({
   p95_approval_wait_ms: z.number().nullable(),
 });
 
-/** The calls of one tool that began within one stretch of time, to be drawn over time. */
+/** Metrics of one tool's calls that began within one interval, for a chart over time. */
 const metricsPointSchema = toolMetricsSchema
-  .pick({
-    tool_name: true,
-    total_calls: true,
-    success_count: true,
-    error_count: true,
-    rejected_count: true,
-    avg_execution_time_ms: true,
-    avg_approval_wait_ms: true,
+  .omit({
+    p50_execution_time_ms: true,
+    p95_execution_time_ms: true,
+    p50_approval_wait_ms: true,
+    p95_approval_wait_ms: true,
   })
   .extend({ from: timestampSchema });
 
-export const metricsResponseSchema = z.object({
-  success: z.literal(true),
+export const metricsResponseSchema = successSchema.extend({
   tools: z.array(toolMetricsSchema),
   since: timestampSchema,
-  bucket_seconds: z.int().describe('How long each stretch of the series is.'),
-  series: z.array(metricsPointSchema).describe('In the order of time; a stretch without calls is left out.'),
+  bucket_seconds: z.int().describe('The length of each interval of the series.'),
+  series: z.array(metricsPointSchema).describe('In order of time; intervals without calls are left out.'),
 });

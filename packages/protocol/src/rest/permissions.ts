@@ -1,23 +1,21 @@
 import { z } from 'zod';
-import { idSchema, timestampSchema } from '../common.ts';
+import { idSchema, successSchema, timestampSchema } from '../common.ts';
 import { grantSchema } from '../grant.ts';
 import { policyFileSchema, policyRuleSchema } from '../policy-file.ts';
 
-export const grantsResponseSchema = z.object({
-  success: z.literal(true),
+export const grantsResponseSchema = successSchema.extend({
   grants: z.array(grantSchema),
 });
-export const grantResponseSchema = z.object({ success: z.literal(true), grant: grantSchema });
+export const grantResponseSchema = successSchema.extend({ grant: grantSchema });
 
-export const policyResponseSchema = z.object({ success: z.literal(true), policy: policyFileSchema });
+export const policyResponseSchema = successSchema.extend({ policy: policyFileSchema });
 
-/** What a new rule would have decided on the recorded history, before it is saved (RK-5). */
+/** Tests a new rule on the recorded history before it is saved (RK-5). */
 export const backtestBodySchema = z.strictObject({
   rule: policyRuleSchema,
   since: timestampSchema.optional(),
 });
-export const backtestResponseSchema = z.object({
-  success: z.literal(true),
+export const backtestResponseSchema = successSchema.extend({
   considered: z.int(),
   matched: z.int(),
   would_change: z.int(),
@@ -29,8 +27,7 @@ export const backtestResponseSchema = z.object({
 });
 
 /** What a token may do (AP-9). */
-const tokenScopes = ['person', 'front_end', 'runner', 'agent'] as const;
-const tokenScopeSchema = z.enum(tokenScopes);
+const tokenScopeSchema = z.enum(['person', 'front_end', 'runner', 'agent']);
 export type TokenScope = z.infer<typeof tokenScopeSchema>;
 
 export const tokenSchema = z.object({
@@ -46,28 +43,25 @@ export const tokenSchema = z.object({
 export const tokenBodySchema = z.strictObject({
   name: z.string().min(1).max(100),
   scope: tokenScopeSchema,
-  project_id: idSchema.optional().describe("Binds an agent's token to one project; other scopes take none."),
+  project_id: idSchema
+    .optional()
+    .describe("Binds an agent's token to one project; not allowed for other scopes."),
   expires_in_seconds: z
     .int()
     .min(60)
     .max(366 * 24 * 3600)
     .optional(),
 });
-/** The only time the token itself is shown. */
-export const tokenCreatedResponseSchema = z.object({
-  success: z.literal(true),
+/** The only response that contains the token itself. */
+export const tokenCreatedResponseSchema = successSchema.extend({
   token: z.string(),
   details: tokenSchema,
 });
-export const tokensResponseSchema = z.object({
-  success: z.literal(true),
+export const tokensResponseSchema = successSchema.extend({
   tokens: z.array(tokenSchema),
 });
 export const signInBodySchema = z.strictObject({ code: z.string().min(16).max(200) });
-export const signInResponseSchema = z.object({
-  success: z.literal(true),
+export const signInResponseSchema = successSchema.extend({
   token: z.string(),
   expires_at: timestampSchema,
 });
-
-export const doneResponseSchema = z.object({ success: z.literal(true) });

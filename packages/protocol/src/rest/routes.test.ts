@@ -7,6 +7,9 @@ import { type Route, routes } from './routes.ts';
 const pinnedRoutes = {
   sendMessage: 'POST /my/projects/{project_id}/chat/messages person,front_end',
   listMessages: 'GET /my/projects/{project_id}/chat/messages person,front_end',
+  changeQueuedMessage: 'PUT /my/projects/{project_id}/chat/queue/{message_id} person,front_end',
+  removeQueuedMessage: 'DELETE /my/projects/{project_id}/chat/queue/{message_id} person,front_end',
+  sendQueuedMessage: 'POST /my/projects/{project_id}/chat/queue/{message_id}/send person,front_end',
   projectStream: 'GET /my/projects/{project_id}/chat/stream person,front_end,runner',
   personStream: 'GET /my/stream person,front_end,runner',
   availableTools: 'GET /my/projects/{project_id}/tools/available person,front_end,agent',
@@ -42,14 +45,23 @@ const pinnedRoutes = {
   createProject: 'POST /my/projects person',
   listSessions: 'GET /my/projects/{project_id}/sessions person,front_end',
   createSession: 'POST /my/projects/{project_id}/sessions person,front_end,agent',
+  changeSession: 'PATCH /my/sessions/{session_id} person,front_end',
   getModel: 'GET /my/model person,front_end',
   getRun: 'GET /my/runs/{run_id} person,front_end',
   stopRun: 'POST /my/runs/{run_id}/stop person,front_end',
+  deleteSession: 'DELETE /my/sessions/{session_id} person,front_end',
+  previewRewind: 'GET /my/sessions/{session_id}/rewind person,front_end',
+  rewindSession: 'POST /my/sessions/{session_id}/rewind person,front_end',
+  branchSession: 'POST /my/sessions/{session_id}/branch person,front_end',
+  runChanges: 'GET /my/runs/{run_id}/changes person,front_end',
+  undoRun: 'POST /my/runs/{run_id}/undo person,front_end',
 };
 
 /** The columns that most routes leave out. */
 const pinnedColumns = {
   sendMessage: 'bodySize=result',
+  changeQueuedMessage: 'bodySize=result',
+  sendQueuedMessage: 'repeatable=true',
   submitResult: 'bodySize=result maxBodyValues=500000 rate=runner repeatable=true',
   submitProgress: 'bodySize=result rate=runner',
   startExecution: 'rate=runner',
@@ -64,19 +76,26 @@ const pinnedColumns = {
   confirm: 'bodySize=call repeatable=true',
   rejectById: 'repeatable=true',
   stopRun: 'repeatable=true',
+  rewindSession: 'repeatable=true',
+  runChanges: 'sendsFiles=true',
+  undoRun: 'repeatable=true',
 };
 
 /** The fields of queries and bodies; `?` where one may be missing, `|` between alternatives. */
 const pinnedBodies = {
-  'sendMessage request': 'content session_id? model?',
-  'sendMessage response': 'success message_id session_id run_id',
+  'sendMessage request': 'content session_id? model? when_busy?',
+  'sendMessage response': 'success message_id session_id run_id queued',
+  'changeQueuedMessage request': 'content',
+  'changeQueuedMessage response': 'success message',
+  'removeQueuedMessage response': 'success',
+  'sendQueuedMessage response': 'success message_id session_id run_id queued',
   'listMessages query': 'session_id? limit? cursor?',
-  'listMessages response': 'success messages next_cursor',
+  'listMessages response': 'success messages queued next_cursor',
   'projectStream query': 'runner? workspace? capabilities? instance? last_event_id?',
   'personStream query': 'runner? workspace? capabilities? instance? last_event_id?',
   'availableTools response': 'success tools total_count',
   'submitResult request':
-    'status result execution_time_ms? attempt? runner_id? instance? undo_id? | status error result? execution_time_ms? attempt? runner_id? instance? undo_id? | status error? result? execution_time_ms? attempt? runner_id? instance? undo_id?',
+    'status result run_changes? execution_time_ms? attempt? runner_id? instance? undo_id? undo_tool_ids? | status error result? execution_time_ms? attempt? runner_id? instance? undo_id? undo_tool_ids? | status error? result? execution_time_ms? attempt? runner_id? instance? undo_id? undo_tool_ids?',
   'submitResult response': 'success tool_id status message audit_head?',
   'submitProgress request': 'progress? message? output? runner_id? instance?',
   'submitProgress response': 'success',
@@ -100,7 +119,7 @@ const pinnedBodies = {
   'undoExecution request': 'force?',
   'undoExecution response': 'success tool_id undo_id',
   'history query':
-    'project_id? session_id? run_id? tool_name? status? risk_level? since? until? limit? cursor?',
+    'q? project_id? session_id? run_id? tool_name? status? risk_level? since? until? limit? cursor?',
   'history response': 'success executions next_cursor',
   'metrics query': 'project_id? since?',
   'metrics response': 'success tools since bucket_seconds series',
@@ -130,12 +149,25 @@ const pinnedBodies = {
   'listProjects response': 'success projects',
   'createProject request': 'name workspace?',
   'createProject response': 'success project',
+  'listSessions query': 'q?',
   'listSessions response': 'success sessions',
   'createSession request': 'title?',
   'createSession response': 'success session',
+  'changeSession request': 'title? mode?',
+  'changeSession response': 'success session',
   'getModel response': 'success model problem',
   'getRun response': 'success run',
   'stopRun response': 'success run',
+  'deleteSession response': 'success',
+  'previewRewind query': 'message_id',
+  'previewRewind response': 'success session_id message_id messages files kept runner_connected',
+  'rewindSession request': 'message_id files force?',
+  'rewindSession response': 'success session_id message_id messages files',
+  'branchSession request': 'message_id title?',
+  'branchSession response': 'success session',
+  'runChanges response': 'success run_id files',
+  'undoRun request': 'path? force?',
+  'undoRun response': 'success run_id files',
   'error response': 'success error code standing? tool_id? request_id?',
 };
 
@@ -185,6 +217,7 @@ describe('routes', () => {
       routes.rejectById,
       routes.putPolicy,
       routes.createToken,
+      routes.changeSession,
     ];
     const scopes = decisive.flatMap((route) => route.scopes);
     expect(scopes).not.toContain('agent');

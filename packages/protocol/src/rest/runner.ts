@@ -1,48 +1,80 @@
 import { z } from 'zod';
-import { digestSchema, idSchema, instanceSchema } from '../common.ts';
+import { digestSchema, idSchema, instanceSchema, successSchema } from '../common.ts';
 import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
-import { toldLimitsSchema } from '../limits.ts';
+import { defaultLimits, toldLimitsSchema } from '../limits.ts';
 import { commandOutputSchema } from '../progress.ts';
 import { customToolSchema } from '../tools/catalogue.ts';
+import { fileOperations } from '../tools/definition.ts';
+import { maxUndoneAtOnce } from './rewind.ts';
 
 const auditHead = z
   .string()
   .optional()
   .describe("Head of the person's audit chain; runners keep it as witnesses (DA-4).");
 
-/** What a runner may say of itself; the founding documents' clients say nothing. */
+/** The longest diff of one file that a report carries, in characters. */
+const maxRunDiffCharacters = 600_000;
+
+/** Fields of a report. All are optional, because clients of the founding documents do not send them. */
 const report = {
   execution_time_ms: z
     .int()
     .nonnegative()
     .optional()
     .describe(
-      'Without it the server measures: from the claim, or the signal that was the claim, to the result.',
+      'If left out, the server measures from the claim (or the signal, if that was the claim) to the result.',
     ),
   attempt: z.int().min(1).optional(),
   runner_id: idSchema.optional(),
   instance: instanceSchema,
-  undo_id: idSchema.optional().describe('Of tool.undo: this is the outcome of the undo, not of the call.'),
+  undo_id: idSchema
+    .optional()
+    .describe('The undo_id of tool.undo: this is the outcome of the undo, not of the call.'),
+  undo_tool_ids: z
+    .array(idSchema)
+    .max(maxUndoneAtOnce)
+    .optional()
+    .describe('The tool_ids of tool.undo: the outcome is that of all these calls.'),
 };
 
-/** As the founding documents send it, or with a code. A code that is not one of ours is kept as EXECUTION_FAILED. */
+/** An error as a text (founding documents) or with a code. An unknown code is stored as EXECUTION_FAILED. */
 const reportedErrorSchema = z.union([
   z.string().max(10_000),
   z.strictObject({
     code: z.string().max(64),
     message: z.string().max(10_000),
-    recoverable: z.boolean().optional().describe('Unless said, as the code is.'),
+    recoverable: z.boolean().optional().describe('Default: as defined for the code.'),
   }),
 ]);
 
-/** Body of `POST …/result` (RE-3). The result is any JSON: custom tools and the founding documents' clients have their own. */
+/** What the calls of a run made of one file: from before the first of them to after the reported one. */
+const runChangeSchema = z.strictObject({
+  path: z.string().max(defaultLimits.pathBytes),
+  operation: z.enum([...fileOperations, 'none']).describe('none: the file is as it was before the run.'),
+  diff: z.string().max(maxRunDiffCharacters).describe('Unified; hidden characters are made visible.'),
+  truncated: z.boolean().describe('True when the diff was cut for size.'),
+  added: z.int().nonnegative().describe('Lines.'),
+  removed: z.int().nonnegative(),
+});
+export type RunChange = z.infer<typeof runChangeSchema>;
+
+/** Body of `POST …/result` (RE-3). The result is any JSON, because custom tools and other clients have their own shapes. */
 export const resultBodySchema = z.discriminatedUnion('status', [
-  z.strictObject({ status: z.literal('completed'), result: jsonValueSchema, ...report }),
+  z.strictObject({
+    status: z.literal('completed'),
+    result: jsonValueSchema,
+    run_changes: z
+      .array(runChangeSchema)
+      .max(1_000)
+      .optional()
+      .describe('For each file that the call changed: the difference since the run began.'),
+    ...report,
+  }),
   z.strictObject({
     status: z.literal('failed'),
     error: reportedErrorSchema,
-    result: jsonValueSchema.optional().describe('What there was before it failed.'),
+    result: jsonValueSchema.optional().describe('The partial result before the failure.'),
     ...report,
   }),
   z.strictObject({
@@ -53,8 +85,7 @@ export const resultBodySchema = z.discriminatedUnion('status', [
   }),
 ]);
 
-export const resultResponseSchema = z.object({
-  success: z.literal(true),
+export const resultResponseSchema = successSchema.extend({
   tool_id: idSchema,
   status: executionStatusSchema,
   message: z.string(),
@@ -63,14 +94,15 @@ export const resultResponseSchema = z.object({
 
 /** Body of `POST …/start`, the claim (EX-6). */
 export const startBodySchema = z.strictObject({
-  digest: digestSchema.nullable().describe('Recomputed just before; null where nothing was approved.'),
+  digest: digestSchema
+    .nullable()
+    .describe('Recomputed just before the start; null if the call needed no approval.'),
   runner_id: idSchema.optional(),
   attempt: z.int().min(1).optional(),
   instance: instanceSchema,
 });
 
-export const startResponseSchema = z.object({
-  success: z.literal(true),
+export const startResponseSchema = successSchema.extend({
   tool_id: idSchema,
   status: z.literal('executing'),
   attempt: z.int().min(1),
@@ -94,20 +126,21 @@ export const heartbeatBodySchema = z.strictObject({
     .array(customToolSchema)
     .max(500)
     .optional()
-    .describe('The tools that the person registered here: with the first heartbeat, and when they change.'),
+    .describe(
+      'The tools that the person registered here; sent with the first heartbeat and after each change.',
+    ),
   limits: toldLimitsSchema
     .optional()
     .describe(
-      "The bounds of this machine, with the first heartbeat; the stricter of them and the server's count.",
+      "Limits of this machine, sent with the first heartbeat. The stricter of these and the server's apply.",
     ),
 });
 
-/** For each call the runner named: what it should do with it (EX-7). */
-export const heartbeatResponseSchema = z.object({
-  success: z.literal(true),
+/** Says for each call in the heartbeat what the runner should do with it (EX-7). */
+export const heartbeatResponseSchema = successSchema.extend({
   calls: z.record(idSchema, z.enum(['go_on', 'cancel', 'acknowledged'])),
   limits: toldLimitsSchema
     .optional()
-    .describe("The operator's bounds: a runner keeps to the stricter ones (TL-3)."),
+    .describe('Limits of the server. A runner applies the stricter of these and its own (TL-3).'),
   audit_head: auditHead,
 });

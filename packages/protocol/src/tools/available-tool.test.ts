@@ -3,7 +3,7 @@ import { availableToolSchema, describeTool, parametersJsonSchema } from './avail
 import { catalogue, findTool, isCustomToolName, parseToolCall } from './catalogue.ts';
 import type { ToolDefinition } from './definition.ts';
 
-/** Keywords of draft 2020-12 that our parameters use; anything else would be a surprise to some model. */
+/** Keywords of JSON Schema 2020-12 that our parameters may use. Some models do not support others. */
 const keywords = new Set([
   'type',
   'properties',

@@ -9,18 +9,18 @@ export const availableToolSchema = z.object({
   name: z.string(),
   category: z
     .union([toolCategorySchema, customCategorySchema])
-    .describe('Of a custom tool: custom, or the word that it has for itself.'),
+    .describe('Custom tools have custom, or a category of their own.'),
   description: z.string(),
   parameters: z.record(z.string(), z.unknown()).describe('Each parameter by name.'),
   input_schema: z.record(z.string(), z.unknown()).describe('The same as a whole JSON Schema.'),
   requires_approval: z.boolean().describe('False when the person is never asked.'),
-  risk_level: riskLevelSchema.describe('When nothing is known of the arguments; each call is assessed.'),
-  timeout_seconds: z.int().describe('To decide; 0 when the person is not asked.'),
+  risk_level: riskLevelSchema.describe('The level without regard to the arguments; each call is assessed.'),
+  timeout_seconds: z.int().describe('Time to decide; 0 if the person is not asked.'),
   read_only: z.boolean(),
 });
 export type AvailableTool = z.infer<typeof availableToolSchema>;
 
-/** A catalogue row as the API lists it. */
+/** A built-in tool as `GET …/tools/available` lists it. */
 export function describeTool(tool: ToolDefinition, limits: Limits = defaultLimits): AvailableTool {
   const schema = parametersJsonSchema(tool, limits);
   return {
@@ -51,13 +51,13 @@ export function parametersJsonSchema(
   return { ...schema, properties: { ...schema.properties, timeout } };
 }
 
-export interface ParametersJsonSchema extends Record<string, unknown> {
+interface ParametersJsonSchema extends Record<string, unknown> {
   readonly type: 'object';
   readonly properties: Record<string, object>;
   readonly required?: string[];
 }
 
-/** zod bounds every integer by what a double can hold; to a model that reads like a meaningful limit. */
+/** Drops the safe-integer bounds that zod gives every integer: a model would take them for real limits. */
 function dropIntegerBounds({ jsonSchema }: { jsonSchema: { minimum?: number; maximum?: number } }): void {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;

@@ -71,7 +71,7 @@ const pinnedFacts = {
   references: 'read nothing project',
 };
 
-/** Required ones bare, `?` where it may be missing, `=` where there is a default. */
+/** Parameters: `?` marks an optional one, `=` a default. */
 const pinnedParameters = {
   read_file: 'path start_line? end_line? offset? length? encoding?',
   write_file: 'path content mode="write"',

@@ -3,13 +3,13 @@ import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { changesOfCommand, defineToolRow, shown } from './definition.ts';
 
-/** Also where a result is too long for its event, and in lists without results. */
-export const exitCodeSchema = z.int().describe('How a command ended, where it ended by itself.');
+/** Events and lists contain the exit code even if they leave out the result. */
+export const exitCodeSchema = z.int().describe('The exit code of a command that ended by itself.');
 
 /**
- * What every command, with or without a shell, comes back with (TL-2). One that ended by itself has an exit code and no
- * error, whatever the code is: `grep` without a match did its work. One that ran out of time or was killed failed, with
- * `error` and `code` like every failure, and still says what it had printed.
+ * The result of every command, with or without a shell (TL-2). A command that ended by itself has an exit code and no
+ * error, even if the code is not 0: `grep` without a match did its work. A command that ran out of time or was killed
+ * failed: it has `error` and `code` like every failure, and also its output.
  */
 export const commandResult = z
   .strictObject({
@@ -20,8 +20,8 @@ export const commandResult = z
     execution_time: z.number().nonnegative().describe('Seconds.'),
     truncated: z.boolean().optional().describe('True when output was cut; the text says where and how much.'),
     ...changesOfCommand,
-    error: z.string().optional().describe('Of a failure: what happened and what to do next.'),
-    code: errorCodeSchema.optional().describe('Of a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
+    error: z.string().optional().describe('After a failure: what happened and what to do next.'),
+    code: errorCodeSchema.optional().describe('After a failure: COMMAND_FAILED, COMMAND_TIMEOUT …'),
   })
   .refine(
     ({ success, exit_code, error, code }) =>
@@ -34,14 +34,14 @@ export const commandResult = z
     },
   );
 
-/** More than the maximum parses: SizeLimiter refuses it with its own code, and the operator may have raised it. */
+/** Has no maximum: SizeLimiter refuses a longer timeout with an error code of its own, and operators may raise the limit. */
 export const timeoutParameter = z
   .int()
   .min(1)
   .default(defaultLimits.commandTimeoutDefaultSeconds)
   .meta(timeoutBounds(defaultLimits));
 
-/** What the limits in force say of `timeout` in its JSON Schema. */
+/** Default, maximum and description of `timeout` in a tool's JSON Schema, by these limits. */
 export function timeoutBounds({ commandTimeoutDefaultSeconds, commandTimeoutMaxSeconds }: Limits) {
   return {
     default: commandTimeoutDefaultSeconds,

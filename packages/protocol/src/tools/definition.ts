@@ -6,9 +6,9 @@ import { visibleLine } from '../visible-text.ts';
 
 const toolCategories = ['filesystem', 'command', 'shell', 'git', 'lsp', 'custom'] as const;
 export const toolCategorySchema = z.enum(toolCategories);
-export type ToolCategory = z.infer<typeof toolCategorySchema>;
+type ToolCategory = z.infer<typeof toolCategorySchema>;
 
-/** A custom tool's category is `custom` or a word of its own: that of a built-in tool would pass it off as one. */
+/** The category of a custom tool: `custom` or a new word. The category of a built-in tool would make it look built in. */
 export const customCategorySchema = z
   .string()
   .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'not a word of small letters, digits, _ and -, at most 32')
@@ -16,38 +16,39 @@ export const customCategorySchema = z
     error: 'the category of built-in tools',
   });
 
-/** One row of the catalogue (TL-1). Everything else that describes a tool is derived from it. */
+/** One built-in tool (TL-1). Everything else that describes the tool is derived from this. */
 export interface ToolDefinition {
   readonly name: string;
   readonly category: ToolCategory;
-  /** For the model and for people: what it does, in one or two sentences. */
+  /** What the tool does, in one or two sentences for the model and for people. */
   readonly description: string;
   readonly parameters: z.ZodObject;
-  /** Of a success; every failure has the shape of `toolFailureSchema`. */
+  /** The result of a success. Every failure has the shape of `toolFailureSchema`. */
   readonly result: z.ZodObject;
   /**
-   * The level when nothing is known of the arguments; RiskAssessor decides for each call. LOW: the person is not asked
-   * unless the file itself calls for it (PATH-5, PATH-6).
+   * The risk without regard to the arguments; RiskAssessor decides for each call. LOW: the person is only asked about
+   * special files (PATH-5, PATH-6).
    */
   readonly baseRisk: RiskLevel;
-  /** Whether some of its calls are LOW although the base risk is not. */
+  /** Some calls are LOW although the base risk is higher. */
   readonly mayRunUnasked?: true;
-  /** What it does, in the words of the Agent Client Protocol. Grants treat editing and deleting as classes of calls (AP-4). */
+  /** The tool kind of the Agent Client Protocol. Grants treat edits and deletions as classes of calls (AP-4). */
   readonly kind: 'read' | 'search' | 'edit' | 'delete' | 'move' | 'execute';
   /**
-   * What it changes. `nothing`: it is read-only, needs no claim and no journal, and may be repeated. `files`: files or directories of the workspace, with undo copies (RN-3). `repository`: the local git
-   * repository. `remote`: another repository. `job`: a background job. `anything`: whatever its command line does.
+   * What the tool changes. `nothing`: it is read-only, needs no claim and no journal, and may be repeated. `files`: files
+   * or directories of the workspace, with undo copies (RN-3). `repository`: the local git repository. `remote`: another
+   * repository. `job`: a background job. `anything`: its command line decides.
    */
   readonly changes: 'nothing' | 'files' | 'repository' | 'remote' | 'job' | 'anything';
-  /** What it reads besides the files that it names: everything below a folder, or any file of the project. */
+  /** The tool reads more files than its parameters name: everything below a folder, or any file of the project. */
   readonly readsBeyond?: 'folders' | 'project';
-  /** Its parameters hold the new text of one file: whole (`content`), or a part of it (`old`, `new`). */
+  /** The parameters contain the new text of a file: all of it (`content`), or a part (`old`, `new`). */
   readonly holdsText?: 'whole' | 'part';
-  /** Programs that it replaces: a model that tries to run one is told to use this tool. */
+  /** Programs that the tool replaces: a model that tries to run such a program is told to use this tool. */
   readonly insteadOf?: string;
-  /** The rest of the card's sentence "The agent wants to …" (AP-1). Left out: `use NAME`. */
+  /** The end of the card's sentence "AGENT wants to …" (AP-1); `use NAME` by default. */
   readonly wants?: (params: CallParams) => string;
-  /** Uses that have a sentence of their own. The first that applies counts. */
+  /** Ways to use the tool that have their own sentence. The first that applies is taken. */
   readonly uses?: readonly ToolUse[];
 }
 
@@ -55,7 +56,7 @@ export interface ToolDefinition {
 export type CallParams = Readonly<Record<string, unknown>>;
 
 interface ToolUse {
-  /** Front ends find their translation of the sentence by this name. */
+  /** The id by which front ends translate the sentence. */
   readonly intent: string;
   readonly wants: (params: CallParams) => string;
   readonly applies: (params: CallParams, preview: Preview | null) => boolean;
@@ -64,7 +65,7 @@ interface ToolUse {
 /** Checks the shape of a row and keeps its precise types. */
 export const defineToolRow = <const T extends ToolDefinition>(tool: T): T => tool;
 
-/** Parameters as a sentence shows them: on one line, hidden characters made visible, cut at 160 characters. */
+/** Parameters for a sentence: on one line, with hidden characters made visible, cut at 160 characters. */
 export function shown(...values: readonly unknown[]): string {
   const line = visibleLine(
     values
@@ -84,7 +85,7 @@ const changedFileSchema = z.strictObject({
 /** The files that a call changed. */
 export const changedFiles = z.array(changedFileSchema);
 
-/** The files that a program changed; both are left out where none did. */
+/** The files that a program changed. Both fields are left out if it changed none. */
 export const changesOfCommand = {
   changed_files: changedFiles.optional(),
   changed_files_incomplete: z
@@ -93,7 +94,7 @@ export const changesOfCommand = {
     .describe('Why changed_files may lack some of what the command changed.'),
 };
 
-/** Every failure of a tool (TL-2). A program that it ran may have changed files before it failed. */
+/** Every failure of a tool (TL-2). A failed program may have changed files too. */
 export const toolFailureSchema = z.strictObject({
   success: z.literal(false),
   error: z.string().describe('What happened and what to do next.'),
@@ -101,16 +102,16 @@ export const toolFailureSchema = z.strictObject({
   ...changesOfCommand,
 });
 
-/** Parsing makes the short form of a path. Server and runner both parse, so records, cards, digests and tools agree. */
+/** A path parameter. Parsing shortens it, on server and runner alike, so records, cards, digests and tools agree. */
 export const pathParameter = (what: string) =>
   z.string().min(1).overwrite(shortPath).describe(`${what}, relative to the workspace root.`);
 
-/** First components that mean something else without `./` before them: an option, pathspec magic, a home, a drive. */
+/** First components that need `./` before them: otherwise they are an option, git's pathspec magic, a home or a drive. */
 const NEEDS_DOT = /^(?:[-:~]|[A-Za-z]:)/;
 
 /**
- * A path without its empty and `.` components: `.//a/./b` → `a/b`. A slash at the end stays, since it says that a
- * directory is meant. `..` stays as well: behind a link it does not lead where the text says.
+ * A path without its empty and `.` components: `.//a/./b` → `a/b`. A slash at the end stays, because it means a
+ * directory. `..` stays, because after a link it does not lead to the directory that the text suggests.
  */
 export function shortPath(path: string): string {
   const kept = path.split('/').filter((part) => part !== '' && part !== '.');

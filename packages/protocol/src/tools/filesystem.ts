@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { changedFiles, defineToolRow, pathParameter, shown } from './definition.ts';
 
-/** How text can be read and is named (TL-4). PDF and images come back as base64 instead. */
+/** Encodings of text files (TL-4). PDF files and images are returned as base64 instead. */
 const textEncodings = ['utf-8', 'utf-16le', 'utf-16be', 'latin1'] as const;
 
 const entrySchema = z.strictObject({
@@ -101,7 +101,7 @@ export const filesystemTools = [
     insteadOf: 'touch tee truncate dd',
     holdsText: 'whole',
     wants: ({ path }) => `change ${shown(path)}`,
-    // The server describes a call before anybody has looked at the disk: writing is changing until a preview says more.
+    // Until there is a preview, the server does not know whether the file exists: the card says "change".
     uses: [
       {
         intent: 'create_file',
@@ -145,7 +145,7 @@ export const filesystemTools = [
         path: pathParameter('The directory to search').optional(),
         content: z.string().min(1).optional().describe('Regular expression to look for inside files.'),
       })
-      // Models refuse `anyOf` at the top of a schema, so "one of the two" stands in the description.
+      // Model providers refuse `anyOf` at the top of a schema, so this check cannot be part of the JSON Schema.
       .refine((value) => value.pattern !== undefined || value.content !== undefined, {
         error: 'give pattern, content or both',
       }),
