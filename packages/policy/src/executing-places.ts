@@ -2,14 +2,14 @@ import { expandBraces } from './shell/brace-expansion.ts';
 import { wordList } from './text.ts';
 import { PlaceTable } from './workspace-path.ts';
 
-/** Every name that lists of names with braces stand for: `{.,}lefthook.{yml,yaml}`. */
+/** Expands braces in lists of names: `{.,}lefthook.{yml,yaml}` becomes four names. */
 const spellings = (...lists: readonly string[]): string[] =>
   lists.flatMap(wordList).flatMap((text) => expandBraces(text, 200) ?? []);
 
 /**
- * VA-3: places whose content another program executes later. Writing there is HIGH at least. Each is in the
- * documentation of its tool as something that runs, or decides what runs, without being named again. Build files
- * (Makefile, package.json) and what package managers install are not here: the person runs those by name.
+ * VA-3: places whose content another program executes later. Writing there is HIGH. By its documentation, a tool runs
+ * these files, or lets them decide what it runs, without being told to. Build files (Makefile, package.json) and installed
+ * packages are not listed: the person runs those by name.
  */
 export const executingPlaces = new PlaceTable([
   {
@@ -17,7 +17,7 @@ export const executingPlaces = new PlaceTable([
     kind: 'part of the git repository itself, which git executes or obeys later',
     names: ['.gitconfig', '.gitmodules', '.gitattributes'],
     directories: ['.git'],
-    runs: ['.config/git'],
+    subpaths: ['.config/git'],
     matches: ['.git/hooks/post-commit', '.git/config', 'sub/.git/info/attributes', '.git', '.gitmodules'],
     doesNotMatch: ['.gitignore', 'git/hooks/x.md', '.github/README.md'],
   },
@@ -36,7 +36,7 @@ export const executingPlaces = new PlaceTable([
     ),
     directories: wordList(`.circleci .buildkite .woodpecker .semaphore .teamcity .tekton .builds .harness
       .codefresh .zuul.d .azure-pipelines .azuredevops`),
-    runs: ['.gitlab/ci'],
+    subpaths: ['.gitlab/ci'],
     namePattern: /^\.gitlab-ci[\w.-]*\.ya?ml$|^azure-pipelines[\w.-]*\.ya?ml$|^jenkinsfile[.-][\w-]+$/,
     exceptions: /\.(md|rst|txt|html)$/,
     matches: wordList(`.gitlab-ci.yml .gitlab-ci.deploy.yml .circleci/config.yml .cirrus.yml .cirrus.star
@@ -48,7 +48,7 @@ export const executingPlaces = new PlaceTable([
   {
     id: 'LATER-3',
     kind: 'workflow or action of a code host, which runs with its own rights',
-    runs: spellings('.{github,gitea,forgejo}/{workflows,actions}', '.github/hooks'),
+    subpaths: spellings('.{github,gitea,forgejo}/{workflows,actions}', '.github/hooks'),
     matches: ['.github/workflows', '.github/workflows/ci.yml', 'x/.github/actions/a/action.yml'],
     doesNotMatch: ['.github/ISSUE_TEMPLATE.md', 'github/workflows/ci.yml'],
   },
@@ -61,12 +61,12 @@ export const executingPlaces = new PlaceTable([
         {.,}devfile.yaml .gitpod.{yml,yaml,dockerfile} .stackblitzrc .replit .aider.conf.yml
         opencode.{json,jsonc} {.,}crush.json .claude.json`,
     ),
-    // The last one: build servers, which Metals and IntelliJ start.
+    // `.bsp` lists build servers, which Metals and IntelliJ start.
     directories:
       wordList(`.vscode .vs .idea .run .zed .nova .fleet .helix .theia .externaltoolbuilders .vim .nvim
       .devcontainer .codesandbox .idx .cursor .claude .codex .gemini .qwen .opencode .continue .kiro
       .amazonq .roo .kilocode .cline .clinerules .windsurf .junie .openhands .bsp`),
-    runs: spellings('.config/{nvim,emacs,helix,zed}'),
+    subpaths: spellings('.config/{nvim,emacs,helix,zed}'),
     namePattern: /\.(code-workspace|sublime-project)$/,
     matches: wordList(`.vscode/launch.json .idea/runConfigurations/a.xml .mcp.json a.code-workspace
       .dir-locals.el .devcontainer.json .helix/languages.toml opencode.json .continue/mcpServers/x.yaml
@@ -104,7 +104,7 @@ export const executingPlaces = new PlaceTable([
     ),
     directories: wordList(`autostart launchagents launchdaemons .bashrc.d .zshrc.d .oh-my-zsh .shadowenv.d
       .mise .mise-tasks mise-tasks`),
-    runs: spellings(
+    subpaths: spellings(
       `.config/{fish,nushell,elvish,xonsh,powershell,direnv,mise,tmux,systemd,environment.d}
         mise/{config.toml,conf.d,tasks}`,
     ),
@@ -120,16 +120,16 @@ export const executingPlaces = new PlaceTable([
     names: spellings(
       `.yarnrc{,.yml} .pnpmrc {.,}pnpmfile.{js,cjs,mjs} bunfig.toml pip.{conf,ini} uv.toml .condarc .pip
         .noderc {site,user}customize.py .pythonrc{,.py} .gemrc .pydistutils.cfg nuget.config`,
-      // Build tools: options of the virtual machine, another build of the tool, rules for every command.
+      // Build tools: options for Java or for every command, and the version of the tool to run.
       `{.,user.}bazelrc .bazeliskrc .bazelversion .buckconfig{,.local} .{sbt,jvm}opts .mill-{,jvm-}opts
         {.,}ansible.cfg {.,}latexmkrc .reviewboardrc .arcconfig`,
-      // Interpreters, servers and debuggers that look in the folder they are started in.
+      // Files that interpreters, servers and debuggers load from their working folder.
       `.pdbrc{,.py} ipython_config.py .r{profile,environ} .irbrc .pryrc .{rdbg,byebug}rc{,.rb} .perldb
         .psysh.php .user.ini .htaccess .juliarc.jl .ghci .ocamlinit .octaverc .gnuplot .gdbinit .lldbinit
         .{sqlite,psql,duckdb}rc .mong{orc,oshrc}.js .{curl,wget}rc`,
     ),
     directories: ['.mvn', '.ipython', '.jupyter', '.buckconfig.d'],
-    runs: spellings(
+    subpaths: spellings(
       `.cargo/config{,.toml} .yarn/{releases,plugins} .bundle/{config,plugin}
         .gradle/{init.d,init.gradle,init.gradle.kts,gradle.properties} gradle/wrapper .julia/config`,
     ),
@@ -152,7 +152,7 @@ export const executingPlaces = new PlaceTable([
     kind: 'part of a Mercurial, Sapling or Jujutsu repository, which that program executes or obeys later',
     names: ['.hgrc', 'mercurial.ini', '.hgsub', '.jjconfig.toml'],
     directories: ['.hg', '.sl', '.jj', '.hg-autohooks', 'hg-autohooks'],
-    runs: spellings('.config/{hg,jj,sapling}'),
+    subpaths: spellings('.config/{hg,jj,sapling}'),
     matches: wordList('.hg/hgrc .hg/hgrc-not-shared sub/.hg/hgrc .sl/config .jj/repo/config.toml .hgrc'),
     doesNotMatch: ['.hgignore', 'hg/hgrc.md', 'src/hg.ts', '.hgtags'],
   },

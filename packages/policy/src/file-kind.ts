@@ -1,10 +1,10 @@
-/** What a file is, told from its first bytes: text in an encoding we read, a PDF or image, or something binary. */
+/** The kind of a file, detected from its first bytes: text in an encoding we read, a PDF or image, or binary. */
 export type FileKind =
   | { readonly kind: 'text'; readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'latin1' }
   | { readonly kind: 'media'; readonly mediaType: string }
   | { readonly kind: 'binary' };
 
-/** How many bytes are enough to tell. */
+/** How many bytes `fileKindOf` needs. */
 export const SNIFF_BYTES = 8192;
 
 const signatures: readonly (readonly [mediaType: string, offset: number, bytes: readonly number[]])[] = [
@@ -20,23 +20,20 @@ const signatures: readonly (readonly [mediaType: string, offset: number, bytes: 
   ['image/avif', 4, [0x66, 0x74, 0x79, 0x70, 0x61, 0x76, 0x69, 0x66]],
 ];
 
-/** `head` is the beginning of the file, at least `SNIFF_BYTES` of it or all. An empty file is text. */
+/** `head` holds the first `SNIFF_BYTES` bytes of the file, or all of a shorter file. An empty file is text. */
 export function fileKindOf(head: Uint8Array): FileKind {
   if (startsWith(head, 0, [0xef, 0xbb, 0xbf])) return { kind: 'text', encoding: 'utf-8' };
   if (startsWith(head, 0, [0xff, 0xfe])) return { kind: 'text', encoding: 'utf-16le' };
   if (startsWith(head, 0, [0xfe, 0xff])) return { kind: 'text', encoding: 'utf-16be' };
+  // Ordinary text may begin with BMP's short signature `BM`, but it has no NUL byte.
   const media = signatures.find(
-    ([mediaType, offset, bytes]) => startsWith(head, offset, bytes) && !isText(head, mediaType),
+    ([mediaType, offset, bytes]) =>
+      startsWith(head, offset, bytes) && (mediaType !== 'image/bmp' || head.includes(0)),
   );
   if (media) return { kind: 'media', mediaType: media[0] };
-  if (head.includes(0)) return withNulBytes(head);
+  if (head.includes(0)) return kindWithNulBytes(head);
   if (hasBinaryControls(head)) return { kind: 'binary' };
   return { kind: 'text', encoding: isUtf8(head) ? 'utf-8' : 'latin1' };
-}
-
-/** Ordinary text may begin with a short signature such as BMP's `BM`. */
-function isText(head: Uint8Array, mediaType: string): boolean {
-  return mediaType === 'image/bmp' && !head.includes(0);
 }
 
 function startsWith(bytes: Uint8Array, offset: number, expected: readonly number[]): boolean {
@@ -44,7 +41,7 @@ function startsWith(bytes: Uint8Array, offset: number, expected: readonly number
 }
 
 /** UTF-16 text without a byte order mark has many NULs, all at even or all at odd positions. */
-function withNulBytes(head: Uint8Array): FileKind {
+function kindWithNulBytes(head: Uint8Array): FileKind {
   let even = 0;
   let odd = 0;
   head.forEach((byte, i) => {
@@ -58,26 +55,17 @@ function withNulBytes(head: Uint8Array): FileKind {
   return { kind: 'binary' };
 }
 
-/** Control characters that text does not contain: all but tab, line feed, vertical tab, form feed, return, escape. */
+/** Text contains no control characters but tab, line feed, vertical tab, form feed, return and escape. */
 function hasBinaryControls(head: Uint8Array): boolean {
   return head.some((byte) => byte < 0x20 && (byte < 0x09 || byte > 0x0d) && byte !== 0x1b);
 }
 
-/** Well-formed UTF-8, where a sequence may be cut off at the end of what was read. */
+/** Whether the bytes are UTF-8. The last sequence may be cut off, because `head` may end anywhere. */
 function isUtf8(bytes: Uint8Array): boolean {
   for (let i = 0; i < bytes.length; ) {
     const lead = bytes[i] as number;
-    const length =
-      lead < 0x80
-        ? 1
-        : lead >= 0xc2 && lead < 0xe0
-          ? 2
-          : lead >= 0xe0 && lead < 0xf0
-            ? 3
-            : lead >= 0xf0 && lead < 0xf5
-              ? 4
-              : 0;
-    if (length === 0) return false;
+    if ((lead >= 0x80 && lead < 0xc2) || lead >= 0xf5) return false;
+    const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
     for (let j = 1; j < length; j++) {
       const next = bytes[i + j];
       if (next === undefined) return true;

@@ -41,8 +41,8 @@ export function parseGlob(pattern: string): ParsedGlob {
   };
 }
 
-/** How many characters a pattern has once its alternatives are written out: what it costs to keep and to match. */
-export const writtenOut = (pattern: string): number =>
+/** The number of characters with `{a,b}` expanded; 0 for a pattern that `parseGlob` refuses as too long. */
+export const expandedLength = (pattern: string): number =>
   pattern.length > MAX_CHARACTERS
     ? 0
     : (expandBraces(pattern) ?? []).reduce((sum, { length }) => sum + length, 0);
@@ -131,7 +131,7 @@ function tokenise(segment: string, { anyForNamedClass = false } = {}): readonly 
   return tokens;
 }
 
-/** `[[:alpha:]x]`, `[[=a=]]`: some character. A `]` that closes a name does not close the class. */
+/** Reads a class such as `[[:alpha:]x]` or `[[=a=]]` as any character. The `]` in `:]` does not close the class. */
 function parseNamedClass(
   characters: readonly string[],
   start: number,
@@ -168,7 +168,7 @@ function parseClass(characters: readonly string[], start: number): { token: Toke
   return undefined;
 }
 
-/** Dynamic programming over components: `reachable` holds which pattern positions fit the text so far. */
+/** Dynamic programming: `reachable` holds the positions in `segments` that the components so far can reach. */
 function matchesComponents(segments: readonly Segment[], components: readonly string[]): boolean {
   let reachable = closure(segments, new Set([0]));
   for (const component of components) {
@@ -186,13 +186,13 @@ function matchesComponents(segments: readonly Segment[], components: readonly st
   return reachable.has(segments.length);
 }
 
-/** `**` may stand for nothing, so the position behind it is reachable too. */
+/** `**` may match no component, so the position after it is reachable too. */
 function closure(segments: readonly Segment[], positions: Set<number>): Set<number> {
   for (const position of positions) if (segments[position] === '**') positions.add(position + 1);
   return positions;
 }
 
-/** From this many steps on, matching all positions at once is faster than trying each start. */
+/** From this many steps on, `matchesLongName` is faster than `matchesStars`. */
 const MANY_TRIES = 4_096;
 
 function matchesName(tokens: readonly Token[], text: readonly string[]): boolean {
@@ -232,8 +232,8 @@ export function matchesStars<Token>(
 }
 
 /**
- * `matchesStars` for long names: bit i of `reached` says that the first i tokens that stand for a character fit the text so far.
- * Each character of the text moves 32 bits in one step, so that no pattern is slow.
+ * `matchesStars` for long names: bit i of `reached` is set if the first i tokens, not counting stars, match the text so far.
+ * Each character of the text updates 32 bits in one step, so no pattern is slow.
  */
 function matchesLongName(tokens: readonly Token[], text: readonly string[]): boolean {
   const single = tokens.filter(({ kind }) => kind !== 'star');

@@ -24,7 +24,6 @@ import {
   SecretMasker,
   sensitivePlaces,
   ToolCallPolicy,
-  type ToolCallPolicyOptions,
 } from './index.ts';
 import { codeOptions, executedFiles } from './program/executed-code.ts';
 import { commandRules } from './program/manuals.ts';
@@ -44,12 +43,13 @@ import * as network from './shell/shell-check.test-data.ts';
 import { SLOW, TOO_COMPLEX, UNPARSABLE, WRAPPINGS } from './shell/shell-properties.test-data.ts';
 import { programWarnings, type Warning, warnings } from './shell/warnings.ts';
 import { LEVELS } from './tool-call-policy.test-data.ts';
+import type { ToolCallPolicyOptions } from './tool-call-policy.ts';
 import { writeRules } from './write-rules.ts';
 
 /**
- * What the policy says today about every example that we have, one line each, in packages/policy/goldens. All goes
- * through `ToolCallPolicy.decide`, so what is behind it may be rewritten freely. Lines are sorted: where an example is
- * kept does not matter. `vitest -u` writes the files anew.
+ * The decision of the policy on every example that we have, one line each, in packages/policy/goldens. Every example goes
+ * through `ToolCallPolicy.decide`, so the code behind it can be rewritten freely. Lines are sorted, so the place of an
+ * example in the sources does not matter. `vitest -u` rewrites the files.
  */
 const golden = (name: string): string => `../goldens/${name}.txt`;
 
@@ -64,7 +64,7 @@ const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 const quoted = (value: unknown): string => short(JSON.stringify(value) ?? 'undefined');
 
-/** All that a decision carries. A part that is empty is left out. */
+/** All fields of a decision, except empty ones. */
 function describeDecision({ verdict, assessed, allowedBy, askedBy, details }: PolicyDecision): string {
   const operands = details?.operands.map(
     ({ path, use, implied, readsFreely }) =>
@@ -93,7 +93,7 @@ function describeDecision({ verdict, assessed, allowedBy, askedBy, details }: Po
     .join(' | ');
 }
 
-/** Only the outcome and who decided it, for calls whose reasons stand in full in another file. */
+/** Only the outcome and the rule that decided it, for calls whose reasons are listed in full in another file. */
 function describeOutcome({ verdict, allowedBy, askedBy, details }: PolicyDecision): string {
   return [
     isRefused(verdict) ? `REJECT ${verdict.code}` : verdict.decision,
@@ -147,7 +147,7 @@ const examplesOf = (
 
 const commandExamples = [
   ...examplesOf(commandRules),
-  ...harmlessCommands.flatMap(({ covers, leaves = [] }) => [...covers, ...leaves]),
+  ...harmlessCommands.flatMap(({ covers, doesNotCover = [] }) => [...covers, ...doesNotCover]),
 ];
 const commandAttacks = [
   ...all(spellings),
@@ -239,7 +239,7 @@ describe('[RK-3] the decision on every example stays the same', () => {
 });
 
 describe('[VA-9] the decision on every security case stays the same', () => {
-  // making one takes a while; a case that sets nothing up needs none of its own, for a decision changes nothing
+  // Making a workspace is slow. Cases without a set-up share one, because a decision changes nothing.
   let untouched: TemporaryWorkspace;
   beforeAll(() => {
     untouched = temporaryWorkspace();

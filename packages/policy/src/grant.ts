@@ -1,19 +1,27 @@
 import {
   findTool,
+  type GrantScope,
   gitCommandsPattern,
   type PolicyRule,
+  type Reason,
   type RiskLevel,
   riskLevels,
   type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
 import { compileRule } from './policy-rules.ts';
+import { mayBeOutside } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
 
-/** What a grant covers (AP-4). */
+/** The fields of a grant that decide which calls it covers (AP-4). */
 export interface GrantPredicate {
+  /**
+   * `mode`: nobody looked at a call when it was made (AP-11). A rule that asks is more deliberate, so it still asks, and
+   * so does a file that may also be one outside the workspace.
+   */
+  readonly scope?: GrantScope | undefined;
   readonly tool: string;
-  /** Path glob or command pattern, as the tool has it; null covers every call of the tool. */
+  /** A command pattern for tools that run commands, a path glob for others; null covers every call of the tool. */
   readonly pattern: string | null;
   readonly max_risk: RiskLevel;
   readonly session_id: string | null;
@@ -22,16 +30,19 @@ export interface GrantPredicate {
   readonly expires_at: number | null;
 }
 
-/** Where and when a call is made. */
 export interface GrantedCall {
   readonly sessionId: string;
   readonly workspace: string;
   /** The highest risk that any assessment of the call gave. */
   readonly risk: RiskLevel;
+  /** Reasons that other assessments of the call gave, such as the runner's in its preview. */
+  readonly reasons?: readonly Reason[] | undefined;
+  /** The rule that wants a person to be asked, if any. */
+  readonly askedBy?: PolicyRule | undefined;
   readonly now: number;
 }
 
-/** Whether a grant covers a call: one predicate, which the server asks by text and the runner with the real disk. */
+/** The server calls this with an assessment of the text alone, the runner with an assessment on the real disk. */
 export function grantCovers(
   grant: GrantPredicate,
   call: ToolCall,
@@ -39,6 +50,9 @@ export function grantCovers(
   at: GrantedCall,
 ): boolean {
   if (isRefused(assessment.verdict) || assessment.needsPerson) return false;
+  const { askedBy, reasons = [] } = at;
+  if (grant.scope === 'mode' && (askedBy || mayBeOutside([...assessment.verdict.reasons, ...reasons])))
+    return false;
   if (grant.expires_at !== null && grant.expires_at <= at.now) return false;
   if (grant.session_id !== null && grant.session_id !== at.sessionId) return false;
   if (grant.workspace !== at.workspace) return false;
@@ -48,8 +62,8 @@ export function grantCovers(
 }
 
 /**
- * The grant as a rule of a policy file, which "always" saves. A click on a card is weaker than a rule written by hand, so of
- * commands it covers only the harmless ones that match.
+ * Converts a grant to a policy rule; "always" on a card saves this rule. A click is weaker consent than a rule written by
+ * hand, so a rule on commands covers only harmless commands that match.
  */
 export function ruleOfGrant(
   id: string,

@@ -3,31 +3,25 @@ export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';
 export { executingPlaces } from './executing-places.ts';
-export { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
-export { escapeGlob, type Glob, globOfPath, type ParsedGlob, parseGlob } from './glob.ts';
+export { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
+export { escapeGlob, type Glob, globOfPath, parseGlob } from './glob.ts';
 export { grantCovers, ruleOfGrant } from './grant.ts';
-export type { Disk, DiskEntry } from './path-validator.ts';
-export {
-  type CheckedPath,
-  type PathCheck,
-  PathValidator,
-  type PathValidatorOptions,
-} from './path-validator.ts';
+export { type Disk, type DiskEntry, PathValidator } from './path-validator.ts';
 export {
   type CompiledRule,
   compileRule,
   type LoadedPolicy,
   type PolicyOwner,
-  type PolicyReading,
   readDamagedPolicy,
   readPolicyFile,
   rulesOnPaths,
 } from './policy-rules.ts';
+export { isReadOnly } from './read-only.ts';
 export { isBranchName, isRemoteName } from './ref-name.ts';
-export { RiskAssessor, type RiskAssessorOptions } from './risk-assessor.ts';
-export { maskSecretShapes, SecretMasker, type SecretMaskerOptions } from './secret-masker.ts';
+export { RiskAssessor } from './risk-assessor.ts';
+export { maskSecretShapes, SecretMasker } from './secret-masker.ts';
 export { sensitivePlaces } from './sensitive-places.ts';
 export { ShellValidator } from './shell/shell-validator.ts';
 export { SizeLimiter } from './size-limiter.ts';
-export { type PolicyDecision, ToolCallPolicy, type ToolCallPolicyOptions } from './tool-call-policy.ts';
+export { type PolicyDecision, ToolCallPolicy } from './tool-call-policy.ts';
 export { type Allowed, isRefused, type Refused, stricter, type Verdict } from './verdict.ts';

@@ -8,32 +8,33 @@ import {
   absoluteComponents,
   joinAbsolute,
   type NamedPlace,
+  type PlaceTable,
   pushComponent,
   relativeInside,
 } from './workspace-path.ts';
 
 export interface PathValidatorOptions {
-  /** Absolute path of the workspace root, as the person opened it (it may itself lead through links). */
+  /** Absolute path of the workspace root, as the person opened it. It may contain links. */
   readonly root: string;
-  /** Without one, only what text can tell is checked (VA-1, on the server). */
-  readonly disk?: Disk;
+  /** Left out on the server, which checks the text alone (VA-1). */
+  readonly disk?: Disk | undefined;
   readonly limits?: Pick<Limits, 'pathBytes' | 'nameBytes'>;
-  /** Workspace-relative paths that the person's own policy file lifts from VA-2; they are HIGH then. */
-  readonly liftedSensitivePaths?: ReadonlySet<string>;
+  /** Sensitive files (VA-2), relative to the workspace, that the person's own policy file makes available at HIGH. */
+  readonly liftedSensitivePaths?: ReadonlySet<string> | undefined;
 }
 
 /** A path that is inside the workspace and not sensitive. */
 export interface CheckedPath {
   readonly ok: true;
-  /** Below the root as the text alone says; `''` is the root itself. */
+  /** Relative to the root, by the text alone; `''` is the root itself. */
   readonly named: string;
-  /** Below the root, with links resolved as far as a disk told. */
+  /** Relative to the root, with links resolved. Without a disk it equals `named`. */
   readonly relative: string;
-  /** What is there; `undefined` if nothing is, or if there is no disk to look at. */
+  /** The file or directory at the path; `undefined` if nothing exists there, or without a disk. */
   readonly entry: DiskEntry | undefined;
-  /** The place of VA-3 it is in, by any of its names. */
+  /** The place of VA-3 that contains the path, or a link on the way to it. */
   readonly executesLater: NamedPlace | undefined;
-  /** The place of VA-2 that the person's own policy file lifted for exactly this path. */
+  /** The place of VA-2 that contains the path, if the person's own policy file makes exactly this path available. */
   readonly liftedSensitive: NamedPlace | undefined;
 }
 
@@ -42,8 +43,8 @@ export type PathCheck = CheckedPath | { readonly ok: false; readonly refused: Re
 const MAX_LINKS = 40;
 
 /**
- * Decides whether a path may be an operand of a tool in one workspace (VA-1, VA-2), and tells what is known of
- * it. It looks at the disk as it is now; the runner walks descriptors again at the moment of use.
+ * Decides whether a tool may use a path in one workspace (VA-1, VA-2). The disk may change after this check, so the
+ * runner walks the path again, by descriptors, when it uses the file.
  */
 export class PathValidator {
   readonly root: string;
@@ -79,45 +80,32 @@ export class PathValidator {
       const resolved = this.#resolve(this.#options.disk, text, from);
       if (resolved === 'LOOP') return refused('PATH_INVALID', text, 'PATH-1', 'its links never end');
       if (resolved === 'OUTSIDE') {
-        return refused(
-          'PATH_OUTSIDE_WORKSPACE',
-          text,
-          'PATH-3',
-          'is a link that leads outside the workspace',
-        );
+        const problem = 'is a link that leads outside the workspace';
+        return refused('PATH_OUTSIDE_WORKSPACE', text, 'PATH-3', problem);
       }
       names.push(...resolved.passed, resolved.relative);
       ({ relative, entry } = resolved);
     }
 
-    const sensitive = firstPlace(names, (name) => sensitivePlaces.find(name));
-    const lifted = sensitive && this.#isLifted(lexical, relative) ? sensitive : undefined;
+    const sensitive = firstPlace(sensitivePlaces, names);
+    const liftable = this.#options.liftedSensitivePaths;
+    const lifted = liftable?.has(lexical) && liftable.has(relative) ? sensitive : undefined;
     if (sensitive && !lifted) {
-      return {
-        ok: false,
-        refused: refuse(
-          'PATH_SENSITIVE',
-          { path: text, kind: sensitive.kind },
-          { rule: sensitive.id, why: `"${text}" is a sensitive file: ${sensitive.kind}`, operand: text },
-        ),
-      };
+      const { id, kind } = sensitive;
+      const reason = { rule: id, why: `"${text}" is a sensitive file: ${kind}`, operand: text };
+      return { ok: false, refused: refuse('PATH_SENSITIVE', { path: text, kind }, reason) };
     }
     if (entry?.type === 'other') {
-      return {
-        ok: false,
-        refused: refuse(
-          'NOT_A_REGULAR_FILE',
-          { path: text, kind: 'device, pipe or socket' },
-          { rule: 'PATH-4', why: `"${text}" is a device, pipe or socket`, operand: text },
-        ),
-      };
+      const values = { path: text, kind: 'device, pipe or socket' };
+      const reason = { rule: 'PATH-4', why: `"${text}" is a device, pipe or socket`, operand: text };
+      return { ok: false, refused: refuse('NOT_A_REGULAR_FILE', values, reason) };
     }
     return {
       ok: true,
       named: lexical,
       relative,
       entry,
-      executesLater: firstPlace(names, (name) => executingPlaces.find(name)),
+      executesLater: firstPlace(executingPlaces, names),
       liftedSensitive: lifted,
     };
   }
@@ -137,13 +125,12 @@ export class PathValidator {
     return undefined;
   }
 
-  /** Where the text alone points, below the root; undefined when that is outside. */
+  /** The path relative to the root, by its text alone; undefined if that is outside. */
   #lexical(path: string, from: string): string | undefined {
     if (path.startsWith('/')) {
       const components = absoluteComponents(path);
       return (
         relativeInside(this.#root, components) ??
-        (this.#realRoot && relativeInside(this.#realRoot, components)) ??
         (this.#options.disk && relativeInside(this.#resolvedRoot(this.#options.disk), components))
       );
     }
@@ -153,7 +140,7 @@ export class PathValidator {
     return relativeInside(this.#root, stack);
   }
 
-  /** Follows links as the kernel would. `passed` are the links on the way that stand inside the workspace. */
+  /** Follows links as the kernel would. `passed` lists the links on the way that are inside the workspace. */
   #resolve(disk: Disk, path: string, from: string): Resolved | 'OUTSIDE' | 'LOOP' {
     const root = this.#resolvedRoot(disk);
     const isBelowRoot = path.startsWith(`${this.root}/`);
@@ -176,14 +163,9 @@ export class PathValidator {
     }
     return this.#realRoot;
   }
-
-  #isLifted(lexical: string, relative: string): boolean {
-    const lifted = this.#options.liftedSensitivePaths;
-    return lifted ? lifted.has(lexical) && lifted.has(relative) : false;
-  }
 }
 
-/** A character takes at most 3 bytes: most texts are short enough by their length alone. */
+/** Whether a text takes more bytes in UTF-8. A character takes at most 3, so short texts need not be counted. */
 const isLonger = (text: string, bytes: number): boolean =>
   text.length > bytes || (3 * text.length > bytes && utf8Length(text) > bytes);
 
@@ -202,7 +184,7 @@ interface Walk {
 function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | 'LOOP' {
   let real = [...start];
   const links: string[][] = [];
-  /** Components below one that does not exist need no look at the disk. */
+  /** Depth of the first component that does not exist. Components below it are not looked up. */
   let missingFrom = Number.POSITIVE_INFINITY;
   const todo = path.split('/').reverse();
   while (todo.length > 0) {
@@ -224,16 +206,8 @@ function walkLinks(disk: Disk, start: readonly string[], path: string): Walk | '
   return { real, links };
 }
 
-function firstPlace(
-  names: readonly string[],
-  find: (name: string) => NamedPlace | undefined,
-): NamedPlace | undefined {
-  for (const name of names) {
-    const place = find(name);
-    if (place) return place;
-  }
-  return undefined;
-}
+const firstPlace = (table: PlaceTable, names: readonly string[]): NamedPlace | undefined =>
+  names.map((name) => table.find(name)).find((place) => place !== undefined);
 
 function refused(
   code: 'PATH_INVALID' | 'PATH_OUTSIDE_WORKSPACE',
@@ -242,19 +216,16 @@ function refused(
   problem: string,
 ): PathCheck {
   const shown = shorten(typeof path === 'string' ? path : (JSON.stringify(path) ?? String(path)));
-  return {
-    ok: false,
-    refused: refuse(code, { path: shown, problem }, { rule, why: `"${shown}": ${problem}`, operand: shown }),
-  };
+  const reason = { rule, why: `"${shown}": ${problem}`, operand: shown };
+  return { ok: false, refused: refuse(code, { path: shown, problem }, reason) };
 }
 
 /**
- * What policy needs to know of a disk. The server has none and decides by text alone; the runner and `policy check` pass
- * the real one. All paths are absolute. Every method returns `undefined` if nothing is there or it may not be read; none
- * throws.
+ * The parts of a file system that policy reads. The runner and `policy check` pass the real disk. All paths are absolute.
+ * A method returns `undefined` if nothing exists at the path or it cannot be read; methods never throw.
  */
 export interface Disk {
-  /** Looks at the last component itself, without following it when it is a link. */
+  /** Does not follow a link in the last component. */
   look(path: string): DiskEntry | undefined;
   readLink(path: string): string | undefined;
   /** The first bytes of a regular file, to tell text from binary. */

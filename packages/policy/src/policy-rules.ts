@@ -14,30 +14,31 @@ import {
 import type { CallAssessment } from './call-assessment.ts';
 import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
-import { type Glob, parseGlob, writtenOut } from './glob.ts';
+import { expandedLength, type Glob, parseGlob } from './glob.ts';
 import { plainCommandWords } from './program/plain-words.ts';
 import { RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
+import { wordList } from './text.ts';
 import { allow } from './verdict.ts';
 
-/** Who owns a policy. A workspace's file can only tighten (RK-5). */
+/** The owner of a policy file. A workspace's file can only make decisions stricter (RK-5). */
 export type PolicyOwner = 'person' | 'workspace';
 
-/** A rule that has been read, with its patterns ready. */
+/** A rule with its patterns parsed. */
 export interface CompiledRule {
   readonly rule: PolicyRule;
   readonly owner: PolicyOwner;
   matches(call: ToolCall, assessment: CallAssessment): boolean;
-  /** For a deny or ask rule on paths: the call reads a folder above such a path, and may show what is in it. */
+  /** Whether a call may show a file that this deny or ask rule protects, by reading a folder above the file. */
   mayReach(call: ToolCall, assessment: CallAssessment): boolean;
 }
 
-/** A policy file that has been read and whose examples hold. */
+/** A parsed policy file whose examples hold. */
 export interface LoadedPolicy {
   readonly owner: PolicyOwner;
   readonly file: PolicyFile;
   readonly rules: readonly CompiledRule[];
-  /** What was ignored and why: a workspace's attempts to loosen. For `doctor` and the log. */
+  /** For `doctor` and the log: which entries were ignored and why, such as allow rules of a workspace. */
   readonly ignored: readonly string[];
 }
 
@@ -45,7 +46,7 @@ export type PolicyReading =
   | { readonly ok: true; readonly policy: LoadedPolicy }
   | { readonly ok: false; readonly problem: string };
 
-/** Reads a policy file's text. Nothing of an invalid file is used: a broken rule must not silently allow. */
+/** Parses a policy file. One broken rule makes the whole file invalid, so that no rule is lost silently. */
 export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading {
   let value: unknown;
   try {
@@ -75,15 +76,15 @@ export function readPolicyFile(text: string, owner: PolicyOwner): PolicyReading 
   return { ok: true, policy: { owner, file: parsed.data, rules, ignored } };
 }
 
-/** Most characters of all patterns of a file, with alternatives written out: more would slow the server for everyone. */
+/** The most characters of all patterns in a file, with `{a,b}` expanded. More would slow the server for everyone. */
 const MAX_EXPANDED_CHARACTERS = 200_000;
 
-/** Finds rules that can never take effect: a mistyped deny must not fail silently. */
+/** Finds rules that are too large or can never take effect: a mistyped deny must not fail silently. */
 function findImpossible(file: PolicyFile): string | undefined {
   let characters = 0;
   for (const { tool, path = '', command = '' } of file.rules) {
-    const words = command.split(/\s+/).reduce((sum, word) => sum + writtenOut(word), 0);
-    characters += writtenOut(tool) + writtenOut(path) + words;
+    const words = command.split(/\s+/).reduce((sum, word) => sum + expandedLength(word), 0);
+    characters += expandedLength(tool) + expandedLength(path) + words;
     if (characters > MAX_EXPANDED_CHARACTERS)
       return `its patterns have more than ${MAX_EXPANDED_CHARACTERS} characters, counting each alternative of {a,b}`;
   }
@@ -107,7 +108,7 @@ function findImpossible(file: PolicyFile): string | undefined {
     : `sensitive_paths: "${vague}" is not the exact path of one file in the workspace`;
 }
 
-/** The compiled rule, or what is wrong with it. */
+/** Returns the compiled rule, or what is wrong with it. */
 export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule | string {
   const tool = parseGlob(rule.tool);
   if (!tool.ok) return `tool: ${tool.problem}`;
@@ -120,23 +121,26 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
     owner,
     matches(call, assessment) {
       if (!tool.glob.matches(call.tool)) return false;
-      if (rule.effect === 'allow' && (!isMeant(rule, call) || !namesEverything(rule, call, assessment)))
+      if (
+        rule.effect === 'allow' &&
+        (!mayAllowTool(rule, call) || !coversShellEffects(rule, call, assessment))
+      )
         return false;
       if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
       const commands = rule.harmless_only ? commandsOf(call, assessment) : assessment.commands;
       if (words && !matchesCommands(words, commands, rule.effect)) return false;
-      // A rule that forbids is never narrowed.
+      // `harmless_only` never narrows a rule that denies or asks.
       if (rule.effect !== 'allow' || !rule.harmless_only) return true;
-      // Even a pattern without wildcards says nothing of variables and of the folder, which may be a repository of its own,
-      // whose configuration git executes.
+      // No pattern covers environment variables or the working folder. A subfolder may be a repository of its own, whose
+      // configuration git executes.
       const startsAtRoot = !('cwd' in call.params) || (call.params.cwd ?? '.') === '.';
       if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot) return false;
-      return words?.isOneLine || commands.every(({ words }) => isHarmlessCommand(words));
+      return words?.isLiteral || commands.every(({ words }) => isHarmlessCommand(words));
     },
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
         return false;
-      // A language server shows lines, types and values of any file that has to do with the named one.
+      // A language server can show lines, types and values of any file that is related to the named file.
       const readsProject = findTool(call.tool)?.readsBeyond === 'project';
       if (readsProject || assessment.commands.some(printsAnyFile)) return true;
       if (!readsWholeFolders(call, assessment)) return false;
@@ -146,18 +150,18 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
   };
 }
 
-/** Keeps the event that carries the rules small; nobody writes so many by hand. */
+/** Limits the size of the event that carries the rules to the runner. */
 const MAX_RULES_BYTES = 32 * 1024;
 
 /**
- * The rules that deny or ask about paths of this tool, for the runner, which sees the real disk: text alone does not show
- * where a link leads (VA-8). If they are too many to send, one rule asks about everything.
+ * The deny and ask rules on paths for one tool. The runner applies them to the real disk, because text alone does not show
+ * where a link leads (VA-8). If they are too large to send, a single rule that asks about every path replaces them.
  */
 export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): readonly PolicyRule[] {
   const found = rules.flatMap(({ matches: _, does_not_match: __, ...rule }) => {
     const tool = parseGlob(rule.tool);
-    const isMeantHere = rule.path !== undefined && tool.ok && tool.glob.matches(toolName);
-    return rule.effect !== 'allow' && isMeantHere ? [rule] : [];
+    const isForTool = rule.path !== undefined && tool.ok && tool.glob.matches(toolName);
+    return rule.effect !== 'allow' && isForTool ? [rule] : [];
   });
   if (utf8Length(JSON.stringify(found)) <= MAX_RULES_BYTES) return found;
   return [
@@ -165,26 +169,25 @@ export function rulesOnPaths(rules: readonly PolicyRule[], toolName: string): re
   ];
 }
 
-/** `git_*` means our own git tools, not `git__push` of a custom server that is called git. */
-const isMeant = ({ tool }: PolicyRule, call: ToolCall): boolean =>
+/** An allow rule for `git_*` covers our own git tools, not `git__push` of a custom server that is called git. */
+const mayAllowTool = ({ tool }: PolicyRule, call: ToolCall): boolean =>
   !isCustomToolName(call.tool) || tool === '*' || tool.includes('__');
 
 /**
- * A shell line does what its commands do and writes where its redirections lead: an allow rule must speak of both.
- * A rule on paths alone, or on commands alone where the line also writes a file, does not cover it.
+ * A shell line runs commands and writes files by redirection, so an allow rule must cover both. A rule on paths alone never
+ * covers it; a rule on commands alone covers it only if it writes no file.
  */
-function namesEverything(rule: PolicyRule, call: ToolCall, { operands }: CallAssessment): boolean {
+function coversShellEffects(rule: PolicyRule, call: ToolCall, { operands }: CallAssessment): boolean {
   const { category, changes } = findTool(call.tool) ?? {};
   if (category !== 'shell' || changes !== 'anything') return true;
   if (rule.path !== undefined && rule.command === undefined) return false;
   return rule.path !== undefined || !operands.some(({ use }) => use === 'write');
 }
 
-/** Subcommands of git that print files. Without `--` its words may be revisions, which contain every file. */
+/** Subcommands of git that print the content of files. */
 const printingSubcommands: ReadonlySet<string | undefined> = new Set(
-  'annotate archive blame cat-file diff diff-files diff-index diff-tree format-patch grep log range-diff show stash whatchanged'.split(
-    ' ',
-  ),
+  wordList(`annotate archive blame cat-file diff diff-files diff-index diff-tree format-patch grep log range-diff show
+    stash whatchanged`),
 );
 
 function printsFiles(words: readonly (string | undefined)[]): boolean {
@@ -192,6 +195,7 @@ function printsFiles(words: readonly (string | undefined)[]): boolean {
   return program === 'git' && printingSubcommands.has(subcommand);
 }
 
+/** Without `--`, a word of git may be a revision, which contains every file. */
 const printsAnyFile = ({ words }: CallAssessment['commands'][number]): boolean =>
   printsFiles(words) && !words.includes('--');
 
@@ -202,8 +206,8 @@ function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessm
 }
 
 /**
- * find, and any program with an option that has an r in it, `grep -rn`, `ls -R`, `--recursive`; also where that is the
- * value of one, `grep -d recurse`, `--directories=rec`.
+ * Whether a command may read folders recursively. True for find, and for any option that contains an r (`grep -rn`,
+ * `ls -R`, `--recursive`) or has a value like `grep -d recurse`, `--directories=rec`.
  */
 function isRecursive(words: readonly (string | undefined)[]): boolean {
   if (words[0] === 'find' || printsFiles(words)) return true;
@@ -214,7 +218,7 @@ function isRecursive(words: readonly (string | undefined)[]): boolean {
     );
 }
 
-/** The part of a glob before its first special character, up to a slash: `docs/private/**` → `docs/private`. */
+/** The folder in front of a glob's first special character: `docs/private/**` → `docs/private`. */
 function literalFolder(pattern: string): string {
   const special = pattern.search(/[*?[{\\]/);
   const literal = special < 0 ? pattern : pattern.slice(0, Math.max(0, pattern.lastIndexOf('/', special)));
@@ -224,7 +228,7 @@ function literalFolder(pattern: string): string {
 const isAbove = (folder: string, path: string): boolean =>
   folder === '' || path === folder || path.startsWith(`${folder}/`);
 
-/** To allow, every path must match, except those that may be read unasked; to ask or deny, one is enough. */
+/** To allow, every path must match, except those that may be read without approval. To ask or deny, one is enough. */
 function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule['effect']): boolean {
   const operands = assessment.operands.filter(({ implied }) => !implied);
   if (effect !== 'allow') return operands.some(({ path }) => glob.matches(path));
@@ -233,8 +237,8 @@ function matchesPaths(glob: Glob, assessment: CallAssessment, effect: PolicyRule
 }
 
 /**
- * The commands of a call, for a rule on harmless commands: a tool that commits or makes a branch counts as that command of
- * git (AP-4), unless it commits a file that executes later.
+ * The commands of a call, for a rule with `harmless_only`. git_commit and git_branch count as that git command (AP-4),
+ * unless the call names a file that executes later.
  */
 function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment): CallAssessment['commands'] {
   if (
@@ -245,13 +249,13 @@ function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment):
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }
 
-/** The same for the programs that a call starts. A word only known at run time never helps to allow. */
+/** To allow, every command must match, without unknown words. To ask or deny, one is enough, and unknown words match. */
 function matchesCommands(
   pattern: CommandPattern,
   commands: CallAssessment['commands'],
   effect: PolicyRule['effect'],
 ): boolean {
-  // Another spelling must not evade a rule that forbids: `git -C . push` is `git push`.
+  // Another spelling must not evade a rule that denies or asks: `git -C . push` is `git push`.
   if (effect !== 'allow') {
     return commands.some(
       ({ words }) =>
@@ -269,25 +273,25 @@ interface CommandPattern {
   readonly words: readonly Glob[];
   /** The pattern ends in `*`: any further words, or none. */
   readonly openEnd: boolean;
-  /** It has no wildcard: only one command line matches it, word by word. */
-  readonly isOneLine: boolean;
+  /** The pattern has no wildcard, so only one command matches it. */
+  readonly isLiteral: boolean;
 }
 
 /** `git commit *` → the words `git`, `commit`, and then anything. A `*` elsewhere stands for exactly one word. */
 function parseCommandPattern(text: string): CommandPattern | string {
-  const words = text.split(/\s+/).filter((word) => word !== '');
+  const words = [...wordList(text)];
   const openEnd = words.at(-1) === '*';
   if (openEnd) words.pop();
   const globs: Glob[] = [];
   for (const word of words) {
-    // A word is matched whole, also when it contains a slash; `\u0001` keeps the glob from splitting there.
+    // Without this replacement, the glob would split a word with a slash into path components.
     const parsed = parseGlob(word.replaceAll('/', '\u0001'));
     if (!parsed.ok) return parsed.problem;
     globs.push({ matches: (subject) => parsed.glob.matches(subject.replaceAll('/', '\u0001')) });
   }
   if (globs.length === 0 && !openEnd) return 'it is empty';
-  const isOneLine = !openEnd && !words.some((word) => /[*?[{]/.test(word.replace(/\\./g, '')));
-  return { words: globs, openEnd, isOneLine };
+  const isLiteral = !openEnd && !words.some((word) => /[*?[{]/.test(word.replace(/\\./g, '')));
+  return { words: globs, openEnd, isLiteral };
 }
 
 function matchesWords(
@@ -304,23 +308,22 @@ function matchesWords(
   });
 }
 
-/** Rules carry their own proof: an example that does not hold makes the file invalid. */
+/** Returns a message about the first example that does not hold; the policy file is then invalid. */
 function findBrokenExample(compiled: CompiledRule): string | undefined {
   const assessor = new RiskAssessor({ root: '/workspace' });
   const decide = (example: { tool: string; args: Record<string, unknown> }): boolean | string => {
-    // Only the machine that has a custom tool knows its parameters: for a rule, its name is enough.
+    // Only the runner knows the parameters of a custom tool, so the tool's name decides whether the example matches.
     if (isCustomToolName(example.tool)) {
       const call = { tool: example.tool, params: example.args as CustomToolCall['params'] };
-      return compiled.matches(call, opaque);
+      const assessment = { verdict: allow('MEDIUM'), operands: [], commands: [], needsPerson: false };
+      return compiled.matches(call, assessment);
     }
     const parsed = parseToolCall(example.tool, example.args);
     return parsed.ok ? compiled.matches(parsed.call, assessor.assess(parsed.call)) : parsed.error.message;
   };
-  const examples = [
-    ...(compiled.rule.matches ?? []).map((example) => ({ example, expected: true })),
-    ...(compiled.rule.does_not_match ?? []).map((example) => ({ example, expected: false })),
-  ];
-  for (const { example, expected } of examples) {
+  const { matches = [], does_not_match = [] } = compiled.rule;
+  for (const [i, example] of [...matches, ...does_not_match].entries()) {
+    const expected = i < matches.length;
     const outcome = decide(example);
     const shown = JSON.stringify(example).slice(0, 200);
     if (typeof outcome === 'string') return `the example ${shown} is not a valid call: ${outcome}`;
@@ -329,23 +332,21 @@ function findBrokenExample(compiled: CompiledRule): string | undefined {
   return undefined;
 }
 
-const opaque: CallAssessment = { verdict: allow('MEDIUM'), operands: [], commands: [], needsPerson: false };
-
 const invalid = (problem: string): PolicyReading => ({ ok: false, problem });
 
 /**
- * What still counts of an invalid policy (RK-5): it allows nothing, and nothing that it forbade becomes possible. Its
- * allow rules, programs and lifted paths are left out. Its deny and ask rules stay; one that cannot be read counts for
- * every call of its tool, or for every call if even the tool cannot be read.
+ * Keeps the parts of an invalid policy that make decisions stricter (RK-5). Allow rules, programs and lifted paths are
+ * dropped. Deny and ask rules stay. A deny or ask rule that cannot be read applies to every call of its tool, or to every
+ * call if its tool cannot be read either.
  */
 export function readDamagedPolicy(file: unknown, owner: PolicyOwner, problem: string): LoadedPolicy {
   const { rules } = (file ?? {}) as { rules?: unknown };
   const entries: readonly unknown[] = Array.isArray(rules) ? rules : [{ effect: 'deny' }];
-  const standing = entries.flatMap((entry, index) => strictestReading(entry, index, owner) ?? []);
+  const kept = entries.flatMap((entry, index) => strictestReading(entry, index, owner) ?? []);
   return {
     owner,
-    file: { version: 1, rules: standing.map(({ rule }) => rule) },
-    rules: standing,
+    file: { version: 1, rules: kept.map(({ rule }) => rule) },
+    rules: kept,
     ignored: [problem],
   };
 }
@@ -366,6 +367,5 @@ function strictestReading(entry: unknown, index: number, owner: PolicyOwner): Co
     why: `rule ${index + 1} of the policy cannot be read, so it counts for every call; save the policy again`,
   };
   const forTool = typeof tool === 'string' ? compileRule({ ...forAll, tool }, owner) : undefined;
-  if (forTool !== undefined && typeof forTool !== 'string') return forTool;
-  return compileRule(forAll, owner) as CompiledRule;
+  return typeof forTool === 'object' ? forTool : (compileRule(forAll, owner) as CompiledRule);
 }

@@ -1,4 +1,4 @@
-/** Whether git would take this as a branch name (git-check-ref-format), and it cannot be read as an option. */
+/** Whether git accepts this branch name (git-check-ref-format) and cannot read it as an option. */
 export function isBranchName(name: string): boolean {
   if (name === '' || name === '@' || name.startsWith('-') || name.endsWith('/') || name.endsWith('.'))
     return false;
@@ -8,5 +8,5 @@ export function isBranchName(name: string): boolean {
   return name.split('/').every((part) => part !== '' && !part.startsWith('.') && !part.endsWith('.lock'));
 }
 
-/** The name of a configured remote: never a URL, a path or an option. */
+/** Whether this can be the name of a configured remote. A URL, a path or an option cannot. */
 export const isRemoteName = (name: string): boolean => /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(name);

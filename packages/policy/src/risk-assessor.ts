@@ -10,7 +10,7 @@ import {
 import type { CallAssessment, CommandOperand } from './call-assessment.ts';
 import { CommandValidator } from './command/command-validator.ts';
 import { judgeGlob } from './command/sensitive-glob.ts';
-import { type FileKind, fileKindOf, SNIFF_BYTES } from './file-kind.ts';
+import { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
 import { type CheckedPath, type Disk, PathValidator } from './path-validator.ts';
 import { isBranchName, isRemoteName } from './ref-name.ts';
@@ -19,20 +19,23 @@ import { ShellValidator } from './shell/shell-validator.ts';
 import { SizeLimiter } from './size-limiter.ts';
 import { shorten } from './text.ts';
 import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
-import { writeRuleFor } from './write-rules.ts';
+import { refuseBinary, writeRuleFor } from './write-rules.ts';
 
 export interface RiskAssessorOptions {
   /** Absolute path of the workspace root. */
   readonly root: string;
-  /** Without one, the decision is made on text alone, as on the server. */
-  readonly disk?: Disk;
+  /** Left out on the server, which decides by the text alone. */
+  readonly disk?: Disk | undefined;
   readonly limits?: Limits;
   /** The person's home directory, so that a shell line's `~` is understood. */
-  readonly home?: string;
+  readonly home?: string | undefined;
   /** From the person's own policy file (RK-5). */
   readonly liftedSensitivePaths?: ReadonlySet<string>;
   readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
 }
+
+/** A verdict alone stands for an assessment without operands and commands. */
+type Assessed = CallAssessment | Verdict;
 
 /**
  * Validates a call whose parameters have the right shape, and says how risky it is and why (RK-1 to RK-3). The
@@ -46,26 +49,20 @@ export class RiskAssessor {
   readonly #disk: Disk | undefined;
 
   constructor(options: RiskAssessorOptions) {
-    const limits = options.limits ?? defaultLimits;
-    const { disk, home, liftedSensitivePaths, addedPrograms } = options;
+    const { root, disk, home, limits = defaultLimits, liftedSensitivePaths, addedPrograms } = options;
     this.#disk = disk;
     this.#sizes = new SizeLimiter(limits);
-    this.paths = new PathValidator({
-      root: options.root,
-      limits,
-      ...(disk && { disk }),
-      ...(liftedSensitivePaths && { liftedSensitivePaths }),
-    });
-    this.#commands = new CommandValidator({
-      paths: this.paths,
-      limits,
-      ...(addedPrograms && { addedPrograms }),
-      ...(home !== undefined && { home }),
-    });
+    this.paths = new PathValidator({ root, limits, disk, liftedSensitivePaths });
+    this.#commands = new CommandValidator({ paths: this.paths, limits, addedPrograms, home });
     this.#shell = new ShellValidator({ paths: this.paths, limits, ...(home !== undefined && { home }) });
   }
 
-  assess({ tool, params }: BuiltInToolCall): CallAssessment {
+  assess(call: BuiltInToolCall): CallAssessment {
+    const found = this.#assess(call);
+    return isVerdict(found) ? { verdict: found, operands: [], commands: [], needsPerson: false } : found;
+  }
+
+  #assess({ tool, params }: BuiltInToolCall): Assessed {
     switch (tool) {
       case 'read_file':
         return this.#read(params.path, 'only reads a file of the workspace');
@@ -94,14 +91,12 @@ export class RiskAssessor {
       case 'execute_command':
         return this.#command(params);
       case 'shell_exec':
-        return this.#inTime(this.#shell.check(params.command, params.cwd), params.timeout);
+        return this.#limitTimeout(this.#shell.check(params.command, params.cwd), params.timeout);
       case 'shell_background':
         return this.#shell.check(params.command, params.cwd);
       case 'shell_output':
       case 'shell_kill':
-        return justOf(
-          allow('LOW', [{ rule: 'SHELL-1', why: "concerns a background job of the session's own" }]),
-        );
+        return allow('LOW', [{ rule: 'SHELL-1', why: "concerns a background job of the session's own" }]);
       case 'git_status':
       case 'git_diff':
       case 'git_log':
@@ -113,141 +108,124 @@ export class RiskAssessor {
       case 'git_push':
         return gitPush(params);
       default:
-        // A tool without a case does not compile, and the compiler names it.
+        // A missing case is a compile error that names the tool.
         return tool satisfies never;
     }
   }
 
-  #read(path: string, why: string): CallAssessment {
+  #read(path: string, why: string): Assessed {
     const file = this.#existingFile(path);
-    if (isRefusal(file)) return justOf(file);
-    return withOperands(
-      stricter(allow('LOW', [{ rule: 'READ-1', why, operand: path }]), cautions(path, file)),
-      [file, 'read'],
-    );
+    if (isVerdict(file)) return file;
+    const reason = { rule: 'READ-1', why, operand: path };
+    return withOperands(stricter(allow('LOW', [reason]), cautions(path, file)), [file, 'read']);
   }
 
-  #look(path: string, pattern: string | undefined, why: string): CallAssessment {
+  #look(path: string, pattern: string | undefined, why: string): Assessed {
     const checked = this.paths.check(path);
-    if (!checked.ok) return justOf(checked.refused);
-    if (this.#disk && !checked.entry) return justOf(notFound(path));
-    if (checked.entry && checked.entry.type !== 'directory')
-      return justOf(simpleRefusal('NOT_A_DIRECTORY', path));
+    if (!checked.ok) return checked.refused;
+    if (this.#disk && !checked.entry) return notFound(path);
+    if (checked.entry && checked.entry.type !== 'directory') return simpleRefusal('NOT_A_DIRECTORY', path);
     const unusable = pattern === undefined ? undefined : refuseNamePattern(pattern);
-    if (unusable) return justOf(unusable);
+    if (unusable) return unusable;
     return withOperands(allow('LOW', [{ rule: 'READ-2', why, operand: path }]), [checked, 'read']);
   }
 
-  #search({ path = '.', pattern, content }: ToolParams<'search_files'>): CallAssessment {
+  #search({ path = '.', pattern, content }: ToolParams<'search_files'>): Assessed {
     const problem = content === undefined ? undefined : problemOfSearchPattern(content);
     if (problem === undefined) return this.#look(path, pattern, 'only searches in the workspace');
     const why = `the regular expression cannot be used: ${problem}`;
-    return justOf(
-      refuse('PATTERN_INVALID', { pattern: shorten(content ?? ''), problem }, { rule: 'READ-3', why }),
-    );
+    return refuse('PATTERN_INVALID', { pattern: shorten(content ?? ''), problem }, { rule: 'READ-3', why });
   }
 
-  #write({ path, content, mode }: ToolParams<'write_file'>): CallAssessment {
+  #write({ path, content, mode }: ToolParams<'write_file'>): Assessed {
     const target = this.#writable(path);
-    if (isRefusal(target)) return justOf(target);
+    if (isVerdict(target)) return target;
     const existing = mode === 'append' ? (target.entry?.size ?? 0) : 0;
     const tooLarge = this.#sizes.checkContent(path, content, existing);
-    if (tooLarge) return justOf(tooLarge);
+    if (tooLarge) return tooLarge;
     return withOperands(writeRisk(path, target), [target, 'write']);
   }
 
-  #edit({ path, new: content }: ToolParams<'edit_file'>): CallAssessment {
+  #edit({ path, new: content }: ToolParams<'edit_file'>): Assessed {
     const existing = this.#existingFile(path);
-    if (isRefusal(existing)) return justOf(existing);
-    const target = this.#writable(path);
-    if (isRefusal(target)) return justOf(target);
-    const tooLarge = this.#sizes.checkContent(path, content);
-    if (tooLarge) return justOf(tooLarge);
-    return withOperands(writeRisk(path, target), [target, 'write']);
+    return isVerdict(existing) ? existing : this.#write({ path, content, mode: 'write' });
   }
 
-  #copy({ source, dest }: ToolParams<'copy_file'>): CallAssessment {
+  #copy({ source, dest }: ToolParams<'copy_file'>): Assessed {
     const from = this.#existingFile(source, { anyKind: true });
-    if (isRefusal(from)) return justOf(from);
+    if (isVerdict(from)) return from;
     const to = this.#writable(dest);
-    if (isRefusal(to)) return justOf(to);
+    if (isVerdict(to)) return to;
     const caution = cautions(source, from);
     const assessment = withOperands(stricter(writeRisk(dest, to), caution), [from, 'read'], [to, 'write']);
-    if (caution.decision !== 'LOW') return assessment;
+    if (isVerdict(assessment) || caution.decision !== 'LOW') return assessment;
     const operands = assessment.operands.map((operand) =>
       operand.use === 'read' ? { ...operand, readsFreely: true as const } : operand,
     );
     return { ...assessment, operands };
   }
 
-  #delete(path: string): CallAssessment {
+  #delete(path: string): Assessed {
     const file = this.#existingFile(path, { anyKind: true, anySize: true });
-    if (isRefusal(file)) return justOf(file);
+    if (isVerdict(file)) return file;
     const reason = { rule: 'DELETE-1', why: 'deletes a file', operand: path };
     return withOperands(stricter(allow('HIGH', [reason]), laterRisk(path, file)), [file, 'write']);
   }
 
-  /** As copying and deleting together. Both files are written: a rule that allows it must cover both. */
-  #move(params: ToolParams<'move_file'>): CallAssessment {
+  /** Moving is copying and deleting. Both files count as written, so a rule that allows it must match both. */
+  #move(params: ToolParams<'move_file'>): Assessed {
     const copied = this.#copy(params);
+    if (isVerdict(copied)) return copied;
     const deleted = this.#delete(params.source);
-    const verdict = stricter(copied.verdict, deleted.verdict);
-    if (isRefused(verdict)) return justOf(verdict);
+    if (isVerdict(deleted)) return deleted;
     return {
-      verdict,
+      verdict: stricter(copied.verdict, deleted.verdict),
       operands: [...deleted.operands, ...copied.operands.filter(({ use }) => use === 'write')],
       commands: [],
       needsPerson: copied.needsPerson || deleted.needsPerson,
     };
   }
 
-  #createDirectory(path: string): CallAssessment {
+  #createDirectory(path: string): Assessed {
     const checked = this.paths.check(path);
-    if (!checked.ok) return justOf(checked.refused);
-    if (checked.relative === '') return justOf(simpleRefusal('PATH_IS_ROOT', path));
-    if (checked.entry && checked.entry.type !== 'directory')
-      return justOf(simpleRefusal('FILE_EXISTS', path));
+    if (!checked.ok) return checked.refused;
+    if (checked.relative === '') return simpleRefusal('PATH_IS_ROOT', path);
+    if (checked.entry && checked.entry.type !== 'directory') return simpleRefusal('FILE_EXISTS', path);
     const reason = { rule: 'DIR-1', why: 'creates a directory in the workspace', operand: path };
     return withOperands(stricter(allow('MEDIUM', [reason]), laterRisk(path, checked)), [checked, 'write']);
   }
 
   #command({ command, args, timeout }: ToolParams<'execute_command'>): CallAssessment {
     const commands = [{ words: [command, ...args] }];
-    return this.#inTime({ ...this.#commands.check(command, args), commands }, timeout);
+    return this.#limitTimeout({ ...this.#commands.check(command, args), commands }, timeout);
   }
 
-  #inTime(assessment: CallAssessment, timeout: number): CallAssessment {
+  #limitTimeout(assessment: CallAssessment, timeout: number): CallAssessment {
     const tooLong = this.#sizes.checkTimeout(timeout);
     return tooLong ? { ...assessment, verdict: stricter(assessment.verdict, tooLong) } : assessment;
   }
 
-  #gitRead(path: string | undefined): CallAssessment {
+  #gitRead(path: string | undefined): Assessed {
     const checked = this.#gitPath(path ?? '.');
-    if (isRefusal(checked)) return justOf(checked);
-    return withOperands(allow('LOW', [{ rule: 'GIT-1', why: 'only reads from the git repository' }]), [
-      checked,
-      'read',
-    ]);
+    if (isVerdict(checked)) return checked;
+    const reason = { rule: 'GIT-1', why: 'only reads from the git repository' };
+    return withOperands(allow('LOW', [reason]), [checked, 'read']);
   }
 
-  #gitCommit({ files, message }: ToolParams<'git_commit'>): CallAssessment {
+  #gitCommit({ files, message }: ToolParams<'git_commit'>): Assessed {
     const operands: [CheckedPath, 'read'][] = [];
     for (const file of files) {
       const checked = this.#gitPath(file);
-      if (isRefusal(checked)) return justOf(checked);
+      if (isVerdict(checked)) return checked;
       operands.push([checked, 'read']);
     }
     if (message.includes('\u0000'))
-      return justOf(invalidParams('git_commit', 'the message contains a NUL character'));
-    const reason = {
-      rule: 'GIT-2',
-      why: 'makes a commit',
-      operand: files.join(' '),
-    };
+      return invalidParams('git_commit', 'the message contains a NUL character');
+    const reason = { rule: 'GIT-2', why: 'makes a commit', operand: files.join(' ') };
     return withOperands(allow('MEDIUM', [reason]), ...operands);
   }
 
-  /** A path for git, which would read some spellings as patterns, pathspec magic or options. */
+  /** Checks a path for git. Refuses spellings that git would read as patterns, pathspec magic or options. */
   #gitPath(path: string): CheckedPath | Refused {
     if (/^[:-]|[*?]/.test(path)) {
       const problem = 'git would read it as a pattern or an option; name plain files';
@@ -257,7 +235,7 @@ export class RiskAssessor {
     return checked.ok ? checked : checked.refused;
   }
 
-  /** A path that names a regular file we can read. Where a disk is known, it must be there. */
+  /** Checks the path of a file that must exist, if there is a disk. */
   #existingFile(path: string, may: { anyKind?: boolean; anySize?: boolean } = {}): CheckedPath | Refused {
     const checked = this.paths.check(path);
     if (!checked.ok) return checked.refused;
@@ -267,37 +245,23 @@ export class RiskAssessor {
     if (!checked.entry) return notFound(path);
     const tooLarge = may.anySize ? undefined : this.#sizes.checkFile(path, checked.entry.size);
     if (tooLarge) return tooLarge;
-    if (!may.anyKind && this.#kindOf(this.#disk, checked.relative).kind === 'binary')
-      return simpleRefusal('BINARY_FILE', path);
-    return checked;
+    if (may.anyKind) return checked;
+    const head = this.#disk.readHead(`${this.paths.root}/${checked.relative}`, SNIFF_BYTES);
+    return head && fileKindOf(head).kind === 'binary' ? simpleRefusal('BINARY_FILE', path) : checked;
   }
 
-  #kindOf(disk: Disk, relative: string): FileKind {
-    return fileKindOf(disk.readHead(`${this.paths.root}/${relative}`, SNIFF_BYTES) ?? new Uint8Array());
-  }
-
-  /** A path that a file may be written to. */
+  /** Checks the path of a file that is written. */
   #writable(path: string): CheckedPath | Refused {
     const checked = this.paths.check(path);
     if (!checked.ok) return checked.refused;
     if (checked.relative === '') return simpleRefusal('PATH_IS_ROOT', path);
     if (path.endsWith('/') || checked.entry?.type === 'directory')
       return simpleRefusal('IS_A_DIRECTORY', path);
-    for (const name of [checked.named, checked.relative]) {
-      const rule = writeRuleFor(name);
-      if (rule.effect !== 'REJECT') continue;
-      const extension = name.slice(name.lastIndexOf('.'));
-      return refuse(
-        'EXTENSION_REFUSED',
-        { path, extension },
-        { rule: rule.id, why: `"${path}" ${rule.why}`, operand: path },
-      );
-    }
-    return checked;
+    return refuseBinary(checked.named, path) ?? refuseBinary(checked.relative, path) ?? checked;
   }
 }
 
-/** Why a glob on names cannot be used: its form, a way out of the workspace, or a filter that picks secrets (VA-2). */
+/** Refuses a glob on names that is malformed, leads outside the folder, or selects sensitive files (VA-2). */
 function refuseNamePattern(pattern: string): Refused | undefined {
   const glob = parseGlob(pattern);
   const leadsOut = pattern.startsWith('/') || pattern.split('/').includes('..');
@@ -312,31 +276,38 @@ function refuseNamePattern(pattern: string): Refused | undefined {
   return refuse('PATH_SENSITIVE', { path: shown, kind: 'a pattern that picks such files' }, reason);
 }
 
-/** The level of writing a file: by its extension, under each name it has, and by the place it is in. */
+/** The risk of writing a file: by its extension, as named and with links resolved, and by the place it is in. */
 function writeRisk(path: string, target: CheckedPath): Verdict {
   const names = target.named === target.relative ? [target.named] : [target.named, target.relative];
   const byExtension = names.map((name): Verdict => {
     const rule = writeRuleFor(name);
-    const level = rule.effect === 'REJECT' ? 'HIGH' : rule.effect; // refused already, by #writable
+    const level = rule.effect === 'REJECT' ? 'HIGH' : rule.effect; // #writable has refused it already
     return allow(level, [{ rule: rule.id, why: rule.why, operand: path }]);
   });
   const verdict = byExtension.reduce(stricter);
   return stricter(stricter(verdict, laterRisk(path, target)), cautions(path, target));
 }
 
-/** VA-3: what is written here is executed later, so it is HIGH. */
+/** VA-3: changing a place whose content is executed later is HIGH. */
 function laterRisk(path: string, target: CheckedPath): Verdict {
   const place = target.executesLater;
   if (!place) return allow('LOW');
   return allow('HIGH', [{ rule: place.id, why: `changes a ${place.kind}`, operand: path }]);
 }
 
-/** Reasons to ask that do not depend on what the call does with the file. */
+/** The rule on a file with several names (hard links). */
+const SEVERAL_NAMES = 'PATH-5';
+
+/** Whether a call uses a file that may also be a file outside the workspace. Only an assessment on a disk knows. */
+export const mayBeOutside = (reasons: readonly Reason[]): boolean =>
+  reasons.some(({ rule }) => rule === SEVERAL_NAMES);
+
+/** Risks of the file itself, whatever the call does with it. */
 function cautions(path: string, file: CheckedPath): Verdict {
   let verdict: Verdict = allow('LOW');
-  if (file.entry && file.entry.type === 'file' && file.entry.hardLinks > 1) {
+  if (file.entry?.type === 'file' && file.entry.hardLinks > 1) {
     const why = 'has several names (hard links), so it may also be a file outside the workspace';
-    verdict = stricter(verdict, allow('MEDIUM', [{ rule: 'PATH-5', why, operand: path }]));
+    verdict = stricter(verdict, allow('MEDIUM', [{ rule: SEVERAL_NAMES, why, operand: path }]));
   }
   if (file.liftedSensitive) {
     const why = `is a sensitive file (${file.liftedSensitive.kind}) that your own policy makes available`;
@@ -345,41 +316,34 @@ function cautions(path: string, file: CheckedPath): Verdict {
   return verdict;
 }
 
-function gitBranch({ name, create }: ToolParams<'git_branch'>): CallAssessment {
+function gitBranch({ name, create }: ToolParams<'git_branch'>): Verdict {
   if (name !== undefined && !isBranchName(name)) {
-    return justOf(invalidParams('git_branch', `"${shorten(name)}" is not a branch name`));
+    return invalidParams('git_branch', `"${shorten(name)}" is not a branch name`);
   }
-  if (!create) return justOf(allow('LOW', [{ rule: 'GIT-3', why: 'only lists branches' }]));
-  if (name === undefined) return justOf(invalidParams('git_branch', 'name: to create a branch, name it'));
-  return justOf(allow('MEDIUM', [{ rule: 'GIT-4', why: 'creates a branch', operand: name }]));
+  if (!create) return allow('LOW', [{ rule: 'GIT-3', why: 'only lists branches' }]);
+  if (name === undefined) return invalidParams('git_branch', 'name: to create a branch, name it');
+  return allow('MEDIUM', [{ rule: 'GIT-4', why: 'creates a branch', operand: name }]);
 }
 
-function gitPush({ remote, branch }: ToolParams<'git_push'>): CallAssessment {
+function gitPush({ remote, branch }: ToolParams<'git_push'>): Verdict {
   if (!isRemoteName(remote)) {
-    return justOf(invalidParams('git_push', `"${shorten(remote)}" is not the name of a configured remote`));
+    return invalidParams('git_push', `"${shorten(remote)}" is not the name of a configured remote`);
   }
   if (branch !== undefined && !isBranchName(branch)) {
-    return justOf(invalidParams('git_push', `"${shorten(branch)}" is not a branch name`));
+    return invalidParams('git_push', `"${shorten(branch)}" is not a branch name`);
   }
   const reason: Reason = {
     rule: 'GIT-5',
     why: 'publishes commits to another machine, which cannot be undone from here',
     operand: remote,
   };
-  return justOf(allow('HIGH', [reason], true));
+  return allow('HIGH', [reason], true);
 }
 
-const isRefusal = (value: CheckedPath | Refused): value is Refused => 'decision' in value;
+const isVerdict = (value: object): value is Verdict => 'decision' in value;
 
-const justOf = (verdict: Verdict): CallAssessment => ({
-  verdict,
-  operands: [],
-  commands: [],
-  needsPerson: false,
-});
-
-function withOperands(verdict: Verdict, ...files: [CheckedPath, CommandOperand['use']][]): CallAssessment {
-  if (isRefused(verdict)) return justOf(verdict);
+function withOperands(verdict: Verdict, ...files: [CheckedPath, CommandOperand['use']][]): Assessed {
+  if (isRefused(verdict)) return verdict;
   return {
     verdict,
     operands: files.map(([file, use]) => ({ path: file.relative, use })),

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a regular expression for `search_files`, if anything. It is matched by ripgrep, whose engine
- * takes linear time, so no expression can stall us; here only its form is checked, without ever running it.
+ * Returns what is wrong with a regular expression for `search_files`, or undefined. Only its syntax is checked here.
+ * ripgrep runs it in linear time, so no expression can stall us.
  */
 export function problemOfSearchPattern(pattern: string): string | undefined {
   if (pattern.length > MAX_CHARACTERS) return `it is longer than ${MAX_CHARACTERS} characters`;
@@ -30,7 +30,7 @@ export function problemOfSearchPattern(pattern: string): string | undefined {
 const MAX_CHARACTERS = 1000;
 const MAX_NESTING = 50;
 
-/** Where the class that opens at `start` closes. A `]` right behind the `[` or `[^` is a member of it. */
+/** The index of the `]` that closes the class at `start`. A `]` right after `[` or `[^` is a member of the class. */
 function endOfClass(pattern: string, start: number): number | undefined {
   let i = start + 1;
   if (pattern[i] === '^') i++;

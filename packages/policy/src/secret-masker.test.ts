@@ -117,7 +117,7 @@ describe('[DA-3] SecretMasker', () => {
     const { files } = masker.maskValue({ files: lines }) as { files: string[] };
     expect(files.slice(0, 2)).toEqual(['line 0', 'line 1']);
     expect(files.at(-1)).toContain(`[${100_000 - files.length + 1} more, digest `);
-    // A secret does not show either when it stands where nothing is recorded any more.
+    // A secret after the point where recording stops must not show either.
     expect(JSON.stringify(masker.maskValue({ files: lines, password: 'X1' }))).not.toContain('X1');
   });
 

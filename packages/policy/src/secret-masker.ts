@@ -1,6 +1,5 @@
 import { utf8Bytes, utf8Length } from './size-limiter.ts';
 
-/** Hides secrets in what is recorded and logged (DA-3). What a person approves is never masked. */
 export interface SecretMaskerOptions {
   /** Secrets known to the caller, such as its own tokens: masked wherever they occur, in the usual encodings too. */
   readonly known?: readonly string[];
@@ -10,15 +9,15 @@ export interface SecretMaskerOptions {
 
 /** Text longer than this is recorded as its size and digest. */
 const LONG_TEXT_BYTES = 2048;
-/** The same for all texts of one value together: a file may come as a list of its lines. */
+/** The most characters recorded of one JSON value; a file may come as a list of its lines. */
 const LONG_VALUE_CHARACTERS = 16 * 1024;
-/** Characters that a value takes in a record beside its text. */
-const SEPARATOR = 8;
+/** Characters counted for each value in addition to its text, for quotes and separators. */
+const OVERHEAD_CHARACTERS = 8;
 const MASK = '[masked]';
 /** Values nested deeper than this are not recorded. */
 const MAX_DEPTH = 100;
 
-/** Masks what looks like a secret, known to the caller or not. */
+/** Masks text that looks like a secret. */
 export function maskSecretShapes(text: string): string {
   let masked = text;
   for (const shape of secretShapes) {
@@ -30,18 +29,19 @@ export function maskSecretShapes(text: string): string {
   return masked;
 }
 
+/** Masks secrets in records and logs (DA-3). Parameters that a person approves are never masked. */
 export class SecretMasker {
   readonly #known: readonly string[];
   readonly #digest: (text: string) => string;
 
   constructor({ known = [], digest }: SecretMaskerOptions) {
-    // The longest first: a secret that contains another is masked whole. Very short ones would mask everything.
+    // Longest first, so that a secret that contains another is masked whole. Very short secrets would mask too much.
     const usable = known.filter((secret) => secret.length >= 4);
     this.#known = [...new Set(usable.flatMap(spellingsOf))].sort((a, b) => b.length - a.length);
     this.#digest = digest;
   }
 
-  /** A text for a log line or a record: secrets masked, and a long one replaced by its size and digest. */
+  /** Masks a text for a log line or a record. A long text is replaced by its size and digest. */
   maskText(text: string): string {
     const bytes = utf8Length(text);
     if (bytes > LONG_TEXT_BYTES) return `[${bytes} bytes, digest ${this.#digest(text)}]`;
@@ -51,8 +51,8 @@ export class SecretMasker {
   }
 
   /**
-   * Any JSON value, with every text in it masked; keys stay, since they name the parameters. Of a value that is long in
-   * total, only the beginning is recorded, and the size of the rest.
+   * Masks every text in a JSON value, keys included. Of a value that is long in total, the rest is replaced by its number of
+   * entries and a digest.
    */
   maskValue(value: unknown): unknown {
     return this.#mask(value, 0, { left: LONG_VALUE_CHARACTERS });
@@ -61,16 +61,16 @@ export class SecretMasker {
   #mask(value: unknown, depth: number, room: Room): unknown {
     if (typeof value === 'string') {
       const text = this.maskText(value);
-      room.left -= text.length + SEPARATOR;
+      room.left -= text.length + OVERHEAD_CHARACTERS;
       return text;
     }
-    room.left -= SEPARATOR;
+    room.left -= OVERHEAD_CHARACTERS;
     if (value === null || typeof value !== 'object') return value;
     if (depth >= MAX_DEPTH) return '[too deep to be recorded]';
     return Array.isArray(value) ? this.#maskList(value, depth, room) : this.#maskFields(value, depth, room);
   }
 
-  /** In a list of arguments, what follows `--password` is the password. */
+  /** In a list of arguments, the word after `--password` is the password. */
   #maskList(list: readonly unknown[], depth: number, room: Room): unknown[] {
     const masked: unknown[] = [];
     for (const [i, item] of list.entries()) {
@@ -96,9 +96,9 @@ export class SecretMasker {
         break;
       }
       const isSecret = (isSecretName(field) && !isCount(field, item)) || (namesSecret && field === 'value');
-      const known = this.maskText(field);
-      room.left -= known.length;
-      masked[known] = isSecret && item !== null ? MASK : this.#mask(item, depth + 1, room);
+      const maskedField = this.maskText(field);
+      room.left -= maskedField.length;
+      masked[maskedField] = isSecret && item !== null ? MASK : this.#mask(item, depth + 1, room);
     }
     return masked;
   }
@@ -107,7 +107,7 @@ export class SecretMasker {
     try {
       return `[${left.length} more, digest ${this.#digest(JSON.stringify(left))}]`;
     } catch {
-      return `[${left.length} more]`; // nested deeper than can be written
+      return `[${left.length} more]`; // too deeply nested for JSON.stringify
     }
   }
 }
@@ -120,19 +120,18 @@ interface Room {
 /** `max_tokens: 500` is a number of tokens, not a secret. */
 const isCount = (field: string, item: unknown): boolean => typeof item === 'number' && /tokens$/i.test(field);
 
-/**
- * What secrets look like in text. Each expression takes time bounded by its own length times the text's: repetitions
- * are bounded or over characters that end them. What stands in the group `keep` stays; the rest of a match is masked.
- */
-
-/** Words that make a name the name of a secret, wherever in it they stand: `DB_PASSWORD1`, `stripeSecretKey`. */
+/** Words that mark a name as the name of a secret, anywhere in the name: `DB_PASSWORD1`, `stripeSecretKey`. */
 const secretWord =
   '(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|_auth|(?:api|access|account|private|encryption|signing|auth|master|service|session|shared|storage|deploy|license)[_-]?key)';
-/** `DB_PASS`, `PASS`, but not `compass` or `passenger`. */
+/** Matches `DB_PASS` and `PASS`, but not `compass` or `passenger`. */
 const passWord = '(?<![a-z])pass(?![a-z])';
 const secretName = `[A-Za-z0-9_.-]{0,64}(?:${secretWord}|${passWord})[A-Za-z0-9_.-]{0,64}`;
 const value = `(?:"(?:[^"\\\\\\r\\n]|\\\\.){0,4000}"?|'[^'\\r\\n]{0,4000}'?|[^\\s"',;&|<>]{1,4000})`;
 
+/**
+ * Patterns of secrets in text. The group `keep` stays; the rest of a match is masked. Repetitions are bounded, or end at the
+ * first character that they cannot match, so no text takes long.
+ */
 const secretShapes: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
   /(?<keep>PuTTY-User-Key-File[\s\S]{0,1500}?Private-Lines:)[\s\S]*$/g,
@@ -147,7 +146,7 @@ const secretShapes: readonly RegExp[] = [
   /eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{0,4096}){1,4}/g,
   /(?<keep>\b(?:authorization|proxy-authorization|x-api-key|cookie)["']?\s{0,20}[:=]\s{0,20})[^\r\n]+/gi,
   /(?<keep>\b(?:bearer|basic)\s{1,20})[A-Za-z0-9._~+/=-]{8,}/gi,
-  // The password of a URL, and a token in the place of its user.
+  // The password in a URL, and a token in place of the user name.
   /(?<keep>\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/:@]{0,200}:)[^\s@]{1,500}(?=@)/gi,
   /(?<keep>\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/:@]{12,500}(?=@)/gi,
   new RegExp(`(?<keep><${secretName}>)[^<]{1,4000}`, 'gi'),
@@ -155,7 +154,7 @@ const secretShapes: readonly RegExp[] = [
     `(?<keep>${secretName}["']?\\s{0,20}(?::=|=>|[:=])\\s{0,20}(?:[|>]-?\\s{0,200})?)${value}`,
     'gi',
   ),
-  // Options whose value follows a blank.
+  // Options whose value is the next word.
   new RegExp(`(?<keep>(?<![\\w-])--?${secretName}\\s{1,20})${value}`, 'gi'),
   /(?<keep>\bsshpass\s{1,20}-p\s{0,20})\S{1,500}/g,
   /(?<keep>(?<![\w-])(?:-u|--user|--proxy-user)[\s=]{1,20}[^\s:]{1,200}:)\S{1,500}/g,
@@ -168,42 +167,29 @@ const fieldName = new RegExp(`${secretWord}|${passWord}|authorization|cookie`, '
 const isSecretName = (name: string): boolean => fieldName.test(name);
 
 /**
- * How a text may spell a known secret: plain, escaped in JSON, percent-encoded, and in base64, also as a part of something
- * longer (`user:secret`), where the letters depend on the bytes before it.
+ * The encodings in which a known secret may occur: plain, JSON, percent-encoded and base64. Inside a longer text such as
+ * `user:secret`, its base64 letters depend on how many bytes come before it.
  */
 function spellingsOf(secret: string): string[] {
   const bytes = [...utf8Bytes(secret)];
+  const inUrl = encodeURIComponent(secret.toWellFormed());
   return [
     secret,
     JSON.stringify(secret).slice(1, -1),
-    percentEncoded(bytes, /[A-Za-z0-9\-_.!~*'()]/),
-    percentEncoded(bytes, /[A-Za-z0-9\-_.~]/),
+    inUrl,
+    // RFC 3986 also escapes these; encodeURIComponent does not.
+    inUrl.replace(/[!*'()]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`),
     ...[0, 1, 2].flatMap((offset) => insideBase64(bytes, offset)),
   ];
 }
 
-function percentEncoded(bytes: readonly number[], unreserved: RegExp): string {
-  return bytes
-    .map((byte) => {
-      const character = String.fromCharCode(byte);
-      return byte < 0x80 && unreserved.test(character)
-        ? character
-        : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    })
-    .join('');
-}
+/** Declared here because this package has neither Node nor DOM types. Every runtime that we use has it. */
+declare const btoa: (binary: string) => string;
 
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-
-/** The letters that depend on the secret alone when `offset` bytes stand before it; both alphabets of base64. */
+/** The letters that depend on the secret alone if `offset` bytes come before it, in both alphabets of base64. */
 function insideBase64(bytes: readonly number[], offset: number): string[] {
-  const bits = [...Array<number>(offset).fill(0), ...bytes]
-    .map((byte) => byte.toString(2).padStart(8, '0'))
-    .join('');
-  const first = Math.ceil((offset * 8) / 6);
-  const end = Math.floor(bits.length / 6);
-  let letters = '';
-  for (let i = first; i < end; i++) letters += alphabet[Number.parseInt(bits.slice(i * 6, i * 6 + 6), 2)];
+  const binary = '\0'.repeat(offset) + bytes.map((byte) => String.fromCharCode(byte)).join('');
+  const letters = btoa(binary).slice(Math.ceil((offset * 8) / 6), Math.floor((binary.length * 8) / 6));
   if (letters.length < 6) return [];
   return [letters, letters.replaceAll('+', '-').replaceAll('/', '_')];
 }

@@ -53,7 +53,7 @@ describe('[VA-9] security/paths.jsonl, on a real disk', () => {
           if (isRefused(verdict)) seen.add(verdict.code);
           else seen.add(details?.operands.map(({ path }) => path).join() ?? '');
         }
-        // Whichever state each look caught: refused, or the file inside. Nothing else.
+        // Each call is refused or gets the file inside, whichever state of the link it saw.
         const possible = ['PATH_OUTSIDE_WORKSPACE', 'FILE_NOT_FOUND', 'cur/secret.txt'];
         expect([...seen].filter((outcome) => !possible.includes(outcome))).toEqual([]);
       } finally {

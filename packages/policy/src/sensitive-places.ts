@@ -1,7 +1,7 @@
 import { wordList } from './text.ts';
 import { PlaceTable } from './workspace-path.ts';
 
-/** VA-2: files that hold secrets. As an operand of any tool they are refused. */
+/** VA-2: files that hold secrets. Every tool refuses them as operands. */
 export const sensitivePlaces = new PlaceTable([
   {
     id: 'SENS-1',
@@ -27,7 +27,7 @@ export const sensitivePlaces = new PlaceTable([
     id: 'SENS-3',
     kind: 'directory with keys and credentials',
     directories: ['.aws', '.ssh', '.gnupg', '.azure', '.kube', '.gcloud'],
-    runs: ['.config/gcloud', '.docker/config.json', '.config/gh/hosts.yml'],
+    subpaths: ['.config/gcloud', '.docker/config.json', '.config/gh/hosts.yml'],
     matches: ['.aws/config', 'home/.ssh', '.ssh/known_hosts', '.gnupg/pubring.kbx', '.docker/config.json'],
     doesNotMatch: ['aws/config', 'docs/ssh.md', '.dockerignore', 'docker/config.json'],
   },
@@ -44,7 +44,7 @@ export const sensitivePlaces = new PlaceTable([
     id: 'SENS-5',
     kind: 'package registry or network login',
     names: ['.npmrc', '.netrc', '_netrc', '.pypirc', '.dockercfg'],
-    runs: ['.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials'],
+    subpaths: ['.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials'],
     matches: ['.npmrc', '.npmrc.bak', 'app/.npmrc', '.netrc', '_netrc', '.cargo/credentials.toml'],
     doesNotMatch: ['npmrc.md', '.nvmrc', '.cargo/config.toml'],
   },
@@ -52,14 +52,15 @@ export const sensitivePlaces = new PlaceTable([
     id: 'SENS-6',
     kind: 'git credential store',
     names: ['.git-credentials'],
-    runs: ['.config/git/credentials', '.git/credentials'],
+    subpaths: ['.config/git/credentials', '.git/credentials'],
     matches: ['.git-credentials', '.config/git/credentials'],
     doesNotMatch: ['.gitignore', '.git/config'],
   },
   {
     id: 'SENS-7',
     kind: "Countersign's own configuration or tokens",
-    runs: wordList(`.config/countersign .local/state/countersign .local/share/countersign .countersign/token
+    subpaths:
+      wordList(`.config/countersign .local/state/countersign .local/share/countersign .countersign/token
       .countersign/tokens .countersign/tokens.json`),
     namePattern: /^countersign[._-]?(token|tokens|secret)s?(\.\w+)?$/,
     matches: ['.config/countersign', '.countersign/tokens.json', 'countersign-token', 'countersign.token'],

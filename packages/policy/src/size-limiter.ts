@@ -1,7 +1,7 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { type Refused, refuse } from './verdict.ts';
 
-/** Refuses what is larger or longer than TL-3 allows. Each method returns undefined when it fits. */
+/** Enforces the limits of TL-3. Each method returns a refusal, or undefined if the value is within its limit. */
 export class SizeLimiter {
   readonly limits: Limits;
 
@@ -10,59 +10,50 @@ export class SizeLimiter {
   }
 
   checkFile(path: string, bytes: number): Refused | undefined {
-    if (bytes <= this.limits.fileBytes) return undefined;
-    const why = `the file is larger than ${this.limits.fileBytes} bytes`;
-    return refuse(
-      'FILE_TOO_LARGE',
-      { path, size: bytes, limit: this.limits.fileBytes },
-      { rule: 'SIZE-1', why, operand: path },
-    );
+    const limit = this.limits.fileBytes;
+    if (bytes <= limit) return undefined;
+    const reason = { rule: 'SIZE-1', why: `the file is larger than ${limit} bytes`, operand: path };
+    return refuse('FILE_TOO_LARGE', { path, size: bytes, limit }, reason);
   }
 
-  /** `existing` is what the file holds already, when the content is appended. */
+  /** `existing` is the size of the file, if the content is appended to it. */
   checkContent(path: string, content: string, existing = 0): Refused | undefined {
+    const limit = this.limits.fileBytes;
     const bytes = utf8Length(content) + existing;
-    if (bytes <= this.limits.fileBytes) return undefined;
-    const why = `the content is larger than ${this.limits.fileBytes} bytes`;
-    return refuse(
-      'CONTENT_TOO_LARGE',
-      { size: bytes, limit: this.limits.fileBytes },
-      { rule: 'SIZE-2', why, operand: path },
-    );
+    if (bytes <= limit) return undefined;
+    const reason = { rule: 'SIZE-2', why: `the content is larger than ${limit} bytes`, operand: path };
+    return refuse('CONTENT_TOO_LARGE', { size: bytes, limit }, reason);
   }
 
   checkTimeout(seconds: number): Refused | undefined {
     const limit = this.limits.commandTimeoutMaxSeconds;
-    // The default was not asked for: if the limit is lower, the runner simply stops earlier.
+    // The agent did not ask for the default timeout, so it may exceed the limit; the runner then stops earlier.
     if (seconds <= limit || seconds === defaultLimits.commandTimeoutDefaultSeconds) return undefined;
     const why = `it asks for more than ${limit} seconds`;
-    return refuse(
-      'TIMEOUT_TOO_LONG',
-      { timeout: seconds, limit },
-      { rule: 'SIZE-3', why, operand: String(seconds) },
-    );
+    const reason = { rule: 'SIZE-3', why, operand: String(seconds) };
+    return refuse('TIMEOUT_TOO_LONG', { timeout: seconds, limit }, reason);
   }
 }
 
-/** Not part of the language, but every runtime that we use has it. */
+/** Declared here because this package has neither Node nor DOM types. Every runtime that we use has it. */
 declare const TextEncoder: new () => {
   encode(text: string): Uint8Array;
   encodeInto(text: string, bytes: Uint8Array): { readonly written: number };
 };
 const encoder = new TextEncoder();
-/** Characters that are encoded at once, and room for them: one takes at most 3 bytes. */
+/** UTF-16 units that are encoded at once. Each takes at most 3 bytes. */
 const PIECE = 16 * 1024;
-const room = new Uint8Array(3 * PIECE);
+const buffer = new Uint8Array(3 * PIECE);
 
 export const utf8Bytes = (text: string): Uint8Array => encoder.encode(text);
 
-/** Bytes of a text in UTF-8. Piece by piece: a file of 100 MiB takes 10 ms, counting its characters here 30 times that. */
+/** The size of a text in UTF-8. Encoding pieces takes 10 ms for 100 MiB; a loop over characters takes 30 times as long. */
 export function utf8Length(text: string): number {
   let bytes = 0;
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + PIECE, text.length);
-    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1; // its other half is in the next piece
-    bytes += encoder.encodeInto(text.slice(start, end), room).written;
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1; // keeps a surrogate pair together
+    bytes += encoder.encodeInto(text.slice(start, end), buffer).written;
     start = end;
   }
   return bytes;

@@ -4,7 +4,6 @@ import {
   type Limits,
   type PolicyRule,
   parseToolCall,
-  type RiskLevel,
   riskLevels,
   type ToolCall,
   type ToolErrorValue,
@@ -14,8 +13,8 @@ import type { CallAssessment } from './call-assessment.ts';
 import {
   assessCustomCall,
   type CustomTools,
+  customToolsOf,
   implicitAllowRule,
-  noCustomTools,
   parseCustomCall,
 } from './custom/assess-custom-call.ts';
 import type { Disk } from './path-validator.ts';
@@ -30,7 +29,7 @@ export interface ToolCallPolicyOptions {
   readonly home?: string;
   readonly limits?: Limits;
   readonly policies?: readonly LoadedPolicy[];
-  /** Asked at each call; no custom tools when left out. */
+  /** Read again at each call. If left out, there are no custom tools. */
   readonly customTools?: CustomTools;
 }
 
@@ -40,9 +39,9 @@ export interface PolicyDecision {
   readonly verdict: Verdict;
   /** How risky the call is by itself, before policy files; undefined when it was refused. */
   readonly assessed: Allowed | undefined;
-  /** The allow rule that answers in the person's place, if any. */
+  /** The allow rule that replaces the person's approval, if any. */
   readonly allowedBy: PolicyRule | undefined;
-  /** The rule that wants a person to be asked, if any: no allow rule answers instead, wherever that one stands (RK-5). */
+  /** The rule that requires the person's approval, if any. It beats every allow rule (RK-5). */
   readonly askedBy?: PolicyRule | undefined;
   readonly call: ToolCall | undefined;
   readonly details: CallAssessment | undefined;
@@ -54,8 +53,7 @@ export class ToolCallPolicy {
   readonly #rules: readonly CompiledRule[];
   readonly #customTools: CustomTools;
   readonly #limits: Limits;
-  /** By tool. */
-  readonly #onPaths = new Map<string, readonly PolicyRule[]>();
+  readonly #pathRulesByTool = new Map<string, readonly PolicyRule[]>();
 
   constructor(options: ToolCallPolicyOptions) {
     const policies = options.policies ?? [];
@@ -63,16 +61,14 @@ export class ToolCallPolicy {
     const { root, disk, home, limits = defaultLimits } = options;
     this.#limits = limits;
     this.#rules = policies.flatMap(({ rules }) => rules);
-    this.#customTools = options.customTools ?? noCustomTools;
+    this.#customTools = options.customTools ?? customToolsOf([]);
     this.#assessor = new RiskAssessor({
       root,
-      liftedSensitivePaths: new Set(own?.sensitive_paths),
-      addedPrograms: new Map(
-        (own?.programs ?? []).map(({ name, risk }): [string, RiskLevel] => [name, risk]),
-      ),
-      ...(disk && { disk }),
-      ...(home !== undefined && { home }),
+      disk,
+      home,
       limits,
+      liftedSensitivePaths: new Set(own?.sensitive_paths),
+      addedPrograms: new Map(own?.programs?.map(({ name, risk }) => [name, risk])),
     });
   }
 
@@ -98,18 +94,15 @@ export class ToolCallPolicy {
 
   /** Deny and ask rules on paths, which the runner applies to the real disk. */
   rulesOnPaths(tool: string): readonly PolicyRule[] {
-    let known = this.#onPaths.get(tool);
-    if (!known) {
-      known = rulesOnPaths(
-        this.#rules.map(({ rule }) => rule),
-        tool,
-      );
-      this.#onPaths.set(tool, known);
-    }
-    return known;
+    const known = this.#pathRulesByTool.get(tool);
+    if (known) return known;
+    const rules = this.#rules.map(({ rule }) => rule);
+    const found = rulesOnPaths(rules, tool);
+    this.#pathRulesByTool.set(tool, found);
+    return found;
   }
 
-  /** A call without a timeout gets the default, which an operator may have changed (TL-3). */
+  /** Adds the default timeout, which an operator may have changed (TL-3), to a call without a timeout. */
   #withTimeout(tool: unknown, params: unknown): unknown {
     if (!waitsForCommand(tool) || typeof params !== 'object' || params === null || 'timeout' in params)
       return params;
@@ -166,7 +159,7 @@ export class ToolCallPolicy {
   }
 }
 
-/** Rules × names in the call: about a second of work. More would make other calls on the server wait. */
+/** The most rules × names in the call, about a second of work. More would delay other calls on the server. */
 const MAX_COMPARISONS = 500_000;
 
 function tooManyToCompare(tool: string): Verdict {
@@ -174,7 +167,7 @@ function tooManyToCompare(tool: string): Verdict {
   return refuse('INVALID_PARAMS', { tool, problem }, { rule: 'POLICY-2', why: problem });
 }
 
-/** An allow rule reaches MEDIUM unless it says HIGH, and never what only a person may answer for. */
+/** An allow rule covers calls up to MEDIUM unless it says HIGH, and never a call that needs a person. */
 function covers(rule: PolicyRule, assessed: Allowed, details: CallAssessment): boolean {
   const limit = rule.max_risk ?? 'MEDIUM';
   return !details.needsPerson && riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit);
@@ -183,11 +176,8 @@ function covers(rule: PolicyRule, assessed: Allowed, details: CallAssessment): b
 function denyBy({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): Verdict {
   const why = rule.why ?? `rule ${rule.id} denies this`;
   const whose = owner === 'person' ? "person's own" : "workspace's";
-  return refuse(
-    'DENIED_BY_POLICY',
-    { owner: whose, why },
-    { rule: rule.id, why: `denied by the ${whose} policy: ${why}` },
-  );
+  const reason = { rule: rule.id, why: `denied by the ${whose} policy: ${why}` };
+  return refuse('DENIED_BY_POLICY', { owner: whose, why }, reason);
 }
 
 function reasonOf({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): { rule: string; why: string } {

@@ -6,10 +6,7 @@ import {
   type RiskLevel,
 } from '@countersign/protocol';
 
-/**
- * What a validator or the RiskAssessor says of a call. Either the call may run at a risk level (with the reasons
- * for that level), or it is refused and nobody is ever asked.
- */
+/** The result of a validator or of the RiskAssessor: allowed at a risk level, or refused without asking the person. */
 export type Verdict = Allowed | Refused;
 
 export interface Allowed {
@@ -30,7 +27,7 @@ export function allow(decision: RiskLevel, reasons: readonly Reason[] = [], netw
   return { decision, reasons, network };
 }
 
-/** Refuses with a code; the rule's `why` is the sentence the person reads in the history. */
+/** `reason.why` is the sentence that the person reads in the history. */
 export function refuse(
   code: ErrorCode,
   values: Readonly<Record<string, string | number>>,
@@ -52,7 +49,7 @@ export function stricter(a: Verdict, b: Verdict): Verdict {
   };
 }
 
-/** Both lists in order, each (rule, operand) once. */
+/** Appends `b` to `a`, without reasons whose rule and operand `a` already has. */
 function mergeReasons(a: readonly Reason[], b: readonly Reason[]): readonly Reason[] {
   if (b.length === 0) return a;
   if (a.length === 0) return b;

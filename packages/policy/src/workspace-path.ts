@@ -1,6 +1,6 @@
 /**
- * Paths as text. Always `/` between components; nothing is decoded, expanded or looked up on a disk.
- * `PlaceTable` finds the special place, if any, that such a path names.
+ * Functions on paths as text, with `/` between components. They decode and expand nothing and never use a disk.
+ * `PlaceTable` finds the sensitive or executing place that a path is in.
  */
 
 /** `/a/b/../c` → `['a', 'c']`; a `..` above the root stays at the root, as in a kernel. */
@@ -19,7 +19,7 @@ export function pushComponent(stack: string[], part: string): void {
 
 export const joinAbsolute = (components: readonly string[]): string => `/${components.join('/')}`;
 
-/** Where `path` is below `root`: `''` for the root itself, `undefined` when it is not inside. */
+/** `path` relative to `root`: `''` for the root itself, `undefined` for a path outside. */
 export function relativeInside(root: readonly string[], path: readonly string[]): string | undefined {
   if (path.length < root.length) return undefined;
   for (let i = 0; i < root.length; i++) if (root[i] !== path[i]) return undefined;
@@ -44,8 +44,8 @@ export function foldName(component: string): string {
 }
 
 /**
- * The last extension of a file name with its dot, in lower case: `A.TAR.GZ` → `.gz`, `Makefile` → `''`. A name with a
- * colon has two: on Windows the colon starts a stream, elsewhere it is part of the name.
+ * The last extension of a file name with its dot, in lower case: `A.TAR.GZ` → `.gz`, `Makefile` → `''`. Two extensions for
+ * a name with a colon: on Windows the colon starts a stream, elsewhere it is part of the name.
  */
 export function extensionsOf(path: string): string[] {
   const name = path.slice(path.lastIndexOf('/') + 1);
@@ -58,37 +58,36 @@ export function extensionsOf(path: string): string[] {
 }
 
 /**
- * Places known by name, as data with examples: sensitive-places.ts and executing-places.ts are tables of these. A test
- * runs every example of each row.
+ * Special places that are recognised by name. sensitive-places.ts and executing-places.ts are tables of these. A test runs
+ * every example.
  */
 export interface NamedPlace {
   readonly id: string;
-  /** For the person: what is special about this place. */
+  /** Shown to the person: what this place is. */
   readonly kind: string;
   /** Names of the last component, folded: a file or directory of exactly this name. */
   readonly names?: readonly string[];
   /** Names of any component, folded: everything below such a directory counts. */
   readonly directories?: readonly string[];
-  /** Several components in a row, joined by `/`, folded: that place wherever it stands, and all below it. */
-  readonly runs?: readonly string[];
-  /** Tried on the folded last component only. Written by us, linear, never from input. */
+  /** Folded components joined by `/`, matched anywhere in a path; everything below such a path counts too. */
+  readonly subpaths?: readonly string[];
+  /** Matched against the folded last component. Must take linear time. */
   readonly namePattern?: RegExp;
-  /** Folded last components that look like `namePattern` and are meant to be shared. */
+  /** Folded last components that match `namePattern` but are meant to be shared, such as `.env.example`. */
   readonly exceptions?: RegExp;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
 
-/** Suffixes that editors and people give to copies. */
+/** Suffixes that editors and people give to backup copies. */
 const backupSuffix = /(~|#|\.(bak|backup|old|orig|save|swp|swo|tmp|copy))+$/;
 
-/** Finds the place of a table that a workspace-relative path is in, if any. */
 export class PlaceTable {
   readonly places: readonly NamedPlace[];
   readonly #byName = new Map<string, NamedPlace>();
   readonly #byDirectory = new Map<string, NamedPlace>();
-  readonly #runs: [string, NamedPlace][] = [];
-  readonly #runStarts = new Set<string>();
+  readonly #subpaths: [string, NamedPlace][] = [];
+  readonly #subpathStarts = new Set<string>();
   readonly #patterns: NamedPlace[] = [];
 
   constructor(places: readonly NamedPlace[]) {
@@ -96,17 +95,17 @@ export class PlaceTable {
     for (const place of places) {
       for (const name of place.names ?? []) this.#byName.set(name, place);
       for (const name of place.directories ?? []) this.#byDirectory.set(name, place);
-      for (const run of place.runs ?? []) {
-        this.#runs.push([`/${run}/`, place]);
-        this.#runStarts.add(run.slice(0, run.indexOf('/')));
+      for (const subpath of place.subpaths ?? []) {
+        this.#subpaths.push([`/${subpath}/`, place]);
+        this.#subpathStarts.add(subpath.slice(0, subpath.indexOf('/')));
       }
       if (place.namePattern) this.#patterns.push(place);
     }
   }
 
-  /** Whether a component of the folder begins an entry of `runs`: `.cargo`, `gradle`. */
-  beginsRun(relativeFolder: string): boolean {
-    return relativeFolder.split('/').some((component) => this.#runStarts.has(foldName(component)));
+  /** Whether a component of the folder is the first of an entry of `subpaths`: `.cargo`, `gradle`. */
+  beginsSubpath(relativeFolder: string): boolean {
+    return relativeFolder.split('/').some((component) => this.#subpathStarts.has(foldName(component)));
   }
 
   find(relativePath: string): NamedPlace | undefined {
@@ -114,7 +113,7 @@ export class PlaceTable {
     return this.#find(folded) ?? this.#findOriginal(folded);
   }
 
-  /** A backup is as secret as what it is a copy of: `.env~`, `id_rsa.bak`. */
+  /** A backup counts as the file that it copies: `.env~`, `id_rsa.bak`. */
   #findOriginal(folded: readonly string[]): NamedPlace | undefined {
     const name = folded.at(-1) ?? '';
     const original = name.replace(backupSuffix, '');
@@ -133,8 +132,8 @@ export class PlaceTable {
     const exact = this.#byName.get(name);
     if (exact) return exact;
     const whole = `/${folded.join('/')}/`;
-    for (const [run, place] of this.#runs) {
-      if (whole.includes(run)) return place;
+    for (const [subpath, place] of this.#subpaths) {
+      if (whole.includes(subpath)) return place;
     }
     return this.#patterns.find((place) => place.namePattern?.test(name) && !place.exceptions?.test(name));
   }

@@ -1,4 +1,5 @@
 import type { RiskLevel } from '@countersign/protocol';
+import { type Refused, refuse } from './verdict.ts';
 import { extensionsOf } from './workspace-path.ts';
 
 /** How risky it is to write a file, by its last extension, case ignored (RK-2, TL-4). */
@@ -13,7 +14,7 @@ export interface WriteRule {
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(' '));
 
-/** The first rule that fits counts. */
+/** The first matching rule applies. */
 export const writeRules: readonly WriteRule[] = [
   {
     id: 'WRITE-1',
@@ -51,11 +52,20 @@ export const writeRules: readonly WriteRule[] = [
   },
 ];
 
-/** The strictest rule for any reading of the name. */
+/** The strictest rule for any extension of the path; a name with a colon has two. */
 export function writeRuleFor(path: string): WriteRule {
   const rules = extensionsOf(path).map((extension) =>
     writeRules.find(({ extensions }) => extensions === 'any other' || extensions.has(extension)),
-  ) as WriteRule[]; // the last row takes any other
+  ) as WriteRule[]; // always found: the last rule matches any extension
   const order = ['REJECT', 'HIGH', 'MEDIUM', 'LOW'];
   return rules.reduce((a, b) => (order.indexOf(a.effect) <= order.indexOf(b.effect) ? a : b));
+}
+
+/** TL-4: refuses to write a file whose `name` has the extension of an executable binary. `shown` is for the person. */
+export function refuseBinary(name: string, shown: string): Refused | undefined {
+  const rule = writeRuleFor(name);
+  if (rule.effect !== 'REJECT') return undefined;
+  const extension = name.slice(name.lastIndexOf('.'));
+  const reason = { rule: rule.id, why: `"${shown}" ${rule.why}`, operand: shown };
+  return refuse('EXTENSION_REFUSED', { path: shown, extension }, reason);
 }

@@ -20,17 +20,17 @@ export interface CommandValidatorOptions {
   readonly paths: PathValidator;
   readonly limits?: Limits;
   /** Programs that the person's own policy file adds (RK-5), with their risk; LOW counts as MEDIUM. */
-  readonly addedPrograms?: ReadonlyMap<string, RiskLevel>;
+  readonly addedPrograms?: ReadonlyMap<string, RiskLevel> | undefined;
   /** The person's home, absolute, so that an added program's `~` is understood. */
-  readonly home?: string;
+  readonly home?: string | undefined;
 }
 
 /** Bounds the time of a decision. A person would not read more words either. */
 const MAX_WORDS = 5_000;
 
 /**
- * Decides about one execute_command call (VA-4, VA-5): which program, and what its arguments make it do. Each
- * program has a manual in `program/`, which reads its words; here the PathValidator judges what they say.
+ * Decides about one execute_command call (VA-4, VA-5). The manual of the program, in `program/`, reads its words into
+ * notes, and `Judgement` decides about the notes.
  */
 export class CommandValidator {
   readonly #options: CommandValidatorOptions;
@@ -76,8 +76,7 @@ export class CommandValidator {
    */
   #judgeAsShellLine(words: readonly string[], from: string, judgement: Judgement): void {
     const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-    const inShell = this.#shell.check(line, from || undefined);
-    const { verdict, needsPerson, commands, operands } = inShell;
+    const { verdict, needsPerson, commands, operands } = this.#shell.check(line, from || undefined);
     if (isRefused(verdict)) judgement.refuse(verdict);
     else if (verdict.network) judgement.needNetwork();
     if (needsPerson || commands.some(runsInlineCode)) judgement.needPerson();
@@ -92,7 +91,10 @@ export class CommandValidator {
     for (const arg of args as unknown[]) {
       if (typeof arg !== 'string') return invalidParams('args must be a list of texts');
       size += arg.length + 1;
-      if (size > this.#maxCharacters) return tooLong(size, this.#maxCharacters);
+      if (size > this.#maxCharacters) {
+        const reason = { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' };
+        return refuse('COMMAND_TOO_LONG', { size, limit: this.#maxCharacters }, reason);
+      }
       if (arg.includes('\u0000'))
         return malformed(command, 'an argument that contains a NUL character', 'no program can receive it');
       if (!arg.isWellFormed())
@@ -117,11 +119,8 @@ const refused = (verdict: Refused): CommandCheck => ({ verdict, operands: [], ne
 function notAllowed(command: string): Refused {
   const shown = shorten(command);
   const why = `"${shown}" is not one of the programs that may run without a shell`;
-  return refuse(
-    'COMMAND_NOT_ALLOWED',
-    { command: shown, advice: adviseInstead(shown) },
-    { rule: 'CMD-PROGRAM', why, operand: shown },
-  );
+  const reason = { rule: 'CMD-PROGRAM', why, operand: shown };
+  return refuse('COMMAND_NOT_ALLOWED', { command: shown, advice: adviseInstead(shown) }, reason);
 }
 
 const invalidParams = (problem: string): Refused =>
@@ -134,20 +133,13 @@ const malformed = (program: string, argument: string, problem: string): Refused 
     { rule: 'CMD-ARGS-2', why: `has ${argument}: ${problem}` },
   );
 
-const tooLong = (size: number, limit: number): Refused =>
-  refuse(
-    'COMMAND_TOO_LONG',
-    { size, limit },
-    { rule: 'CMD-ARGS-3', why: 'is longer than any command needs to be' },
-  );
-
 const adviceFor: ReadonlyMap<string, string> = new Map(
   catalogue.flatMap(({ name, insteadOf }: ToolDefinition) =>
     (insteadOf?.split(' ') ?? []).map((program) => [program, `Use the tool ${name} instead.`] as const),
   ),
 );
 
-/** What a model should do instead of a command that is not allowed. */
+/** Tells the model what to do instead of a command that is not allowed. */
 function adviseInstead(command: string): string {
   const known = adviceFor.get(command);
   if (known) return known;

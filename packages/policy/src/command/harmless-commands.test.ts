@@ -5,7 +5,7 @@ import { splitExample } from './split-example.test-data.ts';
 
 describe('[AP-4] a grant by program', () => {
   const covered = harmlessCommands.flatMap(({ covers }) => covers);
-  const left = harmlessCommands.flatMap(({ leaves = [] }) => leaves);
+  const left = harmlessCommands.flatMap(({ doesNotCover = [] }) => doesNotCover);
 
   it.each(covered)('covers %s', (line) => {
     expect(isHarmlessCommand(splitExample(line))).toBe(true);

@@ -1,33 +1,32 @@
 import { harmlessGit } from './harmless-git.ts';
 
 /**
- * What a grant by program covers (AP-4): "git commands" are the subcommands and options in these lists and nothing else.
- * The lists are read without the programs' own tables and take every word as it is spelt: an abbreviation, a `--no-x` or
- * an option that is not listed leaves the call to the person. So a mistake in a table is not yet a granted call.
+ * A command that a grant by program covers (AP-4). Only the listed subcommands and options are covered, in exactly this
+ * spelling: an abbreviation, a `--no-x` or an unlisted option leaves the call to the person. These lists do not use the
+ * option tables in program/, so a mistake in such a table does not grant a call.
  */
 export interface HarmlessCommand {
-  /** How the command begins: the program, and its subcommand where it has one. */
+  /** The first words of the command: the program, and its subcommand if it has one. */
   readonly command: string;
   /**
-   * Options as they must be spelt. `-m=` takes a value, glued or as the next word; `--color[=]` only a glued one; `-#` is
-   * a number such as `-5`; `--x=y` is that whole word.
+   * The options as they must be spelled, or `any`. `-m=` takes a value, glued or as the next word; `--color[=]` only a glued
+   * one; `-#` is a number such as `-5`; `--x=y` is that whole word.
    */
   readonly options?: string;
-  /** What each operand must look like; any word when left out. */
+  /** Every operand must match this. If left out, any word may be an operand. */
   readonly operand?: RegExp;
-  /** How many operands there may be. */
   readonly mostOperands?: number;
-  /** The words after the first operand, or after `--`, are for a script and not for the program. */
+  /** The words after the first operand, or after `--`, belong to a script and are not checked. */
   readonly rest?: 'after operand' | 'after dashes';
-  /** Examples; a test runs each. */
+  /** Examples, like those in `doesNotCover`; a test runs each. */
   readonly covers: readonly string[];
-  readonly leaves?: readonly string[];
+  readonly doesNotCover?: readonly string[];
 }
 
 const npmOptions = `--silent -s --quiet -q --json --long --depth= --all -a --if-present --workspaces -ws --workspace= -w=
   --include-workspace-root --loglevel= --no-color --color --parseable --omit= --no-progress --no-audit --no-fund`;
 
-/** Only its name tells a script that publishes from one that builds. */
+/** A script is known only by its name, so names that suggest publishing are not covered. */
 const scriptName = /^(?!.*(publish|releas|deploy|upload|push|ship))[\w@.:/-]+$/i;
 
 const npm: readonly HarmlessCommand[] = [
@@ -37,7 +36,11 @@ const npm: readonly HarmlessCommand[] = [
       options: npmOptions,
       rest: 'after dashes',
       covers: [`npm ${name}`, `npm ${name} -- --watch`, `npm ${name} --silent`],
-      leaves: [`npm ${name} --script-shell=x`, `npm ${name} --no-global=false`, `npm --prefix x ${name}`],
+      doesNotCover: [
+        `npm ${name} --script-shell=x`,
+        `npm ${name} --no-global=false`,
+        `npm --prefix x ${name}`,
+      ],
     }),
   ),
   ...['run', 'run-script'].map(
@@ -47,7 +50,7 @@ const npm: readonly HarmlessCommand[] = [
       operand: scriptName,
       rest: 'after dashes',
       covers: [`npm ${name} lint`, `npm ${name} build:all -- --fix src`, `npm ${name} --silent lint`],
-      leaves: [`npm ${name} publish`, `npm ${name} docs:deploy`, `npm ${name} lint --node-options=x`],
+      doesNotCover: [`npm ${name} publish`, `npm ${name} docs:deploy`, `npm ${name} lint --node-options=x`],
     }),
   ),
   ...['ls', 'list', 'outdated', 'explain', 'why', 'root', 'prefix', 'fund'].map(
@@ -56,7 +59,7 @@ const npm: readonly HarmlessCommand[] = [
       options: npmOptions,
       operand: /^[\w@./-]+$/,
       covers: [`npm ${name}`, `npm ${name} --json`],
-      leaves: [`npm ${name} --global`, `npm ${name} --registry=x`],
+      doesNotCover: [`npm ${name} --global`, `npm ${name} --registry=x`],
     }),
   ),
   {
@@ -64,7 +67,7 @@ const npm: readonly HarmlessCommand[] = [
     options: npmOptions,
     mostOperands: 0,
     covers: ['npm audit', 'npm audit --json'],
-    leaves: ['npm audit fix'],
+    doesNotCover: ['npm audit fix'],
   },
   ...['view', 'info', 'show'].map(
     (name): HarmlessCommand => ({
@@ -72,7 +75,7 @@ const npm: readonly HarmlessCommand[] = [
       options: npmOptions,
       operand: /^[\w@./-]+$/,
       covers: [`npm ${name} lodash versions`],
-      leaves: [`npm ${name} --viewer=id x`],
+      doesNotCover: [`npm ${name} --viewer=id x`],
     }),
   ),
 ];
@@ -94,7 +97,7 @@ const node: HarmlessCommand = {
     'node --test --test-reporter=spec tests/a.test.js',
     'node --no-warnings --max-old-space-size=4096 build.mjs',
   ],
-  leaves: [
+  doesNotCover: [
     'node -e 1',
     'node',
     'node -',
@@ -117,7 +120,7 @@ const python: readonly HarmlessCommand[] = ['python', 'python3'].flatMap((progra
     options: '-u -B -I -E -s -S -O -V --version',
     rest: 'after operand',
     covers: [`${program} scripts/gen.py -c x`, `${program} -u scripts/gen.py`, `${program} --version`],
-    leaves: [
+    doesNotCover: [
       `${program} -c 1`,
       program,
       `${program} -`,
@@ -133,7 +136,7 @@ const python: readonly HarmlessCommand[] = ['python', 'python3'].flatMap((progra
       --disable-warnings --color=`,
     operand: /^[^@]/,
     covers: [`${program} -m pytest`, `${program} -m pytest -xq tests -k login --tb=short`],
-    leaves: [`${program} -m pytest -p x`, `${program} -m pytest -c x.ini`, `${program} -m pytest @x`],
+    doesNotCover: [`${program} -m pytest -p x`, `${program} -m pytest -c x.ini`, `${program} -m pytest @x`],
   },
   {
     command: `${program} -m unittest`,
@@ -142,12 +145,11 @@ const python: readonly HarmlessCommand[] = ['python', 'python3'].flatMap((progra
   },
 ]);
 
-/** Programs that only read and print, whatever their options. No grant covers files that they must not read. */
+/** Programs that only read and print, whatever their options. Files that they must not read are refused elsewhere. */
 const readers: readonly HarmlessCommand[] = 'grep ls cat head tail wc locate echo pwd whoami'
   .split(' ')
   .map((program) => ({ command: program, options: 'any', covers: [`${program} -x y`] }));
 
-/** What a wide grant covers, by how the command begins; the longest beginning counts. */
 export const harmlessCommands: readonly HarmlessCommand[] = [
   ...harmlessGit,
   ...npm,
@@ -159,25 +161,25 @@ export const harmlessCommands: readonly HarmlessCommand[] = [
     options: `-name= -iname= -path= -ipath= -type= -size= -mtime= -mmin= -maxdepth= -mindepth= -newer= -empty -print -print0 -prune
       -not -o -a -and -or -regex= -ls -H -P`,
     covers: ["find src -name '*.ts' -type f", 'find . -maxdepth 2 -not -name x'],
-    leaves: ['find . -delete', 'find . -exec ls ;', 'find -L .'],
+    doesNotCover: ['find . -delete', 'find . -exec ls ;', 'find -L .'],
   },
   {
     command: 'date',
     options: '-u -I[=] -R -d=',
     operand: /^\+/,
     covers: ['date', 'date -u +%F'],
-    leaves: ['date -s x'],
+    doesNotCover: ['date -s x'],
   },
 ];
 
 const byCommand = new Map(harmlessCommands.map((entry) => [entry.command, entry]));
-/** The most words that a command in the list begins with. */
-const LONGEST = Math.max(...harmlessCommands.map(({ command }) => command.split(' ').length));
+/** The most words in any `command`. */
+const MAX_COMMAND_WORDS = Math.max(...harmlessCommands.map(({ command }) => command.split(' ').length));
 
-/** Whether a grant by program covers this command. A word that is only known at run time is not covered. */
+/** Whether a grant by program covers this command. The entry with the longest matching `command` decides. */
 export function isHarmlessCommand(words: readonly (string | undefined)[]): boolean {
-  if (!words.every((word) => word !== undefined)) return false;
-  for (let length = Math.min(LONGEST, words.length); length > 0; length--) {
+  if (!words.every((word) => word !== undefined)) return false; // a word is only known at run time
+  for (let length = Math.min(MAX_COMMAND_WORDS, words.length); length > 0; length--) {
     const beginning = words.slice(0, length);
     const entry = beginning.some((word) => word.includes(' '))
       ? undefined
@@ -196,7 +198,7 @@ function hasOnlyListedWords(entry: HarmlessCommand, words: readonly string[]): b
     if (word === '--') {
       if (entry.rest === 'after dashes') return true;
     } else if (word.startsWith('-')) {
-      const option = readListed(word, listed);
+      const option = findListedOption(word, listed);
       if (option === undefined) return false;
       // A value that looks like an option may be one.
       if (option.takesNext && words[++at]?.startsWith('-') !== false) return false;
@@ -206,14 +208,17 @@ function hasOnlyListedWords(entry: HarmlessCommand, words: readonly string[]): b
       if (entry.rest === 'after operand') return true;
     }
   }
-  // Without a script these programs read code from standard input.
-  return entry.rest !== 'after operand' || words.some((word) => standsAlone.has(word));
+  // Without a script, node and python read code from standard input.
+  return entry.rest !== 'after operand' || words.some((word) => needsNoScript.has(word));
 }
 
-const standsAlone = new Set(['--test', '-v', '-V', '--version', '-h', '--help']);
+const needsNoScript = new Set(['--test', '-v', '-V', '--version', '-h', '--help']);
 
-/** An option as the list spells it; undefined where it is not listed. */
-function readListed(word: string, listed: ReadonlySet<string>): { readonly takesNext: boolean } | undefined {
+/** Returns undefined for an option that is not listed. `takesNext`: the next word is its value. */
+function findListedOption(
+  word: string,
+  listed: ReadonlySet<string>,
+): { readonly takesNext: boolean } | undefined {
   if (listed.has(word) && !word.endsWith('=')) return { takesNext: false };
   // A lone dash is standard input to many programs.
   if (word === '-') return undefined;
@@ -235,9 +240,9 @@ function readListed(word: string, listed: ReadonlySet<string>): { readonly takes
 }
 
 /**
- * Variables that a grant by program leaves free (AP-4). Any other may configure the program or what it starts:
- * `GIT_TRACE` writes a file, `PYTEST_ADDOPTS` loads a plug-in, `NPM_CONFIG_NODE_OPTIONS` loads a script. No list of such
- * names could be complete, so the list is of those that only change what is shown or which mode a project runs in.
+ * Variables that a command may set under a grant by program (AP-4): they only change the output or the mode of a project.
+ * Other variables may configure the program or what it starts: `GIT_TRACE` writes a file, `PYTEST_ADDOPTS` loads a plug-in,
+ * `NPM_CONFIG_NODE_OPTIONS` loads a script. A list of the dangerous ones could never be complete.
  */
 const harmlessVariables: ReadonlySet<string> = new Set(
   `CI TZ LANG LANGUAGE TERM COLORTERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE DEBUG VERBOSE LOG_LEVEL

@@ -1,8 +1,7 @@
 import type { HarmlessCommand } from './harmless-commands.ts';
 
-/** Subcommands of git that a grant covers. None of them sets configuration, starts a program or sends anything. */
-
-const showing = `--oneline --graph --all --decorate[=] --no-decorate --stat[=] --shortstat --numstat --name-only --name-status
+/** Options of the subcommands that show commits and differences. */
+const showOptions = `--oneline --graph --all --decorate[=] --no-decorate --stat[=] --shortstat --numstat --name-only --name-status
   --summary -p -u --patch --no-patch -s -n= -# --max-count= --skip= --since= --until= --after= --before= --author=
   --committer= --grep= -S= -G= -i --format= --pretty[=] --abbrev-commit --abbrev[=] --no-color --color[=] --no-merges
   --merges --first-parent --reverse --follow --cached --staged -w -b --ignore-all-space --ignore-space-change
@@ -11,24 +10,25 @@ const showing = `--oneline --graph --all --decorate[=] --no-decorate --stat[=] -
   --merge-base --left-right --cherry-pick --full-history --no-notes -z -W --function-context --count --compact-summary
   --color-words[=] -L= --relative[=]`;
 
-/** A branch, a tag, a remote or a commit: no URL, and no pair `from:to`. */
+/** Matches a branch, a tag, a remote or a commit, but not a URL or a pair `from:to`. */
 const ref = /^(?!.*\.\.\/)[\w@^][\w./@~^{}-]*$/;
 
 const entry = (
   command: string,
   options: string,
   covers: string,
-  leaves = '',
+  doesNotCover = '',
   rest: Pick<HarmlessCommand, 'operand' | 'mostOperands'> = {},
 ): HarmlessCommand => ({
   command: `git ${command}`,
   options,
   covers: covers.split('; '),
-  leaves: leaves === '' ? [] : leaves.split('; '),
+  doesNotCover: doesNotCover === '' ? [] : doesNotCover.split('; '),
   ...rest,
 });
 
-const plain: readonly HarmlessCommand[] = [
+/** Subcommands of git that a grant covers. None of them sets configuration, starts a program or sends anything. */
+const gitCommands: readonly HarmlessCommand[] = [
   entry(
     'status',
     '-s --short -b --branch --porcelain[=] --long -z --show-stash -u --untracked-files[=] --ignored -v',
@@ -37,7 +37,7 @@ const plain: readonly HarmlessCommand[] = [
   ...['log', 'show', 'diff', 'shortlog', 'rev-list'].map((name) =>
     entry(
       name,
-      showing,
+      showOptions,
       `git ${name}; git ${name} --oneline -5; git ${name} HEAD~1 -- src`,
       `git ${name} --output=x; git ${name} --ext-diff; git ${name} --textconv; git ${name} --grep -- --output=x; git ${name} --outp=x`,
     ),
@@ -96,7 +96,7 @@ const plain: readonly HarmlessCommand[] = [
     'git stash push -m x; git stash push src',
   ),
   ...['list', 'show'].map((name) =>
-    entry(`stash ${name}`, showing, `git stash ${name}; git stash ${name} -p`),
+    entry(`stash ${name}`, showOptions, `git stash ${name}; git stash ${name} -p`),
   ),
   ...['pop', 'apply'].map((name) =>
     entry(`stash ${name}`, '--index -q', `git stash ${name}; git stash ${name} --index`),
@@ -165,7 +165,7 @@ const plain: readonly HarmlessCommand[] = [
   ),
   entry(
     'reflog',
-    showing,
+    showOptions,
     'git reflog; git reflog show main; git reflog -5',
     'git reflog expire --all; git reflog delete HEAD@{1}',
     { operand: /^(?!(expire|delete|drop)$)/ },
@@ -210,13 +210,13 @@ const plain: readonly HarmlessCommand[] = [
   ),
 ];
 
-/** All of them, also with `--no-pager`. */
+/** Every command, with and without `--no-pager`. */
 export const harmlessGit: readonly HarmlessCommand[] = [
-  ...plain,
-  ...plain.map((each) => ({
+  ...gitCommands,
+  ...gitCommands.map((each) => ({
     ...each,
     command: each.command.replace(/^git /, 'git --no-pager '),
     covers: [],
-    leaves: [],
+    doesNotCover: [],
   })),
 ];

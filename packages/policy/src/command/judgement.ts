@@ -1,4 +1,4 @@
-import { higherRisk, type Reason, type RiskLevel } from '@countersign/protocol';
+import { higherRisk, type Reason, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { CommandCheck, CommandOperand } from '../call-assessment.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { CheckedPath, DiskEntry, PathCheck, PathValidator } from '../path-validator.ts';
@@ -18,20 +18,20 @@ import {
 } from '../program/rules.ts';
 import { shorten } from '../text.ts';
 import { allow, type Refused, refuse } from '../verdict.ts';
-import { writeRuleFor } from '../write-rules.ts';
+import { refuseBinary } from '../write-rules.ts';
 import { judgeGlob } from './sensitive-glob.ts';
 
-/** More paths than this in one command are not listed for the person one by one, so the command is not LOW. */
+/** A card cannot list more paths than this one by one, so a command with more is not LOW. */
 const MAX_OPERANDS = 1_000;
 /** Each change of directory can make all later paths longer, and no command needs many. */
 const MAX_DIRECTORIES = 50;
 
-/** Names that a directory may hold and that lead to a place of VA-3: `.git`, `.vscode`, `.github/workflows`. */
+/** Names of places of VA-3, relative to the directory that contains them: `.git`, `.github/workflows`. */
 const executingNames: readonly string[] = executingPlaces.places.flatMap(
-  ({ names = [], directories = [], runs = [] }) => [...names, ...directories, ...runs],
+  ({ names = [], directories = [], subpaths = [] }) => [...names, ...directories, ...subpaths],
 );
 
-/** Judges the notes on one command. Findings only add risk; the first refusal stands. */
+/** Decides about one command from its notes. Findings only add risk; the first refusal is final. */
 export class Judgement {
   readonly #program: string;
   readonly #start: string;
@@ -72,7 +72,7 @@ export class Judgement {
         this.raise(note.rule, note.operand);
         break;
       case 'rule if there': {
-        const operand = this.#isThere(note.text) ? note.text : note.otherwise;
+        const operand = this.#exists(note.text) ? note.text : note.otherwise;
         if (operand !== undefined) this.raise(note.rule, operand);
         break;
       }
@@ -135,7 +135,8 @@ export class Judgement {
     this.#reasons.push({ ...reason, risk: rule.risk });
   }
 
-  refuse(refused: Refused): void {
+  /** Only the first refusal counts. */
+  refuse(refused: Refused | undefined): void {
     this.#refused ??= refused;
   }
 
@@ -143,7 +144,6 @@ export class Judgement {
     this.#network = true;
   }
 
-  /** What another validator found: only a person may answer for this command. */
   needPerson(): void {
     this.#needsPerson = true;
   }
@@ -165,13 +165,8 @@ export class Judgement {
     return checked;
   }
 
-  /** TL-4: no tool writes a file whose name `name` makes it an executable binary; `text` is how it was spelled. */
   #refuseBinary(text: string, name: string): void {
-    const rule = writeRuleFor(name);
-    if (rule.effect !== 'REJECT') return;
-    const extension = name.slice(name.lastIndexOf('.'));
-    const reason = { rule: rule.id, why: `"${shorten(text)}" ${rule.why}`, operand: shorten(text) };
-    this.refuse(refuse('EXTENSION_REFUSED', { path: shorten(text), extension }, reason));
+    this.refuse(refuseBinary(name, shorten(text)));
   }
 
   /** Records a workspace-relative path for the rules of policy files, the card and the digest. */
@@ -180,7 +175,7 @@ export class Judgement {
     if (this.#operands.size > MAX_OPERANDS) this.raise(hugeList);
   }
 
-  /** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
+  /** Lists a file that is executed if it exists, for card and digest (AP-8). It adds no reason. */
   #noteRun(text: string): void {
     const checked = this.#look(text);
     if (!checked.ok || checked.entry === undefined) return;
@@ -189,12 +184,12 @@ export class Judgement {
       this.#operands.set(key, { path: checked.relative, use: 'run', implied: true });
   }
 
-  /** The hooks of the repository that git finds from where it stands: there, or in a directory above. */
+  /** Lists the hooks of the repository that git finds, in the current directory or above it. */
   #noteHooks(): void {
     const depth = this.#directory === '' ? 0 : this.#directory.split('/').length;
     for (let up = 0; up <= depth; up++) {
       const top = '../'.repeat(up);
-      if (!this.#isThere(`${top}.git`)) continue;
+      if (!this.#exists(`${top}.git`)) continue;
       for (const file of gitHookFiles) this.#noteRun(`${top}${file}`);
       return;
     }
@@ -205,23 +200,23 @@ export class Judgement {
     const checked = this.#path(text, use, false);
     if (!checked) return;
     this.#directory = checked.relative;
-    // A path that is too long names nothing: check the whole directory, which refuses it.
+    // Several changes of directory can add up to a path that is too long. Checking the whole path refuses it.
     if (checked.relative.length > text.length && checked.relative.length > 4096)
       this.#path(`./${checked.relative}`, use, use === 'write');
   }
 
   /**
-   * An archive decides by itself which files it writes below `target`. In the root of the workspace, and wherever places of
-   * VA-3 are, those may be among them; no grant answers for that.
+   * An archive decides which files it writes below `target`. In the root of the workspace, and where places of VA-3 exist,
+   * it may overwrite those, so no grant covers the call.
    */
   #judgeUnpacking(target: string): void {
     const checked = this.#path(target, 'write', false);
     if (!checked) return;
-    if (checked.relative === '' || executingNames.some((name) => this.#isThere(`${target}/${name}`)))
+    if (checked.relative === '' || executingNames.some((name) => this.#exists(`${target}/${name}`)))
       this.raise(unpacksOverExecutingPlaces, target);
   }
 
-  /** A word of unknown meaning, judged as the path that it may be. */
+  /** Judges a word that may be a path, as strictly as `doubt` says. */
   #judgeDoubt(text: string, doubt: Doubt, word: string): void {
     if (text === '' || (text.length > 4096 && doubt !== 'outside')) return;
     const checked = this.#look(doubt === 'sensitive' ? text.replace(/^@/, '') || '.' : text);
@@ -237,23 +232,23 @@ export class Judgement {
     // VA-2: a sensitive file is refused, whatever a script would do with it.
     else if (code === 'PATH_SENSITIVE' && /^(unsafe|sensitive|argument)$/.test(doubt))
       this.refuse(checked.refused);
-    // `/api/users` may be no path at all.
+    // `/api/users` may be something else than a path, so the person decides.
     else if (doubt === 'argument' && isOutside) this.raise(outsideArgument, word);
   }
 
   /**
-   * Rules of policy files must see a file that is only an argument. It counts when it is there; where no disk was looked
-   * at, a word with a slash and without blanks counts.
+   * Lists a file that is an argument of a script, so that policy rules see it. With a disk the file must exist; without one,
+   * a word with a slash and without blanks counts as a file.
    */
   #noteArgument(text: string, checked: CheckedPath): void {
     if (checked.liftedSensitive) this.raise(sensitiveLifted, text);
     const mayBeFile =
-      text.includes('/') && !/\s|^[\w+.-]+:\/\//.test(text) && !this.#isThere(this.#paths.root);
+      text.includes('/') && !/\s|^[\w+.-]+:\/\//.test(text) && !this.#exists(this.#paths.root);
     if (checked.entry !== undefined || mayBeFile) this.note(checked.relative, 'read');
   }
 
-  /** Whether it exists; always false without a disk. */
-  #isThere(text: string): boolean {
+  /** Always false without a disk. */
+  #exists(text: string): boolean {
     return this.#entryOf(text) !== undefined;
   }
 
@@ -265,11 +260,8 @@ export class Judgement {
   /** The PathValidator's check, cached: a word is judged in several ways, but the disk is asked once. */
   #look(text: string): PathCheck {
     const key = `${this.#directory}\u0000${text}`;
-    let checked = this.#looked.get(key);
-    if (!checked) {
-      checked = this.#paths.check(text, this.#directory);
-      this.#looked.set(key, checked);
-    }
+    const checked = this.#looked.get(key) ?? this.#paths.check(text, this.#directory);
+    this.#looked.set(key, checked);
     return checked;
   }
 
@@ -278,7 +270,7 @@ export class Judgement {
     const level = this.#level;
     const reasons = this.#reasons
       .filter(({ risk }) => level === 'LOW' || risk !== 'LOW')
-      .sort((a, b) => weight[b.risk] - weight[a.risk])
+      .sort((a, b) => riskLevels.indexOf(b.risk) - riskLevels.indexOf(a.risk))
       .map(({ risk: _, ...reason }) => reason);
     return {
       verdict: allow(level, reasons, this.#network),
@@ -288,11 +280,4 @@ export class Judgement {
   }
 }
 
-const weight: Readonly<Record<RiskLevel, number>> = { LOW: 0, MEDIUM: 1, HIGH: 2 };
-
-const looksLikeOutsidePath = (text: string): boolean =>
-  text.startsWith('/') ||
-  text.startsWith('~/') ||
-  text === '..' ||
-  text.startsWith('../') ||
-  text.includes('/../');
+const looksLikeOutsidePath = (text: string): boolean => /^(~?\/|\.\.(\/|$))|\/\.\.\//.test(text);

@@ -1,4 +1,4 @@
-/** Commands that only a person may answer for. */
+/** Commands that only a person may approve. */
 export const PERSON = [
   'node src/app.js /etc/hosts',
   'npm run build -- ../x',
@@ -42,7 +42,7 @@ export const PERSON = [
   'wc --files0-from=docs/notes.txt',
 ];
 
-/** Commands that a grant may answer for. */
+/** Commands that a grant may approve. */
 export const GRANTABLE = [
   'git status',
   'git commit -m x',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { CommandValidator } from './command-validator.ts';
 
-/** Cases that say what they would like best, beyond what is required; we follow that advice. */
+/** Cases that recommend a stricter decision than they require; we follow the recommendation. */
 type WithAdvice = { readonly prefer?: string };
 
 describe('[VA-9] security/commands.jsonl', () => {

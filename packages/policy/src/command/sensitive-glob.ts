@@ -3,7 +3,7 @@ import { sensitivePlaces } from '../sensitive-places.ts';
 import { wordList } from '../text.ts';
 import { foldName } from '../workspace-path.ts';
 
-/** Names of sensitive files and directories, to try a pattern on: the examples of VA-2 and a few more. */
+/** Names of sensitive files and directories to test patterns on: the examples of VA-2 and a few more. */
 const sensitiveNames: readonly string[] = [
   ...new Set(
     [
@@ -20,15 +20,15 @@ const sensitiveNames: readonly string[] = [
   ),
 ];
 
-/** Names that patterns usually mean, to tell `*.json` (which also picks credentials.json) from `.env*`. */
+/** Ordinary names to test patterns on. `*.json` picks some of them besides credentials.json; `.env*` picks none. */
 const ordinaryNames =
   wordList(`README.md package.json config.json tsconfig.json index.js index.jsx app.ts app.tsx env.ts main.c main.h
   server.py data.csv notes.txt config.yml config.yaml config.toml style.css index.html build.sh app.log Makefile Dockerfile
   .gitignore .eslintrc .prettierrc schema.sql main.go lib.rs App.vue icon.svg pom.xml Main.java Main.kt a.rb x.patch`);
 
 /**
- * `sensitive`: picks sensitive names and hardly anything else. `unclear`: picks both kinds. `ordinary`: everything
- * else, also `*` and `*.json`: where those read recursively, sensitive files are masked (VA-2).
+ * `sensitive`: picks sensitive names and hardly anything else. `unclear`: picks both kinds. `ordinary`: all other patterns,
+ * and also `*` and `*.json`, because sensitive files are masked where those read recursively (VA-2).
  */
 export function judgeGlob(pattern: string): 'sensitive' | 'unclear' | 'ordinary' {
   const variants = expandBraces(pattern.slice(pattern.lastIndexOf('/') + 1));
@@ -45,11 +45,7 @@ export function judgeGlob(pattern: string): 'sensitive' | 'unclear' | 'ordinary'
 
 const picksSensitive = (glob: string): boolean => {
   if (!/[*?[\\]/.test(glob)) return glob !== '' && sensitivePlaces.find(glob) !== undefined;
-  const folded = foldName(glob);
-  return (
-    sensitiveNames.some(looseNameMatcher(glob)) ||
-    (folded !== glob && sensitiveNames.some(looseNameMatcher(folded)))
-  );
+  return [...new Set([glob, foldName(glob)])].some((each) => sensitiveNames.some(looseNameMatcher(each)));
 };
 
 const picksOrdinary = (glob: string): boolean => ordinaryNames.some(looseNameMatcher(glob));

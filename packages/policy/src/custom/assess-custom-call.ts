@@ -18,8 +18,6 @@ export interface CustomTools {
   readonly names: readonly string[];
 }
 
-export const noCustomTools: CustomTools = { find: () => undefined, names: [] };
-
 export const customToolsOf = (tools: readonly CustomTool[]): CustomTools => {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return { find: (name) => byName.get(name), names: [...byName.keys()] };
@@ -29,7 +27,7 @@ export type ParsedCustomCall =
   | { readonly ok: true; readonly call: CustomToolCall; readonly tool: CustomTool }
   | { readonly ok: false; readonly error: ToolErrorValue };
 
-/** Checks a call against what the tool itself says of its parameters. */
+/** Checks the parameters of a call against the tool's own schema. */
 export function parseCustomCall(name: CustomToolName, params: unknown, tools: CustomTools): ParsedCustomCall {
   const tool = tools.find(name);
   if (!tool) {
@@ -47,8 +45,8 @@ export function parseCustomCall(name: CustomToolName, params: unknown, tools: Cu
 }
 
 /**
- * How risky a call of a custom tool is. No path or command in its parameters is looked at: only its own program knows
- * what they mean. What the tool says of itself can raise the level and never lower it (RN-8).
+ * The risk of a call of a custom tool. Paths and commands in its parameters are not checked, because only the tool's own
+ * program knows what they mean. The tool's description of itself can raise the level but never lower it (RN-8).
  */
 export function assessCustomCall(tool: CustomTool): CallAssessment {
   const { name, risk_level, read_only, destructive, network, requires_approval } = tool;
@@ -64,7 +62,7 @@ export function assessCustomCall(tool: CustomTool): CallAssessment {
     reasons.push({ rule: 'CUSTOM-3', why: 'it says of itself that it only reads; nobody has checked that' });
   if (requires_approval)
     reasons.push({ rule: 'CUSTOM-4', why: 'it says of itself that it needs your approval' });
-  // LOW lets the call run unasked (`implicitAllowRule`), but does not make it harmless to repeat.
+  // LOW lets the call run without approval (`implicitAllowRule`). The level stays MEDIUM: repeating it may do harm.
   const level = risk_level === 'HIGH' ? 'HIGH' : 'MEDIUM';
   return { verdict: allow(level, reasons, network), operands: [], commands: [], needsPerson: false };
 }

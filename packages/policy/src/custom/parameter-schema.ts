@@ -3,16 +3,16 @@ import { shorten } from '../text.ts';
 
 type JsonObject = Readonly<Record<string, JsonValue>>;
 
-/** Steps of one check. A schema that needs more is not one that a person wrote. */
+/** The most steps of one check. No schema that a person wrote needs more. */
 const MAX_STEPS = 20_000;
-/** Attempts of a pattern, or counted characters, that cost one step. */
+/** How many attempts of a pattern, or counted characters, cost one step. */
 const TRIES_PER_STEP = 1_000;
 const MAX_DEPTH = 64;
 
 /**
- * What is wrong with parameters by a tool's own JSON Schema, if anything. We do not trust the schema: it is interpreted,
- * never compiled, refers only to itself, and the work is bounded. Unknown keywords are ignored; the tool's own program
- * checks again.
+ * Returns what is wrong with parameters by the tool's own JSON Schema, or undefined. We do not trust the schema: it is
+ * interpreted, never compiled, refers only to itself, and the work is bounded. Unknown keywords are ignored; the tool's own
+ * program checks again.
  */
 export function problemOfParams(schema: JsonObject, params: JsonObject): string | undefined {
   try {
@@ -28,7 +28,7 @@ class TooMuchWork extends Error {}
 class SchemaCheck {
   readonly #root: JsonObject;
   readonly #patterns = new Map<string, CheckedPattern | undefined>();
-  /** How many names an object has is counted once. */
+  /** Cache: the number of names in each object. */
   readonly #sizes = new Map<JsonObject, number>();
   #steps = 0;
 
@@ -61,7 +61,7 @@ class SchemaCheck {
     if (this.#steps > MAX_STEPS) throw new TooMuchWork();
   }
 
-  /** Undefined if the pattern is not tried. */
+  /** Returns undefined if the pattern is too expensive to try. */
   #matches(source: string, text: string): boolean | undefined {
     if (!this.#patterns.has(source)) this.#patterns.set(source, checkedPattern(source));
     const pattern = this.#patterns.get(source);
@@ -99,7 +99,7 @@ class SchemaCheck {
       : undefined;
   }
 
-  /** Compares in time bounded by the schema's value. The order of names does not matter. */
+  /** Whether two values are equal, whatever the order of names. Takes time bounded by the schema's value. */
   #isSame(ofSchema: JsonValue, given: JsonValue): boolean {
     if (Array.isArray(ofSchema))
       return (
@@ -166,38 +166,22 @@ class SchemaCheck {
     const properties = isObject(listed) ? listed : {};
     const byPattern = own(schema, 'patternProperties');
     const patterns = Object.entries(isObject(byPattern) ? byPattern : {});
+    const additional = own(schema, 'additionalProperties');
     for (const [name, inner] of Object.entries(value)) {
       const known = own(properties, name);
       this.#spend(patterns.length);
       const tried = patterns.map(([source, of]) => ({ of, fits: this.#matches(source, name) }));
-      const matching = tried.filter(({ fits }) => fits !== false);
-      const isExtra = known === undefined && matching.length === 0;
-      const problem =
-        (known === undefined ? undefined : this.problemOf(known, inner, below(at, name), depth + 1)) ??
-        this.#firstProblem(
-          matching.filter(({ fits }) => fits).map(({ of }) => of),
-          inner,
-          below(at, name),
-          depth,
-        ) ??
-        (isExtra ? this.#extraProblem(schema, properties, inner, name, at, depth) : undefined);
+      const isAdditional = known === undefined && tried.every(({ fits }) => fits === false);
+      if (isAdditional && additional === false) {
+        const names = Object.keys(properties).join(', ');
+        return say(below(at, name), `is not known; there are: ${shorten(names) || 'none'}`);
+      }
+      const matching = tried.flatMap(({ of, fits }) => (fits ? [of] : []));
+      const schemas = isAdditional ? [additional] : [...(known === undefined ? [] : [known]), ...matching];
+      const problem = this.#firstProblem(schemas, inner, below(at, name), depth);
       if (problem !== undefined) return problem;
     }
     return undefined;
-  }
-
-  #extraProblem(
-    schema: JsonObject,
-    properties: JsonObject,
-    value: JsonValue,
-    name: string,
-    at: string,
-    depth: number,
-  ): string | undefined {
-    const extra = own(schema, 'additionalProperties');
-    if (extra !== false) return this.problemOf(extra, value, below(at, name), depth + 1);
-    const known = Object.keys(properties).join(', ');
-    return say(below(at, name), `is not known; there are: ${shorten(known) || 'none'}`);
   }
 
   #combinedProblem(schema: JsonObject, value: JsonValue, at: string, depth: number): string | undefined {
@@ -218,7 +202,7 @@ class SchemaCheck {
   }
 
   #firstProblem(
-    schemas: readonly JsonValue[],
+    schemas: readonly (JsonValue | undefined)[],
     value: JsonValue,
     at: string,
     depth: number,
@@ -314,10 +298,10 @@ function waysThrough(source: string): { readonly choices: number; readonly lengt
   if (/\\|\(\?[^:]|\)[*+{]/u.test(plain)) return undefined;
   const count = (part: RegExp): number => plain.match(part)?.length ?? 0;
   const bars = count(/\|/gu);
-  // In one group, alternatives are tried one after the other; in several, each with each of the others.
+  // In one group, alternatives are tried one after the other; with several groups, every combination is tried.
   const alternatives = count(/\(/gu) > 1 ? 2 ** bars : bars + 1;
   const optional = count(/(?<![*+?}(])\?/gu);
-  // Without an anchor it is tried from each character on.
+  // Without an anchor, the match is tried from every character on.
   const starts = plain.startsWith('^') && bars === 0 ? 0 : 1;
   return { choices: alternatives * 2 ** optional, lengths: starts + count(/[*+]|\{\d+,?\d*\}/gu) };
 }

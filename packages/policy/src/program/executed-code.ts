@@ -273,20 +273,17 @@ export const executedFiles: readonly ExecutedFiles[] = [
   },
 ];
 
-const byProgram = new Map<string, ExecutedFiles[]>();
-for (const rule of executedFiles)
-  for (const program of rule.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), rule]);
-
-/** The files that a call executes; those in `named` by its words, those in `implied` because it looks for them. */
+/** The files that a call executes: `named` in its words, or `implied` because the program looks for them. */
 export interface ExecutedByCall {
   readonly named: readonly string[];
   readonly implied: readonly string[];
-  /** Whether this call does execute them: `yarn build` may, `npm view` does not. */
+  /** False if this call may leave them unused: `yarn build` may execute them, `npm view` does not. */
   readonly surely: boolean;
 }
 
 export function executedBy(name: string, args: readonly string[]): readonly ExecutedByCall[] {
-  const found = (byProgram.get(name) ?? []).map((rule): ExecutedByCall => {
+  const rules = executedFiles.filter(({ programs }) => programs.includes(name));
+  const found = rules.map((rule): ExecutedByCall => {
     const { options = [], directoryOptions = [], names = [], subcommands } = rule;
     const named = [
       ...valuesAnywhere(args, options),
@@ -304,14 +301,12 @@ export function executedBy(name: string, args: readonly string[]): readonly Exec
     : [{ named: [], implied: [`node_modules/.bin/${binary}`], surely: false }, ...found];
 }
 
-/** Programs that execute code: shells, and interpreters of other languages. */
+export const isShell = (name: string): boolean =>
+  /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/.test(
+    name,
+  );
 
-const SHELLS =
-  /^(r?bash|sh|dash|ash|zsh|ksh|mksh|pdksh|oksh|yash|posh|fish|csh|tcsh|busybox-sh|bash-static|hush|osh|elvish|nu|xonsh)[\d.-]*$/;
-
-export const isShell = (name: string): boolean => SHELLS.test(name);
-
-/** Options of fish and nushell whose value is code; it runs before the line of `-c`. */
+/** Options of fish and nushell whose value is code, which runs before the code of `-c`. */
 export const codeOptionsOfShell = (name: string): string =>
   `--command --commands --init-command --execute ${name === 'fish' ? '-C' : name === 'nu' ? '-e' : ''}`;
 
@@ -343,10 +338,8 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
 ];
 
-/** Languages whose lines are program calls, as in a shell. */
-const COMMAND_LANGUAGES = /^(tclsh|wish|expect|pwsh|powershell)$/;
-
-export const speaksCommands = (name: string): boolean => COMMAND_LANGUAGES.test(name);
+/** Whether the lines of this interpreter's language are program calls, as in a shell. */
+export const speaksCommands = (name: string): boolean => /^(tclsh|wish|expect|pwsh|powershell)$/.test(name);
 
 export const interpreterOf = (name: string): Interpreter | undefined =>
   INTERPRETERS.find(({ names }) => names.test(name));

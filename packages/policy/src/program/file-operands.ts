@@ -2,7 +2,7 @@ import { wordList } from '../text.ts';
 import { hasHole } from './marks.ts';
 import { readOptions } from './options.ts';
 
-/** A file that a program call uses, as the call writes it. */
+/** A file that a program call uses, spelled as in the call. */
 export interface FileUse {
   readonly path: string;
   readonly use: 'read' | 'write' | 'run';
@@ -20,7 +20,7 @@ const TEXT = new Set(
 );
 export const isTextProgram = (name: string): boolean => TEXT.has(name);
 
-/** Programs whose first word is a pattern or a script, unless an option brings it. */
+/** Programs whose first word is a pattern or a script, unless an option gives it. */
 const PATTERN_FIRST =
   /^(e|f|z|p)?grep$|^(rg|ag|ack|ugrep|g?sed|[gmn]?awk|jq|yq|expect|rename|sd|fd|fdfind|locate|mlocate|perl-rename)$/;
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
@@ -64,7 +64,7 @@ export function fileOperands(name: string, args: readonly string[]): readonly Fi
       WRITES_ALL.test(name) ||
       edits ||
       MODE_FIRST.test(name) ||
-      name === 'mv' || // what is moved away changes its old place too
+      name === 'mv' || // moving a file also changes its old place
       (WRITES_LAST.test(name) && isLast && files.length > 1)
     ) {
       const use = name === 'rm' && hasHole(path) ? 'read' : 'write';
@@ -96,7 +96,7 @@ export function unpackTarget(name: string, args: readonly string[]): readonly st
       return places(args.includes('-x') || args.includes('-xk'), args.at(-1));
     case 'gtar':
     case 'bsdtar': {
-      // `tar xzf a`: the first word is a bundle of letters even without a dash
+      // In `tar xzf a`, the first word is a bundle of options without a dash.
       const words = /^[A-Za-z]+$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
       const { flags } = readOptions(words);
       const { values } = readOptions(args.slice(1), '-C -f --directory --file');
@@ -112,7 +112,7 @@ export function unpackTarget(name: string, args: readonly string[]): readonly st
 export const looksLikePath = (word: string): boolean =>
   /[./~]/.test(word) && !/\s|:\/\//.test(word) && !/^\d+(\.\d+)*$/.test(word);
 
-/** `--file=x`, `-fx`, `@x`, `key=x`: values that name a file. */
+/** Files in the values of options and assignments: `--file=x`, `-f./x`, `@x`, `key=@x`. */
 export function optionFiles(name: string, args: readonly string[]): readonly FileUse[] {
   return args.flatMap((word): FileUse[] => {
     const path = /^(?:--?[\w-]+=|-[A-Za-z](?=[./~])|[\w-]+=@|@|-[A-Za-z]@)(.+)$/s.exec(word)?.[1];
@@ -126,7 +126,7 @@ export function optionFiles(name: string, args: readonly string[]): readonly Fil
 const O_IS_NOT_OUTPUT =
   /^((e|f|z|p)?grep|rg|ag|ack|ls|ps|lsof|stat|ssh|scp|sftp|mount|umount|nm|od|who|set|curl|wget|ln|cp|mv|install|chmod|chown)$/;
 
-/** `-o x`, `--output x`: the file that most programs write. */
+/** Files that `-o x` and `--output x` name as the output. */
 function outputFiles(name: string, args: readonly string[]): readonly FileUse[] {
   if (O_IS_NOT_OUTPUT.test(name)) return [];
   return args.flatMap((word, index): FileUse[] => {
@@ -152,9 +152,10 @@ function gitFiles(args: readonly string[]): readonly FileUse[] {
   });
 }
 
-/** One copy that `cp`, `mv` or the like makes. Without knowing the disk, a target may also be a directory. */
+/** One copy that `cp`, `mv` or the like makes. */
 interface Copy {
   readonly source: string;
+  /** The possible results: without a disk, the last operand may be a file or a directory. */
   readonly targets: readonly string[];
 }
 
@@ -172,7 +173,7 @@ export function readCopies(
   const sources = directory === undefined ? operands.slice(0, -1) : operands;
   const target = directory === undefined ? operands.at(-1) : `${directory}/`;
   if (target === undefined || isRemote(target)) return { copies: [], isSymbolic };
-  // `ln -s x` makes a link of that name here
+  // `ln -s a/x` makes a link called `x`.
   if (sources.length === 0)
     return { copies: isSymbolic ? [{ source: target, targets: [lastPart(target)] }] : [], isSymbolic };
   const isDirectory = /(^|\/)(\.{1,2})?$/.test(target) || sources.length > 1;
@@ -189,6 +190,6 @@ const lastPart = (path: string): string => {
   return isRemote(name) ? name.slice(name.lastIndexOf(':') + 1) : name;
 };
 
-/** `host:path`, as rsync names files of another machine. */
+/** Whether a path is on another machine: `host:path`, `rsync://…`. */
 export const isRemote = (path: string): boolean =>
   /^[\w.@-]{2,}::?[^:]/.test(path) || path.startsWith('rsync://');

@@ -172,12 +172,7 @@ function excludingTerms(terms: readonly FindTerm[]): ReadonlySet<FindTerm> {
     conjunctions.push(conjunction);
     return conjunction;
   };
-  const tests: {
-    readonly at: number;
-    readonly term: FindTerm;
-    readonly conjunction: Conjunction;
-    readonly isNegated: boolean;
-  }[] = [];
+  const tests: { at: number; term: FindTerm; conjunction: Conjunction; isNegated: boolean }[] = [];
   const groups: Group[] = [];
   let group: Group = { conjunction: undefined, isNegated: false };
   let current = begin(undefined);

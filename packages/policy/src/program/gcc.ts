@@ -71,11 +71,11 @@ const pathOptions = [
 const textOptions = new Set(
   '-x -D -U -A -l -MT -MQ -u -z -e -G --param --language --define-macro --undefine-macro --assert'.split(' '),
 );
-/** The next word is for another tool; a path in it is still a path. */
+/** Options that pass the next word on to another tool. */
 const passedOn = new Set(
   '-Xlinker -Xassembler -Xpreprocessor -Xclang --for-linker --for-assembler'.split(' '),
 );
-/** Linker options whose path is only stored in the result and used when that runs, so it may be outside. */
+/** Linker options whose path is only stored in the result and used when the result runs, so it may be outside. */
 const runtimePaths = /^--?(rpath|rpath-link|dynamic-linker|soname|h|install_name)(=|$)/;
 /** `-fx=y` whose value is text that may look like a path. */
 const textValue = /^-f(file|debug|macro|profile|canon|coverage)-prefix-map=|^-W|^-std=|^-m|^-D/;

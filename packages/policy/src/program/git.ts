@@ -1,13 +1,13 @@
 import { readGit } from './git/git-call.ts';
-import { historySubcommands, reflogDestroyers } from './git/history-subcommands.ts';
-import { config, maintenanceSubcommands } from './git/maintenance-subcommands.ts';
-import { type GitFamily, type GitSubcommand, isFamily } from './git/operands.ts';
+import { type GitFamily, type GitSubcommand, isFamily } from './git/git-subcommand.ts';
+import { historySubcommands } from './git/history-subcommands.ts';
+import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
 import { remoteSubcommands } from './git/remote-subcommands.ts';
 import * as rules from './git/rules.ts';
 import { workTreeSubcommands } from './git/work-tree-subcommands.ts';
 import type { Manual, Notes } from './notes.ts';
-import { type Operand, OptionState, parseOptions, type Word } from './options.ts';
+import { OptionState, type OptionWord, parseOptions } from './options.ts';
 
 const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
   Object.entries({
@@ -16,11 +16,6 @@ const subcommands: ReadonlyMap<string, GitSubcommand | GitFamily> = new Map(
     ...historySubcommands,
     ...remoteSubcommands,
     ...maintenanceSubcommands,
-    reflog: {
-      ...(readingSubcommands.reflog as GitFamily),
-      members: { ...(readingSubcommands.reflog as GitFamily).members, ...reflogDestroyers },
-    },
-    config,
   }),
 );
 
@@ -45,7 +40,7 @@ export const git: Manual = {
   },
 };
 
-function noteGlobal(word: Exclude<Word, Operand>, notes: Notes): void {
+function noteGlobal(word: OptionWord, notes: Notes): void {
   if (word.kind === 'option' && word.row.names === '-C' && word.value !== undefined) {
     notes.enter(word.value, 'read');
     return;
@@ -65,13 +60,13 @@ function noteFamily(name: string, family: GitFamily, args: readonly string[], no
       ? family.members[first.text]
       : undefined;
   if (first && member) {
-    // Nothing after the first operand is an option here, so the operands are the end of the line.
+    // With `permutes: false`, every word after the first operand is an operand too.
     const at = args.length - operands.length;
     noteSubcommand({ ...family.fallback, operands: () => {} }, args.slice(0, at), name, notes);
     noteSubcommand(member, args.slice(at + 1), `${name} ${first.text}`, notes);
     return;
   }
-  // `git stash -- x` and `git stash -m x` are the fallback; `git stash x` is an error, or a newer git.
+  // `git stash -- x` and `git stash -m x` use the fallback. `git stash x` is an error, or a subcommand of a newer git.
   if (first && !first.afterDashes && !family.isOpen) {
     notes.raise(rules.unknownSubcommand, `${name} ${first.text}`);
     notes.unknownWords(args);
@@ -87,11 +82,8 @@ function noteSubcommand(
 ): void {
   for (const rule of subcommand.rules ?? []) notes.raise(rule, name);
   const words = parseOptions(args, subcommand.options);
-  const operands: Operand[] = [];
-  for (const word of words) {
-    if (word.kind === 'operand') operands.push(word);
-    else notes.option(word);
-  }
+  for (const word of words) if (word.kind !== 'operand') notes.option(word);
+  const operands = words.filter((word) => word.kind === 'operand');
   subcommand.operands(operands, notes);
-  subcommand.also?.(new OptionState(words), operands, notes);
+  subcommand.noteWholeLine?.(new OptionState(words), operands, notes);
 }

@@ -3,11 +3,11 @@
  * digest covers them (AP-8).
  */
 
-/** What `node a` tries where `a` is not a file. */
+/** Files that `node a` tries if `a` is not a file. */
 export const nodeLookups = (script: string): readonly string[] =>
   ['.js', '.json', '.node', '.ts', '.mjs', '.cjs'].map((extension) => `${script}${extension}`);
 
-/** What `python -m a.b` runs if the workspace has it; installed modules come second. */
+/** Files that `python -m a.b` runs if they exist in the workspace. They come before installed modules. */
 export function pythonModuleFiles(module: string): readonly string[] {
   if (!/^[A-Za-z_][\w.]*$/.test(module)) return [];
   const path = module.split('.').join('/');
@@ -20,7 +20,7 @@ const clientHooks =
     /\s+/,
   );
 
-/** The hooks of a repository, its configuration, which may name others, and those of husky. */
+/** The hooks of git and of husky, and git's configuration, which may name further hooks. */
 export const gitHookFiles: readonly string[] = [
   '.git/config',
   ...clientHooks.map((hook) => `.git/hooks/${hook}`),

@@ -1,12 +1,12 @@
 /**
- * Text as far as it is known before it runs. A value is an ordinary string in which a few Unicode noncharacters
- * stand for what only the run decides; ShellValidator refuses lines that contain them, so they are ours alone.
- * Because they are characters, they survive concatenation, splitting and parsing a text again.
+ * Marks for the parts of a text that are only known when a shell line runs. A mark is a Unicode noncharacter in an ordinary
+ * string, so it survives concatenation, splitting and parsing. ShellValidator refuses lines that contain such characters, so
+ * a line cannot forge a mark.
  */
 
-/** Some text, not empty. */
+/** Unknown text that is not empty. */
 export const UNKNOWN = '\uFDD0';
-/** Some text outside quotes: it may also be nothing, or several words. */
+/** Unknown text outside quotes: it may be empty, or several words. */
 export const VANISHING = '\uFDD1';
 /** A variable that this line never sets, in quotes: empty unless the environment has it. */
 export const UNSET_QUOTED = '\uFDD2';
@@ -22,30 +22,29 @@ export const TOO_MANY = '\uFDD6';
 export const STAR = '\uFDD7';
 /** An active `?` or `[…]`: any one character. */
 export const ANY_CHARACTER = '\uFDD8';
-/** The name of the home directory where it is not known. */
+/** The name of the home directory, if it is not known. */
 export const HOME_NAME = '\uFDD9';
-/** The name of the account that runs the line: not known, but one word, and the name of a home. */
+/** The unknown name of the account that runs the line: one word, and the name of a home directory. */
 export const USER_NAME = '\uFDDA';
-/** Before the name of a program: the content of that program's own file. */
+/** Prefix of a program's name: stands for the content of the program's own file. */
 export const PROGRAM = '\uFDDB';
-/** Some number: not known, but neither a name nor a command. */
+/** An unknown number: neither a name nor a command. */
 export const NUMBER = '\uFDDC';
 
 const HOLE = /[\uFDD0-\uFDD6\uFDDA-\uFDDC]/;
 const MARK = /[\uFDD0-\uFDEF]/;
-const MARKS = /[\uFDD0-\uFDEF]/g;
 
-/** Whether the text has any mark. A hole is a mark for text that only the run knows. */
 export const hasMark = (text: string): boolean => MARK.test(text);
+/** A hole is a mark for text that is only known at run time. */
 export const hasHole = (text: string): boolean => HOLE.test(text);
 export const hasPattern = (text: string): boolean => text.includes(STAR) || text.includes(ANY_CHARACTER);
 
-/** The word as a shell would pass it, patterns written as they were; undefined when only the run knows it. */
+/** The word as a shell would pass it, with patterns as written; undefined if it is only known at run time. */
 export function knownWord(text: string): string | undefined {
   return hasHole(text) ? undefined : withPlainPatterns(text);
 }
 
-/** For people: holes become `…`. */
+/** The text as people see it: holes become `…`. */
 export function readable(text: string): string {
   const shown = hasMark(text)
     ? withPlainPatterns(text)
@@ -70,7 +69,7 @@ export function asCode(text: string): string {
     .replaceAll(UNKNOWN, VANISHING);
 }
 
-/** How a quoted value looks when it stands outside quotes. */
+/** The meaning of a quoted value outside quotes, where `*`, `?` and `[…]` become patterns. */
 export function unquoted(text: string): string {
   let result = text;
   if (text.includes('*')) result = result.replaceAll('*', STAR);
@@ -80,19 +79,19 @@ export function unquoted(text: string): string {
   return result;
 }
 
-/** The word if every variable that is not set is empty; undefined when no word is left. */
+/** The word if every unset variable is empty; undefined if no word is left. */
 export function whenUnset(text: string): string | undefined {
   if (!text.includes(UNSET) && !text.includes(UNSET_QUOTED)) return text;
   const rest = text.replaceAll(UNSET, '').replaceAll(UNSET_QUOTED, '');
   return rest === '' && !text.includes(UNSET_QUOTED) ? undefined : rest;
 }
 
-/** The same text whether or not it stood in quotes: two spellings of one unknown file compare equal. */
+/** Replaces unquoted marks by quoted ones, so that two spellings of one unknown file compare equal. */
 export function inQuotes(text: string): string {
   return hasHole(text) ? text.replaceAll(VANISHING, UNKNOWN).replaceAll(UNSET, UNSET_QUOTED) : text;
 }
 
-/** The worst that is known of where a text came from, as one mark; `''` when it is nothing special. */
+/** The most suspicious origin of a text, as one mark: DOWNLOADED, else HIDDEN; `''` for other text. */
 export function originOf(text: string): string {
   if (text.includes(DOWNLOADED)) return DOWNLOADED;
   return text.includes(HIDDEN) ? HIDDEN : '';
@@ -102,5 +101,4 @@ export function originOf(text: string): string {
 export const madeFrom = (...texts: readonly string[]): string => originOf(texts.join('')) || UNKNOWN;
 
 /** Replaces marks that an escape such as `\ufdd0` would forge. */
-export const withoutForgedMarks = (text: string): string =>
-  hasMark(text) ? text.replace(MARKS, '\uFFFD') : text;
+export const withoutForgedMarks = (text: string): string => text.replace(/[\uFDD0-\uFDEF]/g, '\uFFFD');

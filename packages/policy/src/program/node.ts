@@ -1,7 +1,7 @@
 import { wordList } from '../text.ts';
 import { nodeLookups } from './implied-scripts.ts';
 import type { Manual, Notes } from './notes.ts';
-import { type Operand, OptionState, optionTable, type Word } from './options.ts';
+import { OptionState, type OptionWord, optionTable } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
 const runsScript: CommandRule = {
@@ -106,12 +106,12 @@ const writesReports: CommandRule = {
   doesNotMatch: ['node --trace-warnings src/app.js', 'node --test-reporter=spec --test'],
 };
 
-/** A module that node loads. Only a file can be checked: any other URL contains or fetches the code. */
-function module(value: string, notes: Notes): void {
+/** Notes a module that node loads. Only a file can be checked: any other URL contains or fetches the code. */
+function noteModule(value: string, notes: Notes): void {
   const scheme = /^\s*([A-Za-z][\w+.-]*):/.exec(value)?.[1]?.toLowerCase();
   if (scheme === 'file') notes.path(decodedUrl(value.trim()).replace(/^file:(\/\/)?/i, ''), 'run');
   else if (scheme !== undefined && scheme !== 'node') notes.raise(inlineCode, value);
-  else if (isRelative(value)) runs(value, notes);
+  else if (isRelative(value)) noteRun(value, notes);
 }
 
 const isRelative = (specifier: string): boolean => /^(\.{0,2}\/|\.\.?$)/.test(specifier);
@@ -127,20 +127,20 @@ export function decodedUrl(url: string): string {
 
 const ownReporters: ReadonlySet<string> = new Set(['spec', 'tap', 'dot', 'junit', 'lcov']);
 
-/** A reporter of node's own, a file of the workspace, which runs like any script, or code from elsewhere. */
-function reporter(value: string, notes: Notes): void {
+/** Notes a test reporter: built in, a file of the workspace that runs like any script, or code from elsewhere. */
+function noteReporter(value: string, notes: Notes): void {
   if (ownReporters.has(value)) return;
   if (!isRelative(value)) notes.raise(preloads, value);
-  module(value, notes);
+  noteModule(value, notes);
 }
 
-/** A script as node finds it: `a` may be `a.js`. */
-function runs(script: string, notes: Notes): void {
+/** Notes a script that node runs; `a` may mean `a.js`. */
+function noteRun(script: string, notes: Notes): void {
   notes.path(script, 'run', { lookups: nodeLookups(script) });
 }
 
-/** A value of --test-reporter-destination and its like: a file, or a standard stream. */
-function destination(value: string, notes: Notes): void {
+/** Notes a value of --test-reporter-destination: a file or a standard stream. */
+function noteDestination(value: string, notes: Notes): void {
   if (value !== 'stdout' && value !== 'stderr') notes.path(value, 'write');
 }
 
@@ -178,10 +178,9 @@ const options = optionTable({
     --test-random-seed --test-shard --test-skip-pattern --test-timeout --experimental-test-tag-filter --title
     --tls-cipher-list --unhandled-rejections --use-largepages --v8-pool-size --watch-kill-signal --stack-trace-limit
     --experimental-default-type --trace-require-module`,
-  // V8 takes these with `=` only, and newer versions of Node.js ignore the last two: the next word is the script.
+  // V8 takes these with `=` only, so the next word is the script. Newer versions of Node.js ignore the two about specifiers.
   optionalValues: `--max-old-space-size --max-semi-space-size --stack-size --max-heap-size --experimental-specifier-resolution
-    --es-module-specifier-resolution
-    --initial-heap-size --random-seed`,
+    --es-module-specifier-resolution --initial-heap-size --random-seed`,
   rows: [
     { names: '-e --eval', value: 'text', rule: inlineCode },
     { names: '-p --print', value: 'text', optional: true, rule: inlineCode },
@@ -190,7 +189,7 @@ const options = optionTable({
     { names: '--input-type', value: 'text', rule: inlineCode },
     {
       names: '-r --require --import --loader --experimental-loader --test-global-setup',
-      value: module,
+      value: noteModule,
       rule: preloads,
     },
     {
@@ -206,8 +205,8 @@ const options = optionTable({
       rule: preloads,
     },
     { names: '--snapshot-blob', value: 'run', rule: preloads },
-    { names: '--test-reporter', value: reporter },
-    { names: '--test-reporter-destination', value: destination },
+    { names: '--test-reporter', value: noteReporter },
+    { names: '--test-reporter-destination', value: noteDestination },
     { names: '--watch-path', value: 'read' },
     { names: '--allow-fs-read --allow-fs-write', value: 'text' },
     { names: '--inspect --inspect-brk --inspect-wait', value: 'text', optional: true, rule: opensDebugger },
@@ -240,7 +239,7 @@ const options = optionTable({
   ],
 });
 
-/** Without one of these, node without a script reads code from standard input. */
+/** Options with which node needs no script. Without them and without a script, it reads code from standard input. */
 const needsNoScript = [
   ...wordList(
     '--test --run --v8-options --completion-bash --build-snapshot-config --experimental-sea-config',
@@ -248,7 +247,7 @@ const needsNoScript = [
   ...['-h --help', '-v --version', '-e --eval -p --print -pe'].map(wordList),
 ];
 
-/** Options end at the script; what follows belongs to it. No abbreviations, and `_` is as good as `-`. */
+/** Options end at the script; the words after it are its arguments. Options are not abbreviated, and `_` equals `-`. */
 export const node: Manual = {
   names: ['node'],
   rules: [runsScript, inlineCode, preloads, opensDebugger, writesReports],
@@ -262,12 +261,12 @@ export const node: Manual = {
   },
 };
 
-/** The words of node: its options, then the script with what it gets. */
+/** Splits the words of node: `script` is the script and its arguments. */
 export function readNode(args: readonly string[]): {
-  readonly options: readonly Exclude<Word, Operand>[];
+  readonly options: readonly OptionWord[];
   readonly script: readonly string[];
 } {
-  const words: Exclude<Word, Operand>[] = [];
+  const words: OptionWord[] = [];
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] as string;
     if (arg === '--') return { options: words, script: args.slice(at + 1) };
@@ -279,7 +278,7 @@ export function readNode(args: readonly string[]): {
   return { options: words, script: [] };
 }
 
-function readWord(arg: string, next: string | undefined): Exclude<Word, Operand> {
+function readWord(arg: string, next: string | undefined): OptionWord {
   const equals = arg.indexOf('=');
   const spelled = equals < 0 ? arg : arg.slice(0, equals);
   const glued = equals < 0 ? undefined : arg.slice(equals + 1);
@@ -324,7 +323,7 @@ function noteScript(words: readonly string[], state: OptionState, notes: Notes):
   } else if (state.isOn(['--run'])) {
     notes.scriptArguments(words);
   } else {
-    runs(script, notes);
+    noteRun(script, notes);
     notes.scriptArguments(rest);
   }
 }

@@ -1,44 +1,44 @@
-import { type Operand, type OptionTable, parseOptions, type Word } from './options.ts';
+import { type Operand, type OptionTable, type OptionWord, parseOptions } from './options.ts';
 import { type CommandRule, unknownOption, unknownOptionOfPowerful } from './rules.ts';
 
 /** What is done with a file. `run`: its content is executed. */
 export type PathUse = 'read' | 'write' | 'run';
 
-/** The manual of one program that execute_command may start: how its words are read. */
+/** Reads the words of one program that execute_command may start. */
 export interface Manual {
   readonly names: readonly string[];
-  /** It cannot run code, so an option that we do not know weighs less. */
+  /** The program cannot run code, so an unknown option is less risky. */
   readonly onlyReads?: true;
-  /** The shell's validator takes the files of a call from this manual too, instead of guessing. */
+  /** In shell lines, too, the files of a call come from this manual instead of a guess. */
   readonly inShell?: true;
-  /** Every rule that `read` can raise beside the general ones; their examples are tests. */
+  /** Every rule that `read` can raise, except the general ones in rules.ts. A test runs their examples. */
   readonly rules: readonly CommandRule[];
   read(args: readonly string[], notes: Notes): void;
 }
 
 /**
- * How a word that may be a path is judged.
+ * How strictly a word that may be a path is judged.
  *
  * - `outside`: refused if it can only be a path outside the workspace.
  * - `unsafe`: also refused if it names a sensitive file, or a link out of the workspace.
  * - `sensitive`: refused only if it names a sensitive file.
  * - `file`: listed if it names a file.
- * - `argument`: as an argument of a script. A sensitive file is refused, and a path outside needs a person.
+ * - `argument`: an argument of a script. A sensitive file is refused, and a path outside needs a person.
  * - `later`: needs a person if it names a place whose content executes later.
  */
 export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | 'later';
 
 /**
- * One thing that the words of a call say. Whether it is allowed here, command/judgement.ts decides.
+ * One fact that the words of a call state. command/judgement.ts decides whether it is allowed.
  *
- * - `rule if there`: the rule is raised for `text` if that is a file, else for `otherwise`, if there is one.
+ * - `rule if there`: the rule is raised for `text` if that file exists, else for `otherwise` unless it is undefined.
  * - `path`: `lookups` are names that the program tries if `text` is not a file.
  * - `tree path`: a path in a commit of git; links on the disk say nothing about it.
  * - `pattern`: picks files by name. `made name`: a file called `name` is written.
- * - `implied run`: is executed if it is there, though no word names it.
- * - `directory`: later relative paths start there; those of a note that is `fromStart` never do.
- * - `unpack`: an archive decides which files it writes below. `onlyInShell`: by the manual nothing is written there, but in
- *   a shell line it counts all the same.
+ * - `implied run`: this file is executed if it exists, though no word names it.
+ * - `directory`: later relative paths start there. In a note with `fromStart`, they start where the program started.
+ * - `unpack`: an archive decides which files are written below `text`. `onlyInShell`: only shell lines count this note; the
+ *   manual knows that nothing is written there.
  */
 export type Note = Readonly<
   (
@@ -54,7 +54,7 @@ export type Note = Readonly<
   ) & { fromStart?: true }
 >;
 
-/** Collects what the words of one call say, in order. Nothing here looks at a disk. */
+/** Collects the notes on one call, in order, without looking at a disk. */
 export class Notes {
   readonly list: Note[] = [];
   readonly #unknownOption: CommandRule;
@@ -77,7 +77,6 @@ export class Notes {
     this.#add({ kind: 'rule if there', rule, text, otherwise });
   }
 
-  /** An option that the manual lacks. */
   unknownOption(spelled: string): void {
     this.raise(this.#unknownOption, spelled);
   }
@@ -98,12 +97,12 @@ export class Notes {
     this.#add({ kind: 'path', text, use, makes, ...(lookups && { lookups }) });
   }
 
-  /** As `path`, where the program reads `-` as standard input or output. Elsewhere `-` is a file, or a link. */
+  /** Like `path`, for a program that reads `-` as standard input or output. For other programs `-` is a file. */
   pathOrStream(text: string, use: PathUse): void {
     if (text !== '-') this.path(text, use);
   }
 
-  /** `HEAD:docs/x` starts at the top of the repository: the workspace, or the directory that git was sent to. */
+  /** In `HEAD:docs/x` the path starts at the top of the repository: the workspace, or the directory of `git -C`. */
   treePath(text: string): void {
     this.#add({ kind: 'tree path', text });
     this.#add({ kind: 'tree path', text, fromStart: true });
@@ -125,7 +124,7 @@ export class Notes {
     this.#add({ kind: 'implied run', text });
   }
 
-  /** As `git -C` and `tar -C` do. */
+  /** Changes the directory, as `git -C` and `tar -C` do. */
   enter(text: string, use: PathUse): void {
     this.#add({ kind: 'directory', text, use });
   }
@@ -146,15 +145,12 @@ export class Notes {
 
   /** Parses the arguments, notes what each option means, and returns the operands. */
   options(args: readonly string[], table: OptionTable): readonly Operand[] {
-    const operands: Operand[] = [];
-    for (const word of parseOptions(args, table)) {
-      if (word.kind === 'operand') operands.push(word);
-      else this.option(word);
-    }
-    return operands;
+    const words = parseOptions(args, table);
+    for (const word of words) if (word.kind !== 'operand') this.option(word);
+    return words.filter((word) => word.kind === 'operand');
   }
 
-  option(word: Exclude<Word, Operand>): void {
+  option(word: OptionWord): void {
     if (word.kind === 'unknown') this.unknownOption(word.spelled);
     // A negation has no effect of its own: `OptionState` knows what stays in force.
     if (word.kind === 'unknown' || word.kind === 'negation') {
@@ -171,7 +167,7 @@ export class Notes {
     else this.path(word.value, meaning);
   }
 
-  /** Arguments that a script gets: only it knows what they mean. */
+  /** Notes the arguments of a script. Only the script knows what they mean. */
   scriptArguments(args: readonly string[]): void {
     for (const arg of args) for (const text of possiblePaths(arg)) this.mayBePath(text, 'argument', arg);
   }
@@ -184,13 +180,13 @@ export class Notes {
     for (const word of words) {
       for (const text of possiblePaths(word)) this.mayBePath(text, 'file');
       for (const text of gluedPaths(word)) this.mayBePath(text, 'unsafe');
-      // `HEAD:.env`, `a,.env`, `.env:/app/.env`: lists and mounts, each part on its own.
+      // Each part of a list or mount is checked on its own: `HEAD:.env`, `a,.env`, `.env:/app/.env`.
       for (const text of word.split(/[:,;=]/, MAX_PARTS)) this.mayBePath(text, 'sensitive');
     }
   }
 }
 
-/** The argument itself, and what follows its first `=` (`--config=x`). */
+/** The argument itself, unless it is an option, and the text after its first `=` (`--config=x`). */
 function possiblePaths(arg: string): readonly string[] {
   const equals = arg.indexOf('=');
   const value = equals < 0 ? '' : arg.slice(equals + 1);

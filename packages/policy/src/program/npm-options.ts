@@ -85,7 +85,7 @@ export const npmOptions: OptionTable = optionTable({
     { names: '--prefix', value: 'read' },
     { names: '--package --diff', value: (value, notes) => notes.mayBePath(value, 'outside') },
     {
-      // The name of its package, or its directory.
+      // The value is the name of a package or a directory.
       names: '--workspace',
       value: (value, notes) => {
         if (/^[./~]/.test(value)) notes.path(value, 'run');
@@ -136,8 +136,8 @@ const shorthands = new Map(
 );
 
 /**
- * npm's own parser (nopt): one dash is as good as two, single letters can be bundled, `--no-x` negates, clear
- * abbreviations count, and a flag swallows a following `true` or `false`.
+ * Parses like npm's own parser (nopt): one dash equals two, single letters can be bundled, `--no-x` negates, unambiguous
+ * abbreviations count, and a flag takes a following `true` or `false` as its value.
  */
 export function parseNpm(args: readonly string[]): Word[] {
   const words: Word[] = [];
@@ -163,7 +163,7 @@ export function parseNpm(args: readonly string[]): Word[] {
   return words;
 }
 
-/** The options in one word: `-C` is one, `-fg` are two, `-prefix` is one. */
+/** The options in one word: one in `-C`, two in `-fg`, one in `-prefix`. */
 function namesIn(spelled: string): readonly string[] {
   const name = spelled.replace(/^-+/, '');
   const whole = shorthands.get(name);
@@ -196,31 +196,15 @@ function read(
     return false;
   }
   const isFlag = row.value === undefined || row.optional;
-  if (isNegated || isFlag) return readFlag({ row, plain, isNegated, spelled, glued, next }, words);
-  const takesNext =
-    glued === undefined && next !== undefined && !/^-{1,2}[^-]+/.test(next) && !/^--+$/.test(next);
-  words.push({ kind: 'option', row, spelled, value: takesNext ? next : glued });
-  return takesNext;
-}
-
-/**
- * A flag, or `--no-x` of any option. npm reads a value after either: `--no-global=false` is `--global`,
- * `--no-script-shell=./x` sets the shell, and `--audit=publish` runs the command `publish`.
- */
-function readFlag(
-  found: {
-    readonly row: OptionRow;
-    readonly plain: string;
-    readonly isNegated: boolean;
-    readonly spelled: string;
-    readonly glued: string | undefined;
-    readonly next: string | undefined;
-  },
-  words: Word[],
-): boolean {
-  const { row, plain, isNegated, spelled, glued, next } = found;
+  if (!isNegated && !isFlag) {
+    const takesNext =
+      glued === undefined && next !== undefined && !/^-{1,2}[^-]+/.test(next) && !/^--+$/.test(next);
+    words.push({ kind: 'option', row, spelled, value: takesNext ? next : glued });
+    return takesNext;
+  }
+  // A flag, or `--no-x` of any option. npm reads a value after either: `--no-global=false` is `--global`,
+  // `--no-script-shell=./x` sets the shell, and `--audit=publish` runs the command `publish`.
   const switched = glued ?? (next === 'true' || next === 'false' ? next : undefined);
-  const takesNext = glued === undefined && switched !== undefined;
   if (isNegated && row.value !== undefined && (switched ?? next) !== undefined && !next?.startsWith('-')) {
     const value = switched ?? next;
     words.push({ kind: 'unknown', spelled, value }, { kind: 'option', row, spelled, value });
@@ -234,7 +218,7 @@ function readFlag(
       { kind: 'unknown', spelled, value: glued },
       { kind: 'operand', text: glued, afterDashes: false },
     );
-  return takesNext;
+  return glued === undefined && switched !== undefined;
 }
 
 /** Every row that a name can mean, counting abbreviations. */
@@ -247,7 +231,7 @@ function meanings(name: string): readonly OptionRow[] {
   return [...found];
 }
 
-/** The command that npm would start: by name, alias or clear abbreviation; camelCase counts as kebab-case. */
+/** The command that npm would start, by name, alias or unambiguous abbreviation. camelCase counts as kebab-case. */
 export function resolveCommand(spelled: string): string | undefined {
   const name = spelled.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   if (commands.has(name)) return name;

@@ -7,7 +7,6 @@ import {
   resolveCommand,
   wholeMachine,
 } from './npm-options.ts';
-import type { Operand } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
 const usesNpm: CommandRule = {
@@ -121,12 +120,12 @@ const unknownCommand: CommandRule = {
 };
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
-const running = words('run test start stop restart');
-const installing = words('install ci update install-test install-ci-test dedupe');
-const reaching = words(
+const scriptCommands = words('run test start stop restart');
+const installCommands = words('install ci update install-test install-ci-test dedupe');
+const networkCommands = words(
   'audit outdated view search ping doctor diff whoami stars fund install update ci dedupe install-test install-ci-test pack sbom',
 );
-const publishing = words(
+const publishCommands = words(
   'publish unpublish deprecate undeprecate dist-tag owner access org team token profile hook adduser login logout star unstar trust stage',
 );
 const prefixRow = npmOptions.long.get('prefix');
@@ -147,10 +146,10 @@ export const npm: Manual = {
   ],
   read(args, notes) {
     notes.raise(usesNpm);
-    const operands: Operand[] = [];
+    const operands: string[] = [];
     let prefix = '';
     for (const word of parseNpm(args)) {
-      if (word.kind === 'operand') operands.push(word);
+      if (word.kind === 'operand') operands.push(word.text);
       else {
         notes.option(word);
         if (word.kind === 'option' && word.row === prefixRow && word.value) prefix = word.value;
@@ -158,31 +157,34 @@ export const npm: Manual = {
     }
     const manifest = prefix === '' ? 'package.json' : `${prefix}/package.json`;
     const [first, ...rest] = operands;
-    if (first !== undefined) noteCommand(first.text, rest, manifest, notes);
+    if (first !== undefined) noteCommand(first, rest, manifest, notes);
   },
 };
 
-function noteCommand(spelled: string, operands: readonly Operand[], manifest: string, notes: Notes): void {
+function noteCommand(spelled: string, texts: readonly string[], manifest: string, notes: Notes): void {
   const command = resolveCommand(spelled);
-  const texts = operands.map(({ text }) => text);
   if (command === undefined) {
     notes.raise(unknownCommand, spelled);
     return;
   }
-  if (reaching.has(command)) notes.needNetwork();
-  if (installing.has(command) || (command === 'audit' && texts[0] === 'fix'))
+  if (networkCommands.has(command)) notes.needNetwork();
+  if (installCommands.has(command) || (command === 'audit' && texts[0] === 'fix'))
     notes.raise(installsCode, texts[0] ?? spelled);
-  if (running.has(command) || installing.has(command) || /^(pack|version|rebuild)$/.test(command)) {
+  if (
+    scriptCommands.has(command) ||
+    installCommands.has(command) ||
+    /^(pack|version|rebuild)$/.test(command)
+  ) {
     // Named packages are installed without the scripts of the workspace's own package.json.
     if (command !== 'install' || texts.length === 0) notes.raise(runsScripts, spelled);
     notes.path(manifest, 'run');
   }
-  // The lock file says what is installed, and so executed.
-  if (installing.has(command))
+  // The lock file decides which packages are installed and executed.
+  if (installCommands.has(command))
     for (const lock of ['package-lock.json', 'npm-shrinkwrap.json'])
       notes.impliedRun(manifest.replace(/package\.json$/, lock));
-  if (running.has(command)) notes.scriptArguments(command === 'run' ? texts.slice(1) : texts);
-  else if (publishing.has(command)) {
+  if (scriptCommands.has(command)) notes.scriptArguments(command === 'run' ? texts.slice(1) : texts);
+  else if (publishCommands.has(command)) {
     notes.raise(publishes, spelled);
     for (const text of texts) notePackage(text, notes);
   } else if (command === 'exec' || command === 'explore' || command === 'edit') {
@@ -211,7 +213,7 @@ function noteCommand(spelled: string, operands: readonly Operand[], manifest: st
   }
 }
 
-/** A package to install: from the registry, from a path, or from anywhere else. */
+/** Notes where a package comes from: the registry, a path, or another source. */
 function notePackage(spec: string, notes: Notes): void {
   const at = spec.indexOf('@', 1);
   const source = at > 0 && /^(@[^/]+\/)?[^/@:]+$/.test(spec.slice(0, at)) ? spec.slice(at + 1) : spec;

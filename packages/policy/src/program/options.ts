@@ -2,9 +2,9 @@ import { hasHole } from './marks.ts';
 import type { Notes, PathUse } from './notes.ts';
 import type { CommandRule } from './rules.ts';
 
-/** One option, and what it does if that matters to the risk. */
+/** One option of a program, in all its spellings. */
 export interface OptionRow {
-  /** As in the manual, separated by spaces: `-f --file`. */
+  /** As in the program's manual, separated by spaces: `-f --file`. */
   readonly names: string;
   /**
    * What its value is: plain text, a path and what is done with it, or something with rules of its own. Without
@@ -15,7 +15,7 @@ export interface OptionRow {
   readonly stream?: true;
   /** The value may be left out, so it only counts when it is glued on (`-O3`, `--color=auto`). */
   readonly optional?: true;
-  /** The rule that the option triggers by being there. */
+  /** A rule that the option always triggers. */
   readonly rule?: CommandRule;
 }
 
@@ -29,9 +29,9 @@ export interface OptionSection {
 }
 
 interface OptionGrammar {
-  /** GNU: a long option may be cut short as long as it is clear. True by default. */
+  /** GNU: a long option may be abbreviated if that is unambiguous. True by default. */
   readonly abbreviations?: boolean;
-  /** git: `--no-x` takes back `--x`. */
+  /** git: `--no-x` negates `--x`. */
   readonly negatable?: boolean;
   /** GNU: options may follow operands. True by default; false for programs that run another program. */
   readonly permutes?: boolean;
@@ -41,14 +41,14 @@ interface OptionGrammar {
    */
   readonly numbers?: 'anywhere' | 'count';
   /**
-   * The table lists only options that take a value, as the shell's validator needs it for a program whose manual we do
-   * not have: any other option counts as a flag, and the first option that an abbreviation fits is meant.
+   * For a program without a manual, in shell lines: the table lists only options that take a value. Any other option counts
+   * as a flag, and an abbreviation means the first option that it fits.
    */
   readonly loose?: boolean;
 }
 
 interface OptionTableSource extends OptionSection, OptionGrammar {
-  /** Further sections; where two name the same option, the later one counts. */
+  /** Further sections. If two list the same option, the later one counts. */
   readonly sections?: readonly OptionSection[];
 }
 
@@ -75,12 +75,11 @@ export function optionTable(source: OptionTableSource): OptionTable {
     addPlain(section.optionalValues, { value: 'text', optional: true });
     for (const row of section.rows ?? []) add(row);
   }
-  const { abbreviations = true, permutes = true, negatable = false, numbers, loose = false } = source;
-  return { short, long, abbreviations, permutes, negatable, loose, ...(numbers && { numbers }) };
+  return { abbreviations: true, permutes: true, ...source, short, long };
 }
 
-/** One thing on a command line, in the order in which the program meets it. */
-export type Word =
+/** One option of a command line. */
+export type OptionWord =
   | {
       readonly kind: 'option';
       readonly row: OptionRow;
@@ -94,8 +93,9 @@ export type Word =
       readonly spelled: string;
       readonly value: string | undefined;
     }
-  | { readonly kind: 'unknown'; readonly spelled: string; readonly value: string | undefined }
-  | Operand;
+  | { readonly kind: 'unknown'; readonly spelled: string; readonly value: string | undefined };
+
+export type Word = OptionWord | Operand;
 
 export interface Operand {
   readonly kind: 'operand';
@@ -143,12 +143,8 @@ function readLong(arg: string, next: string | undefined, table: OptionTable, wor
     words.push({ kind: 'negation', rows: negated, spelled: arg, value: glued });
     return false;
   }
-  if (row === undefined) {
-    words.push({ kind: 'unknown', spelled: arg, value: glued });
-    return false;
-  }
-  if (rows.length > 1) {
-    // The program would call this ambiguous; another version of it may not. Whatever it could mean counts.
+  if (row === undefined || rows.length > 1) {
+    // The program would call several rows ambiguous, but another version may not. Every meaning counts.
     words.push({ kind: 'unknown', spelled: arg, value: glued });
     for (const each of rows) words.push({ kind: 'option', row: each, spelled: arg, value: glued });
     return false;
@@ -158,7 +154,7 @@ function readLong(arg: string, next: string | undefined, table: OptionTable, wor
   return takesNext;
 }
 
-/** All rows that `name` takes back: `--no-x` takes back `--x`, and `--x` takes back a `--no-x` that is listed alone. */
+/** All rows that `name` negates: `--no-x` negates `--x`, and `--x` negates a `--no-x` that is listed alone. */
 function findNegated(name: string, table: OptionTable): readonly OptionRow[] {
   if (!table.negatable) return [];
   const positive = table.long.get(`no-${name}`);
@@ -179,13 +175,14 @@ function findLong(name: string, table: OptionTable): readonly OptionRow[] {
     return [{ names: `--${name}`, value: 'text', optional: true }];
   }
   if (!table.abbreviations || name === '' || findNegated(name, table).length > 0) return [];
-  // `--no` can take back anything.
+  // `--no` can negate anything.
   if (table.negatable && 'no-'.startsWith(name)) return [];
   const found = new Set<OptionRow>();
   let harmless: OptionRow | undefined;
   for (const [full, row] of table.long) {
     if (!full.startsWith(name)) continue;
-    // Harmless options of one shape are the same to us, but none of them counts as given: it is not clear which.
+    // Several harmless options of the same shape become one nameless row: the word is understood, but none of them counts
+    // as given, because it is not clear which one is meant.
     if (row.rule === undefined && (row.value === undefined || row.value === 'text')) {
       if (harmless && harmless.value === row.value && harmless.optional === row.optional) {
         if (harmless !== row) {
@@ -208,9 +205,7 @@ function readShort(arg: string, next: string | undefined, table: OptionTable, wo
   let isUnknown = false;
   for (let at = 1; at < arg.length; at++) {
     const letter = arg[at] as string;
-    if (table.numbers !== undefined && isDigit(letter)) {
-      continue;
-    }
+    if (table.numbers !== undefined && isDigit(letter)) continue;
     const row = table.short.get(letter) ?? (table.loose ? { names: `-${letter}` } : undefined);
     if (row === undefined) {
       // Report an unknown word once; the letters after the unknown one still count.
@@ -234,12 +229,11 @@ function readShort(arg: string, next: string | undefined, table: OptionTable, wo
 
 /** Units of an old-style count: `head -5k`, `tail -3l`. */
 const countSuffixes = 'bklmEGPTYZRQ';
-const isDigit = (character: string | undefined): boolean =>
-  character !== undefined && character >= '0' && character <= '9';
+const isDigit = (character = ''): boolean => /^\d$/.test(character);
 
 /** The words of one program call as most programs read them: options, their values, and operands. */
 interface CallOptions {
-  /** Short letters and long names that were given, without dashes; abbreviations are as written. */
+  /** Short letters and long names that were given, without dashes; abbreviations are not expanded. */
   readonly flags: ReadonlySet<string>;
   /** The last value of each option. */
   readonly values: ReadonlyMap<string, string>;
@@ -249,21 +243,19 @@ interface CallOptions {
 }
 
 interface LooseGrammar {
-  /** Options that take only what is glued to them: `xargs -i{}`. */
+  /** Options that take a value only if it is glued to them: `xargs -i{}`. */
   readonly optionalValues?: string;
   readonly permutes?: false;
 }
 
-/** Tables by the list they were made from. */
+/** Cache of tables, by the lists that they were made from. */
 const looseTables = new Map<string, OptionTable>();
 
 function looseTable(values: string, { optionalValues = '', permutes }: LooseGrammar): OptionTable {
   const key = `${values};${optionalValues};${permutes}`;
-  let table = looseTables.get(key);
-  if (!table) {
-    table = optionTable({ values, optionalValues, permutes: permutes ?? true, loose: true });
-    looseTables.set(key, table);
-  }
+  const table =
+    looseTables.get(key) ?? optionTable({ values, optionalValues, permutes: permutes ?? true, loose: true });
+  looseTables.set(key, table);
   return table;
 }
 
@@ -297,12 +289,12 @@ export function hasLong(options: CallOptions, name: string, shortest: number): b
   return false;
 }
 
-/** A long option may be abbreviated: `--to-com`. A shorter abbreviation could mean many options. */
-const SHORTEST = '--xy'.length;
+/** The shortest abbreviation of a long option that counts. A shorter one could mean many options. */
+const SHORTEST_ABBREVIATION = '--xy'.length;
 
 /**
- * Every value that one of `options` (with dashes) gets, wherever it stands on the line: for options that matter whatever
- * else a program takes. A short one may have its value glued on, a long one after `=`.
+ * Every value that the line gives to one of `options` (with dashes), whatever the words around it mean. The value may be the
+ * next word, follow a `=`, or be glued to a short option.
  */
 export function valuesAnywhere(
   args: readonly string[],
@@ -316,7 +308,7 @@ export function valuesAnywhere(
     for (const option of options) {
       if (word === option) return next ?? [];
       if (word.startsWith(`${option}=`)) return word.slice(option.length + 1);
-      if (abbreviations && name.length >= SHORTEST && option.startsWith(name))
+      if (abbreviations && name.length >= SHORTEST_ABBREVIATION && option.startsWith(name))
         return equals < 0 ? (next ?? []) : word.slice(equals + 1);
       if (!option.startsWith('--') && word.startsWith(option)) return word.slice(option.length);
     }
@@ -339,8 +331,8 @@ export class OptionState {
   }
 
   /**
-   * Whether the last word about any of `names` gives one of them. The names are one setting: negating one negates all, as
-   * `--no-list` does to `-l`. `among` lists other values of the same setting, which replace these.
+   * Whether the last word about any of `names` gives one of them. All names are one setting: `--no-list` also negates `-l`.
+   * `among` lists other values of the same setting, which replace these.
    */
   isOn(names: readonly string[], among: readonly string[] = []): boolean {
     let on = false;
@@ -349,7 +341,7 @@ export class OptionState {
         if (word.rows.some((row) => hasName(row.names, names) || hasName(row.names, among))) on = false;
       } else if (word.kind === 'option') {
         if (hasName(word.row.names, names)) on = true;
-        else if (hasName(word.row.names, among) || takesBack(word.row.names, names)) on = false;
+        else if (hasName(word.row.names, among) || negates(word.row.names, names)) on = false;
       }
     }
     return on;
@@ -373,7 +365,7 @@ const hasName = (rowNames: string, names: readonly string[]): boolean =>
   rowNames.split(/\s+/).some((name) => names.includes(name));
 
 /** A table may list `--x` and `--no-x` as two options. */
-const takesBack = (rowNames: string, names: readonly string[]): boolean =>
+const negates = (rowNames: string, names: readonly string[]): boolean =>
   rowNames
     .split(/\s+/)
     .some((name) => name.startsWith('--no-') && names.includes(`--${name.slice('--no-'.length)}`));

@@ -4,10 +4,10 @@ import { parseNpm, resolveCommand } from './npm-options.ts';
 import { readPython } from './python.ts';
 
 /**
- * The words of a command as a rule would write them: the program without its directory, and without the options
- * that may stand before what it is told to do. `/usr/bin/git -C src push` → `git push`, `npm --silent rum x` →
- * `npm run x`, `node --no-warnings a.js` → `node a.js`. For rules that deny or ask, beside the words as they are;
- * never to allow, because what is left out here can change what runs. `undefined` is a word only known at run time.
+ * The words of a command as a policy rule would write them: the program without its directory, and without the options
+ * before its subcommand or script. `/usr/bin/git -C src push` → `git push`, `npm --silent rum x` → `npm run x`,
+ * `node --no-warnings a.js` → `node a.js`. Rules that deny or ask are matched against these words too. Allow rules are not,
+ * because the omitted options can change what runs. `undefined` is a word only known at run time.
  */
 export function plainCommandWords(words: readonly (string | undefined)[]): readonly (string | undefined)[] {
   const [first, ...rest] = words;
@@ -17,7 +17,7 @@ export function plainCommandWords(words: readonly (string | undefined)[]): reado
   return [program, ...plainArguments(program, args)].map((word) => (word === UNKNOWN ? undefined : word));
 }
 
-/** No program can receive a word with a NUL character, so it cannot be mistaken for a real one. */
+/** Stands for `undefined`. No real word contains a NUL character. */
 const UNKNOWN = '\u0000';
 
 function plainArguments(program: string, args: readonly string[]): readonly string[] {
@@ -26,7 +26,7 @@ function plainArguments(program: string, args: readonly string[]): readonly stri
     return subcommand === undefined ? [] : [subcommand, ...rest];
   }
   if (program === 'npm') {
-    // npm takes its options anywhere before `--`, so none of them is a part of what it does.
+    // npm takes its options anywhere before `--`, so all of them are left out.
     const operands = parseNpm(args).flatMap((word) => (word.kind === 'operand' ? [word.text] : []));
     const [command, ...rest] = operands;
     return command === undefined ? [] : [resolveCommand(command) ?? command, ...rest];

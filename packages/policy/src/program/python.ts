@@ -3,8 +3,6 @@ import type { Manual, Notes } from './notes.ts';
 import { type OptionTable, optionTable, parseOptions } from './options.ts';
 import type { CommandRule } from './rules.ts';
 
-/** Modules that test and check the code of a workspace, and which of their options do more than that. */
-
 const inlineCode: CommandRule = {
   id: 'CMD-PYTHON-2',
   risk: 'HIGH',
@@ -74,9 +72,12 @@ function noteWarningFilter(filter: string, notes: Notes): void {
   if (filter.split(':')[2]?.includes('.')) notes.raise(loadsMore, filter);
 }
 
-const plain = optionTable({});
+const noOptions = optionTable({});
 
-/** By module: the short options, so that bundles are told apart, and every option that does more than test or check. */
+/**
+ * Modules that test or check code. Each table lists the short options, to split bundles, and every option that does more
+ * than test or check.
+ */
 const testModules: ReadonlyMap<string, OptionTable> = new Map(
   Object.entries({
     pytest: optionTable({
@@ -127,16 +128,14 @@ const testModules: ReadonlyMap<string, OptionTable> = new Map(
     ...Object.fromEntries(
       'doctest ruff pyflakes black isort pycodestyle pydocstyle compileall py_compile tabnanny'
         .split(' ')
-        .map((name) => [name, plain]),
+        .map((name) => [name, noOptions]),
     ),
   }),
 );
 
-const isTestModule = (name: string): boolean => testModules.has(name);
-
-/** What the options of a test module do beyond testing. Options that the table lacks only test or check. */
-function noteTestOptions(name: string, args: readonly string[], notes: Notes): void {
-  for (const word of parseOptions(args, testModules.get(name) ?? plain)) {
+/** Notes what the arguments of a test module do beyond testing. Options that the table lacks only test or check. */
+function noteTestOptions(table: OptionTable, args: readonly string[], notes: Notes): void {
+  for (const word of parseOptions(args, table)) {
     if (word.kind === 'option') notes.option(word);
     // pytest and mypy read further arguments from such a file.
     else if (word.kind === 'operand' && word.text.startsWith('@')) notes.raise(loadsMore, word.text);
@@ -144,16 +143,16 @@ function noteTestOptions(name: string, args: readonly string[], notes: Notes): v
   noteWrittenPlaces(args, notes);
 }
 
-/** `--exclude=.git` names a place only to leave it out. */
-const leavesOut = /^--(extend-)?(exclude|ignore|deselect|norecursedirs|skip)/;
+/** Options whose value is a place to leave out: `--exclude=.git`. */
+const excludesValue = /^--(extend-)?(exclude|ignore|deselect|norecursedirs|skip)/;
 
 /**
- * Reports, caches and formatted files go wherever an option or an operand says, and plug-ins bring options of their own:
- * `--html=.git/hooks/x`. Whatever names a place that executes later may be written to (VA-3).
+ * Any option or operand may say where reports, caches and formatted files are written, and plug-ins add further options:
+ * `--html=.git/hooks/x`. So every word that names a place that executes later counts as written (VA-3).
  */
 function noteWrittenPlaces(args: readonly string[], notes: Notes): void {
   for (const [index, word] of args.entries()) {
-    if (leavesOut.test(word) || leavesOut.test(args[index - 1] ?? '')) continue;
+    if (excludesValue.test(word) || excludesValue.test(args[index - 1] ?? '')) continue;
     for (const text of [word, ...word.split(/[=:]/).slice(1)]) {
       if (text === '' || text.startsWith('-')) continue;
       notes.mayBePath(text, 'later');
@@ -224,11 +223,10 @@ const fileModules = new Set(
   ),
 );
 
-/** What python is told to run: code in the command, a module, or a script; the rest are its arguments. */
 interface PythonWords {
   readonly options: readonly { readonly name: string; readonly spelled: string; readonly value: string }[];
   readonly mode: 'code' | 'module' | 'script';
-  /** The code, module or script, then what it gets. Empty when there is none. */
+  /** The code, module or script, then its arguments. Empty if the call names none of them. */
   readonly words: readonly string[];
 }
 
@@ -254,12 +252,9 @@ export function readPython(args: readonly string[]): PythonWords {
         continue;
       }
       const following = i + 1 < arg.length ? [arg.slice(i + 1), ...args.slice(at + 1)] : args.slice(at + 1);
-      if (name === '-c' || name === '-m') {
-        // -c is both an option and the code to run.
-        if (name === '-c') options.push({ name, spelled: arg, value: following[0] ?? '' });
-        return { options, mode: name === '-c' ? 'code' : 'module', words: following };
-      }
+      if (name === '-m') return { options, mode: 'module', words: following };
       options.push({ name, spelled: arg, value: following[0] ?? '' });
+      if (name === '-c') return { options, mode: 'code', words: following };
       if (i + 1 === arg.length) at++;
       break;
     }
@@ -277,7 +272,7 @@ export const python: Manual = {
       if (name === '-c' || name === '-i') notes.raise(inlineCode, spelled);
       else if (name === '-W') noteWarningFilter(value, notes);
       else if (name === '-X') noteImplementationOption(value, notes);
-      else if (!quietOption.test(name) && !information.test(name)) notes.unknownOption(spelled);
+      else if (!harmlessOption.test(name) && !informationOption.test(name)) notes.unknownOption(spelled);
     }
     const [first, ...rest] = words;
     if (mode === 'module') noteModule(first ?? '', rest, notes);
@@ -286,13 +281,14 @@ export const python: Manual = {
       if (first === '-') notes.raise(inlineCode, 'standard input');
       else notes.path(first, 'run');
       notes.scriptArguments(rest);
-    } else if (!options.some(({ name }) => information.test(name))) notes.raise(inlineCode, 'standard input');
+    } else if (!options.some(({ name }) => informationOption.test(name)))
+      notes.raise(inlineCode, 'standard input');
   },
 };
 
-const quietOption = /^(-[bBdEIOPqRsSuvx]|--check-hash-based-pycs)$/;
+const harmlessOption = /^(-[bBdEIOPqRsSuvx]|--check-hash-based-pycs)$/;
 /** Options that make python only print something about itself. */
-const information = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
+const informationOption = /^(-[Vh?]|--(version|help(-env|-xoptions|-all)?))$/;
 
 /** `-X` options that only change what Python prints or how fast it is. */
 const harmlessX =
@@ -300,19 +296,20 @@ const harmlessX =
 
 function noteImplementationOption(option: string, notes: Notes): void {
   if (harmlessX.test(option)) return;
-  // Python also loads compiled code from there.
+  // Python also loads compiled code from this folder.
   if (option.startsWith('pycache_prefix=')) notes.path(option.slice('pycache_prefix='.length), 'write');
   if (/^(pycache_prefix|presite)=/.test(option)) notes.raise(loadsMore, option);
   else notes.unknownOption(option);
 }
 
 function noteModule(name: string, rest: readonly string[], notes: Notes): void {
-  notes.raise(isTestModule(name) ? checksCode : runsModule, name);
+  const testOptions = testModules.get(name);
+  notes.raise(testOptions ? checksCode : runsModule, name);
   if (inlineModules.has(name)) notes.raise(inlineCode, name);
   for (const file of pythonModuleFiles(name)) notes.impliedRun(file);
-  // A test runner executes what it is given: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
-  if (isTestModule(name)) {
-    noteTestOptions(name, rest, notes);
+  // A test runner executes its operands: `tests/test_a.py::test_b`, or `tests.test_a` for unittest.
+  if (testOptions) {
+    noteTestOptions(testOptions, rest, notes);
     for (const word of rest)
       for (const file of [word.split('::')[0] as string, ...pythonModuleFiles(word)])
         if (!file.startsWith('-')) notes.impliedRun(file);
@@ -324,6 +321,6 @@ function noteModule(name: string, rest: readonly string[], notes: Notes): void {
     notes.raise(installs, name);
   }
   // The operands of a known module are files, so those outside are refused.
-  if (isTestModule(name) || fileModules.has(name)) notes.unknownWords(rest);
+  if (testOptions || fileModules.has(name)) notes.unknownWords(rest);
   else notes.scriptArguments(rest);
 }

@@ -10,13 +10,13 @@ import { readOptions } from './options.ts';
 import { plainCommandWords } from './plain-words.ts';
 import { openWrapper, type WrappedCall } from './wrappers.ts';
 
-/** What one program call does, as far as its words tell. Each part is computed when it is read. */
+/** What one program call does, as far as its words show. Each property is computed when it is read. */
 export interface ProgramReading {
-  /** Files that it reads and writes, spelled as in the call. One list, because a card shows them in this order. */
+  /** Files that it reads and writes, spelled as in the call, in the order in which a card shows them. */
   readonly files: readonly FileUse[];
   /** Files whose content it executes. */
   readonly runs: readonly ExecutedByCall[];
-  /** Directories that an archive unpacks into: what it holds decides which files are written there. */
+  /** Directories that an archive is unpacked into. The archive decides which files are written there. */
   readonly unpacksInto: readonly string[];
   /** Whether it cannot do its work without network. */
   readonly network: boolean;
@@ -24,14 +24,14 @@ export interface ProgramReading {
   readonly innerCalls: readonly InnerCall[];
   /** What its manual says, word by word; execute_command judges these. Without a manual, each word may be a path. */
   readonly notes: readonly Note[];
-  /** Set if all it does is to start the program in its words: `env A=b program`. */
+  /** Set if the call only starts another program, which its words name: `env A=b program`. */
   readonly wrapper: WrappedCall | undefined;
 }
 
 /**
- * Reads the words of any program, for execute_command, for shell lines and so for the cards of both. A program with a
- * manual is read by it; for any other a doubtful word is a file, and an unknown option takes no value. `contentOf` returns
- * what a file is known to hold (docs/decisions/0021).
+ * Reads the words of any program, for execute_command and for shell lines (docs/decisions/0021). Without a manual for the
+ * program, a doubtful word counts as a file, and an unknown option takes no value. `contentOf` returns the known content of
+ * a file.
  */
 export function readProgram(
   [name = '', ...args]: readonly string[],
@@ -111,7 +111,7 @@ export type InnerCall = (
   | /** A line for a shell. */ { readonly line: string }
   | /** Text that is executed as a shell line or as code of another language. */ { readonly code: string }
 ) & {
-  /** `guess`: only if the unknown words before it belong to the wrapper; it gives the person no reasons. */
+  /** `guess`: executed only if the unknown words before it belong to the wrapper. A guess adds no reasons to a card. */
   readonly certainty: 'sure' | 'possible' | 'guess';
 };
 
@@ -157,12 +157,12 @@ function needsNetwork(name: string, args: readonly string[]): boolean {
   const first = args.find((word) => !word.startsWith('-'));
   if (name === 'yarn' && first === undefined) return true;
   const found = name === 'git' ? [] : [name === 'npm' ? resolveCommand(first ?? '') : first];
-  // npm may read a word after an unknown option in either way.
+  // A word after an unknown option of npm may be the value or the subcommand: both readings count.
   if (name === 'git' || name === 'npm') found.push(plainCommandWords([name, ...args])[1]);
   return found.some((subcommand) => subcommand !== undefined && subcommands.test(subcommand));
 }
 
-/** `gh completion -s bash` and the like print text of the program itself. */
+/** First words with which a program prints its own text instead of a download: `gh completion -s bash`. */
 const PRINTS_ITSELF = /^(completion|completions|help|version|--help|--version)$/;
 
 export const isFetcher = (name: string, args: readonly string[]): boolean =>
@@ -172,16 +172,16 @@ export const isFetcher = (name: string, args: readonly string[]): boolean =>
 /** Files that a fetching program writes its download to. */
 export const savedFiles = (name: string, args: readonly string[]): readonly FileUse[] =>
   targetsOf(name, args)
-    .filter((path) => !isOutput(path))
+    .filter((path) => !isStandardOutput(path))
     .map((path) => ({ path, use: 'write', makes: true }));
 
 /** Whether a fetching program prints its download. */
 export function printsFetched(name: string, args: readonly string[]): boolean {
   const targets = targetsOf(name, args);
-  return targets.length === 0 || targets.some(isOutput);
+  return targets.length === 0 || targets.some(isStandardOutput);
 }
 
-const isOutput = (target: string): boolean => target === '-' || target === '/dev/stdout';
+const isStandardOutput = (target: string): boolean => target === '-' || target === '/dev/stdout';
 
 function targetsOf(name: string, args: readonly string[]): readonly string[] {
   switch (name) {

@@ -1,8 +1,6 @@
 import type { Manual } from './notes.ts';
-import { type OptionTable, optionTable, parseOptions } from './options.ts';
+import { OptionState, type OptionTable, optionTable, parseOptions } from './options.ts';
 import { type CommandRule, onlyPrints, onlyReads } from './rules.ts';
-
-/** ls, cat, head, tail and wc: every operand is a file or directory that is read; `-` is one only for ls. */
 
 const listFollowsLinks: CommandRule = {
   id: 'CMD-LS-1',
@@ -86,6 +84,7 @@ const wcOptions = optionTable({
   rows: [{ names: '--files0-from', value: 'read', stream: true, rule: pathsFromFile }],
 });
 
+/** ls, cat, head, tail and wc: every operand is a file or directory that is read. `-` is a file only to ls. */
 function reader(name: string, options: OptionTable, rules: readonly CommandRule[] = []): Manual {
   return {
     names: [name],
@@ -96,7 +95,7 @@ function reader(name: string, options: OptionTable, rules: readonly CommandRule[
       notes.raise(onlyReads);
       const operands = notes.options(args, options);
       for (const { text, afterDashes } of operands) {
-        // `tail +5f x` is the old spelling of -n +5 -f; as a file name it would be inside, so both are covered.
+        // `tail +5f x` is the old spelling of -n +5 -f. It is also noted as a file name.
         if (name === 'tail' && !afterDashes && /^\+\d*[bcl]?f$/.test(text)) notes.raise(neverEnds, text);
         if (name === 'ls') notes.path(text, 'read');
         else notes.pathOrStream(text, 'read');
@@ -158,12 +157,6 @@ const grepOptions = optionTable({
     { names: '-R --dereference-recursive', rule: grepFollowsLinks },
   ],
 });
-const patternRows = new Set([grepOptions.long.get('regexp'), grepOptions.long.get('file')]);
-const recursiveRows = new Set([
-  grepOptions.long.get('recursive'),
-  grepOptions.long.get('dereference-recursive'),
-  grepOptions.long.get('directories'),
-]);
 
 /** The first operand is the pattern, unless -e or -f gave one anywhere on the line. */
 export const grep: Manual = {
@@ -173,7 +166,8 @@ export const grep: Manual = {
   read(args, notes) {
     notes.raise(onlyReads);
     const words = parseOptions(args, grepOptions);
-    let isPatternGiven = words.some((word) => word.kind === 'option' && patternRows.has(word.row));
+    const state = new OptionState(words);
+    let isPatternGiven = state.wasGiven('--regexp', '--file');
     let namesFile = false;
     for (const word of words) {
       if (word.kind !== 'operand') notes.option(word);
@@ -182,7 +176,7 @@ export const grep: Manual = {
         namesFile = true;
       } else isPatternGiven = true;
     }
-    const isRecursive = words.some((word) => word.kind === 'option' && recursiveRows.has(word.row));
+    const isRecursive = state.wasGiven('--recursive', '--dereference-recursive', '--directories');
     if (isRecursive && !namesFile) notes.path('.', 'read');
   },
 };
@@ -203,7 +197,7 @@ const locateOptions = optionTable({
   rows: [
     {
       names: '-d --database',
-      // A list like PATH; an empty part is the machine's own database.
+      // The value is a list like PATH; an empty part is the machine's own database.
       value: (list, notes) => {
         for (const path of list.split(':')) if (path !== '') notes.pathOrStream(path, 'read');
       },

@@ -6,19 +6,17 @@ import type { RiskLevel } from '@countersign/protocol';
  */
 export interface CommandRule {
   readonly id: string;
-  /** The command is at least this risky; REJECT is never asked. */
+  /** The command is at least this risky; REJECT refuses it without asking. */
   readonly risk: RiskLevel | 'REJECT';
   /** For the person on the approval card, as a sentence about the command: "starts other programs". */
   readonly why: string;
   /** Without network the command cannot do its work. */
   readonly network?: true;
-  /** No grant and no allow rule may answer for a command that this applies to (see `CallAssessment`). */
+  /** Only the person may approve a command that this applies to, not a grant or an allow rule. */
   readonly needsPerson?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
-
-/** Rules that are about no single program. */
 
 export const onlyReads: CommandRule = {
   id: 'CMD-READ',

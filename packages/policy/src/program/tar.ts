@@ -129,7 +129,7 @@ const options = optionTable({
     { names: '--one-top-level', value: 'text', optional: true },
     { names: '-K --starting-file', value: 'text' },
     {
-      // A date or a file.
+      // The value is a date or a file.
       names: '-N --newer --after-date --newer-mtime --mtime',
       value: (value, notes) => {
         if (/^[/.]/.test(value)) notes.path(value, 'read');

@@ -3,8 +3,8 @@ import { namesOf, readOptions } from './options.ts';
 import type { InnerCall } from './read-program.ts';
 
 /**
- * Programs that run another program named in their words. The inner call, and the lines that `code` options give to a
- * shell, are judged as if they stood in the line themselves.
+ * A program that runs another program named in its words. The inner call, and the lines that `code` options give to a
+ * shell, are judged like calls of the line itself.
  */
 interface Wrapper {
   readonly names: readonly string[];
@@ -16,7 +16,7 @@ interface Wrapper {
   readonly assignments?: boolean;
   /** Options whose value is a line for a shell. */
   readonly code?: string;
-  /** Options whose value stands in front of the words that follow, cut at blanks: `env -S 'rm -rf' /`. */
+  /** Options whose value is split at blanks and put before the words that follow: `env -S 'rm -rf' /`. */
   readonly split?: string;
   /** Options that name the directory the program is started in. */
   readonly directory?: string;
@@ -228,12 +228,12 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
     permutes: false,
   });
   const code = [...every(...codeNames)];
-  // options may also follow the wrapper's own operands: `flock f -c 'x'`
+  // Options may also follow the wrapper's own operands: `flock f -c 'x'`.
   if (wrapper.code && operands[wrapper.operandsBefore ?? 0]?.startsWith('-'))
     code.push(...readOptions(operands, codeOptions).every(...codeNames));
   const split = every(...namesOf(wrapper.split ?? ''));
   let rest = [
-    ...split.flatMap((text) => text.replaceAll('\\_', ' ').split(/\s+/)).filter((word) => word !== ''),
+    ...split.flatMap((text) => wordList(text.replaceAll('\\_', ' '))),
     ...operands.slice(wrapper.operandsBefore ?? 0),
   ];
   const assignments: string[] = [];

@@ -102,7 +102,7 @@ export const zip: Manual = {
         const found = arg.startsWith('--') ? readLong(arg, notes) : readShort(arg, notes);
         list = undefined;
         for (const { kind, value } of found) {
-          const taken = apply(kind, value, args[at + 1], arg, notes);
+          const taken = noteOption(kind, value, args[at + 1], arg, notes);
           if (taken) at++;
           if (kind === 'list' || kind === 'exclude') list = kind;
         }
@@ -158,7 +158,7 @@ function readShort(arg: string, notes: Notes): readonly Found[] {
 }
 
 /** Returns whether `next` was taken as the value. */
-function apply(
+function noteOption(
   kind: Kind,
   glued: string | undefined,
   next: string | undefined,
@@ -226,12 +226,11 @@ export const unzip: Manual = {
     for (let at = 0; at < args.length; at++) {
       const arg = args[at] as string;
       if (arg.startsWith('-') && arg !== '-') {
-        isExcluding = false;
         const bundle = noteBundle(arg, args[at + 1], notes);
         if (bundle.takesNext) at++;
-        if (bundle.excludes) isExcluding = true;
-        if (bundle.onlyReads) isReading = true;
-        if (arg.includes('-', 1)) isNegating = true;
+        isExcluding = bundle.excludes ?? false;
+        isReading ||= bundle.onlyReads;
+        isNegating ||= arg.includes('-', 1);
         if (bundle.target !== undefined) targets.push(bundle.target);
       } else if (!isArchiveNamed) {
         isArchiveNamed = true;
@@ -242,7 +241,7 @@ export const unzip: Manual = {
         members.push(arg);
       }
     }
-    // A second dash takes options back: `-l --l` unpacks.
+    // A second dash negates options: `-l --l` unpacks.
     if (!isReading || isNegating) {
       for (const member of members) notes.makesName(member);
       // One version of unzip takes the last -d, another the first: each must be inside.

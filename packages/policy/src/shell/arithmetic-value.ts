@@ -6,12 +6,12 @@ import type { ShellRun } from './shell-run.ts';
 import { assignText } from './variables.ts';
 import { evaluateParts } from './word-values.ts';
 
-/** A sum of this many terms is a tree of this depth. */
+/** The deepest expression that is followed. A sum of n terms is a tree of depth n. */
 const MAX_ARITHMETIC_DEPTH = 500;
 
 /**
- * The number an arithmetic expression surely has, or undefined. Everything in it that executes is walked, also
- * where the number is not known.
+ * The value of an arithmetic expression, or undefined if it is not certain. Walks every command in the expression, even if
+ * the value is not known.
  */
 export function evaluateArithmetic(
   run: ShellRun,
@@ -40,9 +40,8 @@ export function evaluateArithmetic(
       return expression.operator === '-' ? -value : expression.operator === '+' ? value : undefined;
     }
     case 'ArithmeticTernary':
-      evaluateArithmetic(run, expression.test, depth + 1);
-      evaluateArithmetic(run, expression.consequent, depth + 1);
-      evaluateArithmetic(run, expression.alternate, depth + 1);
+      for (const part of [expression.test, expression.consequent, expression.alternate])
+        evaluateArithmetic(run, part, depth + 1);
       return undefined;
     case 'ArithmeticGroup':
       return evaluateArithmetic(run, expression.expression, depth + 1);
@@ -61,7 +60,7 @@ export function evaluateArithmetic(
   }
 }
 
-/** The number that a text of arithmetic surely is. bash evaluates it, and so do we (evaluated-text.ts). */
+/** The number that all these texts surely mean, or undefined. bash evaluates such text as code (evaluated-text.ts). */
 function numberOf(run: ShellRun, texts: readonly string[]): number | undefined {
   for (const text of texts) readAsNumber(run, text);
   if (texts.length !== 1) return undefined;
@@ -72,13 +71,13 @@ function numberOf(run: ShellRun, texts: readonly string[]): number | undefined {
 
 function textsOf(run: ShellRun, { parts, value }: ArithmeticWord): readonly string[] {
   if (parts) return evaluateParts(run, parts, { quoted: true });
-  // unbash 6.0.3 leaves `$1` in arithmetic as it is written
+  // unbash 6.0.3 does not parse `$1` in arithmetic
   return /^\$\d$/.test(value) ? evaluateSimple(run, value.slice(1)).map(joinFields) : [value];
 }
 
 const ASSIGNS = /^([-+*/%&|^]|<<|>>|\*\*)?=$/;
 
-/** `x=1`, `x[i]+=1`: the old value is computed only if the operator needs it. */
+/** Applies `x=1` or `x[i]+=1`. Only operators other than `=` evaluate the old value. */
 function assignNumber(
   run: ShellRun,
   { left, right, operator }: ArithmeticBinary,

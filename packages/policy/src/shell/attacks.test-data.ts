@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
-/** Every line here does the same as one of the catastrophes, in another dress. */
+/** Catastrophes in disguise: each line does the same as an example of catastrophes.ts, written in another way. */
 export const DISGUISED = {
   'the program is spelled in pieces': [
     '\\rm -rf /',

@@ -1,6 +1,6 @@
 /**
- * Brace expansion as bash does it: on the text of a word, before anything else. Quoted braces and `${` are left
- * alone. Undefined when there would be more than `limit` words.
+ * Brace expansion as bash does it: on the text of a word, before any other expansion. Skips quoted braces and `${`.
+ * Returns undefined if there would be more than `limit` words.
  */
 export function expandBraces(text: string, limit: number): string[] | undefined {
   const open = findBrace(text);
@@ -62,7 +62,7 @@ function readBrace(text: string, start: number): Brace | undefined {
 const cut = (text: string, at: readonly number[]): string[] =>
   at.slice(1).map((end, k) => text.slice((at[k] as number) + 1, end));
 
-/** `1..9`, `a..f`, `1..9..2`; a sequence too long to follow is left as its two ends. */
+/** The items of `1..9`, `a..f` or `1..9..2`; of a sequence longer than 128, only the first and the last. */
 function sequence(body: string): string[] | undefined {
   const numbers = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/.exec(body);
   const letters = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d{1,9}))?$/.exec(body);
@@ -79,7 +79,7 @@ function sequence(body: string): string[] | undefined {
   return items;
 }
 
-/** The index after a quoted or substituted stretch that starts at `i`; `i` itself when none does. */
+/** The index after the quotes or the substitution that start at `i`; `i` itself if neither starts there. */
 function skipQuoted(text: string, i: number): number {
   const c = text[i];
   if (c === '\\') return i + 2;

@@ -13,12 +13,12 @@ import {
 } from './catastrophic-calls.ts';
 import type { ProgramCall } from './shell-run.ts';
 
-/** Something no approval can allow (VA-6). A test runs every example. */
+/** A call that is refused and that no approval can allow (VA-6). A test checks every example. */
 interface Catastrophe {
   readonly id: string;
-  /** Completes "Refused outright: …" for the person. */
+  /** Completes the sentence "Refused outright: …" that the person reads. */
   readonly why: string;
-  /** Returns the words that make a call this catastrophe. The walk itself finds rules without this. */
+  /** Returns the words of a call that make it this catastrophe. Rules without `applies` are found by the walk. */
   readonly applies?: (call: ProgramCall) => string | undefined;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];

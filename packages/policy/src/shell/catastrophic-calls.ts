@@ -4,7 +4,7 @@ import { hasHole, hasPattern } from '../program/marks.ts';
 import { hasLong, readOptions } from '../program/options.ts';
 import { wordList } from '../text.ts';
 import { contentOf } from './redirections.ts';
-import type { ProgramCall } from './shell-run.ts';
+import type { ProgramCall, ShellRun } from './shell-run.ts';
 import {
   isDevice,
   isStarOnly,
@@ -15,7 +15,7 @@ import {
   resolvePlaces,
 } from './word-paths.ts';
 
-/** How the rules of catastrophes.ts recognise a call: each returns the words that make the call a catastrophe. */
+/** Functions by which the rules of catastrophes.ts recognise a call. Each returns the words that make it a catastrophe. */
 
 export function byName(names: readonly string[]): (call: ProgramCall) => string | undefined {
   const set = new Set(names);
@@ -28,11 +28,12 @@ const DEVICE_READERS = new Set(
   umount test [ echo printf grep egrep rg strings readlink realpath udevadm findmnt lsof fuser wc cmp diff sum
   md5sum sha1sum sha256sum cksum du find tree awk sed cut sort basename dirname which type man info help`),
 );
+/** Programs that write to their last operands. */
 const WRITERS = new Set('tee dd cp mv install ln truncate sponge touch rsync'.split(' '));
 
 export function findDevice({ run, name, args }: ProgramCall): string | undefined {
   if (DEVICE_READERS.has(name) || findFormat({ run, name, args })) return undefined;
-  // a file that is a disk, under any name
+  // `mknod x b 8 0` makes a disk available under another name
   if (name === 'mknod') return args.find((word, index) => index > 0 && /^[bcu]$/.test(word));
   return args.find((word, index) => {
     if (name === 'dd' || name === 'dcfldd' || name === 'dc3dd') {
@@ -41,7 +42,7 @@ export function findDevice({ run, name, args }: ProgramCall): string | undefined
     const isSource = (name === 'cp' || name === 'ln' || name === 'rsync') && index < args.length - 1;
     if (isSource) return false;
     const own = word.startsWith('-') ? word.slice(word.indexOf('=') + 1 || 2) : word;
-    // `OPEN:/dev/sda`, `file=/dev/sda,format=raw`
+    // paths inside a word: `OPEN:/dev/sda`, `file=/dev/sda,format=raw`
     const inside = [...word.matchAll(/[:=,](\/[^:,]+)/g)].map(([, path = '']) => path);
     return [own, ...inside].some((path) => {
       if (!path.startsWith('/') && !path.includes('..')) return false;
@@ -81,13 +82,16 @@ export function findSetuid(call: ProgramCall): string | undefined {
   return modes.find((mode) => {
     if (/^=?0*[4-7][0-7]{3}$/.test(mode)) return true;
     const isGroupOnly = /^=?0*2[0-7]{3}$/.test(mode) || /^g[+=][rwxXt]*s/.test(mode);
-    if (isGroupOnly) return name !== 'mkdir' && !isForDirectories(call);
+    if (isGroupOnly) return name !== 'mkdir' && !changesDirectories(call);
     return /(^|,)[ugoa]*([+=][rwxXt]*)+s/.test(mode) && !mode.startsWith('-');
   });
 }
 
-/** On a directory, the group's bit only sets the group of new files; on a program it gives rights. */
-function isForDirectories({ run, args }: ProgramCall): boolean {
+/**
+ * Whether the operands are directories. On a directory the set-group-id bit only sets the group of new files; on a
+ * program it gives rights.
+ */
+function changesDirectories({ run, args }: ProgramCall): boolean {
   const { flags, operands } = readOptions(args, '-m');
   if (flags.has('R') || flags.has('d')) return true;
   const last = operands.at(-1) ?? '';
@@ -115,8 +119,7 @@ export function findPower({ name, args }: ProgramCall): string | undefined {
     );
   }
   if (name === 'kill') {
-    const targets = args.filter((word, index) => index > 0 && /^(-1|1)$/.test(word));
-    return targets[0];
+    return args.find((word, index) => index > 0 && /^(-1|1)$/.test(word));
   }
   return undefined;
 }
@@ -161,8 +164,8 @@ export function findRemoteShell({ name, args }: ProgramCall): string | undefined
   return undefined;
 }
 
-/** Programs that give the rights of another user, whatever they are asked. */
-const ALWAYS = new Set(
+/** Programs that always give the rights of another user. */
+const PRIVILEGE_PROGRAMS = new Set(
   wordList(`sudo su doas pkexec run0 sudoedit gosu su-exec runuser visudo calife sux kdesu
   gksu gksudo sudo-rs please dzdo pfexec ksu pbrun sesu super userv kdesudo lxsu beesu userhelper consolehelper
   rootsh setuidgid chpst`),
@@ -170,54 +173,49 @@ const ALWAYS = new Set(
 /** Groups with the rights of the administrator. */
 const POWERFUL_GROUPS = /^(root|wheel|sudo|admin|adm|disk|docker|lxd|shadow|kmem|0)$/;
 
-/** `-v /:/host`, `--mount type=bind,source=/,target=/host`: all of the machine's files, to write. */
+/** `-v /:/host`, `--mount type=bind,source=/,target=/host`: a container gets write access to the whole machine. */
 const mountsRoot = (word: string): boolean =>
   (/^(-v|--volume=)?\/+:\/[^:]*(:.*)?$/.test(word) && !/:(.*,)?ro\b/.test(word)) ||
   (/\b(src|source)=\/+(,|$)/.test(word) && !/\b(readonly|ro)\b/.test(word));
 
-/** The words by which a call asks for the rights of another user or of the administrator. */
 export function findPrivilege({ name, args }: ProgramCall): string | undefined {
-  if (ALWAYS.has(name)) return name;
-  const asked = [name, ...args].join(' ').slice(0, 200);
+  if (PRIVILEGE_PROGRAMS.has(name)) return name;
   const [first = ''] = args;
   if (/^(-h|--help|-V|--version)$/.test(first)) return undefined;
+  if (/^(docker|podman|nerdctl)$/.test(name)) return args.find(mountsRoot);
+  return asksForRights(name, args) ? [name, ...args].join(' ').slice(0, 200) : undefined;
+}
+
+function asksForRights(name: string, args: readonly string[]): boolean {
+  const has = (pattern: RegExp): boolean => args.some((word) => pattern.test(word));
   switch (name) {
     case 'setpriv':
-      return args.some((word) => /^--(re|r|e)?[ug]id\b|^--(init-)?groups|^--(inh|ambient)-caps=\+/.test(word))
-        ? asked
-        : undefined;
+      return has(/^--(re|r|e)?[ug]id\b|^--(init-)?groups|^--(inh|ambient)-caps=\+/);
     case 'capsh':
-      return args.some((word) => /^--(uid|gid|user|groups|caps|inh|addamb|secbits|mode|chroot)=/.test(word))
-        ? asked
-        : undefined;
+      return has(/^--(uid|gid|user|groups|caps|inh|addamb|secbits|mode|chroot)=/);
     case 'nsenter':
     case 'chroot':
     case 'arch-chroot':
     case 'systemd-nspawn':
     case 'schroot':
-      return args.length > 0 ? asked : undefined;
+      return args.length > 0;
     case 'systemd-run':
-      return args.some((word) => /^--[ug]id\b|^(-p|--property=)?(User|Group|DynamicUser)=/.test(word))
-        ? asked
-        : undefined;
+      return has(/^--[ug]id\b|^(-p|--property=)?(User|Group|DynamicUser)=/);
     case 'machinectl':
-      return /^(shell|login)$/.test(first) ? asked : undefined;
-    case 'docker':
-    case 'podman':
-    case 'nerdctl':
-      return args.find(mountsRoot);
+      return /^(shell|login)$/.test(args[0] ?? '');
     case 'sg':
     case 'newgrp':
-      return POWERFUL_GROUPS.test(readOptions(args).operands[0] ?? '') ? asked : undefined;
+      return POWERFUL_GROUPS.test(readOptions(args).operands[0] ?? '');
     default:
-      return undefined;
+      return false;
   }
 }
 
-type Counts = (kind: Protection | undefined) => boolean;
-type Remover = (call: ProgramCall, counts: Counts) => string | undefined;
+/** Whether removing a place with this protection is a catastrophe by the rule in question. */
+type IsForbidden = (kind: Protection | undefined) => boolean;
+type Remover = (call: ProgramCall, isForbidden: IsForbidden) => string | undefined;
 
-/** Programs that remove what they are given, each in its own way. */
+/** Programs that remove files, and how to find what a call removes. */
 const REMOVERS: readonly [names: RegExp, find: Remover][] = [
   [/^(rm|srm|grm|rimraf|trash|del-cli)$/, removesOperands],
   [/^(g?find|fd|fdfind)$/, findsEverything],
@@ -227,29 +225,29 @@ const REMOVERS: readonly [names: RegExp, find: Remover][] = [
   [/^git$/, cleansWorkTree],
 ];
 
-/** The first word that a call removes, with all below it, and whose protection `counts`. */
-export function findRemoved(call: ProgramCall, counts: Counts): string | undefined {
-  return REMOVERS.find(([names]) => names.test(call.name))?.[1](call, counts);
+/** The first word of a call that removes a forbidden place with everything in it. */
+export function findRemoved(call: ProgramCall, isForbidden: IsForbidden): string | undefined {
+  return REMOVERS.find(([names]) => names.test(call.name))?.[1](call, isForbidden);
 }
 
-function removesOperands({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
+function removesOperands({ run, name, args }: ProgramCall, isForbidden: IsForbidden): string | undefined {
   const options = readOptions(args);
   const recursive =
     name !== 'rm' || options.flags.has('r') || options.flags.has('R') || hasLong(options, 'recursive', 1);
   return options.operands.find((word) => {
-    // without a slash at its end, only the link itself is removed
+    // `rm link` removes only the link; `rm link/` removes what it leads to
     const places = resolvePlaces(run, word, { followLast: word.endsWith('/') });
     if (places.some((place) => /^\/?\uFDD6/.test(place)))
       run.tooComplex('what it removes has too many values');
     return places.some(
       (place) =>
         (recursive || isStarOnly(place.slice(place.lastIndexOf('/') + 1))) &&
-        counts(protectionOf(run, place)),
+        isForbidden(protectionOf(run, place)),
     );
   });
 }
 
-function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | undefined {
+function replacesTarget({ run, args }: ProgramCall, isForbidden: IsForbidden): string | undefined {
   const options = readOptions(
     args,
     '-e -f -T -B -M --rsh --exclude --include --filter --files-from --exclude-from --include-from',
@@ -259,17 +257,19 @@ function replacesTarget({ run, args }: ProgramCall, counts: Counts): string | un
   const removed = options.flags.has('remove-source-files')
     ? options.operands.slice(0, -1)
     : options.operands.slice(-1);
-  return removed.find((word) => resolvePlaces(run, word).some((place) => counts(protectionOf(run, place))));
-}
-
-function removesPattern({ run, args }: ProgramCall, counts: Counts): string | undefined {
-  return readOptions(args, '-n -s').operands.find((word) =>
-    resolvePlaces(run, word).some((place) => hasPattern(place) && counts(protectionOf(run, place))),
+  return removed.find((word) =>
+    resolvePlaces(run, word).some((place) => isForbidden(protectionOf(run, place))),
   );
 }
 
-/** `tar --remove-files`, `zip -m`. The workspace itself does not count: all of it is in the archive then. */
-function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): string | undefined {
+function removesPattern({ run, args }: ProgramCall, isForbidden: IsForbidden): string | undefined {
+  return readOptions(args, '-n -s').operands.find((word) =>
+    resolvePlaces(run, word).some((place) => hasPattern(place) && isForbidden(protectionOf(run, place))),
+  );
+}
+
+/** `tar --remove-files`, `zip -m`. Removing the workspace is allowed, because all of it is in the archive. */
+function archivesAndRemoves({ run, name, args }: ProgramCall, isForbidden: IsForbidden): string | undefined {
   const { flags, values, operands } = readOptions(
     args,
     name === 'zip' ? '-b -n -t --file --directory' : '-C -f --file --directory',
@@ -280,39 +280,37 @@ function archivesAndRemoves({ run, name, args }: ProgramCall, counts: Counts): s
       : [...flags].some((flag) => flag.startsWith('remove-f'));
   if (!removes) return undefined;
   const directory = values.get('C') ?? values.get('directory');
-  return operands.find((word) =>
-    resolvePlaces(run, directory === undefined || word.startsWith('/') ? word : `${directory}/${word}`).some(
-      (place) => {
-        const kind = protectionOf(run, place);
-        return kind !== 'workspace' && counts(kind);
-      },
-    ),
-  );
+  return operands.find((word) => {
+    const path = directory === undefined || word.startsWith('/') ? word : `${directory}/${word}`;
+    return isForbiddenOutside(run, path, isForbidden);
+  });
 }
 
-/** `git clean` outside the workspace. */
-function cleansWorkTree({ run, args: words }: ProgramCall, counts: Counts): string | undefined {
+/** Whether a path is forbidden, and is not the workspace itself. */
+const isForbiddenOutside = (run: ShellRun, path: string, isForbidden: IsForbidden): boolean =>
+  resolvePlaces(run, path)
+    .map((place) => protectionOf(run, place))
+    .some((kind) => kind !== 'workspace' && isForbidden(kind));
+
+/** `git clean` outside the workspace. Inside the workspace it is allowed. */
+function cleansWorkTree({ run, args: words }: ProgramCall, isForbidden: IsForbidden): string | undefined {
   const { subcommand, args, directories, workTree } = readGit(words);
   if (subcommand !== 'clean' || args.some((word) => /^(-\w*n\w*|--dry-run)$/.test(word))) return undefined;
   const tree = workTree ?? run.state.variables.get('GIT_WORK_TREE')?.values[0] ?? '.';
   const place = [...directories, tree].reduce((path, next) =>
     next.startsWith('/') ? next : `${path}/${next}`,
   );
-  const isProtected = resolvePlaces(run, place).some((where) => {
-    const kind = protectionOf(run, where);
-    return kind !== 'workspace' && counts(kind);
-  });
-  return isProtected ? `git clean in ${place}` : undefined;
+  return isForbiddenOutside(run, place, isForbidden) ? `git clean in ${place}` : undefined;
 }
 
-/** `find / -delete`: the starting point whose protection counts. (`-exec` is judged as a call of its own.) */
-function findsEverything({ run, args, name }: ProgramCall, counts: Counts): string | undefined {
+/** `find / -delete`, `find / -exec rm {} +`: the first starting point that is forbidden. */
+function findsEverything({ run, args, name }: ProgramCall, isForbidden: IsForbidden): string | undefined {
   const find = readFound(name, args, (file) => contentOf(run, file));
   if (!find.takesAll) return undefined;
   const removes =
     find.deletes || find.calls.some(([program = '']) => /(^|\/)(rm|shred|unlink|srm)$/.test(program));
   if (!removes) return undefined;
   return foundNames(find).find((start) =>
-    resolvePlaces(run, start).some((place) => counts(protectionOf(run, normalize(place)))),
+    resolvePlaces(run, start).some((place) => isForbidden(protectionOf(run, normalize(place)))),
   );
 }

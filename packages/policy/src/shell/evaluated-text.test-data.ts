@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text, not a template
-/** Values that are code: bash executes CODE, though the line only computes, indexes or names with it. */
+/** Values that are code: bash executes CODE, although the line uses the value only as a number, an index or a name. */
 export const COMPUTED = [
   "a='x[$(CODE)]'; let a",
   "let 'x[$(CODE)]=1'",
@@ -243,7 +243,7 @@ export const COMPUTED = [
   "ENV=e; echo 'CODE' > e; export ENV; sh -i </dev/null",
 ];
 
-/** Code that stands in the line as code, and is read there. */
+/** Commands that are written in the line itself, where the walk finds them. */
 export const WRITTEN_OUT = [
   "mapfile -C 'CODE' -c 1 x <<< a",
   "readarray -C 'CODE;:' -c 1 x <<< a",
@@ -298,7 +298,7 @@ export const NOT_EXECUTED = [
 
 export const withCode = (line: string, code: string): string => line.replaceAll('CODE', code);
 
-/** Lines that evaluate a value which cannot be known. */
+/** Lines that evaluate a value that is only known at run time. */
 export const UNKNOWN_VALUES = [
   'read n; echo $((n))',
   'n=$(cat n); ((n++))',
@@ -319,7 +319,7 @@ export const UNKNOWN_VALUES = [
   'f(){ echo $(($1)); }; f "$(cat n)"',
 ];
 
-/** Counters, lengths and literals: arithmetic that holds no text from elsewhere. */
+/** Counters, lengths and literals: arithmetic without text from outside the line. */
 export const PLAIN = [
   'i=0; i=$((i+1))',
   'i=$((i+1))',
@@ -347,7 +347,7 @@ export const PLAIN = [
   "declare -A m; k='x[$(date)]'; m[$k]=1; echo ${m[$k]}",
 ];
 
-/** Names that the line makes stand for something else, by a variable of bash. */
+/** Lines that make a name run another program, by a variable of bash. */
 export const REPLACED = [
   'BASH_CMDS[ls]=/bin/rm; ls -rf /',
   'BASH_CMDS=([ls]=/bin/rm); ls -rf /',
@@ -373,7 +373,7 @@ export const REPLACED = [
   "k='x[$(rm -rf /)]'; declare -a a='([k]=1)'",
   "x='rm -rf /'; ((x)); $x",
   "declare -n r=x; x='rm -rf /'; $r",
-  // an index is only free of code while the array is surely associative
+  // bash evaluates an index as code unless the array is surely associative
   "declare -A m; unset m; k='x[$(rm -rf /)]'; echo ${m[$k]}",
   "f(){ local -A m; }; f; k='x[$(rm -rf /)]'; echo ${m[$k]}",
   "declare -A m; bash -c 'echo ${m[$1]}' _ 'x[$(rm -rf /)]'",

@@ -20,11 +20,11 @@ const validator = new ShellValidator({
   home: '/home/ann',
 });
 
-/** What bash 5 itself does: the table is made of facts. */
+/** The table is checked with a real bash, which must be version 5. */
 const bash = spawnSync('bash', ['-c', 'echo $BASH_VERSINFO'], { encoding: 'utf8' });
 const isBash5 = bash.status === 0 && Number(bash.stdout) >= 5;
 
-/** Each line in a bash of its own, in a folder of its own; one driver starts them, which is much faster than Node is. */
+/** Runs each line in its own bash and folder. One driver process starts them, which is much faster than starting them from Node. */
 const DRIVER = `
 while IFS= read -r -d '' line; do
   mkdir run && cd run && MARKER=$PWD/marker HOME=$PWD bash -c "$line" > /dev/null 2>&1 < /dev/null

@@ -5,15 +5,15 @@ import { warnings } from './warnings.ts';
 import { evaluatePlainText } from './word-values.ts';
 
 /**
- * Text that bash reads once more is code: arithmetic, array indices, names of variables, prompts. In arithmetic a name
- * stands for its value, which is arithmetic again, and an index is expanded, `$(…)` included, so that
- * `a='x[$(id)]'; ((a))` runs `id`. One rule for all these places: what is known of the text is walked, so that a
- * catastrophe in it is refused; where it holds a command, or only the run knows it, the person is told (SHW-21).
- * evaluated-text.test.ts lists the places, checked with bash itself.
+ * Some values are code because bash evaluates them a second time: arithmetic, array indices, names of variables, prompts.
+ * In arithmetic bash replaces a name by its value, evaluates that as arithmetic again, and expands indices including
+ * `$(…)`: `a='x[$(id)]'; ((a))` runs `id`. All functions here follow one rule: known text is walked, so a catastrophe in
+ * it is refused; if the text contains a command or is not known, the person is warned (SHW-21). evaluated-text.test.ts
+ * lists the places and checks them with bash itself.
  */
 
-/** Text that bash expands once more: a prompt, an index, the words of a completion. */
-export function readAgain(run: ShellRun, text: string): void {
+/** Judges text that bash expands a second time: a prompt, an index, the words of a completion. */
+export function expandAgain(run: ShellRun, text: string): void {
   if (run.evaluating.has(text)) return;
   if (isComputed(text)) run.findings.warn(warnings.computedCode, text);
   run.evaluating.add(text);
@@ -21,11 +21,11 @@ export function readAgain(run: ShellRun, text: string): void {
   run.evaluating.delete(text);
 }
 
-/** Text that bash takes for arithmetic: `((text))`, an index, the value of an integer variable. */
+/** Judges text that bash evaluates as arithmetic: `((text))`, an index, the value of an integer variable. */
 export function readAsNumber(run: ShellRun, text: string): void {
   if (/^[\s\d]*$/.test(text) || run.evaluating.has(text) || !run.step()) return;
-  readAgain(run, text);
-  // half of an index: the text next to it may be the other half
+  expandAgain(run, text);
+  // an unbalanced bracket: the text beside this one may complete an index
   if (text.split('[').length !== text.split(']').length) run.findings.warn(warnings.computedCode, text);
   run.evaluating.add(text);
   for (const name of new Set(text.match(/[A-Za-z_]\w*/g))) {
@@ -36,22 +36,22 @@ export function readAsNumber(run: ShellRun, text: string): void {
   run.evaluating.delete(text);
 }
 
-/** Text that bash takes for the name of a variable, perhaps with an index: `unset text`, `[[ -v text ]]`, `${!x}`. */
+/** Judges text that bash reads as a variable's name, perhaps with an index: `unset text`, `[[ -v text ]]`, `${!x}`. */
 export function readAsName(run: ShellRun, text: string): void {
   const { name, index } = splitName(text);
   if (index === undefined) {
-    if (isComputed(name)) readAgain(run, name);
+    if (isComputed(name)) expandAgain(run, name);
   } else readIndex(run, name, index);
 }
 
-/** `@` and `*` are all elements; the index of an associative array is any text, but a builtin still expands it. */
+/** Judges an index. `@` and `*` mean all elements. The index of an associative array is plain text that builtins expand. */
 export function readIndex(run: ShellRun, name: string, index: string): void {
   if (index === '@' || index === '*') return;
-  if (run.state.has(name, 'A')) readAgain(run, index);
+  if (run.state.has(name, 'A')) expandAgain(run, index);
   else readAsNumber(run, index);
 }
 
-/** `name[index]`; what stands behind the bracket that closes the index is `rest`. */
+/** Splits `name[index]rest`. Without an index, the whole text is the name. */
 export function splitName(text: string): { name: string; index?: string; rest: string } {
   const start = /^[A-Za-z_]\w*\[/.exec(text)?.[0].length;
   if (start === undefined) return { name: text, rest: '' };
@@ -59,7 +59,7 @@ export function splitName(text: string): { name: string; index?: string; rest: s
   let end = start;
   for (; end < text.length && depth > 0; end++) depth += text[end] === '[' ? 1 : text[end] === ']' ? -1 : 0;
   const rest = text.slice(end);
-  // a bracket inside `$(…)` may have ended it too early: all of the text is looked at then
+  // a bracket inside `$(…)` may have ended the index too early: then the index is all of the text
   const isEnd = depth === 0 && /^(\+?=|$)/.test(rest);
   const name = text.slice(0, start - 1);
   return isEnd
@@ -68,8 +68,8 @@ export function splitName(text: string): { name: string; index?: string; rest: s
 }
 
 /**
- * Whether a text contains a command or half of one, or is not known. A variable that this line never sets is empty, and an
- * unknown number contains no command.
+ * Whether a text is not known, or contains a command or a part of one. Variables that this line never sets count as empty,
+ * and unknown numbers contain no command.
  */
 function isComputed(text: string): boolean {
   if (/\$\(|\$\{[\s|]|`|\$$/.test(text)) return true;
@@ -77,7 +77,7 @@ function isComputed(text: string): boolean {
   return hasHole(rest) || hasPattern(rest);
 }
 
-/** Walks `[[ … ]]`: substitutions in its words execute, and so does what `-v` and `-eq` take for a name or a number. */
+/** Walks `[[ … ]]`, whose words execute substitutions. `-v` evaluates a name, and `-eq` and the like a number. */
 export function walkTest(run: ShellRun, expression: TestExpression): void {
   if (!run.step()) return;
   switch (expression.type) {

@@ -3,17 +3,16 @@ import type { CommandOperand, ShellCheck, SimpleCommand } from '../call-assessme
 import { readable } from '../program/marks.ts';
 import { type Refused, refuse, type Verdict } from '../verdict.ts';
 
-/** The parts of a rule that a finding needs. */
 interface FiredRule {
   readonly id: string;
   readonly why: string;
-  /** No grant and no allow rule may answer for a line that this applies to (see `CallAssessment`). */
+  /** A person must decide: no grant or allow rule covers such a line (see `CallAssessment`). */
   readonly needsPerson?: true;
-  /** See `runWhatIsRead`. */
-  readonly runsWhatIsRead?: true;
+  /** The line may execute the files that it reads (see `countReadsAsRuns`). */
+  readonly mayExecuteReads?: true;
 }
 
-/** Collects what a walk over a shell line finds. The first refusal stands; reasons are kept once each. */
+/** Collects what a walk over a shell line finds. Keeps only the first refusal, and each reason once. */
 export class Findings {
   #refused: Refused | undefined;
   readonly #reasons = new Map<string, Reason>();
@@ -22,7 +21,7 @@ export class Findings {
   readonly #environment = new Set<string>();
   #network = false;
   #needsPerson = false;
-  #runsWhatIsRead = false;
+  #mayExecuteReads = false;
   #quiet = 0;
 
   get refused(): boolean {
@@ -30,8 +29,8 @@ export class Findings {
   }
 
   /**
-   * Judges something that is only one possible reading of the line: a refusal and the need for a person count, anything
-   * else is not reported.
+   * Judges an unlikely reading of the line: keeps a refusal and the need for a person, and drops warnings, commands and
+   * files.
    */
   quietly<T>(look: () => T): T {
     this.#quiet++;
@@ -42,7 +41,7 @@ export class Findings {
     }
   }
 
-  /** Refuses a catastrophe: the person is never asked. */
+  /** Refuses the line as a catastrophe: the person is not asked. */
   refuse(rule: FiredRule, operand: string): void {
     const shown = readable(operand);
     const problem = shown === '' ? rule.why : `${rule.why} (${shown})`;
@@ -59,7 +58,7 @@ export class Findings {
 
   warn(rule: FiredRule, operand = ''): void {
     if (rule.needsPerson) this.#needsPerson = true;
-    if (rule.runsWhatIsRead) this.runWhatIsRead();
+    if (rule.mayExecuteReads) this.countReadsAsRuns();
     const shown = readable(operand);
     const key = `${rule.id}\u0000${shown}`;
     if (this.#quiet > 0 || this.#reasons.has(key) || this.#reasons.size >= 50) return;
@@ -67,9 +66,9 @@ export class Findings {
     this.#reasons.set(key, shown === '' ? reason : { ...reason, operand: shown });
   }
 
-  /** The line may execute what it reads, so every file that it reads counts as executed (AP-8). */
-  runWhatIsRead(): void {
-    if (this.#quiet === 0) this.#runsWhatIsRead = true;
+  /** Counts every file that the line reads as executed too, because the line may execute what it reads (AP-8). */
+  countReadsAsRuns(): void {
+    if (this.#quiet === 0) this.#mayExecuteReads = true;
   }
 
   get writesFiles(): boolean {
@@ -80,28 +79,28 @@ export class Findings {
     if (this.#quiet === 0) this.#network = true;
   }
 
-  command(words: readonly (string | undefined)[]): void {
+  addCommand(words: readonly (string | undefined)[]): void {
     if (this.#quiet === 0 && this.#commands.length < 1_000) this.#commands.push({ words });
   }
 
-  /** A variable that the line passes to its programs; `*` if its name is only known at run time. */
-  environment(name: string): void {
+  /** Adds a variable that the line passes to its programs; `*` if its name is only known at run time. */
+  addEnvironment(name: string): void {
     this.#environment.add(this.#environment.size < 100 ? name : '*');
   }
 
-  operand(path: string, use: CommandOperand['use']): void {
+  addOperand(path: string, use: CommandOperand['use']): void {
     if (this.#quiet === 0 && this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
   }
 
-  /** A file that is executed though no word says so. */
-  impliedRun(path: string): void {
+  /** Adds a file that is executed although no word of the line names it. */
+  addImpliedRun(path: string): void {
     if (this.#quiet > 0 || this.#operands.has(`run ${path}`) || this.#operands.size >= 1_000) return;
     this.#operands.set(`run ${path}`, { path, use: 'run', implied: true });
   }
 
   #allOperands(): CommandOperand[] {
-    if (this.#runsWhatIsRead)
-      for (const { path, use } of [...this.#operands.values()]) if (use === 'read') this.impliedRun(path);
+    if (this.#mayExecuteReads)
+      for (const { path, use } of [...this.#operands.values()]) if (use === 'read') this.addImpliedRun(path);
     return [...this.#operands.values()];
   }
 
@@ -113,7 +112,7 @@ export class Findings {
     };
     return {
       verdict,
-      commands: uniqueInARow(this.#commands),
+      commands: uniqueCommands(this.#commands),
       operands: this.#refused ? [] : this.#allOperands(),
       environment: this.#refused ? [] : [...this.#environment],
       needsPerson: this.#refused === undefined && this.#needsPerson,
@@ -123,8 +122,8 @@ export class Findings {
 
 const BASE: Reason = { rule: 'SHELL', why: 'runs a shell line, which can do anything your account can do' };
 
-/** A command that was looked at twice in a row (a loop, a second reading) is listed once. */
-function uniqueInARow(commands: readonly SimpleCommand[]): SimpleCommand[] {
+/** Lists a command once that was judged several times, as in a loop. */
+function uniqueCommands(commands: readonly SimpleCommand[]): SimpleCommand[] {
   const seen = new Set<string>();
   return commands.filter(({ words }) => {
     const key = words.map((word) => (word === undefined ? '\u0000' : word.slice(0, 200))).join('\u0001');

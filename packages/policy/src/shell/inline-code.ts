@@ -3,7 +3,7 @@ import { catastrophes } from './catastrophes.ts';
 import type { ShellRun } from './shell-run.ts';
 import { mayBeDisk, protectionOf, resolvePlaces } from './word-paths.ts';
 
-/** Words with which other languages start programs. */
+/** Names by which other languages start programs. */
 const STARTS_PROGRAMS =
   /\b(system|exec\w*|popen\d?|spawn\w*|subprocess|check_call|check_output|child_process|shell_exec|passthru|proc_open|qx|getoutput|Command|callCommand|Popen|run|sh|shell|cmd|sys\.process|call-process|start-process|IO\.popen|Open3|ProcessBuilder)\b|`|%x/;
 const REMOVES =
@@ -12,20 +12,20 @@ const NETWORK =
   /\b(urllib\d?|requests|urlopen|httpx|http\.client|fetch|LWP|Net::HTTP|open-uri|URI\.open|getprint|getstore|https?\.get|axios|file_get_contents|HTTP::Tiny|curl|wget)\b/;
 const EXECUTES_TEXT =
   /\beval\b|\b(exec|Function|compile|vm\.run\w*|instance_eval|assert)\b\s*[( ]|\bload\s*\(\s*io\b|\b(system|execSync|popen)\s*\(?\s*`/;
-/** PHP and deno fetch and execute a URL. */
+/** PHP and deno execute code from a URL. */
 const INCLUDES_ADDRESS = /\b(include|require|import|from)(_once)?\b[\s("']{0,9}https?:/;
-/** Text is decoded and executed in one go. */
+/** Decodes text and executes it in one statement. */
 const EXECUTES_DECODED =
   /\b(exec\w*|eval|system|popen|spawn\w*|run|Function)\b[^;\n]{0,120}(\b(b64decode|base64_decode|decode_base64|atob|fromhex|unhexlify)\b|\bBuffer\.from\([^;\n]{0,400}["'](base64|hex)["'])/;
-const TAKES_RIGHTS = /\bset(re|res|e)?[ug]id\s*\(?\s*0\b|\$[<>]\s*=\s*0\b/;
-const SETS_USER_BIT = /\bchmod\w*\b[^;\n]{0,200}\b0?o?[4-7][0-7]{3}\b/;
+const BECOMES_ROOT = /\bset(re|res|e)?[ug]id\s*\(?\s*0\b|\$[<>]\s*=\s*0\b/;
+const SETS_SETUID_BIT = /\bchmod\w*\b[^;\n]{0,200}\b0?o?[4-7][0-7]{3}\b/;
 const FORKS_IN_LOOP = /\bfork\b[\s()]*\b(while|until|for)\b|\b(while|until|for|loop)\b[^;}]{0,40}\bfork\b/;
 const SOCKET = /\b(socket|TCPSocket|net\.connect|net\.Socket|createConnection|fsockopen|IO::Socket|Socket)\b/;
 const SHELL_PATH = /(\/bin\/)?\b(ba|z|da|k)?sh\b['"\s]|pty\.spawn|cmd\.exe/;
 
 /**
- * Looks into code of another language, without a grammar for it: string literals that reach a program start are
- * read as shell lines, lists of literals as program calls, and names of protected places beside a removal count.
+ * Judges code of another language, without parsing it. In code that starts programs, each string literal is judged as a
+ * shell line and each list of literals as a program call. In code that removes files, a literal must not be a protected place.
  */
 export function judgeInlineCode(run: ShellRun, code: string): void {
   const { findings } = run;
@@ -37,10 +37,10 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
   const literals = stringLiterals(code);
   for (const { text: literal } of literals) {
     if (literal === '' || literal.length > 4_096) continue;
-    // perl's `open F, ">/dev/sda"`, and `"|rm -rf /"` for a pipe
+    // perl opens a file with `open F, ">/dev/sda"` and a pipe with `open F, "|rm -rf /"`
     const text = literal.replace(/^\+?[<>]{1,2}\s*/, '');
     if (/\bopen\b/.test(code) && /^\s*\||\|\s*$/.test(literal))
-      judgeLine(run, literal.replace(/^\s*\||\|\s*$/g, ''));
+      run.perhapsCode(literal.replace(/^\s*\||\|\s*$/g, ''));
     const path = unquoted(text).replace(/^~(?=\/|$)/, run.home);
     const places = /^[/~.]/.test(text) ? resolvePlaces(run, path) : [];
     if (REMOVES.test(code) && places.some((place) => protectionOf(run, place) !== undefined)) {
@@ -65,31 +65,27 @@ export function judgeInlineCode(run: ShellRun, code: string): void {
   if (!STARTS_PROGRAMS.test(code)) return;
   for (const [index, { text }] of literals.entries()) {
     if (!/\S/.test(text)) continue;
-    judgeLine(run, text);
+    run.perhapsCode(text);
     const joined = joinedFrom(code, literals, index, text);
-    if (joined !== text) judgeLine(run, joined);
+    if (joined !== text) run.perhapsCode(joined);
     // code within code: `exec("os.system('…')")`
     if (/["'`]/.test(text) && STARTS_PROGRAMS.test(text)) judgeInlineCode(run, text);
   }
   for (const list of literalLists(code, literals)) run.perhaps(() => run.walker.call(run, list));
 }
 
-/** The catastrophe that the code is as a whole, whatever its string literals say. */
+/** Finds a catastrophe in the code as a whole, regardless of what its string literals contain. */
 function catastropheIn(code: string): (typeof catastrophes)[keyof typeof catastrophes] | undefined {
   if (SOCKET.test(code) && SHELL_PATH.test(code)) return catastrophes.remoteShell;
   if ((NETWORK.test(code) && EXECUTES_TEXT.test(code)) || INCLUDES_ADDRESS.test(code))
     return catastrophes.download;
   if (EXECUTES_DECODED.test(code)) return catastrophes.hidden;
-  if (TAKES_RIGHTS.test(code)) return catastrophes.privilege;
-  if (SETS_USER_BIT.test(code)) return catastrophes.setuid;
+  if (BECOMES_ROOT.test(code)) return catastrophes.privilege;
+  if (SETS_SETUID_BIT.test(code)) return catastrophes.setuid;
   return FORKS_IN_LOOP.test(code) ? catastrophes.forkBomb : undefined;
 }
 
-function judgeLine(run: ShellRun, line: string): void {
-  run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
-}
-
-/** Files that inline code executes by loading them: `require("./a.js")`, `import a`. */
+/** Files that inline code loads and so executes: `require("./a.js")`, `import a`. */
 export function importedFiles(code: string): readonly string[] {
   const named = [
     ...code.matchAll(/\b(?:require|import|include|load|source|dofile|do)\b[\s(]{0,9}["']([^"']{1,200})["']/g),
@@ -104,19 +100,19 @@ export function importedFiles(code: string): readonly string[] {
 /** Whether inline code may print something from the network. */
 export const fetches = (code: string): boolean => NETWORK.test(code);
 
-/** Ways to name what comes in on standard input. */
+/** Expressions that read standard input. */
 const READS_INPUT =
   /\b(stdin|STDIN|ARGF|gets|readline|readlines|input|slurp|io\.read)\b|\/dev\/(stdin|fd\/0)|\b(readFileSync|open|fdopen|createReadStream)\s*\(\s*0\b|<>|<STDIN>|php:\/\/stdin|\$_\b/;
-/** Ways to execute a value instead of a literal. A method `.exec(` belongs to a regular expression. */
+/** Expressions that execute a value instead of a literal. `.exec(` is left out: regular expressions have it. */
 const EXECUTES_VALUE =
   /(?<![.\w$])(exec|eval|compile|Function|instance_eval|assert)\b(?!\s*\{)\s*(?!["'])|\bload\s*\(\s*io\b|\bvm\.run\w*|\b(os\.system|os\.popen|execSync|popen|getoutput|shell_exec|passthru|IO\.popen)\s*\(\s*(?!["'])|\bsubprocess\.\w+\(\s*(?!["'[])|child_process['"]?\)?\.exec\(\s*(?!["'])|(?<![.\w])(system|qx)\b\s*\(?\s*(?!["'])[$\w<]|`[^`]*[$#]/;
 
-/** Whether inline code executes what it reads; `isLoop` where the interpreter itself reads line by line (`perl -n`). */
+/** Whether inline code executes its standard input. `isLoop`: the interpreter reads it line by line (`perl -n`). */
 export function executesItsInput(code: string, { isLoop }: { isLoop: boolean }): boolean {
   return (isLoop || READS_INPUT.test(code)) && EXECUTES_VALUE.test(code);
 }
 
-/** Texts that inline code may print as they stand: literals after `print` and the like, and an expression alone. */
+/** Literals that inline code may print unchanged: after `print` and the like, or as the whole code. */
 export function printedLiterals(code: string): readonly string[] {
   if (!/["'`]|q\w?\W/.test(code)) return [];
   const literals = stringLiterals(code);
@@ -131,7 +127,7 @@ export function printedLiterals(code: string): readonly string[] {
   return printed;
 }
 
-/** A literal with those that are glued to it: `"rm" + " -rf"`, `"rm", "-rf"`. */
+/** A literal joined with the literals that directly follow it: `"rm" + " -rf"`, `"rm", "-rf"`. */
 function joinedFrom(code: string, literals: readonly StringLiteral[], from: number, first: string): string {
   let text = first;
   for (let i = from + 1; i < literals.length; i++) {
@@ -149,7 +145,7 @@ interface StringLiteral {
   readonly text: string;
 }
 
-/** Quoted stretches in most languages, and perl's and ruby's `q{…}`, `qx(…)`, `%x[…]`. Bounded, no backtracking. */
+/** String literals of most languages, and `q{…}`, `qx(…)`, `%x[…]` of perl and ruby. At most 200; takes linear time. */
 function stringLiterals(code: string): StringLiteral[] {
   const found: StringLiteral[] = [];
   for (let i = 0; i < code.length && found.length < 200; i++) {
@@ -181,7 +177,7 @@ const unescaped = (text: string): string =>
     .replace(/\\n/g, '\n')
     .replace(/\\(["'`\\/])/g, '$1');
 
-/** Literals with nothing but commas, brackets and spaces between them: `['rm', '-rf', '/']`, `'rm', ['-rf', '/']`. */
+/** Lists of literals, separated by commas, brackets and spaces: `['rm', '-rf', '/']`, `'rm', ['-rf', '/']`. */
 function literalLists(code: string, literals: readonly StringLiteral[]): string[][] {
   const lists: string[][] = [];
   let list: string[] = [];

@@ -24,44 +24,43 @@ import {
   savedFiles,
 } from '../program/read-program.ts';
 import { wordList } from '../text.ts';
-import { builtinFor } from './builtins.ts';
+import { judgeBuiltin } from './builtins.ts';
 import { catastropheList, catastrophes } from './catastrophes.ts';
 import {
-  executeFile,
-  executeInput,
   judgeCode,
+  judgeExecutedFile,
+  judgeExecutedText,
   judgeInterpreter,
+  judgeScript,
   judgeShell,
-  runFile,
 } from './nested-shells.ts';
-import { checkFile, checkFiles, checkOperands, noteRunFile } from './operands.ts';
-import { filtered, outputOf } from './program-output.ts';
+import { checkFile, checkFiles, checkOperands, noteImpliedRun } from './operands.ts';
+import { filterOutput, outputOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import type { ProgramCall, ShellRun } from './shell-run.ts';
-import { judgeXargs, SPECIAL } from './special-programs.ts';
+import { judgeXargs, SPECIAL_PROGRAMS } from './special-programs.ts';
 import { noteExportedFunction, setScalar } from './variables.ts';
 import { warnings, warningsFor } from './warnings.ts';
 import { isStarOnly, matchesPattern, resolvePlaces } from './word-paths.ts';
 
-/** Names tried where the program is a pattern: `/bin/r?`. */
-const NOTABLE = wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env find xargs chmod chown mv python3
+/** Programs that a pattern such as `/bin/r?` is tried against. */
+const DANGEROUS_PROGRAMS =
+  wordList(`rm sudo su doas dd mkfs shred sh bash dash zsh env find xargs chmod chown mv python3
   perl eval busybox shutdown reboot`);
 
 const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
 
-/** Decides about one program call, opening whatever it runs in turn. Returns what it may print. */
+/** Judges one program call and the calls inside it (`env`, `sh -c`). Returns what it may print. */
 export function judgeCall(run: ShellRun, words: readonly string[]): readonly string[] {
   const [first, ...args] = words;
   if (first === undefined || run.findings.refused || !run.step()) return [''];
-  run.findings.command(words.map(knownWord));
+  run.findings.addCommand(words.map(knownWord));
   const name = first.slice(first.lastIndexOf('/') + 1);
-  if (hasHole(name) || name === '') return judgeUnknown(run, first, args);
-  // `*` alone may be any file; only a more specific pattern is tried against names
-  if (isStarOnly(name)) return judgeUnknown(run, first, args);
+  // `*` alone may be any file: only a more specific pattern is tried against names
+  if (hasHole(name) || name === '' || isStarOnly(name)) return judgeUnknown(run, first, args);
   if (hasPattern(name)) {
     run.findings.warn(warnings.unknownProgram, first);
-    for (const notable of NOTABLE)
-      if (matchesPattern(name, notable)) run.perhaps(() => judgeNamed({ run, name: notable, args }, notable));
+    judgeMatching(run, name, args);
     return [UNKNOWN];
   }
   const replaced = first === name ? judgeReplaced({ run, name, args }) : [];
@@ -69,8 +68,8 @@ export function judgeCall(run: ShellRun, words: readonly string[]): readonly str
 }
 
 /**
- * A name that this line redefined: by an alias, `hash -p`, or a copy of a program in the way. Only the run knows whether
- * that counts (`\\rm`, a shell without aliases), so the program itself is judged as well.
+ * Judges what a name runs if this line redefined it: by an alias, by `hash -p`, or by a file found earlier on PATH. The
+ * new meaning may not apply (`\\rm`, a shell without aliases), so the caller judges the original program too.
  */
 function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
   const words = run.state.aliases.get(name);
@@ -81,7 +80,7 @@ function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
     return printed;
   }
   if (run.state.fileCount === 0 && run.state.links.size === 0) return [];
-  // with the directory on PATH, the file of that name is what runs
+  // a file that this line wrote runs if its directory is on PATH
   const paths = run.state.variables.get('PATH')?.values ?? [];
   const isSearched = paths[0] !== `/${UNKNOWN}`;
   const searched = paths
@@ -90,12 +89,12 @@ function judgeReplaced({ run, name, args }: ProgramCall): readonly string[] {
   for (const file of [`./${name}`, ...searched.slice(0, 16).map((directory) => `${directory}/${name}`)]) {
     const content = contentOf(run, file);
     if (content.startsWith(PROGRAM) || (isSearched && content !== UNKNOWN))
-      run.perhaps(() => run.findings.quietly(() => runFile(run, file, args)));
+      run.perhaps(() => run.findings.quietly(() => judgeScript(run, file, args)));
   }
   return [];
 }
 
-/** The program is only known when it runs. If it were `rm` and that would be a catastrophe, it is one. */
+/** Judges a program that is only known at run time. It may be `rm`, so it is refused where `rm` would be. */
 function judgeUnknown(run: ShellRun, first: string, args: readonly string[]): readonly string[] {
   const { findings } = run;
   if (first.includes(DOWNLOADED)) findings.refuse(catastrophes.download, '');
@@ -108,13 +107,14 @@ function judgeUnknown(run: ShellRun, first: string, args: readonly string[]): re
     if (operand !== undefined) findings.refuse(rule, operand);
   }
   const name = first.slice(first.lastIndexOf('/') + 1);
-  if (/^[a-z]/.test(name)) {
-    for (const notable of NOTABLE)
-      if (matchesPattern(name, notable)) run.perhaps(() => judgeNamed({ run, name: notable, args }, notable));
-  }
-  const call: ProgramCall = { run, name: UNKNOWN, args };
-  checkOperands(call);
+  if (/^[a-z]/.test(name)) judgeMatching(run, name, args);
+  checkOperands({ run, name: UNKNOWN, args });
   return [madeFrom(...args, ...(run.stdin ?? []))];
+}
+
+function judgeMatching(run: ShellRun, pattern: string, args: readonly string[]): void {
+  for (const name of DANGEROUS_PROGRAMS)
+    if (matchesPattern(pattern, name)) run.perhaps(() => judgeNamed({ run, name, args }, name));
 }
 
 function judgeNamed(call: ProgramCall, path: string): readonly string[] {
@@ -131,18 +131,18 @@ function judgeNamed(call: ProgramCall, path: string): readonly string[] {
 
   const called = path === name ? callFunction(call) : undefined;
   if (!called) return judgeProgram(call, path);
-  // `command` and other programs do not know functions, and one can be unset
+  // the program may run instead of the function: after `unset -f`, or if `command` or `env` calls it
   run.perhaps(() => run.findings.quietly(() => judgeProgram(call, path)));
   return called;
 }
 
 function judgeProgram(call: ProgramCall, path: string): readonly string[] {
   const { run, name, args } = call;
-  const builtin =
-    path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name) ? builtinFor(name) : undefined;
-  if (builtin) return builtin(call);
+  const isBuiltin = path === name || /^(echo|printf|pwd|test|\[|true|false)$/.test(name);
+  const printedByBuiltin = isBuiltin ? judgeBuiltin(call) : undefined;
+  if (printedByBuiltin) return printedByBuiltin;
   const reading = readProgram([name, ...args], (file) => contentOf(run, file));
-  for (const files of reading.runs) judgeExecuted(run, files);
+  for (const files of reading.runs) judgeExecutedFiles(run, files);
   if (name === 'git') noteHooks(call);
   if (name === 'parallel') judgeParallel(call);
   if (isFind(name)) checkFiles(run, reading.files);
@@ -157,24 +157,24 @@ function judgeProgram(call: ProgramCall, path: string): readonly string[] {
   if (isShell(name)) return judgeShell(call);
   if (isInterpreter(name)) return judgeInterpreter(call);
 
-  const special = SPECIAL.find(([names]) => names.test(name))?.[1](call);
+  const special = SPECIAL_PROGRAMS.find(([names]) => names.test(name))?.[1](call);
   if (special) return special;
   if (reading.wrapper) {
-    judgeTail(call);
+    judgeWordsAsCalls(call);
     return printed.length > 0 ? printed : (outputOf(call) ?? [UNKNOWN]);
   }
-  // `./x.sh`: a file of the workspace, judged by its content if this line wrote it
+  // a file such as `./x.sh`, not a program of the system
   const printedByFile =
-    path.includes('/') && !SYSTEM_PROGRAMS.test(path) ? runFile(run, path, args) : undefined;
-  judgeTail(call);
+    path.includes('/') && !SYSTEM_PROGRAMS.test(path) ? judgeScript(run, path, args) : undefined;
+  judgeWordsAsCalls(call);
   checkOperands(call);
   if (printedByFile) return printedByFile;
-  return isFetcher(name, args) ? followFetched(call) : (outputOf(call) ?? filtered(call));
+  return isFetcher(name, args) ? followFetched(call) : (outputOf(call) ?? filterOutput(call));
 }
 
-/** Judges the files that a call executes, as far as this line wrote them. */
-function judgeExecuted(run: ShellRun, { named, implied, surely }: ProgramReading['runs'][number]): void {
-  for (const file of implied) noteRunFile(run, file);
+/** Judges the files that a call executes: by name, and by content if this line wrote them. */
+function judgeExecutedFiles(run: ShellRun, { named, implied, surely }: ProgramReading['runs'][number]): void {
+  for (const file of implied) noteImpliedRun(run, file);
   if (!surely) return;
   for (const file of named) {
     if (/^https?:/.test(file)) run.findings.refuse(catastrophes.download, file);
@@ -182,17 +182,17 @@ function judgeExecuted(run: ShellRun, { named, implied, surely }: ProgramReading
   }
   for (const file of [...named, ...implied]) {
     const content = contentOf(run, file);
-    if (content !== UNKNOWN) executeFile(run, content);
+    if (content !== UNKNOWN) judgeExecutedFile(run, content);
   }
 }
 
-/** The repository may be the one here, or that of the workspace: note the hooks of both. */
+/** Notes git's hooks as executed: of the repository that `git -C` names or of the current directory, and of the workspace. */
 function noteHooks({ run, args }: ProgramCall): void {
   for (const top of [readGit(args).directories.at(-1) ?? '.', run.paths.root])
-    for (const file of gitHookFiles) noteRunFile(run, `${top}/${file}`);
+    for (const file of gitHookFiles) noteImpliedRun(run, `${top}/${file}`);
 }
 
-/** Follows a download into the file that is written, or to the output. */
+/** Marks the output of a download, and the files that it saves, as DOWNLOADED. */
 function followFetched({ run, name, args }: ProgramCall): readonly string[] {
   for (const { path } of savedFiles(name, args))
     for (const place of resolvePlaces(run, path)) run.state.writeFile(place, DOWNLOADED);
@@ -213,17 +213,17 @@ function callFunction({ run, name, args }: ProgramCall): readonly string[] | und
   run.state.positional = positional;
   run.state.otherPositionals = otherPositionals;
   run.state.forgetAssociative(
-    [...run.state.attributes.keys()].filter((one) => !known.get(one)?.includes('A')),
+    [...run.state.attributes.keys()].filter((variable) => !known.get(variable)?.includes('A')),
   );
   return printed;
 }
 
-/** Returns what they may print. */
+/** Judges the calls that a program makes, in the environment that a wrapper such as `env` gives. Returns what they print. */
 function judgeInnerCalls(run: ShellRun, { innerCalls, wrapper }: ProgramReading): readonly string[] {
   for (const word of wrapper?.assignments ?? []) {
     const equals = word.indexOf('=');
     const value = word.slice(equals + 1);
-    run.findings.environment(knownWord(word.slice(0, equals)) ?? '*');
+    run.findings.addEnvironment(knownWord(word.slice(0, equals)) ?? '*');
     noteExportedFunction(run, word.slice(0, equals), value);
     setScalar(run, word.slice(0, equals), [value]);
   }
@@ -238,56 +238,54 @@ function judgeInnerCalls(run: ShellRun, { innerCalls, wrapper }: ProgramReading)
 
 function judgeInner(run: ShellRun, inner: InnerCall): readonly string[] {
   if ('code' in inner) {
-    executeInput(run, inner.code);
+    judgeExecutedText(run, inner.code);
     return [];
   }
   if ('line' in inner) {
     if (inner.certainty === 'sure') return judgeCode(run, inner.line, { subshell: true });
-    return run.perhaps(() => run.walker.code(run, inner.line, { mustParse: false, subshell: true }));
+    return run.perhapsCode(inner.line);
   }
   const judge = (): readonly string[] => judgeCall(run, inner.words);
   if (inner.certainty === 'sure') return judge();
   return run.perhaps(inner.certainty === 'guess' ? () => run.findings.quietly(judge) : judge);
 }
 
-/** Without a program in its words, `parallel` executes every line of its input. */
+/** `parallel` without a program executes every line of its input. */
 function judgeParallel(call: ProgramCall): void {
   const { run, args } = call;
-  if (args.every((word) => word.startsWith('-'))) for (const text of run.stdin ?? []) executeInput(run, text);
+  if (args.every((word) => word.startsWith('-')))
+    for (const text of run.stdin ?? []) judgeExecutedText(run, text);
   else if (!args.includes(':::')) run.perhaps(() => judgeXargs(call));
 }
 
-/** Programs whose words are only ever text, so that `man rm` is not taken for a call of `rm`. */
+/** Programs that never execute their words: `man rm` is not a call of `rm`. */
 const QUOTES_WORDS =
   /^(man|info|help|type|which|whereis|whatis|apropos|tldr|apt|apt-get|dnf|yum|pacman|brew|grep|egrep|fgrep|rg|ag|ack|ugrep|logger|expr|jq|git|gh|glab|docker|podman|kubectl|diff|ls|cat|cp|mv|rm|mkdir|touch|seq|make|say|figlet|dpkg|pip3?|snap|zenity|dialog|whiptail|gum|espeak|mail|look|pass|todo|task)$/;
 
-/** Programs that some words make a catastrophe. */
+/** Programs that are a catastrophe with some words. */
 const DESTROYS = /^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh|wipefs|chmod|chown|mv)$/;
 const ESCALATES = /^(\/\S*\/)?(sudo|doas|pkexec|su)$/;
-/** Words after `sudo` that show it is called, not only mentioned. */
+/** Words after `sudo` that show that it is called, not just mentioned. */
 const CALLED =
   /^(-\w+|(\/\S*\/)?(rm|sh|bash|dash|zsh|id|whoami|cat|ls|cp|mv|tee|dd|chmod|chown|mount|umount|kill|su|env|apt|apt-get|dnf|yum|pacman|systemctl|service|python3?|perl|node|npm|make|docker|reboot|shutdown|install|ln|mkdir|vi|vim|nano|true))$/;
-/** Options whose value most wrappers give to a shell. */
+/** Options whose value most wrappers pass to a shell. */
 const LINE_OPTION = /^--?(c|e|x|exec|execute|command|cmd|run|eval|shell|sh|call)(?:=(.+))?$/s;
-/** How many words of a wrapper, and of the call in it, are judged. */
+/** How many words of a wrapper are tried as the start of a call, and how many words such a call has at most. */
 const MAX_WORDS = 64;
 const MAX_TAIL = 256;
 
 /**
- * A wrapper that we do not know, or whose options we do not know: if some of its words would be a catastrophe on their own,
- * the call is refused.
+ * Judges the words of a program that may be an unknown wrapper, or a wrapper with unknown options: the call is refused if
+ * some of its words would be a catastrophe as a call of their own.
  */
-function judgeTail({ run, name, args }: ProgramCall): void {
+function judgeWordsAsCalls({ run, name, args }: ProgramCall): void {
   if (QUOTES_WORDS.test(name) || isTextProgram(name)) return;
   for (const [i, word] of args.slice(0, MAX_WORDS).entries()) {
     const next = args[i + 1] ?? '';
     if (DESTROYS.test(word) || (ESCALATES.test(word) && CALLED.test(next)))
-      run.perhaps(() => run.findings.quietly(() => run.walker.call(run, args.slice(i, i + MAX_TAIL))));
+      run.perhaps(() => run.findings.quietly(() => judgeCall(run, args.slice(i, i + MAX_TAIL))));
     const option = LINE_OPTION.exec(word);
     const line = option ? (option[2] ?? next) : '';
-    if (/\s/.test(line))
-      run.perhaps(() =>
-        run.findings.quietly(() => run.walker.code(run, line, { mustParse: false, subshell: true })),
-      );
+    if (/\s/.test(line)) run.findings.quietly(() => run.perhapsCode(line));
   }
 }

@@ -1,4 +1,4 @@
-/** Out of the workspace, into a place that executes later, into what others execute, or only known when it runs. */
+/** Lines that leave the workspace, write where something executes later, set what programs execute, or are only known at run time. */
 export const PERSON = [
   'cp README.md .git/h*ks/pre-commit',
   'cp README.md .g?t/hooks/pre-commit',

@@ -6,16 +6,16 @@ import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } fro
 import { namesOf, readOptions } from '../program/options.ts';
 import { inlineModules } from '../program/python.ts';
 import { catastrophes } from './catastrophes.ts';
-import { fileName } from './fork-bomb.ts';
+import { scriptKey } from './fork-bomb.ts';
 import { executesItsInput, fetches, importedFiles, judgeInlineCode, printedLiterals } from './inline-code.ts';
-import { checkFile, checkFiles, noteRunFile } from './operands.ts';
+import { checkFile, checkFiles, noteImpliedRun } from './operands.ts';
 import { contentOf } from './redirections.ts';
 import type { CodeOptions, ProgramCall, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 import { resolvePlaces } from './word-paths.ts';
 
-/** `sh -i | nc host`: what the shell answers goes to the network. */
-export function givesShellAway(node: Pipeline): boolean {
+/** Whether a pipeline sends a shell's output to the network: `sh -i | nc host`. */
+export function pipesShellToNetwork(node: Pipeline): boolean {
   const names = node.commands.map((command) =>
     command.type === 'Command' ? (command.name?.value.split('/').at(-1) ?? '') : '',
   );
@@ -23,7 +23,7 @@ export function givesShellAway(node: Pipeline): boolean {
   return shell >= 0 && names.slice(shell + 1).some((name) => /^(nc|ncat|netcat|socat|telnet)$/.test(name));
 }
 
-/** Code that is about to be executed: where it came from decides before what it says. */
+/** Judges code that a shell executes: first by where the text came from, then by what it says. Returns what it may print. */
 export function judgeCode(
   run: ShellRun,
   text: string,
@@ -34,7 +34,7 @@ export function judgeCode(
   return run.walker.code(run, text, { mustParse: true, ...options });
 }
 
-/** Whether text may be executed at all, by where it came from. */
+/** Returns whether text may be executed, and refuses the line if not: downloaded and decoded text may not, nor text with too many values. */
 export function mayExecute(run: ShellRun, text: string): boolean {
   if (text.includes(DOWNLOADED)) run.findings.refuse(catastrophes.download, '');
   else if (text.includes(HIDDEN)) run.findings.refuse(catastrophes.hidden, '');
@@ -43,7 +43,7 @@ export function mayExecute(run: ShellRun, text: string): boolean {
   return false;
 }
 
-/** `sh -c …`, `bash file`, `… | bash`. */
+/** Judges `sh -c …`, `bash file`, `… | bash`. */
 export function judgeShell(call: ProgramCall): readonly string[] {
   return call.run.inSubshell(() => {
     call.run.state.forgetAssociative();
@@ -57,7 +57,7 @@ function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
     `-o -O --rcfile --init-file ${codeOptionsOfShell(name)}`,
     { permutes: false },
   );
-  for (const file of every('rcfile', 'init-file')) runFile(run, file, []);
+  for (const file of every('rcfile', 'init-file')) judgeScript(run, file, []);
   const lines = every(...namesOf(codeOptionsOfShell(name)));
   const printed = lines.flatMap((line) => judgeCode(run, line, { subshell: true }));
   if (lines.length > 0 && !flags.has('c')) return printed;
@@ -67,13 +67,13 @@ function judgeNewShell({ run, name, args }: ProgramCall): readonly string[] {
   }
   if (operands.length > 0 && !flags.has('s') && operands[0] !== '-') {
     const [file = '', ...positional] = operands;
-    return runFile(run, file, positional);
+    return judgeScript(run, file, positional);
   }
   return run.stdin?.flatMap((text) => judgeCode(run, text, { subshell: true, positional: operands })) ?? [''];
 }
 
-/** A script that a shell executes: judged by its content where this line wrote it. */
-export function runFile(
+/** Judges a script that a shell executes, by its content if this line wrote it. Returns what it may print. */
+export function judgeScript(
   run: ShellRun,
   file: string,
   positional: readonly string[],
@@ -82,17 +82,17 @@ export function runFile(
   checkFile(run, file, 'run');
   const content = contentOf(run, file);
   if (content === UNKNOWN) {
-    noteUnread(run, file);
+    noteUnknownScript(run, file);
     return [UNKNOWN];
   }
-  // a program of the system under another name
+  // a program of the system, perhaps a link to it or a copy
   if (content.startsWith(PROGRAM)) {
     run.findings.warn(warnings.runsFile, file);
     return run.walker.call(run, [content.slice(PROGRAM.length).split('\n')[0] ?? '', ...positional]);
   }
-  if (run.calling.includes(fileName(file))) return [UNKNOWN];
-  run.calling.push(fileName(file));
-  // a sourced file without words of its own sees `$1`… of the shell that reads it
+  if (run.calling.includes(scriptKey(file))) return [UNKNOWN];
+  run.calling.push(scriptKey(file));
+  // a sourced file without arguments sees the `$1`… of the current shell
   const own = subshell || positional.length > 0 ? { positional } : {};
   const printed = judgeCode(run, content, { subshell, ...own });
   run.calling.pop();
@@ -100,49 +100,49 @@ export function runFile(
 }
 
 /**
- * A file is executed whose content the line does not show. Which file it is, or what the line writes into it, may only be
- * known at run time: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
+ * Warns of a script whose content this line does not show. Its name, or the text that this line writes to it, may only
+ * be known at run time: `sh "$(cat name)"`, `date > x.sh; sh x.sh`.
  */
-function noteUnread(run: ShellRun, file: string): void {
-  // `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`: what is executed may be what this line has read before
-  if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.runWhatIsRead();
+function noteUnknownScript(run: ShellRun, file: string): void {
+  // the script may consist of files that this line reads: `cp a.sh b.sh; sh b.sh`, `sh <(cat a.sh)`
+  if (run.state.fileCount > 0 || run.findings.writesFiles) run.findings.countReadsAsRuns();
   if (!mayExecute(run, file)) return;
   run.findings.warn(warnings.runsFile, file);
   const isWrittenHere = resolvePlaces(run, file).some((place) => run.state.readFile(place) !== undefined);
   if (hasHole(file) || isWrittenHere) run.findings.warn(warnings.unknownCode, file);
 }
 
-/** `python -c …`, `node x.js`, `… | perl`. */
+/** Judges `python -c …`, `node x.js`, `… | perl`. Returns what it may print. */
 export function judgeInterpreter(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
   const interpreter = interpreterOf(name);
   if (!interpreter) return [UNKNOWN];
   if (/^(pwsh|powershell)$/.test(name)) judgePowerShell(call);
-  const words =
-    name === 'deno' || name === 'bun'
-      ? args.filter((word, i) => !(i === 0 && /^(run|eval|test|repl)$/.test(word)))
-      : args;
-  const isEval = (name === 'deno' || name === 'bun') && args[0] === 'eval';
+  const subcommand = /^(deno|bun)$/.test(name)
+    ? /^(run|eval|test|repl)$/.exec(args[0] ?? '')?.[0]
+    : undefined;
+  const words = subcommand === undefined ? args : args.slice(1);
   const options = readOptions(words, `${interpreter.code} ${interpreter.values}`, { permutes: false });
   const code = [
     ...options.every(...namesOf(interpreter.code)),
-    ...(isEval ? options.operands.slice(0, 1) : []),
+    ...(subcommand === 'eval' ? options.operands.slice(0, 1) : []),
   ];
   checkFiles(run, optionFiles(name, args));
-  // `perl -MLWP::Simple`, `ruby -ropen-uri`: what is loaded says what the code can do
+  // the names of loaded modules show what the code can do: `perl -MLWP::Simple`, `ruby -ropen-uri`
   const loaded = options.every('M', 'r').join(' ');
   for (const path of code.flatMap(importedFiles)) {
     const content = contentOf(run, path);
-    if (content !== UNKNOWN) executeInline(run, content);
+    if (content !== UNKNOWN) judgeForeignCode(run, content);
   }
   for (const text of code) {
-    if (speaksCommands(name)) executeInput(run, text);
-    executeInline(run, loaded === '' ? text : `${loaded}; ${text}`);
+    if (speaksCommands(name)) judgeExecutedText(run, text);
+    judgeForeignCode(run, loaded === '' ? text : `${loaded}; ${text}`);
     const isLoop = options.flags.has('n') || options.flags.has('p');
-    if (executesItsInput(text, { isLoop })) for (const input of run.stdin ?? []) executeInput(run, input);
+    if (executesItsInput(text, { isLoop }))
+      for (const input of run.stdin ?? []) judgeExecutedText(run, input);
   }
   if (code.length > 0) {
-    // `perl -pe … file`: what follows are files
+    // the operands are files: `perl -pe … file`
     for (const word of options.operands) checkFile(run, word, options.flags.has('i') ? 'write' : 'read');
     const origin = code.some((text) => fetches(`${loaded} ${text}`)) ? DOWNLOADED : '';
     return [madeFrom(origin, ...(run.stdin ?? [])), ...code.flatMap(printedLiterals)];
@@ -151,72 +151,70 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
   if (module !== undefined) {
     if (interpreter.runsModules)
       for (const path of pythonModuleFiles(module)) {
-        noteRunFile(run, path);
+        noteImpliedRun(run, path);
         const content = contentOf(run, path);
-        if (content !== UNKNOWN) executeInline(run, content);
+        if (content !== UNKNOWN) judgeForeignCode(run, content);
       }
     for (const word of words) if (/^[./~].*\//.test(word)) checkFile(run, word, 'read');
-    if (inlineModules.has(module)) for (const word of options.operands) executeInline(run, word);
+    if (inlineModules.has(module)) for (const word of options.operands) judgeForeignCode(run, word);
     return [UNKNOWN];
   }
   const [file] = options.operands;
-  // deno and bun fetch a script that is given by its address
+  // deno and bun download a script that is given as a URL
   if ([file, ...options.every('import', 'require', 'loader')].some((word) => /^https?:/.test(word ?? '')))
     run.findings.refuse(catastrophes.download, file ?? '');
   if (file !== undefined && file !== '-' && file !== '/dev/stdin') {
     checkFile(run, file, 'run');
     if (/^(node|nodejs|bun|tsx|ts-node|deno)$/.test(name))
-      for (const path of nodeLookups(file)) noteRunFile(run, path);
+      for (const path of nodeLookups(file)) noteImpliedRun(run, path);
     for (const word of options.operands.slice(1)) if (/[./]/.test(word)) checkFile(run, word, 'read');
     const content = contentOf(run, file);
-    if (content !== UNKNOWN) executeInline(run, content);
-    else noteUnread(run, file);
+    if (content !== UNKNOWN) judgeForeignCode(run, content);
+    else noteUnknownScript(run, file);
   } else if (!/^(-v|--version|-h|--help|-V)$/.test(args[0] ?? ''))
     for (const text of run.stdin ?? []) {
-      if (speaksCommands(name)) executeInput(run, text);
-      executeInline(run, text);
+      if (speaksCommands(name)) judgeExecutedText(run, text);
+      judgeForeignCode(run, text);
     }
   return [UNKNOWN];
 }
 
-/** All words after `-Command` are one line; `-EncodedCommand` hides it. Either may be cut short. */
+/** Judges the words after `-Command`, and refuses `-EncodedCommand`, which hides them. Both options can be abbreviated. */
 function judgePowerShell({ run, args }: ProgramCall): void {
   if (args.some((word) => /^[-/]e(c|n\w*)?$/i.test(word))) run.findings.refuse(catastrophes.hidden, '');
   const at = args.findIndex((word) => /^[-/]c(o(m\w*)?)?$/i.test(word));
-  if (at >= 0) executeInput(run, args.slice(at + 1).join(' '));
+  if (at >= 0) judgeExecutedText(run, args.slice(at + 1).join(' '));
 }
 
-/** Text that a program hands on to be executed, as shell or as a language of its own. */
-export function executeInput(run: ShellRun, text: string): void {
+/** Judges text that some program executes, both as a shell line and as code of another language. */
+export function judgeExecutedText(run: ShellRun, text: string): void {
   if (!mayExecute(run, text)) return;
   if (hasHole(text)) run.findings.warn(warnings.unknownCode);
-  run.perhaps(() => run.walker.code(run, text, { mustParse: false, subshell: true }));
+  run.perhapsCode(text);
   judgeInlineCode(run, text);
 }
 
-/** Content of a file that some program executes: each line may be for a shell, behind the marks of a makefile. */
-export function executeFile(run: ShellRun, content: string): void {
+/** Judges a file that some program executes, such as a makefile: each line may be a shell line after `\t@`. */
+export function judgeExecutedFile(run: ShellRun, content: string): void {
   if (!mayExecute(run, content)) return;
-  for (const line of packageScripts(content))
-    run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
+  for (const line of packageScripts(content)) run.perhapsCode(line);
   const lines = content.split('\n').map((line) => line.replace(/^\s+[@+-]*/, ''));
-  executeInput(run, lines.slice(0, 500).join('\n'));
-  for (const line of lines.slice(0, 50))
-    run.perhaps(() => run.walker.code(run, line, { mustParse: false, subshell: true }));
+  judgeExecutedText(run, lines.slice(0, 500).join('\n'));
+  for (const line of lines.slice(0, 50)) run.perhapsCode(line);
 }
 
-/** The lines of `"scripts"` in a package.json. */
+/** The commands of `"scripts"` in a package.json. */
 function packageScripts(content: string): readonly string[] {
   if (!/^\s*\{/.test(content)) return [];
   try {
     const { scripts } = JSON.parse(content) as { scripts?: unknown };
     return Object.values(scripts ?? {}).filter((line): line is string => typeof line === 'string');
   } catch {
-    return []; // not JSON, so it has no scripts
+    return []; // not a package.json
   }
 }
 
-function executeInline(run: ShellRun, text: string): void {
+function judgeForeignCode(run: ShellRun, text: string): void {
   if (!mayExecute(run, text)) return;
   run.findings.warn(warnings.inlineCode);
   if (hasHole(text)) run.findings.warn(warnings.unknownCode);

@@ -15,49 +15,45 @@ import type { ProgramCall, ShellRun } from './shell-run.ts';
 import { warnings } from './warnings.ts';
 import { isStarOnly, matchesPattern, mayBeDisk, normalize, resolvePlaces } from './word-paths.ts';
 
-/** Names that a pattern is tried against: one for each kind of secret that has a fixed name. */
+/** Names of secret files that a pattern is tried against. */
 const SECRET_NAMES = wordList(`.env .env.local .env.production .npmrc .netrc .pypirc .pgpass .git-credentials
   .ssh .aws .gnupg .kube .azure .htpasswd .my.cnf credentials.json service-account.json id_rsa id_ed25519
   id_ecdsa`);
 
-/** Secrets of the machine itself, which no project needs. */
+/** Files with secrets of the machine itself. */
 const SYSTEM_SECRET =
   /^\/etc\/(g?shadow-?|sudoers(\.d\/.*)?|ssh\/ssh_host_.*key)$|^\/proc\/[^/]+\/(environ|mem)$/;
 
 /**
- * Checks one file that a command names: refuses secrets (VA-2) and devices, warns of places outside the workspace
- * and of places that execute later (VA-3), and notes what is inside for the approval's digest.
+ * Checks one file that a command names: refuses secrets (VA-2) and writing to devices, warns of files outside the
+ * workspace and of writing to places that execute later (VA-3), and records files inside for the approval's digest.
  */
 export function checkFile(run: ShellRun, path: string, use: CommandOperand['use']): void {
   if (path === '' || path === '-') return;
   const { findings } = run;
-  if (use === 'write') {
-    for (const place of resolvePlaces(run, path)) {
-      if (mayBeDisk(place)) {
-        findings.refuse(catastrophes.device, path);
-        return;
-      }
-    }
+  if (use === 'write' && resolvePlaces(run, path).some(mayBeDisk)) {
+    findings.refuse(catastrophes.device, path);
+    return;
   }
   if (hasPattern(path)) checkPattern(run, path);
   if (hasHole(path)) {
-    if (use === 'write' && path.includes('/')) warnOfLater(run, findLaterByPattern(path), path);
+    if (use === 'write' && path.includes('/')) warnOfExecutingPlace(run, findExecutingPlace(path), path);
     const tail = path.slice(path.lastIndexOf('/') + 1);
-    if (path.includes('/') && !hasHole(tail) && sensitivePlaces.find(tail)) refuseSecret(run, path, tail);
+    if (path.includes('/') && !hasHole(tail)) refuseSecret(run, path, tail);
     if (use === 'write') findings.warn(warnings.unknownTarget, path);
     return;
   }
   for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use);
 }
 
-/** A file that is executed if it exists: listed for card and digest (AP-8), but not a reason. */
-export function noteRunFile(run: ShellRun, path: string): void {
+/** Records a file that is executed if it exists, for card and digest (AP-8). It adds no reason to the verdict. */
+export function noteImpliedRun(run: ShellRun, path: string): void {
   if (hasHole(path) || hasPattern(path)) return;
   for (const place of resolvePlaces(run, path)) {
     if (hasMark(place)) continue;
     const lexical = relativeInside(absoluteComponents(run.paths.root), absoluteComponents(place));
     const check = lexical === undefined ? undefined : run.paths.check(lexical || '.');
-    if (check?.ok && check.entry !== undefined) run.findings.impliedRun(check.relative);
+    if (check?.ok && check.entry !== undefined) run.findings.addImpliedRun(check.relative);
   }
 }
 
@@ -67,11 +63,10 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
   const lexical = relativeInside(absoluteComponents(run.paths.root), absoluteComponents(place));
   const check = run.paths.check(lexical === undefined ? place : lexical || '.');
   if (check.ok) {
-    if (!hasMark(place)) findings.operand(check.relative, use);
+    if (!hasMark(place)) findings.addOperand(check.relative, use);
     if (use === 'write') {
-      const later =
-        check.executesLater ?? (hasPattern(place) ? findLaterByPattern(check.relative) : undefined);
-      warnOfLater(run, later, path);
+      const matching = hasPattern(place) ? findExecutingPlace(check.relative) : undefined;
+      warnOfExecutingPlace(run, check.executesLater ?? matching, path);
     }
     if (check.liftedSensitive) findings.warn(warnings.lifted, path);
     return;
@@ -81,11 +76,7 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
     return;
   }
   if (check.refused.code === 'PATH_OUTSIDE_WORKSPACE') {
-    const secret = sensitivePlaces.find(place.slice(1));
-    if (secret) {
-      refuseSecret(run, place, place.slice(1));
-      return;
-    }
+    if (refuseSecret(run, place, place.slice(1))) return;
     if (SYSTEM_SECRET.test(place)) {
       const reason = {
         rule: 'SH-16',
@@ -98,27 +89,29 @@ function checkPlace(run: ShellRun, path: string, place: string, use: CommandOper
       return;
     }
     findings.warn(use === 'write' ? warnings.writesOutside : warnings.outside, path);
-    if (use === 'write') warnOfLater(run, executingPlaces.find(place.slice(1)), path);
+    if (use === 'write') warnOfExecutingPlace(run, executingPlaces.find(place.slice(1)), path);
     if (lexical !== undefined) findings.warn(warnings.linkOutside, path);
   }
 }
 
-function warnOfLater(run: ShellRun, later: NamedPlace | undefined, path: string): void {
-  if (later) run.findings.warn({ id: later.id, why: `writes to a ${later.kind}`, needsPerson: true }, path);
+function warnOfExecutingPlace(run: ShellRun, place: NamedPlace | undefined, path: string): void {
+  if (place) run.findings.warn({ id: place.id, why: `writes to a ${place.kind}`, needsPerson: true }, path);
 }
 
-function refuseSecret(run: ShellRun, path: string, name: string): void {
+/** Refuses the line if `name` is a sensitive file (VA-2). Returns whether it is. */
+function refuseSecret(run: ShellRun, path: string, name: string): boolean {
   const place = sensitivePlaces.find(name);
-  if (!place) return;
+  if (!place) return false;
   const reason = {
     rule: place.id,
     why: `"${readable(path)}" is a sensitive file: ${place.kind}`,
     operand: readable(path),
   };
   run.findings.refuseAs(refuse('PATH_SENSITIVE', { path: readable(path), kind: place.kind }, reason));
+  return true;
 }
 
-/** `.e*` means `.env`. A pattern that is too general (`*`, `.*`, `*.json`) does not count. */
+/** Refuses a pattern that may match a secret file, such as `.e*`. A very general pattern (`*`, `.*`, `*.json`) is allowed. */
 function checkPattern(run: ShellRun, path: string): void {
   const components = path.toLowerCase().split('/');
   for (const [index, component] of components.entries()) {
@@ -141,15 +134,15 @@ function checkPattern(run: ShellRun, path: string): void {
 const isHarmlessDevice = (place: string): boolean =>
   /^\/dev\/(null|zero|full|u?random|std(in|out|err)|tty|ptmx|fd\/\d+|pts\/\d+|(tcp|udp)\/.*)$/.test(place);
 
-/** The place of VA-3 that a path with patterns may name: `.git/h*ks`, `.vsc?de/tasks.json`. */
-function findLaterByPattern(path: string): NamedPlace | undefined {
+/** The place that executes later (VA-3) and that a path with patterns may match: `.git/h*ks`, `.vsc?de/tasks.json`. */
+function findExecutingPlace(path: string): NamedPlace | undefined {
   const components = path.toLowerCase().split('/').filter(Boolean);
   const last = components.at(-1) ?? '';
   return executingPlaces.places.find(
-    ({ names, directories, runs }) =>
+    ({ names, directories, subpaths }) =>
       names?.some((name) => mayName(last, name)) ||
       directories?.some((name) => components.some((component) => mayName(component, name))) ||
-      runs?.some((run) => mayPassThrough(components, run.split('/'))),
+      subpaths?.some((subpath) => mayPassThrough(components, subpath.split('/'))),
   );
 }
 
@@ -157,12 +150,12 @@ function mayPassThrough(components: readonly string[], names: readonly string[])
   return components.some((_, start) => names.every((name, i) => mayName(components[start + i] ?? '', name)));
 }
 
-/** A pattern without the name's first character (`*`, `*.json`) does not match it; bash's `*` matches no leading dot. */
+/** Whether a pattern may match a name. It must begin with the name's first character, so `*` and `*.json` never match. */
 function mayName(component: string, name: string): boolean {
   return component[0] === name[0] && matchesPattern(component, name);
 }
 
-/** Checks the files that a program call names (VA-2, VA-3), notes them, and follows what it puts into them. */
+/** Checks and records the files that a program call names (VA-2, VA-3), and follows the content that it writes to them. */
 export function checkOperands(call: ProgramCall): void {
   const { run, name, args } = call;
   checkFiles(run, readProgram([name, ...args]).files, args);
@@ -175,7 +168,7 @@ export function checkOperands(call: ProgramCall): void {
   followMadeFiles(call);
 }
 
-/** `operands`: words among which a pattern for all hidden files is worth a warning. */
+/** Checks files. If the pattern `.*` is one of `operands`, warns that it may match secrets. */
 export function checkFiles(run: ShellRun, files: readonly FileUse[], operands: readonly string[] = []): void {
   for (const { path, use, makes } of files) {
     if (makes) refuseBinaryName(run, path);
@@ -187,15 +180,13 @@ export function checkFiles(run: ShellRun, files: readonly FileUse[], operands: r
 
 function warnOfRemoval({ run }: ProgramCall, operands: readonly string[]): void {
   for (const word of operands) {
-    if (hasHole(word)) run.findings.warn(warnings.unknownRemoval, word);
-    else if (isStarOnly(word)) {
-      const places = resolvePlaces(run, word);
-      run.findings.warn(places.some(hasHole) ? warnings.unknownRemoval : warnings.everythingHere, word);
-    } else if (resolvePlaces(run, word).some(hasHole)) run.findings.warn(warnings.unknownRemoval, word);
+    if (hasHole(word) || resolvePlaces(run, word).some(hasHole))
+      run.findings.warn(warnings.unknownRemoval, word);
+    else if (isStarOnly(word)) run.findings.warn(warnings.everythingHere, word);
   }
 }
 
-/** A copy has the content of the original, so that a download stays one under another name. */
+/** Gives each copy the content of its original, so a copied download still counts as a download. */
 function followCopies(call: ProgramCall): void {
   const { run, name, args } = call;
   const { copies, isSymbolic } = readCopies(name, args);
@@ -216,8 +207,8 @@ function followCopies(call: ProgramCall): void {
   }
 }
 
-/** A link's target is relative to the link. */
-function linkTo(run: ProgramCall['run'], source: string, targets: readonly string[]): void {
+/** Records a symbolic link. Its target is relative to the directory of the link. */
+function linkTo(run: ShellRun, source: string, targets: readonly string[]): void {
   if (hasHole(source)) return;
   for (const target of targets) {
     for (const place of resolvePlaces(run, target, { followLast: false })) {
@@ -231,8 +222,8 @@ const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|rustc|tcc|ghc|ocamlfind|s
 const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|brotli)$/;
 
 /**
- * A file that a compiler or gunzip makes out of a download is a download. Archives are not followed: the line does not
- * say which files are in them, so a person decides (`curl … | tar xz && cd x && ./configure`).
+ * Marks a file that a compiler or gunzip makes from a download as a download. Archives are not followed, because the line
+ * does not say which files are in them: the person decides about `curl … | tar xz && cd x && ./configure`.
  */
 function followMadeFiles(call: ProgramCall): void {
   const { run, name, args } = call;
@@ -248,10 +239,10 @@ function followMadeFiles(call: ProgramCall): void {
 }
 
 /**
- * TL-4 for shell lines: a line that writes content of its choosing under the name of a binary is refused, as in
- * `write_file`. Only HIGH, not refused: programs whose purpose is to make such files (compilers, linkers, `make`,
- * archivers, `dd` for disk images), because people ask for builds and the content is the program's; and commands that give
- * a file no content (`touch`, `mkdir`, `chmod`, `rm`).
+ * TL-4 for shell lines: a line that writes its own content to a file with the name of a binary is refused, as by
+ * `write_file`. Two groups of programs are not refused, only HIGH: programs whose purpose is to make binaries (compilers,
+ * linkers, `make`, archivers, `dd` for disk images), because people ask for builds and the program determines the content;
+ * and programs that write no content (`touch`, `mkdir`, `chmod`, `rm`).
  */
 export const binaryNames = {
   refused: [
@@ -286,7 +277,7 @@ export const binaryNames = {
   ],
 } as const;
 
-/** Refuses to write a file of the workspace whose name is that of a binary. */
+/** Refuses to write a file of the workspace with the name of a binary (TL-4). */
 export function refuseBinaryName(run: ShellRun, path: string): void {
   const rule = writeRuleFor(path);
   if (rule.effect !== 'REJECT') return;

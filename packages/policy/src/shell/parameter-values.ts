@@ -11,28 +11,29 @@ import {
   unquoted,
 } from '../program/marks.ts';
 import { asNumber } from './arithmetic-value.ts';
-import { readAgain, readAsName, readAsNumber } from './evaluated-text.ts';
+import { expandAgain, readAsName, readAsNumber } from './evaluated-text.ts';
 import type { ShellRun } from './shell-run.ts';
 import { bounded } from './shell-state.ts';
 import { evaluateIndex, setScalar } from './variables.ts';
 import { matchesPattern } from './word-paths.ts';
 import { evaluateParts, evaluatePlainText, evaluateText, evaluateWord } from './word-values.ts';
 
-/** One value of a parameter; `separate` when it is a list whose elements stay words of their own (`$@`). */
+/** One possible value of a parameter. */
 export interface ParameterValue {
   readonly fields: readonly string[];
+  /** The value is a list whose elements stay separate words, even in quotes (`$@`). */
   readonly separate: boolean;
-  /** Already cut into words, as the operand of `${x:-…}` outside quotes is. */
+  /** The value is already split into words, as the operand of `${x:-…}` outside quotes is. */
   readonly isSplit?: boolean;
-  /** What stands between the elements in one text: the first character of IFS for `$*`, else a space. */
+  /** Joins the fields to one text: the first character of IFS for `$*`, else a space. */
   readonly joiner?: string;
 }
 
 export const joinFields = ({ fields, joiner = ' ' }: ParameterValue): string => fields.join(joiner);
 
-const one = (text: string): ParameterValue => ({ fields: [text], separate: false });
+const scalar = (text: string): ParameterValue => ({ fields: [text], separate: false });
 
-/** `$name`, `$1`, `$@`. */
+/** The possible values of `$name`, `$1`, `$@` and the like. */
 export function evaluateSimple(run: ShellRun, name: string): readonly ParameterValue[] {
   const { state } = run;
   switch (name) {
@@ -41,26 +42,26 @@ export function evaluateSimple(run: ShellRun, name: string): readonly ParameterV
       if (!state.positional) return [{ fields: [UNKNOWN], separate: true }];
       return state.positionals().map((fields) => list(run, fields, name));
     case '0':
-      return [one(state.scriptName)];
+      return [scalar(state.scriptName)];
     case '#':
-      return [one(state.positional ? String(state.positional.length) : NUMBER)];
+      return [scalar(state.positional ? String(state.positional.length) : NUMBER)];
     case '_':
-      return state.lastArgument.map(one);
+      return state.lastArgument.map(scalar);
     case '?':
     case '$':
     case '!':
-      return [one(NUMBER)];
+      return [scalar(NUMBER)];
     case '-':
-      return [one(UNKNOWN)];
+      return [scalar(UNKNOWN)];
   }
   if (/^\d+$/.test(name)) {
-    if (!state.positional) return [one(UNKNOWN)];
-    return state.positionals().map((fields) => one(fields[Number(name) - 1] ?? ''));
+    if (!state.positional) return [scalar(UNKNOWN)];
+    return state.positionals().map((fields) => scalar(fields[Number(name) - 1] ?? ''));
   }
-  return values(run, name).map(one);
+  return values(run, name).map(scalar);
 }
 
-/** `$@` and `${a[@]}`, or `$*` and `${a[*]}`. */
+/** The value of `$@` and `${a[@]}` (kind `@`), or of `$*` and `${a[*]}` (kind `*`). */
 function list(run: ShellRun, fields: readonly string[], kind: string): ParameterValue {
   if (kind === '@') return { fields, separate: true };
   return { fields, separate: false, joiner: run.state.variables.get('IFS')?.values[0]?.slice(0, 1) ?? ' ' };
@@ -79,8 +80,8 @@ function values(run: ShellRun, name: string): readonly string[] {
 }
 
 /**
- * `${…}` in all its forms. What cannot be computed is UNKNOWN; whatever executes inside is walked. `splits` says
- * that it stands outside quotes, where bash cuts the result into words.
+ * The possible values of `${…}`; UNKNOWN if they cannot be computed. Walks every command inside. `splits`: the expansion
+ * stands outside quotes, so bash splits the result into words.
  */
 export function evaluateParameter(
   run: ShellRun,
@@ -88,10 +89,10 @@ export function evaluateParameter(
   { splits }: { splits: boolean },
 ): readonly ParameterValue[] {
   const { operation } = part;
-  if (operation?.type === 'Names') return [one(UNKNOWN)];
+  if (operation?.type === 'Names') return [scalar(UNKNOWN)];
   const base = part.prefix === '!' ? indirect(run, part) : indexed(run, part);
   if (part.prefix === '#') {
-    return base.map(({ fields }) => one(fields.some(hasMark) ? NUMBER : String(fields.join(' ').length)));
+    return base.map(({ fields }) => scalar(fields.some(hasMark) ? NUMBER : String(fields.join(' ').length)));
   }
   if (!operation) return base;
   switch (operation.type) {
@@ -109,12 +110,12 @@ export function evaluateParameter(
       // unbash 6.0.3 ends the pattern at a `/` inside `$(…)`; bash does not. Look at the whole text instead.
       if (/\$\(|`/.test(part.text)) {
         run.walker.expansion(run, part.text.slice(2, -1));
-        return [one(madeFrom(...base.flatMap(({ fields }) => fields)))];
+        return [scalar(madeFrom(...base.flatMap(({ fields }) => fields)))];
       }
       if (hasBracket(operation.pattern.text)) return replacedByBracket(run, base, operation);
       const patterns = patternTexts(run, operation.pattern);
       const replacements = evaluateText(run, operation.replacement);
-      if (replacements.length !== 1) return [one(madeFrom(...replacements))];
+      if (replacements.length !== 1) return [scalar(madeFrom(...replacements))];
       const replacement = replacements[0] as string;
       return mapTexts(base, patterns, (text, pattern) =>
         replaced(text, pattern, operation.operator, replacement),
@@ -128,22 +129,19 @@ export function evaluateParameter(
     }
     case 'CaseModification': {
       if (operation.operand) evaluateText(run, operation.operand);
-      return base.map((value) => ({
-        ...value,
-        fields: value.fields.map((text) => recased(text, operation.operator)),
-      }));
+      return mapFields(base, (text) => recased(text, operation.operator));
     }
     case 'Transform': {
       const kind = evaluateText(run, operation.operand)[0];
-      if (kind === 'P') for (const { fields } of base) readAgain(run, fields.join(' '));
+      if (kind === 'P') for (const { fields } of base) expandAgain(run, fields.join(' '));
       if (kind === 'U') return mapFields(base, (text) => recased(text, '^^'));
       if (kind === 'L') return mapFields(base, (text) => recased(text, ',,'));
       if (kind === 'u') return mapFields(base, (text) => recased(text, '^'));
-      if (kind === 'Q' || kind === 'P' || kind === 'E') return [...base, one(UNKNOWN)];
-      return [one(madeFrom(...base.flatMap(({ fields }) => fields)))];
+      if (kind === 'Q' || kind === 'P' || kind === 'E') return [...base, scalar(UNKNOWN)];
+      return [scalar(madeFrom(...base.flatMap(({ fields }) => fields)))];
     }
     default:
-      return [one(UNKNOWN)];
+      return [scalar(UNKNOWN)];
   }
 }
 
@@ -153,33 +151,32 @@ function indexed(run: ShellRun, part: ParameterExpansionPart): readonly Paramete
   const variable = run.state.variables.get(part.parameter);
   const elements = variable?.elements ?? values(run, part.parameter);
   if (index[0] === '@' || index[0] === '*') {
-    // where the first element is not certain, any of them may be the one that comes first
+    // if the order is not certain, any element may be the first
     const starts = variable?.inexact ? [...elements.keys()].slice(0, 16) : [0];
     return starts.map((start) => list(run, elements.slice(start), index[0] as string));
   }
   const at = index.length === 1 ? asNumber(index[0] as string) : undefined;
   const isExact = !variable?.inexact && !elements.some((element) => hasHole(element) || hasPattern(element));
   if (at !== undefined && variable?.elements && isExact) {
-    const element = elements.at(at);
-    return [one(element ?? '')];
+    return [scalar(elements.at(at) ?? '')];
   }
-  return elements.length === 0 ? [one(UNKNOWN)] : elements.map(one);
+  return elements.length === 0 ? [scalar(UNKNOWN)] : elements.map(scalar);
 }
 
 function indirect(run: ShellRun, part: ParameterExpansionPart): readonly ParameterValue[] {
-  // `${!a[@]}`: the indices, which are numbers unless the array is associative
+  // `${!a[@]}` gives the indices, which are numbers unless the array is associative
   if (/^[@*]$/.test(part.index?.text ?? ''))
-    return [one(run.state.has(part.parameter, 'A') ? UNKNOWN : NUMBER)];
+    return [scalar(run.state.has(part.parameter, 'A') ? UNKNOWN : NUMBER)];
   return indexed(run, part).flatMap(({ fields }) => {
     const name = fields.join(' ');
     readAsName(run, name);
-    return /^(\w+|[@*#?$!-])$/.test(name) && !hasMark(name) ? evaluateSimple(run, name) : [one(UNKNOWN)];
+    return /^(\w+|[@*#?$!-])$/.test(name) && !hasMark(name) ? evaluateSimple(run, name) : [scalar(UNKNOWN)];
   });
 }
 
-/** The operand of `${x:-…}`. Outside quotes its plain text is cut into words and its quoted text is not: both are kept. */
+/** The operand of `${x:-…}`. Outside quotes, bash splits its plain text but not its quoted text: both results are kept. */
 function operandValues(run: ShellRun, operand: Word, splits: boolean): readonly ParameterValue[] {
-  const texts = evaluateText(run, operand).map(one);
+  const texts = evaluateText(run, operand).map(scalar);
   const hasQuotes =
     operand.parts?.some(({ type }) => /Quoted|LocaleString/.test(type)) || operand.text.includes('\\');
   if (!splits || !hasQuotes) return texts;
@@ -212,9 +209,9 @@ function defaulted(
       );
       return [...set, ...texts];
     case '+':
-      return set.length > 0 && perhapsEmpty.length === 0 ? texts : [...texts, one('')];
+      return set.length > 0 && perhapsEmpty.length === 0 ? texts : [...texts, scalar('')];
     default:
-      return [...set, ...(perhapsEmpty.length > 0 ? [one(UNKNOWN)] : [])]; // `:?` stops where nothing is set
+      return [...set, ...(perhapsEmpty.length > 0 ? [scalar(UNKNOWN)] : [])]; // `:?` ends the shell if the variable is not set
   }
 }
 
@@ -230,12 +227,12 @@ function mapTexts(
   patterns: readonly string[],
   change: (text: string, pattern: string) => string,
 ): readonly ParameterValue[] {
-  if (base.length * patterns.length > 64) return [one(TOO_MANY)];
+  if (base.length * patterns.length > 64) return [scalar(TOO_MANY)];
   return base.flatMap((value) =>
     patterns.map((pattern) => ({
       ...value,
       fields: value.fields.map((text) =>
-        text === UNSET_QUOTED // nothing is left of nothing
+        text === UNSET_QUOTED // an unset variable stays empty
           ? text
           : hasHole(text + pattern) || text.length > 512
             ? madeFrom(text)
@@ -252,7 +249,7 @@ const mapFields = (
 
 const hasBracket = (pattern: string): boolean => pattern.replace(/\\./g, '').includes('[');
 
-/** `${x//[ab]/}`: one set of characters is read exactly, any other pattern with one gives a text that is not known. */
+/** `${x//[ab]/}`: exact if the pattern is a single set of characters; otherwise the result is unknown text. */
 function replacedByBracket(
   run: ShellRun,
   base: readonly ParameterValue[],
@@ -263,7 +260,7 @@ function replacedByBracket(
   const set = /^\[([!^]?)((?:\\[^\w\s]|[\w\s.,:@+=/-])+)\]$/.exec(pattern.text);
   const [by] = replacements;
   if (!set || by === undefined || replacements.length > 1)
-    return [one(madeFrom(...base.flatMap(({ fields }) => fields), ...replacements))];
+    return [scalar(madeFrom(...base.flatMap(({ fields }) => fields), ...replacements))];
   const [, negated, characters = ''] = set;
   const character = `[${negated ? '^' : ''}${characters.replace(/^-|-$/, '\\-')}]`;
   const found = new RegExp(
@@ -273,13 +270,13 @@ function replacedByBracket(
   return mapFields(base, (text) => (hasMark(text) ? madeFrom(text) : text.replace(found, () => by)));
 }
 
-/** Every text that cutting at the start or the end can leave, for patterns we do not read exactly (`[a-z]`). */
+/** Every text that `#` or `%` can leave, for patterns that we do not match exactly (`[a-z]`). */
 function shortened(base: readonly ParameterValue[], operator: string): readonly ParameterValue[] {
   return base.flatMap(({ fields }) => {
     const text = fields.join(' ');
-    if (hasHole(text) || text.length > 60) return [one(madeFrom(text))];
+    if (hasHole(text) || text.length > 60) return [scalar(madeFrom(text))];
     const cuts = [...Array(text.length + 1).keys()];
-    return cuts.map((at) => one(operator.startsWith('#') ? text.slice(at) : text.slice(0, at)));
+    return cuts.map((at) => scalar(operator.startsWith('#') ? text.slice(at) : text.slice(0, at)));
   });
 }
 
@@ -338,9 +335,9 @@ function sliced(
   length: number | undefined,
   isPositional: boolean,
 ): ParameterValue {
-  if (offset === undefined || length === undefined) return one(madeFrom(...value.fields));
+  if (offset === undefined || length === undefined) return scalar(madeFrom(...value.fields));
   if (value.separate) {
-    // `${@:2}` counts from $1, `${a[@]:1}` from element 0
+    // `${@:1}` begins at $1, `${a[@]:0}` at element 0
     const from = offset < 0 ? offset : Math.max(0, isPositional ? offset - 1 : offset);
     const rest = value.fields.slice(from);
     return { fields: length < 0 ? rest : rest.slice(0, length), separate: true };
@@ -350,8 +347,8 @@ function sliced(
   const from = offset < 0 ? text.length + offset : offset;
   const to = length < 0 ? text.length + length : from + length;
   const firstHole = [...text].findIndex((c) => hasHole(c));
-  if (firstHole >= 0 && (offset < 0 || to > firstHole)) return one(madeFrom(text));
-  return one(text.slice(Math.max(0, from), Math.max(0, to)));
+  if (firstHole >= 0 && (offset < 0 || to > firstHole)) return scalar(madeFrom(text));
+  return scalar(text.slice(Math.max(0, from), Math.max(0, to)));
 }
 
 function recased(text: string, operator: string): string {

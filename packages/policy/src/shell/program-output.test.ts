@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN } from '../program/marks.ts';
-import { echoed, printed } from './program-output.ts';
+import { echoOutput, printfOutput } from './program-output.ts';
 
 describe('what echo and printf print', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('what echo and printf print', () => {
     [['-eE', '\\x41'], '\\x41\n'],
     [['-x', 'a'], '-x a\n'],
   ])('echo %j', (words, text) => {
-    expect(echoed(words)).toBe(text);
+    expect(echoOutput(words)).toBe(text);
   });
 
   it.each([
@@ -34,6 +34,6 @@ describe('what echo and printf print', () => {
     [['%e', '1'], UNKNOWN],
     [['\\ufdd0'], '\uFFFD'],
   ])('printf %j', (words, text) => {
-    expect(printed(words)).toBe(text);
+    expect(printfOutput(words)).toBe(text);
   });
 });

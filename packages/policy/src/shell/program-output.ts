@@ -14,26 +14,25 @@ import {
 } from '../program/marks.ts';
 import { readOptions } from '../program/options.ts';
 import { contentOf } from './redirections.ts';
-import type { ProgramCall } from './shell-run.ts';
+import type { ProgramCall, ShellRun } from './shell-run.ts';
 import { normalize, resolvePlaces, withoutLast } from './word-paths.ts';
 
-/** What a call prints, one text for each possible result; undefined if nothing is known. */
+/** Returns the possible outputs of a call; undefined if the output is not known. */
 type Printer = (call: ProgramCall) => readonly string[] | undefined;
 
 const lines = (texts: readonly string[]): readonly string[] => [texts.map((text) => `${text}\n`).join('')];
 
 const number = (): readonly string[] => [`${NUMBER}\n`];
 
-/** The account's name, as `whoami` prints it. */
-const user: Printer = () => [`${USER_NAME}\n`];
+const userName: Printer = () => [`${USER_NAME}\n`];
 
 /**
- * Programs whose output follows from their words. A removal that gets its target from one of these is judged by
- * that target: `rm -rf "$(dirname /x)"`, `ls / | xargs rm -rf`.
+ * Programs whose output depends only on their words. A removal whose target they print is judged by that target:
+ * `rm -rf "$(dirname /x)"`, `ls / | xargs rm -rf`.
  */
 const PRINTERS: Readonly<Record<string, Printer>> = {
-  whoami: user,
-  logname: user,
+  whoami: userName,
+  logname: userName,
   id: ({ args }) => (args.some((word) => /^-\w*n|^--name/.test(word)) ? [`${USER_NAME}\n`] : undefined),
   printenv: ({ run, args }) =>
     args.flatMap((name) => run.state.variables.get(name)?.values.map((value) => `${value}\n`) ?? []),
@@ -52,7 +51,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   git: ({ run, args: words }) => {
     const { subcommand, args, directories } = readGit(words);
     if (subcommand !== 'rev-parse' || !args.includes('--show-toplevel')) return undefined;
-    // the top of the repository is the workspace root or a directory above it; the root is taken
+    // the repository may begin in a directory above the workspace; we assume the workspace root
     return directories.length > 0 ? undefined : [`${run.paths.root}\n`];
   },
   ls: listed,
@@ -63,7 +62,7 @@ const PRINTERS: Readonly<Record<string, Printer>> = {
   which: ({ args }) => lines(readOptions(args).operands.map(programPath)),
   date: ({ args }) => printedFormat(args.find((word) => word.startsWith('+'))?.slice(1)),
   seq: ({ args }) => printedFormat(readOptions(args, '-f -s').values.get('f')) ?? number(),
-  // with operands it prints their names as well
+  // with operands, `wc` prints their names too
   wc: ({ args }) => (readOptions(args).operands.length === 0 ? number() : undefined),
   nproc: number,
   jq: ({ args }) =>
@@ -80,7 +79,7 @@ export function outputOf(call: ProgramCall): readonly string[] | undefined {
   return printer?.(call);
 }
 
-/** Where the system keeps a program, as `which` and `command -v` print it. */
+/** The path of a program, as `which` and `command -v` print it. */
 export const programPath = (name: string): string =>
   name.includes('/') || hasHole(name) ? name : `/usr/bin/${name}`;
 
@@ -99,7 +98,7 @@ function resolved({ run, args }: ProgramCall): readonly string[] {
     : places.map((place) => `${hasHole(place) ? place : normalize(place)}\n`);
 }
 
-/** `ls`: a directory gives the names in it, a pattern the names that match it. */
+/** The output of `ls`: `*` for a directory, the pattern itself for a pattern. */
 function listed({ args }: ProgramCall): readonly string[] {
   const { operands, flags } = readOptions(args, '-I -T -w');
   const names =
@@ -112,7 +111,7 @@ function listed({ args }: ProgramCall): readonly string[] {
   return lines(names.map((name) => (isLong ? `${UNKNOWN} ${name}` : name)));
 }
 
-/** Letters of a format that print digits: dates of `date`, `%g` and the like of `seq`. */
+/** Letters of a format that print digits: `%s` and the like of `date`, `%g` and the like of `seq`. */
 const DIGITS = 'sYymdHMSjuwNgfe';
 
 const printedFormat = (format: string | undefined): readonly string[] | undefined =>
@@ -131,31 +130,32 @@ const PASSES =
 const TRANSFORMS =
   /^(rev|tr|sed|gsed|awk|gawk|mawk|nawk|cut|fold|paste|fmt|join|jq|yq|perl|python\d?|iconv|expand|unexpand|nl|pr|m4|envsubst|bc|dc|od|hexdump)$/;
 
-/** What a call reads: files that this line wrote, and its standard input. */
+/** Contents that a call reads: of files that this line wrote, and of standard input. */
 export function inputsOf({ run, args }: ProgramCall): readonly string[] {
   return [...fileInputs(run, readOptions(args).operands), ...(run.stdin ?? [])];
 }
 
-const fileInputs = (run: ProgramCall['run'], operands: readonly string[]): readonly string[] =>
+const fileInputs = (run: ShellRun, operands: readonly string[]): readonly string[] =>
   operands
     .map((word) => contentOf(run, word.startsWith('if=') ? word.slice(3) : word))
     .filter((content) => content !== UNKNOWN);
 
-/** What a program may print, judged by what it reads: its standard input and files that this line wrote. */
-export function filtered({ run, name, args }: ProgramCall): readonly string[] {
+/** Returns the possible outputs of a program, derived from its standard input and the files that this line wrote. */
+export function filterOutput({ run, name, args }: ProgramCall): readonly string[] {
   const operands = readOptions(args).operands;
   const files = fileInputs(run, operands);
   const input = [...files, ...(run.stdin ?? [])];
   if (isDecoder(name, args)) return [originOf(input.join('')) || HIDDEN];
   if (PASSES.test(name)) {
     const cuts = args.some((word) => /^-\w*c|^--bytes|^(skip|bs|count)=/.test(word)) && name !== 'cat';
-    if (name === 'tee' || name === 'sponge')
-      for (const word of operands)
-        for (const place of resolvePlaces(run, word)) run.state.writeFile(place, input.join('\n'));
-    if (name === 'dd')
-      for (const word of operands)
-        if (word.startsWith('of='))
-          for (const place of resolvePlaces(run, word.slice(3))) run.state.writeFile(place, input.join('\n'));
+    const written =
+      name === 'dd'
+        ? operands.filter((word) => word.startsWith('of=')).map((word) => word.slice(3))
+        : name === 'tee' || name === 'sponge'
+          ? operands
+          : [];
+    for (const word of written)
+      for (const place of resolvePlaces(run, word)) run.state.writeFile(place, input.join('\n'));
     const readsUnknown = operands.length > files.length && /^(cat|bat|gcat)$/.test(name);
     if (input.length > 0 && !cuts) return readsUnknown ? [...input, UNKNOWN + input.join('\n')] : input;
     if (input.length === 0) return [UNKNOWN];
@@ -163,7 +163,7 @@ export function filtered({ run, name, args }: ProgramCall): readonly string[] {
   const isKnown =
     input.length > 0 && input.every((text) => text !== '' && !hasHole(text) && !hasPattern(text));
   if (isKnown && (TRANSFORMS.test(name) || PASSES.test(name))) return [HIDDEN];
-  // names from a listing may pass unchanged
+  // the filter may print names from a listing unchanged
   const names = TRANSFORMS.test(name) ? input.filter((text) => hasPattern(text) && !hasHole(text)) : [];
   const fetched = args.some((word) => /^(https?|ftps?|wss?|s3|gs):\/\//.test(word)) ? [DOWNLOADED] : [];
   return [madeFrom(...input, ...fetched), ...names];
@@ -177,8 +177,7 @@ function isDecoder(name: string, args: readonly string[]): boolean {
   return /^(uudecode|gpg|age|rot13|ccrypt|mcrypt|steghide|qrencode|zbarimg)$/.test(name);
 }
 
-/** What `echo` prints, given its words without the program. */
-export function echoed(words: readonly string[]): string {
+export function echoOutput(words: readonly string[]): string {
   let first = 0;
   let escapes = false;
   let newline = true;
@@ -193,8 +192,8 @@ export function echoed(words: readonly string[]): string {
   return (escapes ? unescaped(text) : text) + (newline ? '\n' : '');
 }
 
-/** What `printf` prints: `%s %b %q %c` and numbers, the format again while words are left. */
-export function printed(words: readonly string[]): string {
+/** The output of `printf`, which repeats the format until all words are used. */
+export function printfOutput(words: readonly string[]): string {
   const [format = '', ...values] = words[0] === '--' ? words.slice(1) : words;
   if (hasHole(format)) return [format, ...values].join('') || UNKNOWN;
   let result = '';
@@ -239,7 +238,7 @@ function padded(spec: string, digits: string): string {
   return digits.padStart(width, '0');
 }
 
-/** A number as printf reads it: decimal, octal, hexadecimal, or `'c` for the code of a character. */
+/** A number in printf's notation: decimal, octal, hexadecimal, or `'c` for the code of a character. */
 function integer(value: string): number {
   if (value.startsWith("'") || value.startsWith('"')) return value.codePointAt(1) ?? 0;
   const number = /^0[0-7]+$/.test(value) ? Number.parseInt(value, 8) : Number(value);
@@ -261,7 +260,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "'",
 };
 
-/** Backslash escapes of `echo -e` and `printf`; `%…` is handed to `directive` where there is one. */
+/** Replaces the backslash escapes of `echo -e` and `printf`, and each `%…` by `directive` if that is given. */
 function unescaped(text: string, directive?: (spec: string) => string): string {
   const pattern =
     /\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|0[0-7]{1,3}|[0-7]{1,3}|c[\s\S]?|[\s\S])|%(?:%|[-+ #0]{0,9}\d{0,9}(?:\.\d{1,9})?[A-Za-z])/g;

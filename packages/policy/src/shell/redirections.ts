@@ -1,26 +1,26 @@
 import type { Redirection, RedirectOperator } from 'unbash';
 import { DOWNLOADED, hasHole, hasPattern, PROGRAM, UNKNOWN } from '../program/marks.ts';
-import { catastrophes } from './catastrophes.ts';
 import { checkFile, refuseBinaryName } from './operands.ts';
 import type { ShellRun } from './shell-run.ts';
 import { assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
-import { mayBeDisk, resolvePlaces } from './word-paths.ts';
+import { resolvePlaces } from './word-paths.ts';
 import { evaluateParts, evaluateText } from './word-values.ts';
 
 export interface Redirected {
+  /** Possible contents of standard input; undefined if it is not redirected. */
   readonly stdin: readonly string[] | undefined;
-  /** The file that is standard input. */
+  /** The file that standard input is redirected from. */
   readonly input: string | undefined;
-  /** Files that standard output goes to; empty if it is not redirected. */
+  /** Files that standard output is redirected to; empty if it is not redirected. */
   readonly outputs: readonly string[];
-  /** Standard output goes to another descriptor, so that nothing reads it. */
+  /** Standard output goes to another descriptor, so nothing reaches the pipe. */
   readonly elsewhere: boolean;
   /** A descriptor is, or may be, a network connection. */
   readonly network: boolean;
 }
 
-/** Checks every redirection and tells what the command reads and where its output goes. */
+/** Checks every redirection. Returns what the command reads and where its output goes. */
 export function applyRedirections(run: ShellRun, redirects: readonly Redirection[]): Redirected {
   const found: Found = { stdin: undefined, input: undefined, outputs: [], elsewhere: false, network: false };
   for (const redirect of redirects) {
@@ -46,7 +46,7 @@ export function applyRedirections(run: ShellRun, redirects: readonly Redirection
 
 type Found = { -readonly [Key in keyof Redirected]: Redirected[Key] } & { outputs: string[] };
 
-/** The descriptor before the operator; `{name}<` takes a free one and puts its number into a variable. */
+/** The descriptor before the operator. `{name}<` chooses a free descriptor and sets the variable to its number. */
 function numberOf(run: ShellRun, { descriptor }: Redirection): string | undefined {
   if (descriptor?.type !== 'FileDescriptorVariable') return descriptor && String(descriptor.value);
   const free = String(10 + run.state.fileCount);
@@ -54,7 +54,7 @@ function numberOf(run: ShellRun, { descriptor }: Redirection): string | undefine
   return free;
 }
 
-/** What a descriptor reads: standard input, or one that is kept for `<&3` and `/dev/fd/3`. */
+/** Sets what a descriptor reads: standard input, or a descriptor that `<&3` and `/dev/fd/3` can read later. */
 function feed(run: ShellRun, found: Found, descriptor: string | undefined, texts: readonly string[]): void {
   if (descriptor === undefined || descriptor === '0') found.stdin = texts;
   else run.state.writeFile(descriptorFile(descriptor), texts.join('\n'));
@@ -84,9 +84,6 @@ function redirectTo(
     feed(run, found, descriptor, [contentOf(run, target)]);
     return;
   }
-  for (const place of resolvePlaces(run, target)) {
-    if (mayBeDisk(place)) run.findings.refuse(catastrophes.device, target);
-  }
   if (!run.sinks.has(target)) {
     checkFile(run, target, 'write');
     refuseBinaryName(run, target);
@@ -96,7 +93,7 @@ function redirectTo(
   if (operator === '<>') feed(run, found, descriptor === '1' ? '0' : descriptor, [contentOf(run, target)]);
 }
 
-/** `<&3` and `>&3`: what was opened as 3 before. */
+/** Applies `<&3` and `>&3`, which refer to an earlier redirection of descriptor 3. */
 function duplicate(
   run: ShellRun,
   found: Found,
@@ -118,19 +115,19 @@ function duplicate(
   }
 }
 
-/** Files that hold a program of the system under its own name. */
+/** Paths of the system's programs. */
 const PROGRAM_FILE = /^\/(?:usr\/(?:local\/)?)?s?bin\/([^/\uFDD0-\uFDEF]+)$/;
 
-/** The number of the descriptor that a path stands for. */
+/** The descriptor that a path such as `/dev/fd/3` means. */
 function descriptorOf(place: string): string | undefined {
   if (place === '/dev/stdin') return '0';
   return /^\/(?:dev|proc\/(?:self|thread-self|\d+|[\uFDD0-\uFDD6\uFDDC]))\/fd\/(\d+)$/.exec(place)?.[1];
 }
 
-/** The path under which a descriptor's content is kept. */
+/** The path under which the state keeps a descriptor's content. */
 export const descriptorFile = (descriptor: string): string => `/dev/fd/${descriptor}`;
 
-/** What a file holds, if this line wrote it. */
+/** The content of a file if this line wrote it; UNKNOWN if not. */
 export function contentOf(run: ShellRun, path: string): string {
   if (path === '-') return run.stdin?.join('\n') ?? UNKNOWN;
   if (/^\/dev\/(tcp|udp)\//.test(path)) return DOWNLOADED;
@@ -139,7 +136,7 @@ export function contentOf(run: ShellRun, path: string): string {
     if (descriptor === '0') return run.stdin?.join('\n') ?? UNKNOWN;
     const content = run.state.readFile(descriptor === undefined ? place : descriptorFile(descriptor));
     if (content !== undefined) return content;
-    // `sh ./*`: any of the files that this line wrote there
+    // `sh ./*` may execute any file that this line wrote there
     const matching = hasPattern(place) && !hasHole(place) ? run.state.filesMatching(place) : [];
     if (matching.length > 0) return matching.join('\n');
     const program = PROGRAM_FILE.exec(place)?.[1];
@@ -148,7 +145,7 @@ export function contentOf(run: ShellRun, path: string): string {
   return UNKNOWN;
 }
 
-/** Remembers that files hold this text too. What they held before is kept: it may not have been overwritten. */
+/** Adds text to the content of files. The old content is kept even for `>`, because the command may not run. */
 export function appendTo(run: ShellRun, files: readonly string[], printed: readonly string[]): void {
   for (const file of files) {
     for (const place of resolvePlaces(run, file)) {
@@ -158,7 +155,7 @@ export function appendTo(run: ShellRun, files: readonly string[], printed: reado
   }
 }
 
-/** Hands a command's output to where its redirections send it; returns what is left for a pipe. */
+/** Writes a command's output to where its redirections lead. Returns the output that is left for a pipe. */
 export function deliver(
   run: ShellRun,
   redirected: Redirected,
@@ -171,7 +168,7 @@ export function deliver(
   return printed;
 }
 
-/** `>(…)` reads what its command writes; for `tee` and the like that is also the command's input. */
+/** Walks the `>(…)` among the words again, with the command's output and (for `tee`) its input as standard input. */
 function feedSinks(run: ShellRun, words: readonly string[], printed: readonly string[]): void {
   for (const word of words) {
     const execute = run.sinks.get(word);

@@ -43,7 +43,7 @@ export const SLOW = [
   `a='${'b+'.repeat(30_000)}1'; ((a))`,
 ];
 
-/** Lines that nobody can follow to their end. */
+/** Lines that are refused as too complex. */
 export const TOO_COMPLEX = [
   `echo ${'$(echo '.repeat(60)}a${')'.repeat(60)}`,
   `${'eval '.repeat(60)}ls`,

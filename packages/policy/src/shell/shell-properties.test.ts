@@ -13,7 +13,7 @@ const validator = new ShellValidator({
 });
 const decide = (line: string): string => validator.check(line).verdict.decision;
 
-/** The same as `decide`, with the work it took: counted, because time says more of the machine than of the code. */
+/** Like `decide`, and returns the work. Work is counted, because time depends more on the machine than on the code. */
 function workOn(line: string): { decision: string; work: { steps: number; characters: number } } {
   const findings = new Findings();
   const work = walkLine(line, {

@@ -1,59 +1,60 @@
 import type { Function as ShellFunction } from 'unbash';
-import { HOME_NAME, inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from '../program/marks.ts';
+import { inQuotes, NUMBER, TOO_MANY, UNKNOWN, USER_NAME } from '../program/marks.ts';
 import { wordList } from '../text.ts';
 import { matchesPattern } from './word-paths.ts';
 
-/** More values of one variable, or readings of one word, than this are not followed one by one. */
+/** The most values of one variable, or readings of one word, that are followed. */
 export const MAX_VALUES = 64;
-/** More places than this where the shell may be are not followed. */
+/** The most possible working directories that are followed. */
 const MAX_DIRECTORIES = 8;
 
-/** What a variable may hold: one of `values`; `elements` are those of an array, in order. */
+/** The possible values of a variable; for an array, also its elements in order. */
 interface Variable {
   readonly values: readonly string[];
   readonly elements?: readonly string[];
-  /** The order or number of elements is not certain, so that an index may name any of them. */
+  /** The order or number of elements is not certain, so an index may mean any element. */
   readonly inexact?: boolean;
 }
 
-/** Variables of bash whose value is arithmetic when it is set. */
+/** Variables of bash that evaluate an assigned value as arithmetic. */
 const COMPUTED_WHEN_SET = ['RANDOM', 'SRANDOM', 'SECONDS', 'OPTIND', 'HISTCMD', 'LINENO'];
 
 /**
- * What a shell remembers between commands. Where a command may or may not run (`weak`), what it sets is added to
- * what was there; where it surely runs, it replaces it.
+ * The shell's state between commands. A command that surely runs replaces old values; while `uncertain` is above 0 the
+ * command may not run, so it adds possible values.
  */
 export class ShellState {
   readonly variables = new Map<string, Variable>();
   readonly functions = new Map<string, ShellFunction>();
-  /** Links that this line itself made, by absolute path. */
+  /** Targets of the links that this line makes, by absolute path of the link. */
   readonly links = new Map<string, string>();
-  /** Names that this line made stand for other words: `alias`, `hash -p`. */
+  /** Words that this line makes a name stand for: `alias`, `hash -p`. */
   readonly aliases = new Map<string, readonly string[]>();
-  /** What `declare` said of a variable, as the letters of its options: `i`, `n`, `a`, `A`. */
+  /** Attributes that `declare` gave a variable, as option letters: `i`, `n`, `a`, `A`. */
   readonly attributes = new Map(COMPUTED_WHEN_SET.map((name) => [name, 'i']));
-  /** The variables that a reference (`declare -n`) may stand for. */
+  /** The variables that a reference (`declare -n`) may refer to. */
   readonly references = new Map<string, readonly string[]>();
-  /** Code that runs later in the line: of `trap` and `alias`, and of files that a shell executes when it starts. */
-  readonly later = new Set<string>();
-  /** Files that `exec > file` sends everything to from then on. */
+  /** Code that runs after the rest of the line: of `trap`, `alias` and startup files such as BASH_ENV. */
+  readonly deferredCode = new Set<string>();
+  /** Files that receive all further output after `exec > file`. */
   standardOutputs: readonly string[] = [];
-  /** Where descriptors above 2 write to. */
+  /** The file that each descriptor other than 1 writes to. */
   readonly outputs = new Map<string, string>();
   private readonly files = new Map<string, string>();
-  /** Where the shell may be: absolute paths; UNKNOWN for anywhere. */
+  /** Possible working directories, as absolute paths; `/` and UNKNOWN for any directory. */
   directories: readonly string[];
   previousDirectories: readonly string[] = [`/${UNKNOWN}`];
-  /** `$1`…; undefined when a function is looked at without a call. */
+  /** `$1`…; undefined while a function is judged at its definition, without a call. */
   positional: readonly string[] | undefined = [];
-  /** What `$1`… may be instead. */
+  /** Other possible values of `$1`…, after an uncertain `set` or `shift`. */
   otherPositionals: readonly (readonly string[])[] = [];
   scriptName = 'bash';
   lastArgument: readonly string[] = [UNKNOWN];
-  /** Where the shell would still be if the last `cd` had failed. */
-  mayHaveStayed: readonly string[] | undefined;
-  weak = 0;
-  /** Counts new values: a loop is walked until this stops growing. */
+  /** The working directories from before the last `cd`, if that `cd` may fail. */
+  directoriesIfCdFailed: readonly string[] | undefined;
+  /** How many branches, loops and the like around the current command may skip it. */
+  uncertain = 0;
+  /** Grows with each new possible value. A loop body is walked again until this stops growing. */
   changes = 0;
 
   constructor(directories: readonly string[], home: string) {
@@ -62,7 +63,7 @@ export class ShellState {
     for (const [name, value] of environment(home)) this.variables.set(name, { values: [value] });
   }
 
-  /** A copy, for a subshell: what it sets is gone when it ends. Files stay. */
+  /** A copy for a subshell, whose variables are dropped when it ends. Files are shared, as on disk. */
   fork(): ShellState {
     const copy = Object.create(ShellState.prototype) as ShellState;
     return Object.assign(copy, this, {
@@ -75,9 +76,9 @@ export class ShellState {
 
   set(name: string, given: Variable): void {
     const variable = recased(given, this.attributes.get(name) ?? '');
-    const before = this.weak > 0 ? this.variables.get(name) : undefined;
+    const before = this.uncertain > 0 ? this.variables.get(name) : undefined;
     if (!before) {
-      if (this.weak > 0) this.changes++;
+      if (this.uncertain > 0) this.changes++;
       this.variables.set(name, { ...variable, values: bounded(variable.values) });
       return;
     }
@@ -91,35 +92,33 @@ export class ShellState {
     this.variables.set(name, elements.length > 0 ? { values, elements, inexact: true } : { values });
   }
 
-  /** A variable that programs get from the environment of the shell: to set it is to export it. */
-  isInherited(name: string): boolean {
-    return /^(HOME|PATH|USER|LOGNAME|SHELL|LANG|TERM|TMPDIR|TZ|LC_\w+)$/.test(name);
-  }
-
   has(name: string, attribute: 'i' | 'n' | 'a' | 'A'): boolean {
     return this.attributes.get(name)?.includes(attribute) ?? false;
   }
 
-  /** `A` (the index is not a number) counts only if it is certain; attributes that make values code always count. */
+  /**
+   * Adds attributes. `A` (associative array) is added only if the declaration surely runs: otherwise bash evaluates the
+   * index as arithmetic, which can execute code.
+   */
   declare(name: string, attributes: string): void {
-    const added = this.weak > 0 ? attributes.replaceAll('A', '') : attributes;
+    const added = this.uncertain > 0 ? attributes.replaceAll('A', '') : attributes;
     this.attributes.set(name, (this.attributes.get(name) ?? '') + added);
   }
 
-  /** Arrays that a function, or the shell around this one, declared are not associative here. */
+  /** Forgets that arrays are associative: where a function returned or a new shell started, they no longer are. */
   forgetAssociative(names: Iterable<string> = this.attributes.keys()): void {
     for (const name of names)
       this.attributes.set(name, (this.attributes.get(name) ?? '').replaceAll('A', ''));
   }
 
-  /** Every way `$1`… may be set; none when a function is looked at without a call. */
+  /** Every possible `$1`…; empty while a function is judged at its definition. */
   positionals(): readonly (readonly string[])[] {
     return this.positional ? [this.positional, ...this.otherPositionals] : [];
   }
 
   setPositional(words: readonly string[]): void {
-    if (this.weak > 0 && words.length !== this.positional?.length) this.changes++;
-    this.otherPositionals = this.weak > 0 ? this.positionals().slice(0, 16) : [];
+    if (this.uncertain > 0 && words.length !== this.positional?.length) this.changes++;
+    this.otherPositionals = this.uncertain > 0 ? this.positionals().slice(0, 16) : [];
     this.positional = words;
   }
 
@@ -128,13 +127,14 @@ export class ShellState {
     this.directories = directories;
   }
 
-  /** `OLDPWD=x`: where `cd -` leads from now on. */
-  allowPrevious(directories: readonly string[]): void {
-    this.previousDirectories = this.weak > 0 ? union(this.previousDirectories, directories) : directories;
+  /** Sets where `cd -` leads, for `OLDPWD=x`. */
+  setPreviousDirectories(directories: readonly string[]): void {
+    this.previousDirectories =
+      this.uncertain > 0 ? union(this.previousDirectories, directories) : directories;
   }
 
-  /** Keeps the old directories beside the new ones, because the change may not have happened. */
-  allowDirectories(directories: readonly string[]): void {
+  /** Adds possible working directories, because a `cd` may not have happened. */
+  addDirectories(directories: readonly string[]): void {
     const all = union(this.directories, directories);
     this.directories =
       all.length <= MAX_DIRECTORIES ? all : [...all.slice(0, MAX_DIRECTORIES - 1), `/${TOO_MANY}`];
@@ -145,12 +145,12 @@ export class ShellState {
     return this.files.size;
   }
 
-  /** Content that this line itself put into a file or a descriptor (`/dev/fd/3`), by absolute path. */
+  /** The content that this line wrote to a file or a descriptor (`/dev/fd/3`), by absolute path. */
   readFile(path: string): string | undefined {
     return this.files.size === 0 ? undefined : this.files.get(inQuotes(path));
   }
 
-  /** What the files hold that a path with active patterns may name. */
+  /** Contents of the files that a path with active patterns may match. */
   filesMatching(pattern: string): readonly string[] {
     const depth = pattern.split('/').length;
     return [...this.files]
@@ -158,7 +158,7 @@ export class ShellState {
       .map(([, content]) => content);
   }
 
-  /** All that a pattern over the files of this line could read. */
+  /** Contents of all files that this line wrote. */
   readAllFiles(): string {
     return [...this.files.values()].join('\n');
   }
@@ -174,7 +174,7 @@ const union = (a: readonly string[], b: readonly string[]): readonly string[] =>
 export const bounded = (values: readonly string[]): readonly string[] =>
   values.length <= MAX_VALUES ? values : [...values.slice(0, MAX_VALUES - 1), TOO_MANY];
 
-/** `declare -l`, `-u` and `-c` change the case of values. Whether they ran is not certain, so both texts are kept. */
+/** `declare -l`, `-u` and `-c` change the case of values. Both texts are kept, because `declare` may not have run. */
 function recased(variable: Variable, attributes: string): Variable {
   const change = recasings.find(([attribute]) => attributes.includes(attribute))?.[1];
   if (!change) return variable;
@@ -191,7 +191,7 @@ const recasings: readonly [string, (text: string) => string][] = [
   ['c', (text) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase()],
 ];
 
-/** Variables every run has. Of PATH it is only known that it is a path, which is enough to see `${PATH:0:1}` as `/`. */
+/** Variables that every shell has. PATH surely starts with `/`, so `${PATH:0:1}` is `/`. */
 function environment(home: string): [string, string][] {
   return [
     ['HOME', home],
@@ -210,5 +210,3 @@ const UNKNOWN_TEXTS = wordList('LANG TERM HOSTNAME HOSTTYPE OSTYPE MACHTYPE EPOC
 const UNKNOWN_NUMBERS = wordList(
   'RANDOM SRANDOM SECONDS EPOCHSECONDS LINENO UID EUID PPID BASHPID PIPESTATUS SHLVL OPTIND',
 );
-
-export const homeOf = (home: string | undefined): string => home ?? `/${HOME_NAME}`;

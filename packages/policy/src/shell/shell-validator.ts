@@ -2,26 +2,25 @@ import { defaultLimits, type Limits } from '@countersign/protocol';
 import { parse } from 'unbash';
 import type { ShellCheck } from '../call-assessment.ts';
 import type { DiskEntry, PathValidator } from '../path-validator.ts';
-import { hasMark, readable } from '../program/marks.ts';
+import { HOME_NAME, hasMark, readable } from '../program/marks.ts';
 import { type Refused, refuse } from '../verdict.ts';
 import { catastrophes } from './catastrophes.ts';
 import { Findings } from './findings.ts';
 import { findForkBomb } from './fork-bomb.ts';
-import { ShellRun } from './shell-run.ts';
-import { homeOf, ShellState } from './shell-state.ts';
+import { type LineContext, ShellRun } from './shell-run.ts';
 import { walker } from './walk.ts';
 
 export interface ShellValidatorOptions {
   readonly paths: PathValidator;
   readonly limits?: Limits;
-  /** The person's home, absolute. Without it, `~` is a home at an unknown place. */
+  /** The person's home, absolute. If left out, `~` is a home directory with an unknown path. */
   readonly home?: string;
 }
 
 /**
- * Decides about lines for bash (VA-6): catastrophes and what does not parse are refused, all else is HIGH with its
- * reasons. It never executes anything; it follows quoting, variables, substitutions and nested shells as far as the
- * text tells, and takes what only the run can tell as a risk.
+ * Decides about lines for bash (VA-6): refuses catastrophes and lines that do not parse; any other line is HIGH, with
+ * reasons. It never executes anything. It follows quoting, variables, substitutions and nested shells as far as the text
+ * determines them, and treats values that are only known at run time as a risk.
  */
 export class ShellValidator {
   readonly #paths: PathValidator;
@@ -31,10 +30,10 @@ export class ShellValidator {
   constructor(options: ShellValidatorOptions) {
     this.#paths = options.paths;
     this.#limits = options.limits ?? defaultLimits;
-    this.#home = homeOf(options.home);
+    this.#home = options.home ?? `/${HOME_NAME}`;
   }
 
-  /** `cwd` is where the line starts, the workspace root when left out. */
+  /** `cwd` is the directory in which the line starts; the workspace root if left out. */
   check(command: unknown, cwd?: unknown): ShellCheck {
     const findings = new Findings();
     const directory = this.#directory(cwd, findings);
@@ -58,7 +57,7 @@ export class ShellValidator {
     return check.relative === '' ? this.#paths.root : `${this.#paths.root}/${check.relative}`;
   }
 
-  /** Refuses as list_directory does. Without a disk, not even the root is known to exist. */
+  /** Refuses a missing directory as list_directory does, unless there is no disk to look at (the root is missing too). */
   #notThere(cwd: string, entry: DiskEntry | undefined): Refused | undefined {
     const operand = readable(cwd);
     if (entry)
@@ -97,24 +96,16 @@ export class ShellValidator {
   }
 }
 
-interface LineContext {
-  readonly directory: string;
-  readonly findings: Findings;
-  readonly paths: PathValidator;
-  readonly home: string;
-}
-
-/** Walks one whole line. Returns how much work it was. */
-export function walkLine(line: string, { directory, findings, paths, home }: LineContext): ShellRun['work'] {
-  const state = new ShellState([directory], home);
-  const run = new ShellRun({ findings, paths, walker, home, state });
+/** Walks one whole line. Returns the work done. */
+export function walkLine(line: string, context: LineContext): ShellRun['work'] {
+  const run = new ShellRun(context, walker);
+  const { findings, state } = run;
   const script = parse(line);
   walker.script(run, script);
-  // a reader may come before the writer: walk again, now that the pipe's content is known
+  // A command may read the pipe before another one writes it: walk again, now that the content is known.
   if (run.makesPipe && !findings.refused) walker.script(run, script);
-  // walked last, with the values that variables and files have by then
-  for (const code of state.later)
-    run.perhaps(() => walker.code(run, code, { mustParse: false, subshell: true }));
+  // Deferred code is walked last, with the final values of variables and files.
+  for (const code of state.deferredCode) run.perhapsCode(code);
   const bomb = findForkBomb(run);
   if (bomb !== undefined) findings.refuse(catastrophes.forkBomb, bomb);
   return run.work;

@@ -3,16 +3,15 @@ import { readOptions } from '../program/options.ts';
 import { catastrophes } from './catastrophes.ts';
 import { Findings } from './findings.ts';
 import { judgeInlineCode, printedLiterals } from './inline-code.ts';
-import { executeInput, judgeCode, mayExecute } from './nested-shells.ts';
+import { judgeCode, judgeExecutedText, mayExecute } from './nested-shells.ts';
 import { checkFile, checkOperands } from './operands.ts';
-import { filtered, inputsOf } from './program-output.ts';
+import { filterOutput, inputsOf } from './program-output.ts';
 import { contentOf } from './redirections.ts';
 import { type ProgramCall, ShellRun } from './shell-run.ts';
-import { ShellState } from './shell-state.ts';
 import { warnings } from './warnings.ts';
 
-/** Programs that run others in a way of their own. If `judge` returns undefined, the call is then judged like any other. */
-export const SPECIAL: readonly [
+/** Programs that execute other programs in a special way. If `judge` returns undefined, the call is also judged as usual. */
+export const SPECIAL_PROGRAMS: readonly [
   names: RegExp,
   judge: (call: ProgramCall) => readonly string[] | undefined,
 ][] = [
@@ -21,7 +20,7 @@ export const SPECIAL: readonly [
   [/^[gmn]?awk$/, judgeAwk],
   [/^g?sed$/, judgeSed],
   [/^(ed|ex|vim?|ftp|sqlite3)$/, judgeEditor],
-  [/^(at|batch|crontab)$/, judgeLater],
+  [/^(at|batch|crontab)$/, judgeScheduled],
 ];
 
 function judgeSsh(call: ProgramCall): readonly string[] {
@@ -44,11 +43,11 @@ function judgeSsh(call: ProgramCall): readonly string[] {
   return [DOWNLOADED];
 }
 
-/** `sudo` may be right on another machine, but to wipe it is a catastrophe there too. */
+/** Judges a line for another machine: `sudo` is allowed there, but wiping the machine is refused. */
 function judgeRemote(run: ShellRun, line: string): void {
   const findings = new Findings();
   const { paths, walker, home } = run;
-  const there = new ShellRun({ findings, paths, walker, home, state: new ShellState([home], home) });
+  const there = new ShellRun({ findings, paths, directory: home, home }, walker);
   walker.code(there, line.replace(/(^|[;&|]\s*)(sudo|doas)\s+(?!-)/g, '$1'), {
     mustParse: false,
     subshell: true,
@@ -59,21 +58,21 @@ function judgeRemote(run: ShellRun, line: string): void {
   if (rule) run.findings.refuse(rule, line);
 }
 
-/** Editors and the like take `!line` for a line of a shell; sqlite `.shell line`, which may also be a word. */
+/** Judges the shell lines that editors and the like execute: `!line`, and `.shell line` of sqlite3. */
 function judgeEditor({ run, args }: ProgramCall): undefined {
   for (const text of [...(run.stdin ?? []), ...args]) {
-    if (text.includes(DOWNLOADED)) continue; // data to edit
+    if (text.includes(DOWNLOADED)) continue; // a download is the text to edit, not commands
     for (const [, line = ''] of text.matchAll(/^[ \t]{0,9}(?::?!|\.(?:shell|system)[ \t])(.+)/gm))
-      executeInput(run, line);
+      judgeExecutedText(run, line);
   }
   return undefined;
 }
 
-/** `at` and `crontab` run their input later, when nobody is asked. */
-function judgeLater(call: ProgramCall): readonly string[] {
+/** Judges the input of `at` and `crontab`, which execute it later without asking. */
+function judgeScheduled(call: ProgramCall): readonly string[] {
   const { run, name, args } = call;
   if (args.some((word) => /^-[lcq]$/.test(word))) return [UNKNOWN];
-  run.findings.warn(warnings.later, name);
+  run.findings.warn(warnings.scheduled, name);
   for (const text of run.stdin ?? []) {
     const code = name === 'crontab' ? text.replace(/^\s{0,9}(?:\S+[ \t]+){5}/gm, '') : text;
     run.perhaps(() => judgeCode(run, code, { subshell: true }));
@@ -82,7 +81,7 @@ function judgeLater(call: ProgramCall): readonly string[] {
   return [''];
 }
 
-/** `xargs program words…`: judges the program with the words of its input. */
+/** Judges the program that `xargs` calls, with the words of its input. */
 export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
   const { operands, values, every, flags } = readOptions(
     args,
@@ -92,7 +91,7 @@ export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
   const files = every('a', 'arg-file');
   for (const file of files) checkFile(run, file, 'read');
   const program = operands.length > 0 ? operands : ['echo'];
-  const hole =
+  const placeholder =
     values.get('I') ||
     values.get('i') ||
     values.get('replace') ||
@@ -105,11 +104,11 @@ export function judgeXargs({ run, args }: ProgramCall): readonly string[] {
   for (const text of files.length > 0
     ? files.map((file) => contentOf(run, file))
     : (run.stdin ?? [UNKNOWN])) {
-    const items = itemsOf(text, delimiter, hole !== undefined);
+    const items = itemsOf(text, delimiter, placeholder !== undefined);
     const calls =
-      hole === undefined
+      placeholder === undefined
         ? [[...program, ...items]]
-        : items.slice(0, 50).map((item) => program.map((word) => word.replaceAll(hole, item)));
+        : items.slice(0, 50).map((item) => program.map((word) => word.replaceAll(placeholder, item)));
     for (const words of calls) printed.push(...run.perhaps(() => run.walker.call(run, words)));
   }
   return printed.length > 0 ? printed.slice(0, 16) : [''];
@@ -126,17 +125,17 @@ function itemsOf(text: string, delimiter: string | undefined, byLine: boolean): 
     .map((item) =>
       hasHole(item) && !item.includes('/')
         ? madeFrom(item)
-        : delimiter === undefined // then xargs removes quotes and backslashes itself
+        : delimiter === undefined // without -d and -0, xargs removes quotes and backslashes
           ? item.replace(/^(['"])(.*)\1$/, '$2').replace(/\\(.)/g, '$1')
           : item,
     );
 }
 
-/** `system(…)`, a pipe or `getline` with something else than a text in quotes: the input decides what runs. */
+/** `system(…)`, a pipe or `getline` whose command is not a quoted text: the input determines the command. */
 const AWK_RUNS_INPUT =
   /\bsystem\s*\((?!\s*"[^"]*"\s*\))|[\w$)\]]\s*\|&?\s*getline|(?<!\|)\|&?\s*(?!getline\b)[A-Za-z_$(]/;
 
-/** awk executes with `system`, with pipes and with `getline`, and writes with `>`. */
+/** Judges an awk script: `system`, pipes and `getline` execute, and `>` writes. */
 function judgeAwk(call: ProgramCall): readonly string[] {
   const { run, args } = call;
   const { operands, every } = readOptions(args, '-f -v -F -e -i --file --source --field-separator --assign', {
@@ -153,12 +152,12 @@ function judgeAwk(call: ProgramCall): readonly string[] {
       );
     if (/\bsystem\s*\(/.test(script) || AWK_RUNS_INPUT.test(script)) run.findings.warn(warnings.inlineCode);
     if (AWK_RUNS_INPUT.test(script))
-      for (const text of [...inputsOf(call), ...awkVariables(args)]) executeInput(run, text);
+      for (const text of [...inputsOf(call), ...awkVariables(args)]) judgeExecutedText(run, text);
     for (const target of script.matchAll(/>>?\s*"([^"]{1,200})"/g)) checkFile(run, target[1] ?? '', 'write');
     printed.push(...printedLiterals(script));
   }
   checkOperands(call);
-  return [...filtered(call), ...printed];
+  return [...filterOutput(call), ...printed];
 }
 
 /** The values of `-v name=value`. */
@@ -168,11 +167,11 @@ const awkVariables = (args: readonly string[]): readonly string[] =>
     return /^(?:-v)?[A-Za-z_]\w*=(.*)$/s.exec(assigned)?.[1] ?? [];
   });
 
-/** The command `e`, alone or as a flag of `s`, executes what was read. */
+/** The command `e`, or the flag `e` of `s`, executes the text that sed has read. */
 const SED_RUNS_INPUT =
   /(?:^|[;{}\n\d$/!,])\s*e\s*(?:$|[;}\n])|s([^\w\s\\])(?:\\.|(?!\1)[^\\])*\1((?:\\.|(?!\1)[^\\])*)\1\w*e/s;
 
-/** GNU sed executes with the command `e`, and writes with `w`. */
+/** Judges a GNU sed script: `e` executes, and `w` writes. */
 function judgeSed(call: ProgramCall): readonly string[] {
   const { run, args } = call;
   const { operands, every } = readOptions(args, '-e -f -l --expression --file');
@@ -184,11 +183,10 @@ function judgeSed(call: ProgramCall): readonly string[] {
   for (const script of new Set(scripts)) {
     if (script.length > 4_096) continue;
     const code = /(?:^|[;{}\n\d$/!,])\s*e\s+([^\n]+)/.exec(script)?.[1];
-    if (code !== undefined)
-      run.perhaps(() => run.walker.code(run, code, { mustParse: false, subshell: true }));
+    if (code !== undefined) run.perhapsCode(code);
     const executes = SED_RUNS_INPUT.exec(script);
     const replacement = executes?.[2]?.replace(/\\(.)/g, '$1') ?? '';
-    if (executes) for (const text of [...inputsOf(call), replacement]) executeInput(run, text);
+    if (executes) for (const text of [...inputsOf(call), replacement]) judgeExecutedText(run, text);
     const target = /(?:^|[;{}\n\d$/!,gpI])\s*[wW]\s+(\S+)/.exec(script)?.[1];
     if (target !== undefined) checkFile(run, target, 'write');
   }
@@ -197,8 +195,8 @@ function judgeSed(call: ProgramCall): readonly string[] {
     scripts.length > 0 && scripts.every((script) => SED_PREFIX.test(script))
       ? SED_PREFIX.exec(scripts[0] as string)?.[2]
       : undefined;
-  if (prefix === undefined) return filtered(call);
-  // `s|^|/|`: every line gets something before it
+  if (prefix === undefined) return filterOutput(call);
+  // `s|^|/|` puts a prefix before every line
   return inputsOf(call).map((text) => text.replace(/^(?=[^\n])/gm, prefix.replace(/\\(.)/g, '$1')));
 }
 

@@ -20,21 +20,14 @@ import { catastrophes } from './catastrophes.ts';
 import { walkTest } from './evaluated-text.ts';
 import { isEndless, noteRecursion, startsWithoutWaiting } from './fork-bomb.ts';
 import { judgeCall } from './judge-call.ts';
-import { givesShellAway } from './nested-shells.ts';
+import { pipesShellToNetwork } from './nested-shells.ts';
 import { checkFile } from './operands.ts';
 import { appendTo, applyRedirections, contentOf, deliver, descriptorFile } from './redirections.ts';
 import type { CodeOptions, ShellRun, Walker } from './shell-run.ts';
 import { bounded, MAX_VALUES } from './shell-state.ts';
 import { assign, assignText } from './variables.ts';
 import { warnings } from './warnings.ts';
-import {
-  type CallArguments,
-  callReadings,
-  combine,
-  evaluateText,
-  evaluateWord,
-  type Reading,
-} from './word-values.ts';
+import { callReadings, combine, evaluateText, evaluateWord, type Reading } from './word-values.ts';
 
 /** Walks everything in a script that could execute, in order, and judges each simple command. */
 export const walker: Walker = {
@@ -47,7 +40,7 @@ export const walker: Walker = {
 
 const NOTHING: readonly string[] = [''];
 const MAX_OUTPUT = 65_536;
-/** The descriptors that bash opens for a coprocess. */
+/** The descriptors of a coprocess: bash reads from COPROC_OUTPUT and writes to COPROC_INPUT. */
 const COPROC_OUTPUT = '63';
 const COPROC_INPUT = '60';
 
@@ -67,7 +60,7 @@ function refuseSyntax(run: ShellRun, problem: string): void {
 }
 
 function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly string[] {
-  if (text.trim() === '' || !run.mayParse(text)) return NOTHING;
+  if (text.trim() === '' || !run.countText([text])) return NOTHING;
   return run.deeper(NOTHING, () => {
     const script = parse(asCode(text));
     if (script.errors && (hasHole(text) || !options.mustParse)) {
@@ -94,7 +87,7 @@ function walkCode(run: ShellRun, text: string, options: CodeOptions): readonly s
 }
 
 function walkExpansion(run: ShellRun, text: string): void {
-  if (!/[$`]/.test(text) || !run.mayParse(text)) return;
+  if (!/[$`]/.test(text) || !run.countText([text])) return;
   run.deeper(undefined, () => {
     const script = parse(`: <<COUNTERSIGN_END\n${asCode(text)}\nCOUNTERSIGN_END\n`);
     if (!script.errors || !hasHole(text)) run.inSubshell(() => walkScript(run, script));
@@ -123,42 +116,42 @@ function walkStatement(run: ShellRun, statement: Statement): readonly string[] {
   return printed;
 }
 
-/** A `cd` that may have failed leaves the shell where it was. */
+/** After a `cd` that may have failed, the shell may still be in the old directory. */
 function settleDirectory(run: ShellRun): void {
   const { state } = run;
-  if (!state.mayHaveStayed) return;
-  state.allowDirectories(state.mayHaveStayed);
-  state.mayHaveStayed = undefined;
+  if (!state.directoriesIfCdFailed) return;
+  state.addDirectories(state.directoriesIfCdFailed);
+  state.directoriesIfCdFailed = undefined;
 }
 
 function walkList(run: ShellRun, node: PipelineNode | AndOr): readonly string[] {
   return node.type === 'AndOr' ? walkAndOr(run, node) : walkPipeline(run, node);
 }
 
-/** After `&&` the left side succeeded, so a `cd` there did happen; after `||` it may not have. */
+/** After `&&` the left side succeeded, so a `cd` in it happened; after `||` the `cd` may have failed. */
 function walkAndOr(run: ShellRun, node: AndOr): readonly string[] {
   const { state } = run;
   const [first, ...rest] = node.commands;
   if (!first) return NOTHING;
   let printed = walkPipeline(run, first);
   const afterFirst = state.directories;
-  state.weak++;
+  state.uncertain++;
   for (const [index, command] of rest.entries()) {
     const isOr = node.operators[index] === '||';
     const leaves = isOr && isLeaving(command);
-    if (leaves) state.mayHaveStayed = undefined;
+    if (leaves) state.directoriesIfCdFailed = undefined;
     else if (isOr) settleDirectory(run);
     const after = walkPipeline(run, command);
     printed = isOr
       ? [...printed, ...joinOutput(printed, after)].slice(0, MAX_VALUES)
       : joinOutput(printed, after);
   }
-  state.weak--;
-  if (state.directories !== afterFirst) state.allowDirectories(afterFirst);
+  state.uncertain--;
+  if (state.directories !== afterFirst) state.addDirectories(afterFirst);
   return printed;
 }
 
-/** `|| exit`, `|| return`: what follows runs only after success. */
+/** Whether a command leaves (`|| exit`, `|| return`), so that the next statement runs only after success. */
 function isLeaving(node: PipelineNode): boolean {
   if (node.type === 'BraceGroup') {
     const last = node.body.commands.at(-1)?.command;
@@ -171,7 +164,7 @@ function walkPipeline(run: ShellRun, node: PipelineNode): readonly string[] {
   if (node.type !== 'Pipeline') return walkCommand(run, node);
   if (node.commands.length === 1) return walkCommand(run, node.commands[0] as CommandNode);
   const { stdin } = run;
-  if (givesShellAway(node))
+  if (pipesShellToNetwork(node))
     run.findings.refuse(catastrophes.remoteShell, 'a shell and a network connection in one pipeline');
   run.concurrent++;
   let printed: readonly string[] = NOTHING;
@@ -225,7 +218,7 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
       const values = node.wordlist?.flatMap((word) => evaluateWord(run, word).flat()) ??
         run.state.positional ?? [UNKNOWN];
       if (values.length > 0) assignText(run, node.name.value, [...new Set(values)]);
-      // a fixed list of several words is several calls, whatever the function is given
+      // a loop over several fixed words surely calls its body several times
       return walkLoop(run, [node.body], { endless: false, repeats: isFixedList(node.wordlist) });
     }
     case 'ArithmeticFor':
@@ -267,7 +260,7 @@ function walkNode(run: ShellRun, node: CommandNode | CompoundList): readonly str
   }
 }
 
-/** Walks a body until no value changes, because a value set at its end may be used at its start. */
+/** Walks loop bodies until no value changes, because a later pass may use a value that an earlier pass set. */
 function walkLoop(
   run: ShellRun,
   bodies: readonly CompoundList[],
@@ -288,13 +281,13 @@ function walkLoop(
     : [...printed.slice(0, 8), UNKNOWN + printed.join('').slice(0, MAX_OUTPUT)];
 }
 
-/** A function's body is judged where it is defined, with arguments only the call knows, and again at each call. */
+/** Judges a function's body at its definition, with unknown arguments. `callFunction` judges it again at each call. */
 function defineFunction(run: ShellRun, node: ShellFunction): void {
   const name = node.name.value;
   run.state.functions.set(name, node);
   run.inSubshell(() => {
     run.state.positional = undefined;
-    run.state.weak++;
+    run.state.uncertain++;
     run.calling.push(name);
     const { concurrent } = run;
     run.concurrent = 0;
@@ -315,26 +308,22 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   const redirected = applyRedirections(run, node.redirects);
   if (!node.name) {
     for (const assignment of assignments) assign(run, assignment);
-    // `$(< file)` is the file's content
+    // `$(< file)` prints the file
     const read = redirected.input === undefined ? NOTHING : [contentOf(run, redirected.input)];
     return deliver(run, redirected, read);
   }
-  const before = run.state.variables;
-  let restore: Map<string, { values: readonly string[] } | undefined> | undefined;
-  const args: CallArguments = callReadings(run, node);
-  if (assignments.length > 0) {
-    restore = new Map(assignments.map(({ name }) => [name, before.get(name)]));
-    for (const assignment of assignments) {
-      assign(run, assignment);
-      run.findings.environment(assignment.name);
-    }
+  const { readings, plainCount } = callReadings(run, node);
+  const replaced = assignments.map(({ name }) => [name, run.state.variables.get(name)] as const);
+  for (const assignment of assignments) {
+    assign(run, assignment);
+    run.findings.addEnvironment(assignment.name);
   }
   for (const argument of node.args) {
     if (argument.type === 'Assignment' && argument.value.type === 'ArrayValue') assign(run, argument);
   }
-  noteRecursion(run, node, args.readings);
+  noteRecursion(run, node, readings);
   if (redirected.stdin) run.stdin = redirected.stdin;
-  const programs = args.readings.map(([name = '']) => name.slice(name.lastIndexOf('/') + 1));
+  const programs = readings.map(([name = '']) => name.slice(name.lastIndexOf('/') + 1));
   if (programs.some((name) => isShell(name) || isInterpreter(name))) {
     if (redirected.network) run.findings.refuse(catastrophes.remoteShell, 'a shell connected to the network');
     if (redirected.input !== undefined) checkFile(run, redirected.input, 'run');
@@ -342,19 +331,19 @@ function walkSimple(run: ShellRun, node: Command): readonly string[] {
   const judge = (words: Reading, isGuess: boolean): readonly string[] =>
     isGuess ? run.findings.quietly(() => judgeCall(run, words)) : judgeCall(run, words);
   let printed: readonly string[] = [];
-  for (const [index, words] of args.readings.entries()) {
+  for (const [index, words] of readings.entries()) {
     if (run.findings.refused) break;
-    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judge(words, index >= args.plain));
+    const output = index === 0 ? judgeCall(run, words) : run.perhaps(() => judge(words, index >= plainCount));
     printed = [...printed, ...output];
   }
-  run.state.lastArgument = args.readings.map((words) => words.at(-1) ?? '');
-  printed = deliver(run, redirected, bounded([...new Set(printed)]), args.readings.flat());
-  for (const [name, value] of restore ?? []) {
+  run.state.lastArgument = readings.map((words) => words.at(-1) ?? '');
+  printed = deliver(run, redirected, bounded([...new Set(printed)]), readings.flat());
+  for (const [name, value] of replaced) {
     if (value) run.state.variables.set(name, value);
     else run.state.variables.delete(name);
   }
   run.stdin = stdin;
-  // `exec` without a program: its redirections stay in force
+  // the redirections of an `exec` without a program apply to the rest of the line
   if (node.name.value === 'exec' && node.args.length === 0) {
     if (redirected.stdin) run.stdin = redirected.stdin;
     if (redirected.outputs.length > 0) run.state.standardOutputs = redirected.outputs;

@@ -7,25 +7,26 @@ import { wordList } from '../text.ts';
 import type { ProgramCall } from './shell-run.ts';
 import { resolvePlaces } from './word-paths.ts';
 
-/** Something the person should know before approving. A test runs every example. */
+/** A reason that the person reads before approving. A test checks every example. */
 export interface Warning {
   readonly id: string;
   readonly why: string;
-  /** No grant and no allow rule may answer for a line that this applies to (see `CallAssessment`). */
+  /** A person must decide: no grant or allow rule covers such a line (see `CallAssessment`). */
   readonly needsPerson?: true;
-  readonly runsWhatIsRead?: true;
+  /** The line may execute the files that it reads (see `Findings.countReadsAsRuns`). */
+  readonly mayExecuteReads?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
 
-/** A warning about a program call, given for its words alone. */
+/** A warning that depends only on the words of one program call. */
 interface ProgramWarning extends Warning {
   readonly programs: readonly string[];
-  /** Which calls of these programs; all of them when left out. */
+  /** Limits the warning to some calls of these programs; all calls if left out. */
   readonly when?: (call: ProgramCall) => boolean;
 }
 
-/** Warnings that the walk itself gives. */
+/** Warnings that the walk over a line gives. */
 export const warnings = {
   unknownProgram: {
     id: 'SHW-1',
@@ -38,7 +39,7 @@ export const warnings = {
     id: 'SHW-2',
     why: 'executes text that is only known when it runs',
     needsPerson: true,
-    runsWhatIsRead: true,
+    mayExecuteReads: true,
     matches: [
       'eval "$X"',
       'bash -c "$(cat x)"',
@@ -150,7 +151,7 @@ export const warnings = {
     matches: ['ssh host uptime', "ssh -p 22 me@h 'rm -rf build'"],
     doesNotMatch: ['ssh-keygen -l -f k.pub'],
   },
-  later: {
+  scheduled: {
     id: 'SHW-17',
     why: 'makes something run later, when nobody is asked',
     needsPerson: true,
@@ -181,7 +182,7 @@ export const warnings = {
     id: 'SHW-21',
     why: 'computes what it runs: bash executes the commands in a value that it takes for a number, an index or a name',
     needsPerson: true,
-    runsWhatIsRead: true,
+    mayExecuteReads: true,
     matches: [
       "a='x[$(date)]'; let a",
       'read n; echo $((n + 1))',
@@ -205,19 +206,19 @@ export const warnings = {
   },
 } as const satisfies Record<string, Warning>;
 
-const has =
+const hasArgument =
   (pattern: RegExp) =>
   ({ args }: ProgramCall): boolean =>
     args.some((word) => pattern.test(word));
 
-/** Whether a call unpacks an archive into the workspace root, or into a place that only the run knows. */
+/** Whether a call unpacks an archive into the workspace root, or into a place that is only known at run time. */
 function unpacksIntoRoot({ run, name, args }: ProgramCall): boolean {
   return readProgram([name, ...args])
     .unpacksInto.flatMap((target) => resolvePlaces(run, target))
     .some((place) => hasHole(place) || place === run.paths.root);
 }
 
-/** The rest of the founding documents' black list: not refused, but the person reads why it matters. */
+/** Programs on the founding documents' black list that are not catastrophes: allowed, with a warning. */
 export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-30',
@@ -230,7 +231,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-31',
     why: 'deletes what it finds, which cannot be undone',
     programs: ['find'],
-    when: has(/^-delete$/),
+    when: hasArgument(/^-delete$/),
     matches: ["find . -name '*.tmp' -delete"],
     doesNotMatch: ['find . -name a'],
   },
@@ -252,7 +253,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-34',
     why: 'opens files to every user of this machine',
     programs: ['chmod'],
-    when: has(/^0*[0-7]?[0-7][0-7][2367]$|[oa]*\+[rx]*w/),
+    when: hasArgument(/^0*[0-7]?[0-7][0-7][2367]$|[oa]*\+[rx]*w/),
     matches: ['chmod 777 a', 'chmod -R 0777 d', 'chmod a+w f'],
     doesNotMatch: ['chmod 755 a', 'chmod +x a'],
   },
@@ -268,7 +269,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-36',
     why: 'sends data from this machine or skips checks of the connection',
     programs: ['curl', 'wget'],
-    when: has(
+    when: hasArgument(
       /^(-[a-zA-Z]*[dFTkK].*|--(data.*|form.*|upload-file|insecure|config|json|post-(data|file).*|body-(data|file).*|no-check-certificate|execute|use-askpass.*))$/,
     ),
     matches: ['curl -d @a http://h', 'curl -k https://h', 'wget --post-file=a http://h', 'curl -F f=@a h'],
@@ -302,7 +303,7 @@ export const programWarnings: readonly ProgramWarning[] = [
     id: 'SHW-40',
     why: 'installs packages, which run code of their authors',
     programs: wordList('npm pnpm yarn bun pip pip3 pipx uv poetry gem cargo go composer bundle conda'),
-    when: has(/^(i|ci|install|add|update|upgrade|get|exec|dlx|x|create|publish|sync)$/),
+    when: hasArgument(/^(i|ci|install|add|update|upgrade|get|exec|dlx|x|create|publish|sync)$/),
     matches: ['npm ci', 'pip install x', 'cargo install y', 'npm publish'],
     doesNotMatch: ['npm run lint', 'cargo build'],
   },
@@ -418,13 +419,5 @@ export const programWarnings: readonly ProgramWarning[] = [
   },
 ];
 
-const byProgram = new Map<string, ProgramWarning[]>();
-for (const warning of programWarnings) {
-  for (const program of warning.programs)
-    byProgram.set(program, [...(byProgram.get(program) ?? []), warning]);
-}
-
-export function warningsFor(call: ProgramCall): readonly ProgramWarning[] {
-  const found = byProgram.get(call.name);
-  return found ? found.filter((warning) => warning.when?.(call) ?? true) : [];
-}
+export const warningsFor = (call: ProgramCall): readonly ProgramWarning[] =>
+  programWarnings.filter(({ programs, when }) => programs.includes(call.name) && (when?.(call) ?? true));

@@ -4,12 +4,12 @@ import { wordList } from '../text.ts';
 import { pushComponent } from '../workspace-path.ts';
 import type { ShellRun } from './shell-run.ts';
 
-/** More links in a row than this are not followed, as in a kernel. */
+/** The most links that are followed for one path. */
 const MAX_LINKS = 8;
 
 /**
- * Where a word may point, as absolute paths without `.` and `..`; one for each directory the shell may be in. Links
- * that this line made are followed; a link that is the last component only if `followLast`.
+ * The absolute paths that a word may mean, without `.` and `..`: one for each possible working directory. Follows links
+ * that this line made; follows a link in the last component only if `followLast`.
  */
 export function resolvePlaces(
   run: ShellRun,
@@ -24,15 +24,15 @@ export function resolvePlaces(
 
 function unlinkedPlaces(run: ShellRun, path: string): readonly string[] {
   const first = path[0] ?? '';
-  if (first === '/') return [throughProcess(normalize(path))];
-  // bash leaves `~$USER` alone, other shells and `eval` do not
+  if (first === '/') return [withoutProcessRoot(normalize(path))];
+  // bash does not expand `~$USER`, but other shells and `eval` do
   if (path.startsWith(`~${USER_NAME}`)) return [normalize(`/home/${path.slice(1)}`)];
-  if (hasHole(first) && first !== USER_NAME) return [path]; // may start with `/` or not: only the run knows
+  if (hasHole(first) && first !== USER_NAME) return [path]; // an unknown start may be `/` or not
   return run.state.directories.map((directory) => normalize(`${directory}/${path}`));
 }
 
-/** `/proc/self/root` is the root, for a process of any number. */
-const throughProcess = (place: string): string =>
+/** Removes a leading `/proc/self/root` or `/proc/123/root`, which is the root directory. */
+const withoutProcessRoot = (place: string): string =>
   place.startsWith('/proc/')
     ? place.replace(/^\/proc\/[^/]+(\/task\/[^/]+)?\/root(?=\/|$)/, '') || '/'
     : place;
@@ -47,7 +47,7 @@ function followLinks(run: ShellRun, place: string, followLast: boolean): string 
   return path;
 }
 
-/** Where the first link in a path ends; negative if it has none. */
+/** The index at which the first link in a path ends; negative if the path has no link. */
 function endOfLink(run: ShellRun, path: string, followLast: boolean): number {
   for (let end = path.indexOf('/', 1); end > 0; end = path.indexOf('/', end + 1))
     if (run.state.links.has(path.slice(0, end))) return end;
@@ -60,27 +60,25 @@ export function normalize(path: string): string {
   return `/${stack.join('/')}`;
 }
 
-/** Directories a system cannot live without; what is directly in `/home` or `/Users` is somebody's home. */
+/** Directories in `/` that the system needs. */
 const SYSTEM = new Set(
-  (
-    'bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var ' +
-    'Users Applications Library System Volumes private cores nix snap'
-  ).split(' '),
+  wordList(`bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var
+  Users Applications Library System Volumes private cores nix snap`),
 );
+/** Deeper directories that the system needs. */
 const SYSTEM_BELOW = new Set(
-  (
-    'usr/bin usr/lib usr/lib64 usr/sbin usr/local usr/share usr/local/bin usr/local/lib var/lib var/log var/spool ' +
-    'private/etc private/var etc/ssh etc/systemd lib/systemd System/Library boot/efi'
-  ).split(' '),
+  wordList(`usr/bin usr/lib usr/lib64 usr/sbin usr/local usr/share usr/local/bin usr/local/lib var/lib var/log
+  var/spool private/etc private/var etc/ssh etc/systemd lib/systemd System/Library boot/efi`),
 );
 
+/** An unknown name directly in `/home` or `/Users`. */
 const SOME_HOME = /^\/(home|Users)\/[\uFDD0-\uFDD6\uFDDA\uFDDB]+$/;
 
 export type Protection = 'root' | 'system' | 'home' | 'workspace' | 'above workspace';
 
 /**
- * What would be lost if the place, with everything in it, were gone. A last component that matches everything
- * (`/*`, `~/.*`) stands for the directory it is in; other patterns are tried against the protected names.
+ * Why a place may not be removed with everything in it; undefined if it may. A last component that matches everything
+ * (`/*`, `~/.*`) counts as its directory; other patterns are tried against the protected names.
  */
 export function protectionOf(run: ShellRun, place: string): Protection | undefined {
   const everything = /^(.*)\/\.?[\uFDD7\uFDD8]*\uFDD7[\uFDD7\uFDD8]*$/.exec(place);
@@ -88,10 +86,8 @@ export function protectionOf(run: ShellRun, place: string): Protection | undefin
     const parent = everything[1] as string;
     const kind = protectionOf(run, parent === '' ? '/' : parent);
     // a person may want to remove everything in the workspace, but not the workspace itself
-    if (kind) return kind === 'workspace' ? undefined : kind;
-    return undefined;
+    return kind === 'workspace' ? undefined : kind;
   }
-  // an unknown name directly below `/home` is somebody's home
   if (hasHole(place)) return SOME_HOME.test(place) ? 'home' : undefined;
   if (place === '/') return 'root';
   const relative = place.slice(1);
@@ -115,13 +111,13 @@ function protectionOfPattern(run: ShellRun, pattern: string): Protection | undef
   const root = run.paths.root.slice(1).split('/');
   for (let n = root.length; n > 0; n--) {
     const name = root.slice(0, n).join('/');
-    // `src/*` and the like match no parent of the root; `../*` does, and takes the workspace with it
+    // `../*` matches the workspace itself; `src/*` matches neither the workspace nor a parent of it
     if (matchesComponents(pattern, name)) return n === root.length ? 'workspace' : 'above workspace';
   }
   return undefined;
 }
 
-/** A star stays within its component. */
+/** Whether the pattern matches the path component by component: a star does not match a slash. */
 function matchesComponents(pattern: string, name: string): boolean {
   const patterns = pattern.split('/');
   const names = name.split('/');
@@ -130,7 +126,7 @@ function matchesComponents(pattern: string, name: string): boolean {
   );
 }
 
-/** Disks, raw memory and kernel switches. Writing there destroys data or takes over the machine. */
+/** Disks, raw memory and kernel switches. Writing to them destroys data or takes over the machine. */
 const DEVICE =
   /^\/dev\/((sd|hd|vd|xvd)[a-z]+\d*|nvme\d+(n\d+(p\d+)?)?|mmcblk\d+\w*|(disk|mapper|md|vg\w*|block|zvol|zd\d+)\/.+|dm-\d+|loop\d+\w*|md\d+\w*|z?ram\d+|r?disk\d+\w*|sg\d+|sr\d+|nbd\d+\w*|pmem\d+\w*|bcache\d+|mem|kmem|port|nvram|mtd\w*|cpu\/.+|watchdog\d*)$|^\/proc\/(sysrq-trigger|kcore|kmem|sys\/.+|\d+\/mem)$|^\/sys\/.+/;
 
@@ -138,7 +134,7 @@ const DEVICE_EXAMPLES = wordList(`/dev/sda /dev/sdb /dev/sda1 /dev/hda /dev/vda 
   /dev/mmcblk0 /dev/dm-0 /dev/loop0 /dev/md0 /dev/mem /dev/kmem /dev/disk0 /dev/mapper/root /dev/disk/by-id/x
   /proc/sysrq-trigger`);
 
-/** Whether a place is a disk, raw memory or a kernel switch, or a pattern or half-known name that may be one. */
+/** Whether a place is, or by a pattern or a partly unknown name may be, a disk, raw memory or a kernel switch. */
 export function isDevice(place: string): boolean {
   if (!hasMark(place)) return DEVICE.test(place);
   if (!place.startsWith('/dev/') && !place.startsWith('/proc/') && !place.startsWith('/sys/')) {
@@ -152,27 +148,27 @@ export function isDevice(place: string): boolean {
   );
 }
 
-/** Names below `/dev` that are not disks: streams, terminals, shared memory, and devices that people work with. */
-const NO_DISK =
+/** Names in `/dev` that are not disks: streams, terminals, shared memory, and devices such as cameras and printers. */
+const NOT_A_DISK =
   /^\/dev\/(null|zero|full|u?random|std(in|out|err)|console|ptmx|log|kmsg|kvm|fuse|uinput|((fd|pts|shm|mqueue|tcp|udp|snd|input|usb|serial|dri|bus|net)(\/.*)?)|(tty|cu\.|lp|dsp|audio|midi|rfcomm|video|hidraw|i2c-|spidev|gpiochip|ptp|pps)[^/]*)$/;
 
-/** Whether writing to a place may destroy a disk: an unknown name below `/dev` may be one. */
+/** Whether writing to a place may destroy a disk. Any name in `/dev` that we do not know may be a disk. */
 export const mayBeDisk = (place: string): boolean =>
-  isDevice(place) || (/^\/dev\/[^/]/.test(place) && !hasMark(place) && !NO_DISK.test(place));
+  isDevice(place) || (/^\/dev\/[^/]/.test(place) && !hasMark(place) && !NOT_A_DISK.test(place));
 
 export const isStarOnly = (path: string): boolean =>
   path !== '' &&
   [...path].every((c) => c === STAR || c === ANY_CHARACTER || c === '.' || c === '/') &&
   path.includes(STAR);
 
-/** The text without any `c` at its end. A regular expression such as `/\n+$/` would take quadratic time. */
+/** The text without the characters `c` at its end. A regular expression such as `/\n+$/` would take quadratic time. */
 export function withoutLast(text: string, c: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === c) end--;
   return text.slice(0, end);
 }
 
-/** Whether a name could be matched by a word with active patterns. Holes match anything, as a star does. */
+/** Whether a word with active patterns may match a name. Holes match anything, as a star does. */
 export const matchesPattern = (pattern: string, name: string): boolean =>
   matchesStars(pattern, name, isStar, fits);
 

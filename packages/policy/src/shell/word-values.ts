@@ -27,16 +27,16 @@ import type { ShellRun } from './shell-run.ts';
 import { MAX_VALUES } from './shell-state.ts';
 import { withoutLast } from './word-paths.ts';
 
-/** Longer values than this are not followed. */
+/** The longest value that is followed, in characters; a longer value becomes TOO_MANY. */
 const MAX_TEXT = 131_072;
 
-/** One way a word may come out: the fields that bash passes on, which may be none. */
+/** One possible result of expanding a word: the fields (possibly zero) that bash passes to the command. */
 export type Reading = readonly string[];
 
-/** Every way a word may come out after quoting, expansion and splitting; at least one. */
+/** Every possible result of quoting, expansion and splitting of a word; at least one. */
 export function evaluateWord(run: ShellRun, word: Word): readonly Reading[] {
   const { parts } = word;
-  if (!parts) return [[withTilde(run, word.text, word.value)]];
+  if (!parts) return [[expandTilde(run, word.text, word.value)]];
   if (parts.length === 1) {
     const [only] = parts;
     if (only?.type === 'SingleQuoted') return [[only.value]];
@@ -48,26 +48,29 @@ export function evaluateWord(run: ShellRun, word: Word): readonly Reading[] {
   return evaluateFields(run, parts);
 }
 
-/** Every text a word may be where bash does not split: assignments, redirection targets, `case`, here-strings. */
+/** Every possible text of a word that bash does not split: assignments, redirection targets, `case`, here-strings. */
 export function evaluateText(run: ShellRun, word: Word): readonly string[] {
-  if (!word.parts) return [withTilde(run, word.text, word.value)];
+  if (!word.parts) return [expandTilde(run, word.text, word.value)];
   return evaluateParts(run, word.parts, { quoted: true });
 }
 
-/** The same for a word that bash takes for a name or a number, in which a pattern is plain text. */
+/** Like `evaluateText`, for a word that bash reads as a name or a number: `*`, `?` and `[` are plain characters. */
 export function evaluatePlainText(run: ShellRun, word: Word): readonly string[] {
   return run.withPlainPatterns(true, () => evaluateText(run, word));
 }
 
-/** Parts joined to one text, without splitting. `quoted: false` keeps patterns active. */
+/**
+ * Every possible text of the parts joined together, without splitting. `quoted: false` keeps patterns active.
+ * `inDoubleQuotes`: the parts stand in double quotes, where `~` is not expanded.
+ */
 export function evaluateParts(
   run: ShellRun,
   parts: readonly (WordPart | DoubleQuotedChild)[],
-  { quoted, inQuotes = false }: { quoted: boolean; inQuotes?: boolean },
+  { quoted, inDoubleQuotes = false }: { quoted: boolean; inDoubleQuotes?: boolean },
 ): readonly string[] {
   let texts: readonly string[] = [''];
   for (const [index, part] of parts.entries()) {
-    const values = joinedValues(run, part, index === 0 && !inQuotes, parts.length === 1);
+    const values = joinedValues(run, part, index === 0 && !inDoubleQuotes, parts.length === 1);
     texts = combine(texts, quoted ? values : values.map(unquoted));
   }
   return texts;
@@ -79,50 +82,54 @@ function evaluateBraces(run: ShellRun, word: Word): readonly Reading[] | undefin
   if (texts.length === 1 && texts[0] === word.text) return undefined;
   let readings: readonly Reading[] = [[]];
   for (const text of texts) {
-    if (!run.step() || !run.mayParse(text)) break;
+    if (!run.step() || !run.countText([text])) break;
     const command = parse(`: ${text}`).commands[0]?.command;
     const argument = command?.type === 'Command' ? command.args[0] : undefined;
-    if (!argument) continue; // `{,x}` has an empty item, which gives no word
-    const next =
-      argument.type === 'Word'
-        ? argument.parts
-          ? evaluateFields(run, argument.parts)
-          : [[withTilde(run, argument.text, argument.value)]]
-        : [[argument.text]];
-    readings = joinReadings(readings, next);
+    if (!argument) continue; // the empty item of `{,x}` gives no word
+    let next: readonly Reading[] = [[argument.text]];
+    if (argument.type === 'Word')
+      next = argument.parts
+        ? evaluateFields(run, argument.parts)
+        : [[expandTilde(run, argument.text, argument.value)]];
+    if (readings.length * next.length > MAX_VALUES) readings = [[TOO_MANY]];
+    else readings = readings.flatMap((before) => next.map((after) => [...before, ...after]));
   }
   return readings;
 }
 
-interface Open {
+/** A reading of a word whose last parts are still to come. */
+interface PartialReading {
   readonly fields: readonly string[];
-  /** The field being built; undefined when nothing has been put into it yet. */
+  /** The field being built; undefined until it has some text. */
   readonly current: string | undefined;
 }
 
 function evaluateFields(run: ShellRun, parts: readonly WordPart[]): readonly Reading[] {
-  let open: readonly Open[] = [{ fields: [], current: undefined }];
+  let partial: readonly PartialReading[] = [{ fields: [], current: undefined }];
   const separators = run.state.variables.get('IFS')?.values.join('') ?? ' \t\n';
   for (const [index, part] of parts.entries()) {
     if (!run.step()) break;
     const pieces = evaluatePart(run, part, index === 0, parts.length === 1);
-    if (!pieces.every(({ fields }) => run.mayHandle(fields))) break;
-    open = open.flatMap((one) => pieces.map((piece) => append(one, piece, separators, run.plainPatterns)));
-    if (open.length > MAX_VALUES) return [[TOO_MANY]];
+    if (!pieces.every(({ fields }) => run.countText(fields))) break;
+    partial = partial.flatMap((reading) =>
+      pieces.map((piece) => append(reading, piece, separators, run.plainPatterns)),
+    );
+    if (partial.length > MAX_VALUES) return [[TOO_MANY]];
   }
-  return open.map(({ fields, current }) => (current === undefined ? fields : [...fields, current]));
+  return partial.map(({ fields, current }) => (current === undefined ? fields : [...fields, current]));
 }
 
-/** One way a part may come out. `fields` are joined at their ends to what stands around the part. */
+/** One possible value of a part. Its first and last field are joined to the text around the part. */
 interface Piece {
   readonly fields: readonly string[];
-  /** Whether the text is split at IFS, and vanishes when it is empty. */
+  /** Whether bash splits the text at IFS and drops it if it is empty. */
   readonly split: boolean;
 }
 
-function append(open: Open, piece: Piece, separators: string, plain: boolean): Open {
-  const fields = piece.split || piece.fields.length > 1 ? [...open.fields] : open.fields;
-  let { current } = open;
+function append(reading: PartialReading, piece: Piece, separators: string, plain: boolean): PartialReading {
+  // copied only if a field is added: copying for each part of a long word would take quadratic time
+  const fields = piece.split || piece.fields.length > 1 ? [...reading.fields] : reading.fields;
+  let { current } = reading;
   const close = (): void => {
     if (current !== undefined) (fields as string[]).push(current);
     current = undefined;
@@ -168,7 +175,7 @@ function evaluatePart(run: ShellRun, part: WordPart, first: boolean, alone: bool
 
 const asUnquotedPiece = (value: ParameterValue): Piece => ({ fields: value.fields, split: !value.isSplit });
 
-/** Double quotes: one field, except that `"$@"` and `"${a[@]}"` give one for each element. */
+/** Text in double quotes is one field, except that `"$@"` and `"${a[@]}"` give a field for each element. */
 function quotedPieces(run: ShellRun, parts: readonly DoubleQuotedChild[]): readonly Piece[] {
   let readings: readonly (readonly string[])[] = [['']];
   let onlyList = parts.length > 0;
@@ -197,13 +204,13 @@ function quotedValues(run: ShellRun, part: DoubleQuotedChild): readonly Paramete
   return joinedValues(run, part, false, false).map((text) => ({ fields: [text], separate: false }));
 }
 
-/** Each text a part may be, as one string. */
+/** Every possible text of a part, not split into fields. */
 function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: boolean): readonly string[] {
   switch (part.type) {
     case 'Literal':
-      // `~$x` is not a home: the name ends at a slash or at the end of the word
+      // bash does not expand `~$x`: after `~` a literal name must reach to a slash or to the end of the word
       return [
-        first && (alone || part.text.includes('/')) ? withTilde(run, part.text, part.value) : part.value,
+        first && (alone || part.text.includes('/')) ? expandTilde(run, part.text, part.value) : part.value,
       ];
     case 'SingleQuoted':
       return [part.value];
@@ -211,7 +218,7 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
       return [withoutForgedMarks(part.value)];
     case 'DoubleQuoted':
     case 'LocaleString':
-      return evaluateParts(run, part.parts, { quoted: true, inQuotes: true });
+      return evaluateParts(run, part.parts, { quoted: true, inDoubleQuotes: true });
     case 'SimpleExpansion':
       return evaluateSimple(run, part.text.slice(1)).map(joinFields);
     case 'ParameterExpansion':
@@ -236,7 +243,7 @@ function joinedValues(run: ShellRun, part: WordPart, first: boolean, alone: bool
     case 'ExtendedGlob':
       if (part.parts) evaluateParts(run, part.parts, { quoted: true });
       return [STAR];
-    case 'BraceExpansion': // where braces are not expanded, they are text like any other
+    case 'BraceExpansion': // this function is only called where bash does not expand braces
       if (part.parts) return evaluateParts(run, part.parts, { quoted: true }).map((text) => `{${text}}`);
       return [part.text.replace(/\\(.)/gs, '$1')];
   }
@@ -247,7 +254,7 @@ function plainGlob(run: ShellRun, part: Extract<WordPart, { type: 'Glob' }>): re
   return evaluateParts(run, part.parts, { quoted: true }).map((text) => `[${text}]`);
 }
 
-/** `<(…)` and `>(…)` become a path, which keeps their content or what reads it. */
+/** The path that `<(…)` or `>(…)` expands to. Remembers what can be read there, or what reads it. */
 function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubstitution' }>): string {
   const path = `/dev/fd/${63 + run.state.fileCount + run.sinks.size}`;
   const { script } = part;
@@ -255,14 +262,14 @@ function processPath(run: ShellRun, part: Extract<WordPart, { type: 'ProcessSubs
   run.concurrent++;
   const printed = run.deeper([UNKNOWN], () => run.inSubshell(() => run.walker.script(run, script)));
   run.concurrent--;
-  // it runs even if nothing is written to it; what is written makes it run again
+  // the command in `>(…)` runs even if nothing is written to it; it is walked again with each written text
   if (part.operator === '>') run.sinks.set(path, () => run.walker.script(run, script));
   else run.state.writeFile(path, printed.join('\n'));
   return path;
 }
 
-/** `~` and `~name` at the start of a word, and after `=` where the word looks like an assignment. */
-function withTilde(run: ShellRun, text: string, value: string): string {
+/** Expands `~` and `~name` at the start of a word, and `~` after `=` if the word looks like an assignment or option. */
+function expandTilde(run: ShellRun, text: string, value: string): string {
   if (text.startsWith('~')) {
     const name = /^~([A-Za-z_][\w.-]*|[+-]?)(?=\/|$)/.exec(value)?.[1];
     if (name === undefined) return value;
@@ -286,31 +293,23 @@ export function combine(left: readonly string[], right: readonly string[]): read
   return left.flatMap((a) => right.map((b) => joined(a, b)));
 }
 
-/** Text that keeps growing (`x=$x$x`) is not followed beyond MAX_TEXT. */
+/** Joins two texts. Text that keeps growing (`x=$x$x`) is not followed beyond MAX_TEXT. */
 const joined = (a: string, b: string): string => (a.length + b.length > MAX_TEXT ? TOO_MANY : a + b);
 
-function joinReadings(left: readonly Reading[], right: readonly Reading[]): readonly Reading[] {
-  if (left.length * right.length > MAX_VALUES) return [[TOO_MANY]];
-  return left.flatMap((a) => right.map((b) => [...a, ...b]));
-}
-
-/** Whether a reading is a single word that bash may drop or split again. */
+/** Whether the word consists of VANISHING marks alone, so that bash may drop it. */
 const mayVanish = (field: string): boolean => hasMark(field) && field.replaceAll(VANISHING, '') === '';
 
-/** How many readings of one command are judged one by one. */
+/** The most combinations of word values that are all judged; beyond this, `readingsOf` tries a selection. */
 const MAX_READINGS = 32;
 
 export interface CallArguments {
-  /** Every way the command's words may come out, the plainest first. */
+  /** Every possible list of the command's words, the plain ones first. */
   readonly readings: readonly Reading[];
-  /** How many of these are plain; the rest assume that a word comes out empty. */
-  readonly plain: number;
+  /** How many readings are plain; the others assume that a word is empty. */
+  readonly plainCount: number;
 }
 
-/**
- * The words of a simple command. Where several words have several values, not every combination is tried: each
- * value appears at least once beside constants, and once in a reading that holds all values one after another.
- */
+/** Every possible list of words of a simple command, or a selection if there are too many (see `readingsOf`). */
 export function callReadings(run: ShellRun, node: Command): CallArguments {
   const words: (readonly Reading[])[] = [];
   if (node.name) words.push(evaluateWord(run, node.name));
@@ -330,10 +329,10 @@ export function callReadings(run: ShellRun, node: Command): CallArguments {
     }
   }
   const readings = readingsOf(words);
-  return { readings: [...readings, ...readings.flatMap(shorterReadings)], plain: readings.length };
+  return { readings: [...readings, ...readings.flatMap(shorterReadings)], plainCount: readings.length };
 }
 
-/** Builtins whose words are names or numbers, so that `y[i]` is not a pattern unless a file has such a name. */
+/** Builtins whose words are names or numbers, so `y[i]` is not a file pattern. */
 const NAME_TAKERS =
   /^(unset|read|mapfile|readarray|test|\[|let|declare|typeset|local|export|readonly|integer|float|getopts|wait)$/;
 
@@ -343,7 +342,7 @@ function isNameTaker({ name, args }: Command): boolean {
   return NAME_TAKERS.test(called) || (called === 'printf' && (first?.startsWith('-v') ?? false));
 }
 
-/** `declare a[i]=x` */
+/** The words of `declare a[i]=x`. */
 function elementWords(run: ShellRun, { name, index, value }: Assignment): readonly Reading[] {
   const keys = index ? evaluatePlainText(run, index) : [''];
   const texts = value.type === 'Word' ? evaluateText(run, value) : [''];
@@ -353,18 +352,23 @@ function elementWords(run: ShellRun, { name, index, value }: Assignment): readon
   ).map((text) => [text]);
 }
 
-/** `declare x={a,b}` is `declare x=a x=b`: unlike in a plain assignment, braces are expanded first. */
+/** `declare x={a,b}` means `declare x=a x=b`: as an argument, unlike as an assignment, it has its braces expanded. */
 function bracedAssignments(run: ShellRun, argument: Assignment): (readonly Reading[])[] {
   const texts = argument.text.length > 4_096 ? undefined : expandBraces(argument.text, 64);
   if (!texts) return [[[TOO_MANY]]];
   return texts.flatMap((text) => {
-    const command = run.mayParse(text) ? parse(`export ${text}`).commands[0]?.command : undefined;
+    const command = run.countText([text]) ? parse(`export ${text}`).commands[0]?.command : undefined;
     const assigned = command?.type === 'Command' ? command.args[0] : undefined;
     if (assigned?.type !== 'Assignment' || assigned.value.type !== 'Word') return [];
     return [evaluateText(run, assigned.value).map((value) => [`${assigned.name}=${value}`])];
   });
 }
 
+/**
+ * Combines the readings of the words. If there are more than MAX_READINGS combinations, returns a selection that
+ * contains each value of each word at least once: the readings of all words in step, and for each program name one
+ * reading with all values of all other words.
+ */
 function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] {
   const combinations = words.reduce((product, readings) => Math.min(product * readings.length, 1_000), 1);
   if (combinations === 1) return [words.flatMap((readings) => readings[0] ?? [])];
@@ -383,7 +387,7 @@ function readingsOf(words: readonly (readonly Reading[])[]): readonly Reading[] 
   return [...parallel, ...flat];
 }
 
-/** The same words without those that unset variables or empty output leave out. */
+/** The same words without those that bash drops if a variable is unset or an output is empty. */
 function shorterReadings(reading: Reading): readonly Reading[] {
   const shorter: Reading[] = [];
   if (reading.some((word) => word.includes(UNSET) || word.includes(UNSET_QUOTED))) {
@@ -395,7 +399,7 @@ function shorterReadings(reading: Reading): readonly Reading[] {
 }
 
 /**
- * `"$PREFIX/bin"`: the person's environment probably has this variable. An empty value is only assumed where it would
- * leave the root itself (`"$X"/`, `"$X"/*`).
+ * True for a path below an unset variable, such as `"$PREFIX/bin"`: the environment probably sets the variable, so the
+ * word is not judged as `/bin`. False for `"$X"/` and `"$X"/*`, which are judged as the root with an empty variable.
  */
 const isBelowUnset = (word: string): boolean => /^[\uFDD2\uFDD3]\/+[^/.\uFDD7]/.test(word);

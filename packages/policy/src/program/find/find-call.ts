@@ -7,14 +7,13 @@ import type { InnerCall } from '../read-program.ts';
 const NARROWS_NOTHING =
   /^-(depth|d|prune|mindepth|maxdepth|mount|xdev|type|print|print0|follow|ignore_readdir_race|noleaf|warn|nowarn|o|or|a|and|not|true|P|L|H|O\d|regextype|user|readable|writable)$/;
 
-/** What a call of `find` or `fd` finds, and what it does with it. */
 interface FindCall {
   readonly starts: readonly string[];
   /** Whether it takes everything below its starting points. */
   readonly takesAll: boolean;
-  /** Whether it leaves some names out (`! -name x`), and so perhaps its starting point itself. */
+  /** Whether it excludes some names (`! -name x`), perhaps its starting point too. */
   readonly excludes: boolean;
-  /** Names that it looks for, patterns active. Empty when it does not look by name. */
+  /** Names that it looks for, with their patterns as marks. Empty if it does not look by name. */
   readonly names: readonly string[];
   readonly deletes: boolean;
   /** Program calls of `-exec` and the like, with `{}` still in them. */
@@ -25,7 +24,7 @@ interface FindCall {
   readonly prints: boolean;
 }
 
-/** `contentOf` tells what is known to be in a file, for `-files0-from`. */
+/** `contentOf` returns the known content of a file, for `-files0-from`. */
 function readFind(args: readonly string[], contentOf: (file: string) => string): FindCall {
   const { starts, terms } = readFindWords(args);
   const listed = terms.flatMap(({ kind, value = '' }) =>
@@ -38,8 +37,8 @@ function readFind(args: readonly string[], contentOf: (file: string) => string):
   for (const [at, { kind, word, value = '' }] of terms.entries()) {
     if (kind === 'name' && !/^-i?lname$/.test(word)) {
       if (/^[*/.]*$/.test(value)) continue;
-      // The command's validator asks whether a name is surely left out, because then nothing of it is shown. Here a name
-      // that may be left out counts as left out: then all the rest is taken, which is worse for a removal.
+      // A name that may be excluded counts as excluded: everything else is then found, which is worse for a removal. In
+      // find.ts it is the reverse: only a name that is surely excluded counts, because its files are not shown.
       if (/^(!|-not)$/.test(terms[at - 1]?.word ?? '') || terms[at + 1]?.word === '-prune') excludes = true;
       else {
         takesAll = false;
@@ -53,7 +52,7 @@ function readFind(args: readonly string[], contentOf: (file: string) => string):
   const writes = all('writes').map(({ value = '' }) => value);
   const prints =
     !deletes && calls.length + writes.length === 0 && !terms.some(({ word }) => /^-(printf|ls)$/.test(word));
-  // A file called `-`; elsewhere a lone dash is standard input.
+  // For find, `-` is a file; other programs would read it as standard input.
   const from = [...starts, ...listed].map((start) => (start === '-' ? './-' : start));
   return {
     starts: from.length > 0 ? from : ['.'],
@@ -102,7 +101,7 @@ function readFd(args: readonly string[]): FindCall {
   };
 }
 
-/** What stands for `{}`: the starting point itself when everything is taken, else something below it. */
+/** The paths that `{}` stands for: the starting point if everything is taken, else something below it. */
 export function foundNames(find: FindCall): readonly string[] {
   return find.starts.flatMap((start) => {
     if (find.takesAll) return [find.excludes ? `${start}/${STAR}` : start];
@@ -111,7 +110,7 @@ export function foundNames(find: FindCall): readonly string[] {
   });
 }
 
-/** What it prints: each name on a line, or ended by NUL. */
+/** The output of the call: each name on a line, or ended by NUL. */
 export function foundText(find: FindCall, args: readonly string[]): string {
   if (!find.prints) return UNKNOWN;
   const names = foundNames(find);
@@ -154,7 +153,7 @@ export interface FindTerm {
   readonly call: readonly string[];
 }
 
-/** The words of `find`: it has no getopt grammar. */
+/** The parsed words of `find`, which has no getopt grammar. */
 interface FindWords {
   /** Options before the starting points: `-L`, `-O3`. */
   readonly options: readonly string[];

@@ -1,4 +1,4 @@
-import { type Operand, OptionState, optionTable, parseOptions, type Word } from '../options.ts';
+import { OptionState, type OptionWord, optionTable, parseOptions } from '../options.ts';
 import type { InnerCall } from '../read-program.ts';
 import { changesConfiguration } from './maintenance-subcommands.ts';
 import { otherRepository, runsProgram, setsConfiguration } from './rules.ts';
@@ -23,9 +23,9 @@ const globalOptions = optionTable({
   ],
 });
 
-/** The words of `git`: options of git itself, which stand first, then the subcommand and its own words. */
+/** The parsed words of `git`: its global options, then the subcommand and its own words. */
 interface GitCall {
-  readonly options: readonly Exclude<Word, Operand>[];
+  readonly options: readonly OptionWord[];
   readonly subcommand: string | undefined;
   readonly args: readonly string[];
   /** `-C dir`, in order. */
@@ -33,12 +33,12 @@ interface GitCall {
   readonly workTree: string | undefined;
   /** `name=value` of `-c` and `--config-env`. */
   readonly settings: readonly string[];
-  /** Whether it names another repository, or other programs for git to use. */
+  /** Whether the call names another repository, or a directory of other programs for git to use. */
   readonly redirected: boolean;
 }
 
 export function readGit(words: readonly string[]): GitCall {
-  const options: Exclude<Word, Operand>[] = [];
+  const options: OptionWord[] = [];
   const operands: string[] = [];
   for (const word of parseOptions(words, globalOptions)) {
     if (word.kind === 'operand') operands.push(word.text);
@@ -85,10 +85,10 @@ export function innerCallsOfGit(words: readonly string[]): readonly InnerCall[] 
     const equals = setting.indexOf('=');
     if (equals < 0 || !GIT_CODE.test(setting.slice(0, equals))) continue;
     const line = setting.slice(equals + 1).replace(/^!/, '');
-    // an alias gets the words after its name
+    // An alias also gets the words after its name.
     lines.push(/^alias\./i.test(setting) ? [line, ...args].join(' ') : line);
   }
-  // `ext::` runs the rest; `% ` is a blank within a word
+  // `ext::` executes the rest of the address, in which `% ` is a blank within a word.
   for (const word of args)
     if (word.startsWith('ext::')) lines.push(word.slice('ext::'.length).replaceAll('% ', ' '));
   if (subcommand === 'submodule' && args.includes('foreach'))

@@ -1,16 +1,7 @@
 import { wordList } from '../../text.ts';
 import type { OptionSection } from '../options.ts';
-import {
-  files,
-  type GitFamily,
-  type GitSubcommand,
-  names,
-  plain,
-  raises,
-  revisions,
-  subcommand,
-  writtenRefs,
-} from './operands.ts';
+import { type GitFamily, type GitSubcommand, pathless, raises, subcommand } from './git-subcommand.ts';
+import { files, firstOperand, revisions, uncheckedNames, writtenRefs } from './operands.ts';
 import { losesWork, readsFile, runsProgram, writesKnownBranches } from './rules.ts';
 import { diffOptions, logOptions, mergeOptions, strategyRow } from './shared-options.ts';
 
@@ -26,7 +17,7 @@ const sequencer: OptionSection = {
 
 export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
   branch: {
-    ...plain({
+    ...pathless({
       flags:
         '-r --remotes -a --all -d --delete -m --move -c --copy -l --list --show-current --create-reflog --edit-description -f --force -i --ignore-case --unset-upstream --recurse-submodules --omit-empty --set-upstream',
       values: '-u --set-upstream-to --sort --points-at --format',
@@ -34,14 +25,14 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
         '-t --track --color --contains --no-contains --with --without --abbrev --merged --no-merged --column',
       rows: [{ names: '-D -M -C', rule: losesWork }],
     }),
-    also(state, _operands, notes) {
+    noteWholeLine(state, _operands, notes) {
       if (state.wasGiven('-f', '--force')) notes.raise(losesWork, '--force');
     },
   },
-  merge: subcommand(names, mergeOptions, {
+  merge: subcommand(uncheckedNames, mergeOptions, {
     rows: [{ names: '-F --file', value: 'read', stream: true, rule: readsFile }],
   }),
-  rebase: plain({
+  rebase: pathless({
     flags: `--keep-base --no-verify --verify -n --no-stat --stat --signoff --committer-date-is-author-date --reset-author-date
         --ignore-date --ignore-whitespace -f --force-rebase --no-ff --ff --continue --skip --abort --quit --edit-todo
         --show-current-patch --apply -m --merge -i --interactive -p --preserve-merges --rerere-autoupdate -k --keep-empty
@@ -51,9 +42,9 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     optionalValues: '-S --gpg-sign -r --rebase-merges',
     rows: [strategyRow, { names: '-x --exec', value: 'text', rule: runsProgram }],
   }),
-  'cherry-pick': subcommand(names, sequencer),
-  revert: subcommand(names, sequencer),
-  tag: plain({
+  'cherry-pick': subcommand(uncheckedNames, sequencer),
+  revert: subcommand(uncheckedNames, sequencer),
+  tag: pathless({
     flags:
       '-l --list -v --verify -a --annotate -e --edit -s --sign --create-reflog -i --ignore-case --omit-empty',
     values: '-m --message --cleanup -u --local-user --sort --points-at --format --trailer',
@@ -65,12 +56,12 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     ],
   }),
   notes: {
-    fallback: plain({ values: '--ref' }),
+    fallback: pathless({ values: '--ref' }),
     isOpen: true,
     members: Object.fromEntries(
       ['add', 'append', 'copy', 'edit', 'list', 'show', 'merge', 'remove', 'prune', 'get-ref'].map((name) => [
         name,
-        plain({
+        pathless({
           flags:
             '-f --force --allow-empty --stdin --ignore-missing -n --dry-run --commit --abort --separator --stripspace',
           values: '-m --message -c --reedit-message -C --reuse-message -s --strategy --ref --for-rewrite',
@@ -80,24 +71,26 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     ),
   },
   bisect: {
-    fallback: plain(),
+    fallback: pathless(),
     isOpen: true,
     members: {
-      run: raises([runsProgram], plain()),
-      visualize: raises([runsProgram], subcommand(names, logOptions, diffOptions)),
-      view: raises([runsProgram], subcommand(names, logOptions, diffOptions)),
+      run: raises([runsProgram], pathless()),
+      visualize: raises([runsProgram], subcommand(uncheckedNames, logOptions, diffOptions)),
+      view: raises([runsProgram], subcommand(uncheckedNames, logOptions, diffOptions)),
       replay: subcommand(files('read')),
       start: subcommand(revisions, {
         flags: '--no-checkout --first-parent',
         values: '--term-new --term-bad --term-old --term-good',
       }),
-      ...Object.fromEntries(wordList('reset good bad old new skip log next').map((name) => [name, plain()])),
-      terms: plain({ flags: '--term-good --term-bad' }),
+      ...Object.fromEntries(
+        wordList('reset good bad old new skip log next').map((name) => [name, pathless()]),
+      ),
+      terms: pathless({ flags: '--term-good --term-bad' }),
     },
   },
   'filter-branch': raises(
     [losesWork, runsProgram],
-    plain({
+    pathless({
       flags: '-f --force --prune-empty --all',
       values:
         '--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter --subdirectory-filter --original --state-branch',
@@ -106,10 +99,10 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
   ),
   replace: raises(
     [losesWork],
-    plain({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
+    pathless({ flags: '-l --list -d --delete -f --force -g --graft -e --edit', values: '--format' }),
   ),
   'symbolic-ref': subcommand(
-    // With one name it only prints.
+    // With one name, symbolic-ref only prints.
     (operands, notes) => {
       if (operands.length > 1) writtenRefs(operands.slice(0, 1), notes);
     },
@@ -124,10 +117,10 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
     ],
   }),
   worktree: {
-    fallback: plain(),
+    fallback: pathless(),
     members: {
-      list: plain({ flags: '--porcelain -z', values: '--expire' }),
-      add: subcommand((operands, notes) => files('write')(operands.slice(0, 1), notes), {
+      list: pathless({ flags: '--porcelain -z', values: '--expire' }),
+      add: subcommand(firstOperand(files('write')), {
         flags: '-f --force -d --detach --checkout --lock --guess-remote --track --orphan --relative-paths',
         values: '-b --reason',
         rows: [{ names: '-B', value: 'text', rule: losesWork }],
@@ -136,21 +129,8 @@ export const historySubcommands: Readonly<Record<string, GitSubcommand | GitFami
       remove: subcommand(files('remove'), { rows: [{ names: '-f --force', rule: losesWork }] }),
       lock: subcommand(files('read'), { values: '--reason' }),
       unlock: subcommand(files('read')),
-      prune: plain({ flags: '-n --dry-run', values: '--expire' }),
+      prune: pathless({ flags: '-n --dry-run', values: '--expire' }),
       repair: subcommand(files('write')),
     },
   },
-};
-
-/** Kept here because only `reflog` has both reading and destroying members. */
-export const reflogDestroyers: Readonly<Record<string, GitSubcommand>> = {
-  expire: raises(
-    [losesWork],
-    plain({
-      flags: '--all --rewrite --updateref --stale-fix -n --dry-run --single-worktree',
-      values: '--expire --expire-unreachable',
-    }),
-  ),
-  delete: raises([losesWork], plain({ flags: '--rewrite --updateref -n --dry-run' })),
-  drop: raises([losesWork], plain({ flags: '--all --single-worktree' })),
 };

@@ -1,37 +1,72 @@
 import { type Operand, OptionState, parseOptions } from '../options.ts';
 import {
-  files,
-  foreign,
   type GitFamily,
   type GitSubcommand,
-  names,
-  plain,
+  pathless,
   raises,
-  revisions,
+  separateProgram,
   subcommand,
-} from './operands.ts';
+} from './git-subcommand.ts';
+import { files, revisions, uncheckedNames } from './operands.ts';
 import { losesWork, machineSettings, readsFile, runsProgram, setsConfiguration } from './rules.ts';
 import { diffOptions, gitTable } from './shared-options.ts';
 
-/** Subcommands that tidy the repository, and those that start other tools. */
+/** Reading a setting is harmless; any change can make git start programs later. */
+const config: GitSubcommand = {
+  options: gitTable({
+    flags: `--local --worktree --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list --fixed-value --bool
+      --int --bool-or-int --bool-or-str --path --expiry-date -z --null --name-only --includes --show-origin --show-scope --all
+      --regexp --show-names`,
+    values: '--type -t --default --value --url --comment',
+    rows: [
+      { names: '--global --system', rule: machineSettings },
+      {
+        names: '-f --file',
+        value: (file, notes) => {
+          notes.pathOrStream(file, 'read');
+          // Other options write settings to this file.
+          notes.makesName(file);
+        },
+        rule: readsFile,
+      },
+      {
+        names: '--blob',
+        value: (text, notes) => revisions([{ kind: 'operand', text, afterDashes: false }], notes),
+        rule: readsFile,
+      },
+      {
+        names: '--replace-all --add --unset --unset-all --rename-section --remove-section --append',
+        rule: setsConfiguration,
+      },
+      { names: '-e --edit', rule: runsProgram },
+    ],
+  }),
+  operands: uncheckedNames,
+  noteWholeLine(state, operands, notes) {
+    if (state.wasGiven('--edit')) notes.raise(setsConfiguration, '--edit');
+    const [first = '', second = ''] = operands.map(({ text }) => text);
+    if (setsValue(state, operands)) notes.raise(setsConfiguration, `${first} ${second}`.trim());
+  },
+};
 
+/** Subcommands that tidy or configure the repository, and those that start other tools. */
 export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
-  gc: plain({
+  gc: pathless({
     flags: '--cruft --aggressive --auto --force --keep-largest-pack --detach',
     values: '--max-cruft-size',
     rows: [{ names: '--prune', value: 'text', optional: true, rule: losesWork }],
   }),
-  repack: plain({
+  repack: pathless({
     flags: '-a -A -d -f -F -l --local -b --write-bitmap-index --cruft -n -k -i -m',
     values: '--window --depth --threads -g --geometric',
   }),
-  'pack-refs': plain({ flags: '--all --prune --auto' }),
-  prune: raises([losesWork], plain({ flags: '-n --dry-run --progress', values: '--expire' })),
+  'pack-refs': pathless({ flags: '--all --prune --auto' }),
+  prune: raises([losesWork], pathless({ flags: '-n --dry-run --progress', values: '--expire' })),
   'hash-object': subcommand(files('read'), {
     flags: '-w --stdin --stdin-paths --no-filters --literally',
     values: '-t --path',
   }),
-  hook: foreign([runsProgram]),
+  hook: separateProgram([runsProgram]),
   difftool: raises(
     [runsProgram],
     subcommand(revisions, diffOptions, {
@@ -50,51 +85,14 @@ export const maintenanceSubcommands: Readonly<Record<string, GitSubcommand | Git
   ),
   instaweb: raises(
     [runsProgram],
-    plain({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
+    pathless({ flags: '--start --stop --restart -l --local', values: '-d --httpd -p --port -b --browser' }),
   ),
   maintenance: raises(
     [setsConfiguration],
-    plain({ flags: '--auto', values: '--task --schedule --scheduler' }),
+    pathless({ flags: '--auto', values: '--task --schedule --scheduler' }),
   ),
-  credential: foreign([runsProgram]),
-};
-
-/** `git config`: reading a key is everyday; any change can make git start programs later. */
-export const config: GitSubcommand = {
-  options: gitTable({
-    flags: `--local --worktree --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool -l --list --fixed-value --bool
-      --int --bool-or-int --bool-or-str --path --expiry-date -z --null --name-only --includes --show-origin --show-scope --all
-      --regexp --show-names`,
-    values: '--type -t --default --value --url --comment',
-    rows: [
-      { names: '--global --system', rule: machineSettings },
-      {
-        names: '-f --file',
-        value: (file, notes) => {
-          notes.pathOrStream(file, 'read');
-          // Settings are written to this file too.
-          notes.makesName(file);
-        },
-        rule: readsFile,
-      },
-      {
-        names: '--blob',
-        value: (text, notes) => revisions([{ kind: 'operand', text, afterDashes: false }], notes),
-        rule: readsFile,
-      },
-      {
-        names: '--replace-all --add --unset --unset-all --rename-section --remove-section --append',
-        rule: setsConfiguration,
-      },
-      { names: '-e --edit', rule: runsProgram },
-    ],
-  }),
-  operands: names,
-  also(state, operands, notes) {
-    if (state.wasGiven('--edit')) notes.raise(setsConfiguration, '--edit');
-    const [first = '', second = ''] = operands.map(({ text }) => text);
-    if (setsValue(state, operands)) notes.raise(setsConfiguration, `${first} ${second}`.trim());
-  },
+  credential: separateProgram([runsProgram]),
+  config,
 };
 
 const readingModes =
@@ -102,7 +100,7 @@ const readingModes =
 const writingModes =
   '--replace-all --add --unset --unset-all --rename-section --remove-section --append -e --edit'.split(' ');
 
-/** Whether a call sets a value by its operands: `KEY VALUE`, unless a mode that reads is in force, or `set KEY VALUE`. */
+/** Whether the operands change a setting: `set KEY VALUE` and the like, or `KEY VALUE` without a reading option. */
 function setsValue(state: OptionState, operands: readonly Operand[]): boolean {
   const [first = ''] = operands.map(({ text }) => text);
   if (state.isOn(readingModes, writingModes) || first === 'get' || first === 'list') return false;

@@ -1,17 +1,16 @@
 import type { Notes, PathUse } from '../notes.ts';
-import type { Operand, OptionSection, OptionState, OptionTable } from '../options.ts';
-import type { CommandRule } from '../rules.ts';
+import type { Operand } from '../options.ts';
 import { commandTransport, writesKnownBranches } from './rules.ts';
-import { gitTable } from './shared-options.ts';
 
 /** Reads the operands of a subcommand. */
 export type OperandReader = (operands: readonly Operand[], notes: Notes) => void;
 
 /** Names of branches, tags or remotes: nothing to check. */
-export const names: OperandReader = () => {};
+export const uncheckedNames: OperandReader = () => {};
 
-/** Words whose meaning is not known: whatever can be a path in them must be inside and not sensitive. */
-const unknownWords: OperandReader = (operands, notes) => notes.unknownWords(operands.map(({ text }) => text));
+/** Words of unknown meaning: everything that can be a path must be inside the workspace and not sensitive. */
+export const unknownWords: OperandReader = (operands, notes) =>
+  notes.unknownWords(operands.map(({ text }) => text));
 
 /** What is done with a file; `remove` leaves no file behind, so its name does not matter (TL-4). */
 type FileUse = PathUse | 'remove';
@@ -21,7 +20,6 @@ function noteFile(text: string, use: FileUse, notes: Notes): void {
   else notes.path(text, use);
 }
 
-/** Files, as any other program names them. */
 export const files =
   (use: FileUse): OperandReader =>
   (operands, notes) => {
@@ -35,6 +33,12 @@ export const filesOrStream =
     for (const { text } of operands) notes.pathOrStream(text, use);
   };
 
+/** Only the first operand; the others need no check. */
+export const firstOperand =
+  (reader: OperandReader): OperandReader =>
+  (operands, notes) =>
+    reader(operands.slice(0, 1), notes);
+
 /** Pathspecs: paths, patterns, or `:(magic)pattern`. */
 export const pathspecs =
   (use: FileUse): OperandReader =>
@@ -42,7 +46,7 @@ export const pathspecs =
     for (const { text } of operands) notePathspec(text, use, notes);
   };
 
-/** Revisions, then paths; only after `--` is it sure which is which. */
+/** Revisions, then paths. Only the words after `--` are certain to be paths. */
 export const revisionsOrPaths =
   (use: PathUse): OperandReader =>
   (operands, notes) => {
@@ -52,6 +56,7 @@ export const revisionsOrPaths =
     }
   };
 
+/** Revisions or paths that are only read. */
 export const revisions: OperandReader = revisionsOrPaths('read');
 
 /** A repository (name, URL or path), then refs, or with --multiple more repositories. */
@@ -60,12 +65,12 @@ export const repositoryAndRefs: OperandReader = ([repository, ...refs], notes) =
   for (const { text } of refs) {
     if (/^[\w+.-]+::/.test(text)) notes.raise(commandTransport, text);
     else notes.mayBePath(text, 'outside');
-    // Of `from:to` only `to` is written.
+    // In `from:to`, only `to` is written.
     if (text.includes(':')) noteWrittenRef(text.slice(text.indexOf(':')), notes);
   }
 };
 
-/** Addresses of remotes, after the name of one. */
+/** The name of a remote, then addresses. */
 export const remoteAddresses: OperandReader = (operands, notes) => {
   for (const { text } of operands.slice(1)) noteRepository(text, notes);
 };
@@ -89,12 +94,11 @@ export function noteWrittenRef(text: string, notes: Notes): void {
 export function noteRepository(text: string, notes: Notes): void {
   if (/^[\w+.-]+::/.test(text) || text.startsWith('-')) notes.raise(commandTransport, text);
   else if (text.startsWith('file://')) notes.path(text.slice('file://'.length) || '/', 'read');
-  else if (/^[\w+.-]+:\/\//.test(text)) notes.needNetwork();
   else if (/^[^/]*:/.test(text)) notes.needNetwork();
   else if (/[/.~]/.test(text)) notes.path(text, 'read');
 }
 
-/** `src/*.ts`, `:!docs`, `:(glob,icase)**\/x`, `:/x`: what is excluded is not read. */
+/** `src/*.ts`, `:(glob,icase)**\/x`, `:/x`. An excluded path, `:!docs`, is not read. */
 function notePathspec(text: string, use: FileUse, notes: Notes): void {
   let pattern = text;
   let isExcluded = false;
@@ -121,8 +125,9 @@ function notePathspec(text: string, use: FileUse, notes: Notes): void {
 }
 
 /**
- * `HEAD~2`, `v1..v2`, `main:src/x`, `:0:x`, `README.md`. A revision passes as a path because `..` inside a
- * component leads nowhere; what stands after a colon is a path in a tree, and must not be a sensitive one.
+ * `HEAD~2`, `v1..v2`, `main:src/x`, `:0:x`, `README.md`. A revision such as `v1..v2` is noted as a path too, which
+ * is harmless: as a path it is inside the workspace. The part after a colon is a path in a tree and must not be
+ * sensitive.
  */
 function noteRevisionOrPath(text: string, use: PathUse, notes: Notes): void {
   // `:/x` may also be a search in commit messages; as a path it must not be sensitive or outside.
@@ -146,42 +151,3 @@ function noteRevisionOrPath(text: string, use: PathUse, notes: Notes): void {
 /** A revision that cannot be a path, so it is not listed as a file of the command. */
 const isPlainRevision = (text: string): boolean =>
   /^(HEAD|FETCH_HEAD|ORIG_HEAD|MERGE_HEAD|@)([~^@{][^/]*)?$/.test(text) || /^\^?[0-9a-f]{7,64}$/.test(text);
-
-/** How one git subcommand is read: its options, its operands, and what it always or sometimes does. */
-export interface GitSubcommand {
-  readonly options: OptionTable;
-  readonly operands: OperandReader;
-  /** Rules that the subcommand triggers by itself. */
-  readonly rules?: readonly CommandRule[];
-  /** Notes that depend on the whole line, such as `branch -d -f`. */
-  readonly also?: (state: OptionState, operands: readonly Operand[], notes: Notes) => void;
-}
-
-/** A subcommand with its own subcommands, such as `git stash pop`. */
-export interface GitFamily {
-  /** Runs when no member is named. */
-  readonly fallback: GitSubcommand;
-  readonly members: Readonly<Record<string, GitSubcommand>>;
-  /** A first word that is not a member belongs to the fallback; otherwise it is an unknown subcommand. */
-  readonly isOpen?: true;
-}
-
-export const isFamily = (entry: GitSubcommand | GitFamily): entry is GitFamily => 'members' in entry;
-
-export const subcommand = (operands: OperandReader, ...options: readonly OptionSection[]): GitSubcommand => ({
-  options: gitTable(...options),
-  operands,
-});
-
-/** A subcommand whose operands are names, not paths. */
-export const plain = (...options: readonly OptionSection[]): GitSubcommand => subcommand(names, ...options);
-
-/** A subcommand that triggers rules whatever its words are. */
-export const raises = (rules: readonly CommandRule[], subcommand: GitSubcommand): GitSubcommand => ({
-  ...subcommand,
-  rules,
-});
-
-/** A separate program behind git, such as `git lfs`: nothing is known of its words. */
-export const foreign = (rules: readonly CommandRule[]): GitSubcommand =>
-  raises(rules, subcommand(unknownWords));

@@ -1,26 +1,19 @@
-import type { Notes } from '../notes.ts';
+import { type GitFamily, type GitSubcommand, pathless, raises, subcommand } from './git-subcommand.ts';
 import {
   files,
   filesOrStream,
-  type GitFamily,
-  type GitSubcommand,
+  firstOperand,
+  noteRepository,
   pathspecs,
-  plain,
-  raises,
   repositoryAndRefs,
   revisions,
-  revisionsOrPaths,
-  subcommand,
 } from './operands.ts';
-import { otherRepository, reachesRemote, readsFile, runsProgram, writesFile } from './rules.ts';
+import { losesWork, otherRepository, reachesRemote, readsFile, runsProgram, writesFile } from './rules.ts';
 import { diffOptions, lineRangeRow, logOptions, uploadPack } from './shared-options.ts';
 
-/** Subcommands that look at the repository and change nothing in it. */
+const log: GitSubcommand = subcommand(revisions, diffOptions, logOptions);
 
-const read = revisionsOrPaths('read');
-const log: GitSubcommand = subcommand(read, diffOptions, logOptions);
-
-const blame: GitSubcommand = subcommand(read, diffOptions, {
+const blame: GitSubcommand = subcommand(revisions, diffOptions, {
   flags: `--incremental --root --show-stats --progress --score-debug -f --show-name -n --show-number -p --porcelain
         --line-porcelain -e --show-email --color-lines --color-by-age -c -l -t -s -b`,
   values: '--ignore-rev --date --since',
@@ -32,28 +25,41 @@ const blame: GitSubcommand = subcommand(read, diffOptions, {
   ],
 });
 
+/**
+ * Subcommands that read the repository and run no hooks. Some can also lose reflog entries (`reflog expire`) or write
+ * files (`archive -o`); these raise a rule.
+ */
 export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFamily>> = {
   log,
   show: log,
   whatchanged: log,
   'rev-list': log,
   diff: log,
-  'diff-tree': subcommand(read, diffOptions, logOptions, { flags: '--root --always --pretty' }),
+  'diff-tree': subcommand(revisions, diffOptions, logOptions, { flags: '--root --always --pretty' }),
   'diff-index': log,
   'diff-files': log,
-  'range-diff': subcommand(read, diffOptions, {
+  'range-diff': subcommand(revisions, diffOptions, {
     flags: '--no-dual-color --left-only --right-only',
     values: '--creation-factor',
     optionalValues: '--notes',
   }),
-  cherry: plain({ optionalValues: '--abbrev' }),
+  cherry: pathless({ optionalValues: '--abbrev' }),
   reflog: {
     fallback: log,
     isOpen: true,
     members: {
       show: log,
-      exists: plain(),
-      list: plain(),
+      exists: pathless(),
+      list: pathless(),
+      expire: raises(
+        [losesWork],
+        pathless({
+          flags: '--all --rewrite --updateref --stale-fix -n --dry-run --single-worktree',
+          values: '--expire --expire-unreachable',
+        }),
+      ),
+      delete: raises([losesWork], pathless({ flags: '--rewrite --updateref -n --dry-run' })),
+      drop: raises([losesWork], pathless({ flags: '--all --single-worktree' })),
     },
   },
   status: subcommand(pathspecs('read'), {
@@ -61,7 +67,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     optionalValues:
       '--porcelain -u --untracked-files --ignored --ignore-submodules --column -M --find-renames',
   }),
-  shortlog: subcommand(read, diffOptions, logOptions, {
+  shortlog: subcommand(revisions, diffOptions, logOptions, {
     flags: '-c --committer -n --numbered -s --summary -e --email',
     values: '--group',
     optionalValues: '-w',
@@ -91,7 +97,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     optionalValues: '--abbrev',
     rows: [{ names: '-X --exclude-from', value: 'read', rule: readsFile }],
   }),
-  'ls-tree': subcommand(read, {
+  'ls-tree': subcommand(revisions, {
     flags: '-d -r -t -l --long -z --name-only --name-status --object-only --full-name --full-tree',
     values: '--format',
     optionalValues: '--abbrev',
@@ -110,42 +116,42 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     optionalValues: '--batch --batch-check --batch-command',
     rows: [{ names: '--textconv --filters', rule: runsProgram }],
   }),
-  'show-ref': plain({
+  'show-ref': pathless({
     flags: '--tags --heads --branches --verify --head -d --dereference --exists',
     optionalValues: '-s --hash --abbrev --exclude-existing',
   }),
-  'for-each-ref': plain({
+  'for-each-ref': pathless({
     flags: '-s --shell -p --perl --python --tcl --ignore-case --stdin --omit-empty --include-root-refs',
     values: '--count --format --sort --points-at --exclude',
     optionalValues: '--color --merged --no-merged --contains --no-contains',
   }),
-  'show-branch': plain({
+  'show-branch': pathless({
     flags:
       '-a --all -r --remotes --list --no-name --current --sha1-name --merge-base --independent --topo-order --topics --sparse --date-order',
     optionalValues: '--color --more -g --reflog',
   }),
-  'merge-base': plain({ flags: '-a --all --octopus --independent --is-ancestor --fork-point' }),
-  'name-rev': plain({
+  'merge-base': pathless({ flags: '-a --all --octopus --independent --is-ancestor --fork-point' }),
+  'name-rev': pathless({
     flags: '--name-only --tags --all --annotate-stdin --undefined --always',
     values: '--refs --exclude',
   }),
-  'count-objects': plain({ flags: '-H --human-readable' }),
+  'count-objects': pathless({ flags: '-H --human-readable' }),
   'check-ignore': subcommand(files('read'), { flags: '--stdin -z -n --non-matching --no-index' }),
   'check-attr': subcommand(revisions, { flags: '-a --all --cached --stdin -z', values: '--source' }),
-  'verify-commit': plain({ flags: '--raw' }),
-  'verify-tag': plain({ flags: '--raw', values: '--format' }),
-  fsck: plain({
+  'verify-commit': pathless({ flags: '--raw' }),
+  'verify-tag': pathless({ flags: '--raw', values: '--format' }),
+  fsck: pathless({
     flags:
       '--unreachable --dangling --tags --root --cache --reflogs --full --connectivity-only --strict --lost-found --progress --name-objects',
   }),
-  var: plain({ flags: '-l' }),
-  version: plain({ flags: '--build-options' }),
-  help: plain({
+  var: pathless({ flags: '-l' }),
+  version: pathless({ flags: '--build-options' }),
+  help: pathless({
     flags:
       '-a --all -g --guides -c --config -i --info -m --man -w --web --no-external-commands --no-aliases --user-interfaces --developer-interfaces',
   }),
   grep: {
-    ...plain({
+    ...pathless({
       flags: `--cached --no-index --untracked --exclude-standard --recurse-submodules -i --ignore-case -w --word-regexp -a --text
         -I -r --recursive -E --extended-regexp -G --basic-regexp -F --fixed-strings -P --perl-regexp -n --line-number
         --column --full-name -l --files-with-matches --name-only -L --files-without-match -z --null -o --only-matching -c
@@ -159,14 +165,14 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
         { names: '--textconv', rule: runsProgram },
       ],
     }),
-    also(state, operands, notes) {
+    noteWholeLine(state, operands, notes) {
       const isPatternGiven = state.isOn(['-e']) || state.isOn(['-f']) || operands[0]?.afterDashes;
       const places = isPatternGiven ? operands : operands.slice(1);
-      read(places, notes);
+      revisions(places, notes);
       if (places.length === 0) notes.path('.', 'read');
     },
   },
-  archive: subcommand(read, {
+  archive: subcommand(revisions, {
     flags: '-l --list --worktree-attributes -0 -1 -2 -3 -4 -5 -6 -7 -8 -9',
     values: '--format --prefix --mtime',
     rows: [
@@ -174,12 +180,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
       { names: '--add-file', value: 'read' },
       { names: '--add-virtual-file', value: 'text' },
       { names: '--exec', value: 'text', rule: runsProgram },
-      {
-        names: '--remote',
-        value: (value, notes: Notes) =>
-          repositoryAndRefs([{ kind: 'operand', text: value, afterDashes: false }], notes),
-        rule: reachesRemote,
-      },
+      { names: '--remote', value: noteRepository, rule: reachesRemote },
     ],
   }),
   bundle: {
@@ -187,22 +188,17 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     members: {
       create: raises(
         [writesFile],
-        subcommand((operands, notes) => filesOrStream('write')(operands.slice(0, 1), notes), logOptions, {
+        subcommand(firstOperand(filesOrStream('write')), logOptions, {
           flags: '--progress --all-progress',
           values: '--version',
         }),
       ),
       verify: subcommand(filesOrStream('read')),
-      'list-heads': subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes)),
-      unbundle: raises(
-        [otherRepository],
-        subcommand((operands, notes) => files('read')(operands.slice(0, 1), notes), {
-          flags: '--progress',
-        }),
-      ),
+      'list-heads': subcommand(firstOperand(files('read'))),
+      unbundle: raises([otherRepository], subcommand(firstOperand(files('read')), { flags: '--progress' })),
     },
   },
-  'format-patch': subcommand(read, diffOptions, logOptions, {
+  'format-patch': subcommand(revisions, diffOptions, logOptions, {
     flags: `-n --numbered -N --no-numbered --signoff --stdout --cover-letter --numbered-files --rfc -k --keep-subject --no-binary
         --zero-commit --ignore-if-in-upstream --no-stat --progress --force-in-body-from --root`,
     values: `--start-number -v --reroll-count --filename-max-length --cover-from-description --subject-prefix --add-header

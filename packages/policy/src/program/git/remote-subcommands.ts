@@ -1,16 +1,18 @@
 import {
-  files,
-  foreign,
   type GitFamily,
   type GitSubcommand,
-  noteRepository,
-  plain,
+  pathless,
   raises,
+  separateProgram,
+  subcommand,
+} from './git-subcommand.ts';
+import {
+  files,
+  noteRepository,
   remoteAddresses,
   repositoryAndRefs,
   repositoryAndTarget,
   revisions,
-  subcommand,
 } from './operands.ts';
 import {
   changesRemote,
@@ -21,7 +23,7 @@ import {
   runsProgram,
   setsConfiguration,
 } from './rules.ts';
-import { fetchOptions, gitTable, mergeOptions, uploadPack } from './shared-options.ts';
+import { fetchOptions, mergeOptions, uploadPack } from './shared-options.ts';
 
 /** Subcommands that reach or set up other repositories. */
 
@@ -43,8 +45,9 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
       rows: [{ names: '--repo', value: noteRepository }],
     }),
   ),
-  clone: {
-    options: gitTable({
+  clone: raises(
+    [reachesRemote],
+    subcommand(repositoryAndTarget, {
       flags: `--progress --reject-shallow -n --no-checkout --bare --mirror -l --local --no-hardlinks -s --shared --dissociate
         --single-branch --no-tags --tags --shallow-submodules -4 --ipv4 -6 --ipv6 --also-filter-submodules
         --remote-submodules --sparse`,
@@ -57,16 +60,10 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         { names: '--template', value: 'run', rule: setsConfiguration },
         { names: '--reference --reference-if-able', value: 'read', rule: otherRepository },
         { names: '--separate-git-dir', value: 'write', rule: otherRepository },
-        {
-          names: '--bundle-uri',
-          value: noteRepository,
-          rule: otherRepository,
-        },
+        { names: '--bundle-uri', value: noteRepository, rule: otherRepository },
       ],
     }),
-    operands: repositoryAndTarget,
-    rules: [reachesRemote],
-  },
+  ),
   init: subcommand(files('write'), {
     flags: '--bare',
     values: '-b --initial-branch --object-format --ref-format',
@@ -77,7 +74,7 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
     ],
   }),
   remote: {
-    fallback: plain(),
+    fallback: pathless(),
     members: {
       add: raises(
         [changesRemote],
@@ -88,19 +85,19 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
         }),
       ),
       'set-url': raises([changesRemote], subcommand(remoteAddresses, { flags: '--push --add --delete' })),
-      rename: raises([changesRemote], plain({ flags: '--progress' })),
-      remove: raises([changesRemote], plain()),
-      rm: raises([changesRemote], plain()),
-      'set-head': plain({ flags: '-a --auto -d --delete' }),
-      'set-branches': raises([changesRemote], plain({ flags: '--add' })),
-      'get-url': plain({ flags: '--push --all' }),
-      show: raises([reachesRemote], plain({ flags: '-n' })),
-      prune: raises([reachesRemote], plain({ flags: '-n --dry-run' })),
-      update: raises([reachesRemote], plain({ flags: '-p --prune' })),
+      rename: raises([changesRemote], pathless({ flags: '--progress' })),
+      remove: raises([changesRemote], pathless()),
+      rm: raises([changesRemote], pathless()),
+      'set-head': pathless({ flags: '-a --auto -d --delete' }),
+      'set-branches': raises([changesRemote], pathless({ flags: '--add' })),
+      'get-url': pathless({ flags: '--push --all' }),
+      show: raises([reachesRemote], pathless({ flags: '-n' })),
+      prune: raises([reachesRemote], pathless({ flags: '-n --dry-run' })),
+      update: raises([reachesRemote], pathless({ flags: '-p --prune' })),
     },
   },
   submodule: {
-    fallback: plain({ flags: '--cached' }),
+    fallback: pathless({ flags: '--cached' }),
     members: {
       status: subcommand(files('read'), { flags: '--cached --recursive' }),
       summary: subcommand(revisions, { flags: '--cached --files', values: '-n --summary-limit' }),
@@ -114,26 +111,25 @@ export const remoteSubcommands: Readonly<Record<string, GitSubcommand | GitFamil
           rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
         }),
       ),
-      add: {
-        options: gitTable({
+      add: raises(
+        [reachesRemote, setsConfiguration],
+        subcommand(repositoryAndTarget, {
           flags: '-f --force --progress --dissociate',
           values: '-b --branch --name --depth',
           rows: [{ names: '--reference', value: 'read', rule: otherRepository }],
         }),
-        operands: repositoryAndTarget,
-        rules: [reachesRemote, setsConfiguration],
-      },
-      foreach: raises([runsProgram], plain({ flags: '--recursive' })),
+      ),
+      foreach: raises([runsProgram], pathless({ flags: '--recursive' })),
       sync: raises([setsConfiguration], subcommand(files('read'), { flags: '--recursive' })),
       deinit: raises([losesWork], subcommand(files('write'), { flags: '-f --force --all' })),
       'set-url': raises([setsConfiguration], subcommand(remoteAddresses)),
-      'set-branch': raises([setsConfiguration], plain({ flags: '-d --default', values: '-b --branch' })),
+      'set-branch': raises([setsConfiguration], pathless({ flags: '-d --default', values: '-b --branch' })),
       absorbgitdirs: subcommand(files('write')),
     },
   },
   'send-email': raises([runsProgram, pushes], subcommand(revisions)),
   daemon: raises([runsProgram, pushes], subcommand(files('read'))),
-  p4: foreign([runsProgram, pushes]),
-  svn: foreign([runsProgram, pushes]),
-  lfs: foreign([runsProgram, pushes]),
+  p4: separateProgram([runsProgram, pushes]),
+  svn: separateProgram([runsProgram, pushes]),
+  lfs: separateProgram([runsProgram, pushes]),
 };

@@ -72,7 +72,7 @@ export const uploadPack: OptionSection = {
   rows: [{ names: '--upload-pack --exec --receive-pack', value: 'text', rule: runsProgram }],
 };
 
-/** A strategy is a program `git-merge-NAME`; these come with git. */
+/** A merge strategy is a program `git-merge-NAME`. Only the listed ones come with git. */
 export const strategyRow: OptionRow = {
   names: '-s --strategy',
   value: (name, notes) => {

@@ -1,20 +1,9 @@
 import type { Notes } from '../notes.ts';
 import type { OptionSection } from '../options.ts';
-import {
-  files,
-  filesOrStream,
-  type GitFamily,
-  type GitSubcommand,
-  names,
-  pathspecs,
-  plain,
-  raises,
-  revisions,
-  revisionsOrPaths,
-  subcommand,
-} from './operands.ts';
+import { type GitFamily, type GitSubcommand, pathless, raises, subcommand } from './git-subcommand.ts';
+import { files, filesOrStream, pathspecs, revisions, revisionsOrPaths, uncheckedNames } from './operands.ts';
 import { losesWork, readsFile, unsafePatch, writesFile } from './rules.ts';
-import { diffOptions, gitTable, logOptions, pathspecFile } from './shared-options.ts';
+import { diffOptions, logOptions, pathspecFile } from './shared-options.ts';
 
 /** Subcommands that record or change the files of the work tree. */
 
@@ -29,11 +18,11 @@ const checkoutOptions: OptionSection = {
   ],
 };
 
-/** What makes `git checkout` create a branch, so that its operands are revisions. */
+/** With one of these, `git checkout` creates a branch, and its operands are revisions. */
 const branchOptions: readonly (readonly string[])[] = [['-b'], ['-B'], ['--orphan'], ['-t', '--track']];
 
-/** Where a patch is applied: a directory, which must be inside. */
-function patchDirectory(directory: string, notes: Notes): void {
+/** Notes the directory that a patch is applied in. */
+function notePatchDirectory(directory: string, notes: Notes): void {
   notes.path(directory, 'write', { makes: false });
 }
 
@@ -73,12 +62,12 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       pathspecFile,
       checkoutOptions,
     ),
-    also(state, operands, notes) {
+    noteWholeLine(state, operands, notes) {
       const makesBranch = branchOptions.some((names) => state.isOn(names));
       if (state.wasGiven('--pathspec-from-file')) notes.raise(losesWork, '--pathspec-from-file');
       // `--orphan=x --no-orphan main`: the text alone does not say whether `main` is a branch or a file.
       if (!makesBranch && state.wasGiven(...branchOptions.flat())) notes.raise(losesWork, operands[0]?.text);
-      // A path by its spelling or position. The first word is also a path if such a file exists.
+      // The spelling or position of an operand can make it a path. The first one is also a path if such a file exists.
       const replaced = operands.find(
         ({ text, afterDashes }, i) =>
           afterDashes || (!makesBranch && (i > 0 || /[*?[\\]|^[.:]|\/$/.test(text))),
@@ -89,7 +78,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       else if (replaced) notes.raise(losesWork, replaced.text);
     },
   },
-  switch: plain({
+  switch: pathless({
     ...checkoutOptions,
     values: '--conflict --orphan -c --create',
     rows: [
@@ -103,7 +92,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
         '-S --staged -W --worktree --ignore-unmerged --overlay --recurse-submodules --progress -m --merge -2 --ours -3 --theirs -p --patch --ignore-skip-worktree-bits',
       values: '-s --source --conflict',
     }),
-    also(state, _operands, notes) {
+    noteWholeLine(state, _operands, notes) {
       const isIndexOnly = state.isOn(['-S', '--staged']) && !state.isOn(['-W', '--worktree']);
       if (!isIndexOnly) notes.raise(losesWork, 'restore');
     },
@@ -117,16 +106,13 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
     flags: '-n --dry-run --cached -r --ignore-unmatch --sparse',
     rows: [{ names: '-f --force', rule: losesWork }],
   }),
-  mv: {
-    options: gitTable({
-      flags: '-n --dry-run -k --sparse',
-      rows: [{ names: '-f --force', rule: losesWork }],
-    }),
-    operands(operands, notes) {
+  mv: subcommand(
+    (operands, notes) => {
       files('remove')(operands.slice(0, 1), notes);
       files('write')(operands.slice(1), notes);
     },
-  },
+    { flags: '-n --dry-run -k --sparse', rows: [{ names: '-f --force', rule: losesWork }] },
+  ),
   clean: raises(
     [losesWork],
     subcommand(pathspecs('remove'), {
@@ -138,18 +124,18 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
     fallback: stashPush,
     members: {
       push: stashPush,
-      save: plain(stashOptions),
-      list: subcommand(names, diffOptions, logOptions),
+      save: pathless(stashOptions),
+      list: subcommand(uncheckedNames, diffOptions, logOptions),
       show: subcommand(revisions, diffOptions, logOptions, {
         flags: '-u --include-untracked --only-untracked',
       }),
-      pop: plain({ flags: '--index' }),
-      apply: plain({ flags: '--index' }),
-      branch: plain(),
-      create: plain(),
-      store: plain({ values: '-m --message' }),
-      drop: raises([losesWork], plain()),
-      clear: raises([losesWork], plain()),
+      pop: pathless({ flags: '--index' }),
+      apply: pathless({ flags: '--index' }),
+      branch: pathless(),
+      create: pathless(),
+      store: pathless({ values: '-m --message' }),
+      drop: raises([losesWork], pathless()),
+      clear: raises([losesWork], pathless()),
     },
   },
   apply: subcommand(
@@ -162,7 +148,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
       values: '--exclude --include -p -C --whitespace',
       rows: [
         { names: '--unsafe-paths', rule: unsafePatch },
-        { names: '--directory', value: patchDirectory },
+        { names: '--directory', value: notePatchDirectory },
         { names: '--build-fake-ancestor', value: 'write', rule: writesFile },
       ],
     },
@@ -173,7 +159,7 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
         --quit --allow-empty --committer-date-is-author-date --ignore-date --rerere-autoupdate -n --no-verify`,
     values: '--quoted-cr --whitespace --exclude --include -C -p --patch-format --resolvemsg --empty',
     optionalValues: '-S --gpg-sign --show-current-patch',
-    rows: [{ names: '--directory', value: patchDirectory }],
+    rows: [{ names: '--directory', value: notePatchDirectory }],
   }),
   rerere: subcommand(pathspecs('read')),
   'update-index': subcommand(files('read'), {
@@ -182,12 +168,12 @@ export const workTreeSubcommands: Readonly<Record<string, GitSubcommand | GitFam
     values: '--chmod',
   }),
   'sparse-checkout': {
-    fallback: plain(),
+    fallback: pathless(),
     members: Object.fromEntries(
       ['list', 'init', 'set', 'add', 'reapply', 'disable', 'check-rules', 'clean'].map((name) => [
         name,
         {
-          ...plain({
+          ...pathless({
             flags: '--cone --no-cone --sparse-index --no-sparse-index --skip-checks --stdin -z -f -n',
             rows: [{ names: '--rules-file', value: 'read', rule: readsFile }],
           }),
