@@ -6,7 +6,6 @@ import { readOnPostgres } from './postgres-store.ts';
 import { SqliteSteps } from './sqlite-steps.ts';
 import { statementsOf } from './statements.ts';
 
-/** Where an audit log is read from. */
 export type AuditSource = Pick<Store, 'read'>;
 
 export type AuditVerdict =
@@ -90,7 +89,6 @@ function unreadable(error: unknown): undefined {
   if (!(error instanceof SyntaxError)) throw error;
 }
 
-/** A person's rows in order, from the first. */
 async function* auditRows(source: AuditSource, userId: string): AsyncGenerator<AuditRow> {
   let after = 0;
   for (;;) {
@@ -140,10 +138,8 @@ export interface OpenAuditSource extends AuditSource {
 
 /** Reads a database beside the server that owns it: no lock, no migration, nothing written. */
 export function openAuditSource(database: string): OpenAuditSource {
-  return isPostgresUrl(database) ? overPostgres(database) : overSqlite(database);
+  return /^postgres(ql)?:\/\//.test(database) ? overPostgres(database) : overSqlite(database);
 }
-
-const isPostgresUrl = (database: string): boolean => /^postgres(ql)?:\/\//.test(database);
 
 function overSqlite(path: string): OpenAuditSource {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

@@ -4,7 +4,9 @@ import {
   approvalsAtOnce,
   auditGenesis,
   columnsOf,
+  type DecidedApproval,
   type ExecutionRow,
+  type FileChangeSummary,
   type GrantRow,
   type HistoryFilter,
   type JsonObject,
@@ -15,6 +17,7 @@ import {
   type PayloadRow,
   type PendingRequest,
   type ProjectRow,
+  type QueuedMessageRow,
   type Reading,
   type RunnerRow,
   type RunRow,
@@ -27,11 +30,16 @@ import {
   type TokenRow,
   type Unit,
 } from '@countersign/engine';
-import type { ExecutionStatus } from '@countersign/protocol';
+import type { SessionMode } from '@countersign/protocol';
 import { type AliasedRawBuilder, sql } from 'kysely';
 import { historyStatement, metricsSeriesStatement, metricsStatement } from './history-queries.ts';
-import { isOpen, openStatuses } from './migrations.ts';
-import type { Slots, Statement, Statements, StepResult } from './statements.ts';
+import { isOpen } from './migrations.ts';
+import type { BuildQuery, Slots, Statement, StatementOptions, Statements, StepResult } from './statements.ts';
+import { countWords, hasAllWords, wordValues } from './word-search.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+type Query = readonly [key: string, options: StatementOptions, values: Values, build: BuildQuery];
 
 /** Selects a large column only if it is small enough; otherwise the database does not read it. */
 const unlessLarge = <C extends string>(column: C, size: string): AliasedRawBuilder<never, C> =>
@@ -39,6 +47,13 @@ const unlessLarge = <C extends string>(column: C, size: string): AliasedRawBuild
 const smallColumns = Object.keys(columnsOf.approvals).filter(
   (column): column is keyof ApprovalRow => column !== 'preview',
 );
+
+const changeSummary = Object.keys(columnsOf.file_changes).filter(
+  (column): column is keyof FileChangeSummary => column !== 'diff',
+);
+
+/** Contains the condition of the index sessions_of_project. */
+const isListed = sql<boolean>`(opened_by is null or last_message_at is not null) and deleted_at is null`;
 
 const noPayload: ShownPayload = { description: null, offered_scopes: null, params: null };
 
@@ -61,114 +76,262 @@ export class DatabaseReading implements Reading {
     this.locking = options.locking;
   }
 
-  *get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined> {
+  get<K extends TableName>(table: K, id: string): Unit<Tables[K] | undefined> {
     const { locking } = this;
-    const statement = this.statements.prepare(`get:${table}:${locking}`, { of: table }, (db, slot) => {
+    return this.first(`get:${table}:${locking}`, { of: table }, { id }, (db, slot) => {
       const query = db
         .selectFrom(table as 'projects')
         .selectAll()
         .where('id', '=', slot.text('id'));
       return locking ? query.forUpdate() : query;
     });
-    const { rows } = (yield this.statements.step(statement, { id })) as StepResult;
-    return rows[0] as Tables[K] | undefined;
   }
 
-  *peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined> {
-    const statement = this.statements.prepare('peekApproval', {}, (db, slot) =>
+  peekApproval(approvalId: string): Unit<{ readonly tool_id: string } | undefined> {
+    return this.first('peekApproval', {}, { approvalId }, (db, slot) =>
       db.selectFrom('approvals').select('tool_id').where('id', '=', slot.text('approvalId')),
     );
-    return (yield* this.rows<{ tool_id: string }>(statement, { approvalId }))[0];
   }
 
-  *projectsOf(userId: string): Unit<readonly ProjectRow[]> {
-    const statement = this.statements.prepare('projects:of-user', { of: 'projects' }, (db, slot) =>
+  projectsOf(userId: string): Unit<readonly ProjectRow[]> {
+    return this.#ofUser('projects', userId);
+  }
+
+  #ofUser<K extends 'projects' | 'grants' | 'tokens'>(table: K, userId: string): Unit<readonly Tables[K][]> {
+    return this.query(`${table}:of-user`, { of: table }, { userId }, (db, slot) =>
       db
-        .selectFrom('projects')
+        .selectFrom(table as 'projects')
         .selectAll()
         .where('user_id', '=', slot.text('userId'))
         .orderBy('created_at')
         .orderBy('id'),
     );
-    return yield* this.rows(statement, { userId });
   }
 
-  *sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]> {
-    const statement = this.statements.prepare('sessions:of-project', { of: 'sessions' }, (db, slot) =>
+  sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]> {
+    return this.query('sessions:of-project', { of: 'sessions' }, { userId, projectId, limit }, (db, slot) =>
       db
         .selectFrom('sessions')
         .selectAll()
         .where('user_id', '=', slot.text('userId'))
         .where('project_id', '=', slot.text('projectId'))
-        .where(sql<boolean>`(opened_by is null or last_message_at is not null)`) // as the index has it
+        .where(isListed)
         .orderBy('last_message_at', (order) => order.desc().nullsLast())
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { userId, projectId, limit });
   }
 
-  *sessionOpenedBy(userId: string, projectId: string, tokenId: string): Unit<SessionRow | undefined> {
-    const statement = this.statements.prepare('sessions:opened-by', { of: 'sessions' }, (db, slot) =>
-      db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('opened_by', '=', slot.text('tokenId'))
-        .where('user_id', '=', slot.text('userId'))
-        .where('project_id', '=', slot.text('projectId'))
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(1),
+  searchSessions(
+    userId: string,
+    projectId: string,
+    words: readonly string[],
+    limit: number,
+  ): Unit<readonly SessionRow[]> {
+    const { dialect } = this.statements;
+    const search = { count: countWords(words), dialect };
+    return this.query(
+      `sessions:search:${search.count}`,
+      { of: 'sessions', long: true },
+      { userId, projectId, limit, ...wordValues(words) },
+      (db, slot) =>
+        db
+          .selectFrom('sessions')
+          .selectAll()
+          .where('user_id', '=', slot.text('userId'))
+          .where('project_id', '=', slot.text('projectId'))
+          .where(isListed)
+          .where((eb) =>
+            eb.or([
+              hasAllWords(search, slot, { text: ['title'] }),
+              eb.exists(
+                eb
+                  .selectFrom('messages')
+                  .select(sql.lit(1).as('one'))
+                  .whereRef('messages.session_id', '=', 'sessions.id')
+                  .where('messages.rewound_at', 'is', null)
+                  .where('messages.role', 'in', [sql.lit('user' as const), sql.lit('assistant' as const)])
+                  .where(hasAllWords(search, slot, { text: ['messages.content'] })),
+              ),
+            ]),
+          )
+          .orderBy('last_message_at', (order) => order.desc().nullsLast())
+          .orderBy('created_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(slot.integer('limit')),
     );
-    const [newest] = yield* this.rows<SessionRow>(statement, { userId, projectId, tokenId });
-    return newest;
   }
 
-  *messagesOf(
+  sessionOpenedBy(userId: string, projectId: string, tokenId: string): Unit<SessionRow | undefined> {
+    return this.first<SessionRow>(
+      'sessions:opened-by',
+      { of: 'sessions' },
+      { userId, projectId, tokenId },
+      (db, slot) =>
+        db
+          .selectFrom('sessions')
+          .selectAll()
+          .where('opened_by', '=', slot.text('tokenId'))
+          .where('deleted_at', 'is', null)
+          .where('user_id', '=', slot.text('userId'))
+          .where('project_id', '=', slot.text('projectId'))
+          .orderBy('created_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(1),
+    );
+  }
+
+  messagesOf(
     sessionId: string,
     { after, limit }: { after?: number; limit: number },
   ): Unit<readonly MessageRow[]> {
-    const statement = this.statements.prepare('messages:of-session', { of: 'messages' }, (db, slot) =>
+    return this.query(
+      'messages:of-session',
+      { of: 'messages' },
+      { sessionId, after: after ?? Number.MIN_SAFE_INTEGER, limit },
+      (db, slot) =>
+        db
+          .selectFrom('messages')
+          .selectAll()
+          .where('session_id', '=', slot.text('sessionId'))
+          .where('position', '>', slot.integer('after'))
+          .orderBy('position')
+          .limit(slot.integer('limit')),
+    );
+  }
+
+  *latestMessages(sessionId: string, limit: number): Unit<readonly MessageRow[]> {
+    const rows = yield* this.query<MessageRow>(
+      'messages:latest',
+      { of: 'messages' },
+      { sessionId, limit },
+      (db, slot) =>
+        db
+          .selectFrom('messages')
+          .selectAll()
+          .where('session_id', '=', slot.text('sessionId'))
+          .where('rewound_at', 'is', null)
+          .orderBy('position', 'desc')
+          .limit(slot.integer('limit')),
+    );
+    return rows.toReversed();
+  }
+
+  countMessagesFrom(sessionId: string, position: number): Unit<number> {
+    return this.count('countMessagesFrom', {}, { sessionId, position }, (db, slot) =>
       db
         .selectFrom('messages')
-        .selectAll()
+        .select((eb) => eb.fn.countAll().as('count'))
         .where('session_id', '=', slot.text('sessionId'))
-        .where('position', '>', slot.integer('after'))
-        .orderBy('position')
-        .limit(slot.integer('limit')),
+        .where('position', '>=', slot.integer('position'))
+        .where('rewound_at', 'is', null),
     );
-    return yield* this.rows(statement, { sessionId, after: after ?? Number.MIN_SAFE_INTEGER, limit });
+  }
+
+  callsFrom(
+    { id: sessionId, user_id: userId }: Pick<SessionRow, 'id' | 'user_id'>,
+    { position, created_at }: Pick<MessageRow, 'position' | 'created_at'>,
+  ): Unit<readonly ExecutionRow[]> {
+    return this.query(
+      'tool_executions:from-message',
+      { of: 'tool_executions' },
+      { userId, sessionId, position, created_at },
+      (db, slot) =>
+        db
+          .selectFrom('tool_executions')
+          .selectAll()
+          .where('user_id', '=', slot.text('userId'))
+          .where('session_id', '=', slot.text('sessionId'))
+          .where((eb) =>
+            eb.or([
+              eb.and([eb('run_id', 'is', null), eb('created_at', '>=', slot.integer('created_at'))]),
+              eb.exists(
+                eb
+                  .selectFrom('messages')
+                  .select(sql.lit(1).as('one'))
+                  // This is `assistantMessageId` in SQL.
+                  .where(
+                    'messages.id',
+                    '=',
+                    sql<string>`tool_executions.run_id || '-' || tool_executions.step`,
+                  )
+                  .where('messages.session_id', '=', slot.text('sessionId'))
+                  .where('messages.position', '>=', slot.integer('position')),
+              ),
+            ]),
+          )
+          .orderBy('created_at', 'desc')
+          .orderBy(sql`coalesce(step, 0)`, 'desc')
+          .orderBy(sql`coalesce(call_index, 0)`, 'desc')
+          .orderBy('id', 'desc'),
+    );
+  }
+
+  fileChangesOf(
+    of: { readonly sessionId: string } | { readonly runId: string },
+  ): Unit<readonly FileChangeSummary[]> {
+    const [column, id] =
+      'runId' in of ? (['run_id', of.runId] as const) : (['session_id', of.sessionId] as const);
+    return this.query(`file_changes:of:${column}`, { of: 'file_changes' }, { id }, (db, slot) =>
+      db
+        .selectFrom('file_changes')
+        .select(changeSummary)
+        .where(column, '=', slot.text('id'))
+        .orderBy('created_at')
+        .orderBy('place')
+        .orderBy('id'),
+    );
   }
 
   *modelsOf(sessionId: string, positions: { from: number; to: number }): Unit<ReadonlyMap<string, string>> {
-    const statement = this.statements.prepare('models:of-messages', {}, (db, slot) =>
-      db
-        .selectFrom('messages')
-        .innerJoin('runs', 'runs.id', 'messages.run_id')
-        .select(['runs.id', 'runs.model'])
-        .distinct()
-        .where('messages.session_id', '=', slot.text('sessionId'))
-        .where('messages.position', '>=', slot.integer('from'))
-        .where('messages.position', '<=', slot.integer('to')),
+    const rows = yield* this.query<Pick<RunRow, 'id' | 'model'>>(
+      'models:of-messages',
+      {},
+      { sessionId, ...positions },
+      (db, slot) =>
+        db
+          .selectFrom('messages')
+          .innerJoin('runs', 'runs.id', 'messages.run_id')
+          .select(['runs.id', 'runs.model'])
+          .distinct()
+          .where('messages.session_id', '=', slot.text('sessionId'))
+          .where('messages.position', '>=', slot.integer('from'))
+          .where('messages.position', '<=', slot.integer('to')),
     );
-    const rows = yield* this.rows<Pick<RunRow, 'id' | 'model'>>(statement, { sessionId, ...positions });
     return new Map(rows.map(({ id, model }) => [id, model]));
   }
 
   *lastPosition(sessionId: string): Unit<number> {
-    const statement = this.statements.prepare('lastPosition', {}, (db, slot) =>
+    const found = yield* this.first<{ last: number | null }>('lastPosition', {}, { sessionId }, (db, slot) =>
       db
         .selectFrom('messages')
         .select((eb) => eb.fn.max('position').as('last'))
         .where('session_id', '=', slot.text('sessionId')),
     );
-    return (yield* this.rows<{ last: number | null }>(statement, { sessionId }))[0]?.last ?? 0;
+    return found?.last ?? 0;
   }
 
-  *orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]> {
+  queuedMessagesOf(sessionId: string): Unit<readonly QueuedMessageRow[]> {
+    return this.query('queue:of-session', { of: 'queued_messages' }, { sessionId }, (db, slot) =>
+      db
+        .selectFrom('queued_messages')
+        .selectAll()
+        .where('session_id', '=', slot.text('sessionId'))
+        .orderBy('position'),
+    );
+  }
+
+  *modeOf(sessionId: string): Unit<SessionMode | undefined> {
+    const found = yield* this.first<{ mode: SessionMode }>('modeOf', {}, { sessionId }, (db, slot) =>
+      db.selectFrom('sessions').select('mode').where('id', '=', slot.text('sessionId')),
+    );
+    return found?.mode;
+  }
+
+  orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]> {
     const { locking } = this;
-    const statement = this.statements.prepare(`runs:orphaned:${locking}`, { of: 'runs' }, (db, slot) => {
+    return this.query(`runs:orphaned:${locking}`, { of: 'runs' }, { now, limit }, (db, slot) => {
       const orphaned = db
         .selectFrom('runs')
         .selectAll()
@@ -185,11 +348,10 @@ export class DatabaseReading implements Reading {
       // Several nodes look for orphans at once: skip rows that another node is taking.
       return locking ? orphaned.forUpdate().skipLocked() : orphaned;
     });
-    return yield* this.rows(statement, { now, limit });
   }
 
-  *activeRunOf(sessionId: string): Unit<RunRow | undefined> {
-    const statement = this.statements.prepare('runs:active', { of: 'runs' }, (db, slot) =>
+  activeRunOf(sessionId: string): Unit<RunRow | undefined> {
+    return this.first('runs:active', { of: 'runs' }, { sessionId }, (db, slot) =>
       db
         .selectFrom('runs')
         .selectAll()
@@ -198,14 +360,14 @@ export class DatabaseReading implements Reading {
         .orderBy('created_at', 'desc')
         .limit(1),
     );
-    return (yield* this.rows<RunRow>(statement, { sessionId }))[0];
   }
 
-  *executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined> {
+  executionOfCall(runId: string, step: number, index: number): Unit<ExecutionRow | undefined> {
     const { locking } = this;
-    const statement = this.statements.prepare(
+    return this.first(
       `tool_executions:of-call:${locking}`,
       { of: 'tool_executions' },
+      { runId, step, index },
       (db, slot) => {
         const found = db
           .selectFrom('tool_executions')
@@ -216,14 +378,13 @@ export class DatabaseReading implements Reading {
         return locking ? found.forUpdate() : found;
       },
     );
-    return (yield* this.rows<ExecutionRow>(statement, { runId, step, index }))[0];
   }
 
-  *openExecutionsOf(
+  openExecutionsOf(
     userId: string,
     runnerId: string,
   ): Unit<readonly Pick<ExecutionRow, 'id' | 'status' | 'attempt'>[]> {
-    const statement = this.statements.prepare('tool_executions:open', {}, (db, slot) =>
+    return this.query('tool_executions:open', {}, { userId, runnerId }, (db, slot) =>
       db
         .selectFrom('tool_executions')
         .select(['id', 'status', 'attempt'])
@@ -233,64 +394,44 @@ export class DatabaseReading implements Reading {
         .orderBy('created_at')
         .orderBy('id'),
     );
-    return yield* this.rows(statement, { userId, runnerId });
   }
 
-  *unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]> {
-    const statement = this.statements.prepare(
-      'tool_executions:unassigned',
-      { of: 'tool_executions' },
-      (db, slot) =>
-        db
-          .selectFrom('tool_executions')
-          .selectAll()
-          .where('runner_id', 'is', null)
-          .where('user_id', '=', slot.text('userId'))
-          .where((eb) =>
-            eb.or([
-              eb('status', '=', sql.lit('approved' as const)),
-              eb.and([
-                eb('status', '=', sql.lit('executing' as const)),
-                eb('risk_level', '=', sql.lit('LOW' as const)),
-              ]),
+  unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]> {
+    return this.query('tool_executions:unassigned', { of: 'tool_executions' }, { userId }, (db, slot) =>
+      db
+        .selectFrom('tool_executions')
+        .selectAll()
+        .where('runner_id', 'is', null)
+        .where('user_id', '=', slot.text('userId'))
+        .where((eb) =>
+          eb.or([
+            eb('status', '=', sql.lit('approved' as const)),
+            eb.and([
+              eb('status', '=', sql.lit('executing' as const)),
+              eb('risk_level', '=', sql.lit('LOW' as const)),
             ]),
-          )
-          .where(isOpen)
-          .orderBy('created_at')
-          .orderBy('id'),
-    );
-    return yield* this.rows(statement, { userId });
-  }
-
-  *executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]> {
-    if (statuses.length === 0) return [];
-    const open = statuses.every((status) => openStatuses.includes(status));
-    const names = statuses.map((_, place) => `status${place}`);
-    const statement = this.statements.prepare(
-      `tool_executions:in:${names.length}:${open}`,
-      { of: 'tool_executions' },
-      (db, slot) => {
-        const found = db
-          .selectFrom('tool_executions')
-          .selectAll()
-          .where(
-            'status',
-            'in',
-            names.map((name) => slot.text(name) as ExecutionStatus),
-          )
-          .orderBy('created_at')
-          .orderBy('id');
-        return open ? found.where(isOpen) : found;
-      },
-    );
-    return yield* this.rows(
-      statement,
-      Object.fromEntries(names.map((name, place) => [name, statuses[place]])),
+          ]),
+        )
+        .where(isOpen)
+        .orderBy('created_at')
+        .orderBy('id'),
     );
   }
 
-  *pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]> {
-    const statement = this.statements.prepare('approvals:pending', {}, (db, slot) =>
+  allowedExecutions(): Unit<readonly ExecutionRow[]> {
+    return this.query('tool_executions:allowed', { of: 'tool_executions' }, {}, (db) =>
+      db
+        .selectFrom('tool_executions')
+        .selectAll()
+        .where('status', 'in', [sql.lit('approved' as const), sql.lit('executing' as const)])
+        .where(isOpen)
+        .orderBy('created_at')
+        .orderBy('id'),
+    );
+  }
+
+  pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]> {
+    return this.query('approvals:pending', {}, { userId }, (db, slot) =>
       db
         .selectFrom('approvals')
         .select(['id', 'tool_id'])
@@ -299,20 +440,22 @@ export class DatabaseReading implements Reading {
         .orderBy('created_at')
         .orderBy('id'),
     );
-    return yield* this.rows(statement, { userId });
   }
 
   *shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]> {
-    const statement = this.statements.prepare('approvals:shown', { of: 'approvals' }, (db, slot) =>
-      db
-        .selectFrom('approvals')
-        .select([...smallColumns, unlessLarge('preview', 'preview_size')])
-        .where('id', 'in', listSlots(slot))
-        .where('status', '=', sql.lit('pending' as const))
-        .orderBy('created_at')
-        .orderBy('id'),
+    const approvals = yield* this.query<ApprovalRow>(
+      'approvals:shown',
+      { of: 'approvals' },
+      listValues(ids),
+      (db, slot) =>
+        db
+          .selectFrom('approvals')
+          .select([...smallColumns, unlessLarge('preview', 'preview_size')])
+          .where('id', 'in', listSlots(slot))
+          .where('status', '=', sql.lit('pending' as const))
+          .orderBy('created_at')
+          .orderBy('id'),
     );
-    const approvals = yield* this.rows<ApprovalRow>(statement, listValues(ids));
     const payloads = yield* this.#shownPayloads(approvals.map(({ tool_id }) => tool_id));
     return approvals.map((approval) => ({
       approval,
@@ -321,41 +464,50 @@ export class DatabaseReading implements Reading {
   }
 
   *#shownPayloads(toolIds: readonly string[]): Unit<ReadonlyMap<string, ShownPayload>> {
-    const statement = this.statements.prepare('shownPayloads', { of: 'payloads' }, (db, slot) =>
-      db
-        .selectFrom('payloads')
-        .select(['id', 'description', 'offered_scopes', unlessLarge('params', 'params_size')])
-        .where('id', 'in', listSlots(slot)),
+    const rows = yield* this.query<ShownPayload & { readonly id: string }>(
+      'shownPayloads',
+      { of: 'payloads' },
+      listValues(toolIds),
+      (db, slot) =>
+        db
+          .selectFrom('payloads')
+          .select(['id', 'description', 'offered_scopes', unlessLarge('params', 'params_size')])
+          .where('id', 'in', listSlots(slot)),
     );
-    const rows = yield* this.rows<ShownPayload & { readonly id: string }>(statement, listValues(toolIds));
     return new Map(rows.map(({ id, ...shown }) => [id, shown]));
   }
 
   *shownPayload(toolId: string): Unit<ShownPayload> {
-    const statement = this.statements.prepare('shownPayload', { of: 'payloads' }, (db, slot) =>
-      db
-        .selectFrom('payloads')
-        .select(['description', 'offered_scopes', unlessLarge('params', 'params_size')])
-        .where('id', '=', slot.text('toolId')),
+    const found = yield* this.first<ShownPayload>(
+      'shownPayload',
+      { of: 'payloads' },
+      { toolId },
+      (db, slot) =>
+        db
+          .selectFrom('payloads')
+          .select(['description', 'offered_scopes', unlessLarge('params', 'params_size')])
+          .where('id', '=', slot.text('toolId')),
     );
-    const [found] = yield* this.rows<ShownPayload>(statement, { toolId });
     return found ?? noPayload;
   }
 
   *editedParams(toolId: string): Unit<JsonObject | null> {
-    const statement = this.statements.prepare('editedParams', { of: 'payloads' }, (db, slot) =>
-      db
-        .selectFrom('payloads')
-        .select('params')
-        .where('id', '=', slot.text('toolId'))
-        .where('requested_params', 'is not', null),
+    const found = yield* this.first<Pick<PayloadRow, 'params'>>(
+      'editedParams',
+      { of: 'payloads' },
+      { toolId },
+      (db, slot) =>
+        db
+          .selectFrom('payloads')
+          .select('params')
+          .where('id', '=', slot.text('toolId'))
+          .where('requested_params', 'is not', null),
     );
-    const [found] = yield* this.rows<Pick<PayloadRow, 'params'>>(statement, { toolId });
     return found?.params ?? null;
   }
 
-  *pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]> {
-    const statement = this.statements.prepare('pendingInProject', {}, (db, slot) =>
+  pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]> {
+    return this.query('pendingInProject', {}, { userId, projectId }, (db, slot) =>
       db
         .selectFrom('approvals')
         .select(['id', 'session_id', 'tool_name'])
@@ -365,22 +517,39 @@ export class DatabaseReading implements Reading {
         .orderBy('created_at')
         .orderBy('id'),
     );
-    return yield* this.rows(statement, { userId, projectId });
   }
 
-  *countPendingApprovals(sessionId: string): Unit<number> {
-    const statement = this.statements.prepare('countPendingApprovals', {}, (db, slot) =>
+  *decidedApprovals(ids: readonly string[]): Unit<readonly DecidedApproval[]> {
+    const rows: DecidedApproval[] = [];
+    for (let start = 0; start < ids.length; start += approvalsAtOnce) {
+      const some = yield* this.query<DecidedApproval>(
+        'approvals:decided',
+        {},
+        listValues(ids.slice(start, start + approvalsAtOnce)),
+        (db, slot) =>
+          db
+            .selectFrom('approvals')
+            .select(['id', 'status', 'scope', 'decided_device', 'reason', 'message', 'decided_at'])
+            .where('id', 'in', listSlots(slot))
+            .where('status', '<>', sql.lit('pending' as const)),
+      );
+      rows.push(...some);
+    }
+    return rows;
+  }
+
+  countPendingApprovals(sessionId: string): Unit<number> {
+    return this.count('countPendingApprovals', {}, { sessionId }, (db, slot) =>
       db
         .selectFrom('approvals')
         .select((eb) => eb.fn.countAll().as('count'))
         .where('session_id', '=', slot.text('sessionId'))
         .where('status', '=', sql.lit('pending' as const)),
     );
-    return yield* this.count(statement, { sessionId });
   }
 
-  *countAwaiting(userId: string, requestedBy: string): Unit<number> {
-    const statement = this.statements.prepare('countAwaiting', {}, (db, slot) =>
+  countAwaiting(userId: string, requestedBy: string): Unit<number> {
+    return this.count('countAwaiting', {}, { userId, requestedBy }, (db, slot) =>
       db
         .selectFrom('tool_executions')
         .select((eb) => eb.fn.countAll().as('count'))
@@ -391,11 +560,10 @@ export class DatabaseReading implements Reading {
         .where(isOpen)
         .where('requested_by', '=', slot.text('requestedBy')),
     );
-    return yield* this.count(statement, { userId, requestedBy });
   }
 
-  *soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]> {
-    const statement = this.statements.prepare('soonestDeadlines', {}, (db, slot) =>
+  soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]> {
+    return this.query('soonestDeadlines', {}, { limit }, (db, slot) =>
       db
         .selectFrom('approvals')
         .select(['id', 'deadline_at'])
@@ -404,11 +572,10 @@ export class DatabaseReading implements Reading {
         .orderBy('id')
         .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { limit });
   }
 
-  *liveGrants(userId: string, projectId: string, now: number): Unit<readonly GrantRow[]> {
-    const statement = this.statements.prepare('grants:live', { of: 'grants' }, (db, slot) =>
+  liveGrants(userId: string, projectId: string, now: number): Unit<readonly GrantRow[]> {
+    return this.query('grants:live', { of: 'grants' }, { userId, projectId, now }, (db, slot) =>
       db
         .selectFrom('grants')
         .selectAll()
@@ -419,30 +586,21 @@ export class DatabaseReading implements Reading {
         .orderBy('created_at')
         .orderBy('id'),
     );
-    return yield* this.rows(statement, { userId, projectId, now });
   }
 
-  *grantsOf(userId: string): Unit<readonly GrantRow[]> {
-    const statement = this.statements.prepare('grants:of-user', { of: 'grants' }, (db, slot) =>
-      db
-        .selectFrom('grants')
-        .selectAll()
-        .where('user_id', '=', slot.text('userId'))
-        .orderBy('created_at')
-        .orderBy('id'),
-    );
-    return yield* this.rows(statement, { userId });
+  grantsOf(userId: string): Unit<readonly GrantRow[]> {
+    return this.#ofUser('grants', userId);
   }
 
-  *runnersOf(userId: string): Unit<readonly RunnerRow[]> {
-    const statement = this.statements.prepare('runners:of-user', { of: 'runners' }, (db, slot) =>
+  runnersOf(userId: string): Unit<readonly RunnerRow[]> {
+    return this.query('runners:of-user', { of: 'runners' }, { userId }, (db, slot) =>
       db.selectFrom('runners').selectAll().where('user_id', '=', slot.text('userId')).orderBy('id'),
     );
-    return yield* this.rows(statement, { userId });
   }
 
   *presentRunners(userId: string, workspace: string, since: number): Unit<readonly string[]> {
-    const statement = this.statements.prepare('presentRunners', {}, (db, slot) =>
+    const values = { userId, workspace, since, connected: true };
+    const found = yield* this.query<Pick<RunnerRow, 'runner_id'>>('presentRunners', {}, values, (db, slot) =>
       db
         .selectFrom('runners')
         .select('runner_id')
@@ -453,12 +611,11 @@ export class DatabaseReading implements Reading {
         .orderBy('last_seen_at', 'desc')
         .orderBy('id'),
     );
-    const values = { userId, workspace, since, connected: true };
-    return (yield* this.rows<{ runner_id: string }>(statement, values)).map(({ runner_id }) => runner_id);
+    return found.map(({ runner_id }) => runner_id);
   }
 
-  *silentRunners(since: number, limit: number): Unit<readonly RunnerRow[]> {
-    const statement = this.statements.prepare('runners:silent', { of: 'runners' }, (db, slot) =>
+  silentRunners(since: number, limit: number): Unit<readonly RunnerRow[]> {
+    return this.query('runners:silent', { of: 'runners' }, { since, limit, connected: true }, (db, slot) =>
       db
         .selectFrom('runners')
         .selectAll()
@@ -467,13 +624,13 @@ export class DatabaseReading implements Reading {
         .orderBy('last_seen_at')
         .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { since, limit, connected: true });
   }
 
-  *strandedExecutions(limit: number): Unit<readonly ExecutionRow[]> {
-    const statement = this.statements.prepare(
+  strandedExecutions(limit: number): Unit<readonly ExecutionRow[]> {
+    return this.query(
       'tool_executions:stranded',
       { of: 'tool_executions' },
+      { limit, connected: true },
       (db, slot) =>
         db
           .selectFrom('tool_executions')
@@ -487,7 +644,7 @@ export class DatabaseReading implements Reading {
                 eb
                   .selectFrom('runners')
                   .select(sql.lit(1).as('one'))
-                  // `runnerKey`, as the rows have it.
+                  // This is `runnerKey` in SQL.
                   .where(
                     'runners.id',
                     '=',
@@ -499,11 +656,10 @@ export class DatabaseReading implements Reading {
           )
           .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { limit, connected: true });
   }
 
-  *dueExecutions(until: number, limit: number): Unit<readonly { readonly id: string }[]> {
-    const statement = this.statements.prepare('dueExecutions', {}, (db, slot) =>
+  dueExecutions(until: number, limit: number): Unit<readonly { readonly id: string }[]> {
+    return this.query('dueExecutions', {}, { until, limit }, (db, slot) =>
       db
         .selectFrom('tool_executions')
         .select('id')
@@ -513,13 +669,13 @@ export class DatabaseReading implements Reading {
         .orderBy('due_at')
         .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { until, limit });
   }
 
-  *leftoverExecutions(limit: number): Unit<readonly ExecutionRow[]> {
-    const statement = this.statements.prepare(
+  leftoverExecutions(limit: number): Unit<readonly ExecutionRow[]> {
+    return this.query(
       'tool_executions:leftover',
       { of: 'tool_executions' },
+      { limit, no: false },
       (db, slot) =>
         db
           .selectFrom('tool_executions')
@@ -540,40 +696,30 @@ export class DatabaseReading implements Reading {
           )
           .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { limit, no: false });
   }
 
   *policyVersion(userId: string): Unit<number> {
-    const statement = this.statements.prepare('policyVersion', {}, (db, slot) =>
+    const found = yield* this.first<{ version: number }>('policyVersion', {}, { userId }, (db, slot) =>
       db.selectFrom('policies').select('version').where('id', '=', slot.text('userId')),
     );
-    return (yield* this.rows<{ version: number }>(statement, { userId }))[0]?.version ?? 0;
+    return found?.version ?? 0;
   }
 
-  *liveNodes(since: number): Unit<readonly NodeRow[]> {
-    const statement = this.statements.prepare('nodes:live', { of: 'nodes' }, (db, slot) =>
+  liveNodes(since: number): Unit<readonly NodeRow[]> {
+    return this.query('nodes:live', { of: 'nodes' }, { since }, (db, slot) =>
       db.selectFrom('nodes').selectAll().where('seen_at', '>', slot.integer('since')).orderBy('id'),
     );
-    return yield* this.rows(statement, { since });
   }
 
-  *tokensOf(userId: string): Unit<readonly TokenRow[]> {
-    const statement = this.statements.prepare('tokens:of-user', { of: 'tokens' }, (db, slot) =>
-      db
-        .selectFrom('tokens')
-        .selectAll()
-        .where('user_id', '=', slot.text('userId'))
-        .orderBy('created_at')
-        .orderBy('id'),
-    );
-    return yield* this.rows(statement, { userId });
+  tokensOf(userId: string): Unit<readonly TokenRow[]> {
+    return this.#ofUser('tokens', userId);
   }
 
-  *countRejections(
+  countRejections(
     userId: string,
     call: { readonly paramsDigest: string; readonly sessionId: string; readonly requestedBy: string | null },
   ): Unit<number> {
-    const statement = this.statements.prepare('countRejections', {}, (db, slot) =>
+    return this.count('countRejections', {}, { userId, ...call }, (db, slot) =>
       db
         .selectFrom('tool_executions')
         .select((eb) => eb.fn.countAll().as('count'))
@@ -587,31 +733,32 @@ export class DatabaseReading implements Reading {
           ]),
         ),
     );
-    return yield* this.count(statement, { userId, ...call });
   }
 
-  *history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]> {
-    return yield* this.rows(historyStatement(this.statements, filter), {
-      ...filter,
+  history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]> {
+    const { words, ...rest } = filter;
+    return this.rows(historyStatement(this.statements, filter), {
+      ...rest,
+      ...wordValues(words ?? []),
       userId,
       beforeCreatedAt: filter.before?.createdAt,
       beforeId: filter.before?.id,
     });
   }
 
-  *metrics(userId: string, filter: MetricsFilter): ReturnType<Reading['metrics']> {
-    return yield* this.rows(metricsStatement(this.statements, filter), { userId, ...filter });
+  metrics(userId: string, filter: MetricsFilter): ReturnType<Reading['metrics']> {
+    return this.rows(metricsStatement(this.statements, filter), { userId, ...filter });
   }
 
-  *metricsSeries(
+  metricsSeries(
     userId: string,
     filter: MetricsFilter & { readonly bucketMs: number },
   ): ReturnType<Reading['metricsSeries']> {
-    return yield* this.rows(metricsSeriesStatement(this.statements, filter), { userId, ...filter });
+    return this.rows(metricsSeriesStatement(this.statements, filter), { userId, ...filter });
   }
 
-  *events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]> {
-    const statement = this.statements.prepare('events:after', { of: 'events' }, (db, slot) =>
+  events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]> {
+    return this.query('events:after', { of: 'events' }, { userId, after, limit }, (db, slot) =>
       db
         .selectFrom('events')
         .selectAll()
@@ -620,30 +767,32 @@ export class DatabaseReading implements Reading {
         .orderBy('id')
         .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { userId, after, limit });
   }
 
   *eventBounds(userId: string): Unit<{ readonly oldest: number; readonly newest: number }> {
-    const statement = this.statements.prepare('eventBounds', {}, (db, slot) =>
-      db
-        .selectFrom('counters')
-        .where('user_id', '=', slot.text('userId'))
-        .select((eb) => [
-          'event_id as newest',
-          eb
-            .selectFrom('events')
-            .whereRef('events.user_id', '=', 'counters.user_id')
-            .select((inner) => inner.fn.min('events.id').as('oldest'))
-            .as('oldest'),
-        ]),
+    const row = yield* this.first<{ newest: number; oldest: number | null }>(
+      'eventBounds',
+      {},
+      { userId },
+      (db, slot) =>
+        db
+          .selectFrom('counters')
+          .where('user_id', '=', slot.text('userId'))
+          .select((eb) => [
+            'event_id as newest',
+            eb
+              .selectFrom('events')
+              .whereRef('events.user_id', '=', 'counters.user_id')
+              .select((inner) => inner.fn.min('events.id').as('oldest'))
+              .as('oldest'),
+          ]),
     );
-    const [row] = yield* this.rows<{ newest: number; oldest: number | null }>(statement, { userId });
     if (row === undefined || row.newest === 0) return { oldest: 0, newest: 0 };
     return { oldest: row.oldest ?? row.newest + 1, newest: row.newest };
   }
 
-  *audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]> {
-    const statement = this.statements.prepare('audit:after', { of: 'audit' }, (db, slot) =>
+  audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]> {
+    return this.query('audit:after', { of: 'audit' }, { userId, after, limit }, (db, slot) =>
       db
         .selectFrom('audit')
         .selectAll()
@@ -652,47 +801,49 @@ export class DatabaseReading implements Reading {
         .orderBy('seq')
         .limit(slot.integer('limit')),
     );
-    return yield* this.rows(statement, { userId, after, limit });
   }
 
   *auditHead(userId: string): Unit<{ readonly seq: number; readonly hash: string }> {
-    const statement = this.statements.prepare('auditHead', {}, (db, slot) =>
+    const row = yield* this.first<{ seq: number; hash: string }>('auditHead', {}, { userId }, (db, slot) =>
       db
         .selectFrom('counters')
         .select(['audit_seq as seq', 'audit_head as hash'])
         .where('user_id', '=', slot.text('userId')),
     );
-    const [row] = yield* this.rows<{ seq: number; hash: string }>(statement, { userId });
     return row ?? { seq: 0, hash: auditGenesis };
   }
 
   /** The next person with an audit log, by id. Looks in both tables, because rows of either may have been removed. */
   *nextAuditedUser(after: string): Unit<string | undefined> {
-    const statement = this.statements.prepare('nextAuditedUser', {}, (db, slot) => {
+    const found = yield* this.first<{ next: string | null }>('nextAuditedUser', {}, { after }, (db, slot) => {
       const query = sql`select min(user_id) as next from (
         select min(user_id) as user_id from counters where user_id > ${slot.text('after')}
         union all select min(user_id) as user_id from audit where user_id > ${slot.text('after')}) as both_tables`;
       return { compile: () => query.compile(db) };
     });
-    return (yield* this.rows<{ next: string | null }>(statement, { after }))[0]?.next ?? undefined;
+    return found?.next ?? undefined;
   }
 
-  *rows<Row>(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<readonly Row[]> {
+  /** Runs a query that is compiled once under its key. `values` fill its slots. */
+  query<Row>(...[key, options, values, build]: Query): Unit<readonly Row[]> {
+    return this.rows(this.statements.prepare(key, options, build), values);
+  }
+
+  *first<Row>(...query: Query): Unit<Row | undefined> {
+    return (yield* this.query<Row>(...query))[0];
+  }
+
+  *count(...query: Query): Unit<number> {
+    return (yield* this.first<{ count: number }>(...query))?.count ?? 0;
+  }
+
+  *rows<Row>(statement: Statement, values: Values): Unit<readonly Row[]> {
     const { rows } = (yield this.statements.step(statement, values)) as StepResult;
     return rows as readonly Row[];
   }
 
-  *changes(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
-    const { changes } = (yield this.statements.step(statement, values)) as StepResult;
-    return changes;
-  }
-
-  /** For a statement whose result does not matter unless it fails: over a network, nothing waits for its answer. */
-  *runUnawaited(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<void> {
-    yield { ...this.statements.step(statement, values), unawaited: true };
-  }
-
-  *count(statement: Statement, values: Readonly<Record<string, unknown>>): Unit<number> {
-    return (yield* this.rows<{ count: number }>(statement, values))[0]?.count ?? 0;
+  /** Runs a statement whose result matters only if it fails: PostgreSQL gets the next one before it has answered. */
+  *runUnawaited(...[key, options, values, build]: Query): Unit<void> {
+    yield { ...this.statements.step(this.statements.prepare(key, options, build), values), unawaited: true };
   }
 }

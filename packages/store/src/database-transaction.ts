@@ -39,6 +39,13 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return ((yield step) as StepResult).changes > 0;
   }
 
+  *remove<K extends TableName>(table: K, id: string): Unit<boolean> {
+    const statement = this.statements.prepare(`remove:row:${table}`, {}, (db, slot) =>
+      db.deleteFrom(table as 'projects').where('id', '=', slot.text('id')),
+    );
+    return ((yield this.statements.step(statement, { id })) as StepResult).changes > 0;
+  }
+
   protected insertion<K extends TableName>(table: K, row: Tables[K]): Step {
     const statement = this.statements.prepare(`insert:${table}`, {}, (db, slot) => {
       const columns = Object.keys(columnsOf[table]);
@@ -66,11 +73,8 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
     return this.statements.step(statement, { ...patch, which: id });
   }
 
-  *renewLeases(
-    node: string,
-    until: number,
-  ): Unit<readonly { readonly id: string; readonly epoch: number }[]> {
-    const statement = this.statements.prepare('renewLeases', {}, (db, slot) =>
+  renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]> {
+    return this.query('renewLeases', {}, { node, until }, (db, slot) =>
       db
         .updateTable('runs')
         .set({ lease_until: slot.integer('until') })
@@ -78,11 +82,10 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         .where('lease_owner', '=', slot.text('node'))
         .returning(['id', 'epoch']),
     );
-    return yield* this.rows(statement, { node, until });
   }
 
   *markRunnersSeen(at: number, now: number): Unit<void> {
-    const statement = this.statements.prepare('markRunnersSeen', {}, (db, slot) =>
+    yield* this.query('markRunnersSeen', {}, { at, now, connected: true }, (db, slot) =>
       db
         .updateTable('runners')
         .set({ last_seen_at: slot.integer('at') })
@@ -91,38 +94,53 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
           eb.or([eb('last_seen_at', '<', slot.integer('at')), eb('last_seen_at', '>', slot.integer('now'))]),
         ),
     );
-    yield* this.changes(statement, { at, now, connected: true });
   }
 
   *capNodesSeenAt(now: number): Unit<void> {
-    const statement = this.statements.prepare('capNodesSeenAt', {}, (db, slot) =>
+    yield* this.query('capNodesSeenAt', {}, { now }, (db, slot) =>
       db
         .updateTable('nodes')
         .set({ seen_at: slot.integer('now') })
         .where('seen_at', '>', slot.integer('now')),
     );
-    yield* this.changes(statement, { now });
   }
 
   *capRunLeases(until: number): Unit<void> {
-    const statement = this.statements.prepare('capRunLeases', {}, (db, slot) =>
+    yield* this.query('capRunLeases', {}, { until }, (db, slot) =>
       db
         .updateTable('runs')
         .set({ lease_until: slot.integer('until') })
         .where('status', '=', sql.lit('running' as const))
         .where('lease_until', '>', slot.integer('until')),
     );
-    yield* this.changes(statement, { until });
   }
 
-  *countGrantUse(grantId: string): Unit<void> {
-    const statement = this.statements.prepare('countGrantUse', {}, (db, slot) =>
+  countGrantUse(grantId: string): Unit<void> {
+    return this.runUnawaited('countGrantUse', {}, { grantId }, (db, slot) =>
       db
         .updateTable('grants')
         .set((eb) => ({ uses: eb('uses', '+', 1) }))
         .where('id', '=', slot.text('grantId')),
     );
-    yield* this.runUnawaited(statement, { grantId });
+  }
+
+  *rewindMessages(sessionId: string, position: number, now: number): Unit<number> {
+    const statement = this.statements.prepare('rewindMessages', {}, (db, slot) =>
+      db
+        .updateTable('messages')
+        .set({ rewound_at: slot.integer('now') })
+        .where('session_id', '=', slot.text('sessionId'))
+        .where('position', '>=', slot.integer('position'))
+        .where('rewound_at', 'is', null),
+    );
+    const step = this.statements.step(statement, { sessionId, position, now });
+    return ((yield step) as StepResult).changes;
+  }
+
+  removeMessages(sessionId: string): Unit<void> {
+    return this.runUnawaited('removeMessages', {}, { sessionId }, (db, slot) =>
+      db.deleteFrom('messages').where('session_id', '=', slot.text('sessionId')),
+    );
   }
 
   announce(userId: string, { events = [], audit = [] }: Announcement): void {
@@ -162,7 +180,8 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
 
   /** Locks the person's counter: until the commit, no other unit writes events of this person (EV-2). */
   *#advanceCounter({ userId, events, audit }: Announced): Unit<CounterRow> {
-    const statement = this.statements.prepare('advanceCounter', {}, (db, slot) =>
+    const values = { user_id: userId, events: events.length, audit: audit.length };
+    const counter = yield* this.first<CounterRow>('advanceCounter', {}, values, (db, slot) =>
       db
         .insertInto('counters')
         .values({
@@ -179,8 +198,6 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         )
         .returningAll(),
     );
-    const values = { user_id: userId, events: events.length, audit: audit.length };
-    const [counter] = yield* this.rows<CounterRow>(statement, values);
     if (counter === undefined) throw new Error(`The counter of ${userId} could not be taken`);
     return counter;
   }
@@ -193,17 +210,16 @@ export class DatabaseTransaction extends DatabaseReading implements Transaction 
         const row = Object.fromEntries(columns.map((column) => [column, slot.column(table, column)]));
         return db.insertInto(table as 'events').values(some.map(() => row) as never);
       });
-      yield { ...this.statements.stepOfRows(statement, some as never), unawaited: true };
+      yield { ...this.statements.step(statement, ...(some as never[])), unawaited: true };
     }
   }
 
-  *#moveHead(userId: string, head: string): Unit<void> {
-    const statement = this.statements.prepare('moveHead', {}, (db, slot) =>
+  #moveHead(userId: string, head: string): Unit<void> {
+    return this.runUnawaited('moveHead', {}, { userId, head }, (db, slot) =>
       db
         .updateTable('counters')
         .set({ audit_head: slot.text('head') })
         .where('user_id', '=', slot.text('userId')),
     );
-    yield* this.runUnawaited(statement, { userId, head });
   }
 }

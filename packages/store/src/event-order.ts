@@ -1,11 +1,12 @@
 import type { Hint, StoredEvent } from '@countersign/engine';
 
-/** Most people whose newest event is cached. For others a hint has no events, and listeners read them. */
-const remembered = 10_000;
+/** For at most this many people the newest event is cached. For others a hint has no events, and listeners read them. */
+const MAX_PEOPLE = 10_000;
 
 /**
- * Commits of several connections finish in any order. A hint carries its events only if they follow those of the hint
- * before; otherwise it only says how far to read. A hint without news is left out.
+ * Makes hints in the order of events, although commits of several connections finish in any order. A hint carries its
+ * events only if they directly follow the previous hint; otherwise it only says how far to read. Events older than the
+ * previous hint get no hint.
  */
 export class EventOrder {
   readonly #newest = new Map<string, number>();
@@ -19,15 +20,8 @@ export class EventOrder {
     if (known !== undefined && last.id <= known) return undefined;
     this.#newest.delete(userId);
     this.#newest.set(userId, last.id);
-    if (this.#newest.size > remembered) this.#forgetOldest();
+    if (this.#newest.size > MAX_PEOPLE) this.#newest.delete(this.#newest.keys().next().value as string);
     const follows = known === undefined ? first.id === 1 : first.id === known + 1;
     return { kind: 'events', userId, newest: last.id, ...(follows ? { events } : {}) };
-  }
-
-  #forgetOldest(): void {
-    for (const userId of this.#newest.keys()) {
-      this.#newest.delete(userId);
-      return;
-    }
   }
 }

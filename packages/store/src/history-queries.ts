@@ -2,6 +2,7 @@ import type { HistoryFilter, MetricsFilter } from '@countersign/engine';
 import { sql } from 'kysely';
 import { isOpen, isRisky, isUncommon, openStatuses, uncommonStatuses } from './migrations.ts';
 import type { Slots, Statement, Statements } from './statements.ts';
+import { countWords, hasAllWords } from './word-search.ts';
 
 const equalities = {
   projectId: 'project_id',
@@ -21,9 +22,10 @@ export function historyStatement(statements: Statements, filter: HistoryFilter):
   const group = status === undefined ? '' : groupOf(status);
   const risky = filter.riskLevel !== undefined && filter.riskLevel !== 'LOW';
   const bounds = (['since', 'until', 'before'] as const).filter((name) => filter[name] !== undefined);
-  const key = `history:${given}:${bounds}:${group}:${risky}`;
+  const search = { count: countWords(filter.words ?? []), dialect: statements.dialect };
+  const key = `history:${given}:${bounds}:${group}:${risky}:${search.count}`;
   // Two filters that rarely match together may scan all rows of one of them.
-  const long = given.length > 1 || status === 'completed' || filter.riskLevel === 'LOW';
+  const long = given.length > 1 || status === 'completed' || filter.riskLevel === 'LOW' || search.count > 0;
   // A run has few calls, and few calls are open: their index is small. The expression keeps both databases from scanning
   // the person's whole history instead, which is already in the right order.
   const narrow = given.includes('runId') || group === 'open';
@@ -41,6 +43,8 @@ export function historyStatement(statements: Statements, filter: HistoryFilter):
     if (risky) query = query.where(isRisky);
     if (bounds.includes('since')) query = query.where('created_at', '>=', slot.integer('since'));
     if (bounds.includes('until')) query = query.where('created_at', '<', slot.integer('until'));
+    if (search.count > 0)
+      query = query.where(hasAllWords(search, slot, { text: ['tool_name', 'error'], json: ['tool_params'] }));
     if (bounds.includes('before')) {
       query = query.where((eb) =>
         eb(
@@ -59,7 +63,6 @@ function groupOf(status: string): 'open' | 'uncommon' | 'completed' {
   return uncommonStatuses.some((uncommon) => uncommon === status) ? 'uncommon' : 'completed';
 }
 
-/** The calls that are counted. */
 const callsOf = (slot: Slots, { projectId }: MetricsFilter) => sql`
   select e.tool_name, e.status, e.created_at, e.execution_time_ms as took, a.decided_at - a.created_at as waited
   from tool_executions e left join approvals a on a.id = e.approval_id
@@ -85,7 +88,7 @@ const percentiles = (of: string) => sql`
     min(case when place >= total * 0.95 then ms end) as p95
   from ${sql.ref(of)} group by tool_name`;
 
-/** Counts and times per tool (OB-1). A percentile is the smallest value that so many calls did not exceed. */
+/** Counts and times per tool (OB-1). p95 is the smallest value that 95 % of the calls did not exceed. */
 export function metricsStatement(statements: Statements, filter: MetricsFilter): Statement {
   return statements.prepare(`metrics:${filter.projectId !== undefined}`, { long: true }, (db, slot) => {
     const query = sql`
@@ -116,7 +119,7 @@ export function metricsSeriesStatement(statements: Statements, filter: MetricsFi
       with calls as (${callsOf(slot, filter)}), aged as (
         select calls.*, created_at - ${slot.integer('since')} as age from calls
       ), placed as (
-        -- SQLite divides what is bound as a fraction: without a remainder, both come to the same
+        -- SQLite binds numbers as fractions: without the remainder, both databases divide to the same bucket
         select aged.*, (age - age % ${slot.integer('bucketMs')}) / ${slot.integer('bucketMs')} as bucket from aged
       )
       select tool_name, bucket, ${counts} from placed group by bucket, tool_name order by bucket, tool_name`;

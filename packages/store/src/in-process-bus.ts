@@ -9,7 +9,7 @@ export class InProcessBus implements Bus {
       try {
         listener(hint);
       } catch (error) {
-        // An error of one listener must not stop the others or the store: throw it outside.
+        // An error of one listener must not stop the others or the store: rethrow it in a microtask.
         queueMicrotask(() => {
           throw error;
         });

@@ -5,7 +5,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import type { Dialect } from './statements.ts';
 
 /**
- * Brings a database up to date; harmless when it is. `name` is how a person is told of it.
+ * Brings a database up to date; does nothing if it already is. `name` is for error messages.
  *
  * Nothing has been released yet, so the first migration makes the tables as `columnsOf` lists them. After a release it
  * is frozen, and a change is a new migration.
@@ -15,13 +15,9 @@ export async function migrate(db: Kysely<never>, dialect: Dialect, name = 'This 
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return requireColumns(db, name);
-  const newer = (await appliedTo(db)).filter((name) => !(name in migrations));
+  const applied = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
+  const newer = applied.rows.map(({ name }) => name).filter((name) => !(name in migrations));
   throw newer.length > 0 ? databaseIsNewer(newer, error) : error;
-}
-
-async function appliedTo(db: Kysely<never>): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
-  return rows.map(({ name }) => name);
 }
 
 /** The database was used by a newer version. Kysely calls it corrupted, but nothing is wrong with it. */
@@ -47,13 +43,15 @@ async function requireColumns(db: Kysely<never>, name: string): Promise<void> {
   throw Object.assign(new Error(`${problem} ${remedy}`), { code: 'DATABASE_IS_OLDER' });
 }
 
-/** The list is written out in indexes and queries: otherwise no database sees that they match. */
+/** Queries write this list out as the index does; otherwise the database does not use the index. */
 export const openStatuses: readonly ExecutionStatus[] = executionStatuses.filter(
   (status) => !isFinal(status),
 );
 const quoted = (values: readonly string[]) => sql.raw(values.map((value) => `'${value}'`).join(', '));
 export const isOpen: RawBuilder<boolean> = sql`status in (${quoted(openStatuses)})`;
-/** Most calls complete. An index of the others finds them without scanning those. */
+/**
+ * The states of calls that ended without completing. Their index finds them without scanning the many completed calls.
+ */
 export const uncommonStatuses = executionStatuses.filter(
   (status) => isFinal(status) && status !== 'completed',
 );
@@ -75,11 +73,11 @@ interface Index {
   readonly columns: readonly string[];
   readonly unique?: boolean;
   readonly where?: RawBuilder<boolean>;
-  /** SQLite finds old rows by the order in which they were written. */
+  /** Only this database gets the index. SQLite finds old rows by row id instead. */
   readonly only?: Dialect;
 }
 
-/** One for every query of the store, so that a page of history costs the same at 10,000 rows and at 1,000,000. */
+/** An index for every query, so that a page of history costs the same at 10,000 rows and at 1,000,000. */
 const indexes: readonly Index[] = [
   { name: 'projects_of_user', table: 'projects', columns: ['user_id', 'created_at', 'id'] },
   {
@@ -95,6 +93,7 @@ const indexes: readonly Index[] = [
     where: sql`opened_by is not null`,
   },
   { name: 'messages_of_session', table: 'messages', columns: ['session_id', 'position'], unique: true },
+  { name: 'queue_of_session', table: 'queued_messages', columns: ['session_id', 'position'], unique: true },
   { name: 'runs_by_lease', table: 'runs', columns: ['lease_until'], where: running },
   { name: 'runs_of_session', table: 'runs', columns: ['session_id'], where: running },
   {
@@ -131,6 +130,15 @@ const indexes: readonly Index[] = [
   { name: 'approvals_pending_of_user', table: 'approvals', columns: ['user_id'], where: pending },
   { name: 'approvals_pending_of_session', table: 'approvals', columns: ['session_id'], where: pending },
   { name: 'approvals_by_deadline', table: 'approvals', columns: ['deadline_at', 'id'], where: pending },
+  { name: 'changes_of_session', table: 'file_changes', columns: ['session_id', 'created_at', 'id'] },
+  { name: 'changes_of_run', table: 'file_changes', columns: ['run_id', 'created_at', 'id'] },
+  {
+    name: 'changes_by_age',
+    table: 'file_changes',
+    columns: ['created_at'],
+    where: sql`diff is not null`,
+    only: 'postgres',
+  },
   { name: 'payloads_by_age', table: 'payloads', columns: ['created_at'], only: 'postgres' },
   { name: 'results_by_age', table: 'results', columns: ['created_at'], only: 'postgres' },
   {
@@ -164,7 +172,7 @@ function firstTables(dialect: Dialect): Migration {
           );
         }
         if (dialect === 'sqlite') {
-          // Tables that are read by ranges of their key are stored in its order.
+          // Store tables that are read by key ranges in the order of their key.
           creation = creation.modifyEnd(table in primaryKeys ? sql`strict, without rowid` : sql`strict`);
         }
         await creation.execute();
@@ -188,7 +196,7 @@ function columnType({ kind }: Column, dialect: Dialect): RawBuilder<unknown> {
   const types: Readonly<Record<ColumnKind, string>> =
     dialect === 'sqlite'
       ? { text: 'text', integer: 'integer', number: 'real', boolean: 'integer', json: 'text' }
-      : // Compared byte by byte, as SQLite does: ids are keys of pages, not words of a language.
+      : // Compare texts byte by byte, as SQLite does, so that paging by id works the same on both.
         {
           text: 'text collate "C"',
           integer: 'bigint',

@@ -6,11 +6,11 @@ import { connectionSettings } from './postgres-pool.ts';
 
 export interface PostgresBusOptions {
   readonly url: string;
-  readonly channel?: string;
   /** Called when the connection breaks; it is restored by itself. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
+const channel = 'countersign';
 /** If sending a hint takes longer, the connection is replaced. */
 const queryTimeoutMs = 20_000;
 /** PostgreSQL refuses a notification of 8000 bytes. */
@@ -18,12 +18,11 @@ const largestMessage = 7_900;
 
 /**
  * Passes hints to other nodes by LISTEN/NOTIFY on its own connection. Within this process they arrive at once and with
- * their events; other nodes get ids only, many in one message. Hints that are lost while the connection is down cost a
- * moment: other nodes read again on a slow tick.
+ * their events; other nodes get ids only, many in one message. Hints that are lost while the connection is down only
+ * cause a delay, because other nodes read again on a slow tick.
  */
 export class PostgresBus implements Bus {
   readonly #options: PostgresBusOptions;
-  readonly #channel: string;
   readonly #node = randomUUID();
   readonly #local = new InProcessBus();
   readonly #waiting = new Map<string, string>();
@@ -35,7 +34,6 @@ export class PostgresBus implements Bus {
 
   constructor(options: PostgresBusOptions) {
     this.#options = options;
-    this.#channel = options.channel ?? 'countersign';
   }
 
   /** Resolves when the bus listens to other nodes. */
@@ -81,7 +79,7 @@ export class PostgresBus implements Bus {
     client.on('end', () => this.#lost(client, new Error('The connection for hints ended.')));
     client.on('notification', ({ payload }) => this.#hear(payload ?? ''));
     await client.connect();
-    await client.query(`listen ${client.escapeIdentifier(this.#channel)}`);
+    await client.query(`listen ${channel}`);
     this.#client = client;
     this.#failures = 0;
     if (this.#closed) await client.end();
@@ -107,7 +105,7 @@ export class PostgresBus implements Bus {
     this.#timer.unref();
   }
 
-  /** One message at a time: what comes up meanwhile goes into the next. */
+  /** Sends one message at a time. Hints that are published meanwhile go into the next message. */
   async #send(): Promise<void> {
     while (this.#waiting.size > 0) {
       const client = this.#client;
@@ -121,7 +119,7 @@ export class PostgresBus implements Bus {
         await client.query({
           name: 'cs_notify',
           text: 'select pg_notify($1, $2)',
-          values: [this.#channel, message],
+          values: [channel, message],
         });
       } catch (error) {
         this.#lost(client, error);
@@ -156,36 +154,23 @@ function forOthers(
   hint: Exclude<Hint, { kind: 'written' }>,
 ): readonly [key: string, message: string | undefined] {
   switch (hint.kind) {
-    case 'events':
-      return [
-        `events ${hint.userId}`,
-        JSON.stringify({ kind: 'events', userId: hint.userId, newest: hint.newest }),
-      ];
-    case 'settled':
-      return [`settled ${hint.toolId}`, JSON.stringify(hint)];
-    case 'decided':
-    case 'previewed':
-      return [`${hint.kind} ${hint.approvalId}`, JSON.stringify(hint)];
-    case 'unassigned':
-      return [`unassigned ${hint.toolId}`, JSON.stringify(hint)];
-    case 'runner':
-      return [
-        `runner ${hint.userId} ${hint.runnerId}`,
-        // Without the change: it is for observers in this process.
-        JSON.stringify({ kind: 'runner', userId: hint.userId, runnerId: hint.runnerId }),
-      ];
-    case 'run':
-      return [`run ${hint.runId}`, JSON.stringify(hint)];
-    case 'revoked':
-      return [`revoked ${hint.tokenId}`, JSON.stringify(hint)];
+    case 'events': {
+      const { kind, userId, newest } = hint;
+      return [`events ${userId}`, JSON.stringify({ kind, userId, newest })];
+    }
     case 'transient': {
-      // Not stored, so there is no id to send instead. A hint that is too large is not sent.
+      // The event is not stored, so there is no id to send instead. An event that is too large is dropped.
       const message = JSON.stringify(hint);
       transientHints += 1;
       return [
         `transient ${transientHints}`,
         Buffer.byteLength(message) < largestMessage - 100 ? message : undefined,
       ];
+    }
+    default: {
+      // Only ids remain without `change`, which is for this process: equal hints have equal messages.
+      const message = JSON.stringify({ ...hint, change: undefined });
+      return [message, message];
     }
   }
 }
@@ -208,10 +193,7 @@ type TransientHint = Extract<Hint, { kind: 'transient' }>;
 /** A character of JSON takes six bytes at most, and a notification of PostgreSQL has room for 8000. */
 const longestPiece = 1_000;
 
-/**
- * Splits a command's output into pieces that fit into a notification, so that listeners on other nodes see all of it. Any
- * other hint stays whole.
- */
+/** Splits a command's output into hints that fit into a notification. Any other hint stays whole. */
 function piecesOf(hint: TransientHint): readonly TransientHint[] {
   const { event } = hint;
   if (event.event !== 'tool.progress') return [hint];
@@ -220,8 +202,11 @@ function piecesOf(hint: TransientHint): readonly TransientHint[] {
   const { stream } = output;
   return cut(output.chunk).map((chunk, i) => {
     // Only the first piece carries percent and message.
-    const said = i === 0 ? {} : { progress: null, message: null };
-    return { ...hint, event: { ...event, data: { ...event.data, ...said, output: { stream, chunk } } } };
+    const statusFields = i === 0 ? {} : { progress: null, message: null };
+    return {
+      ...hint,
+      event: { ...event, data: { ...event.data, ...statusFields, output: { stream, chunk } } },
+    };
   });
 }
 

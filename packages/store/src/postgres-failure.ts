@@ -1,12 +1,9 @@
-/** What to do about a failure of PostgreSQL, by its code (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** Classifies failures of PostgreSQL by code (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 
 /** Two units conflicted: this one can run again. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error));
 
-/**
- * A newer server changed a table, and this connection has a cached plan for the old one. Nothing was written; only a new
- * connection helps.
- */
+/** A newer server changed a table: cached plans fail before writing. Only a new connection helps. */
 export const hasOutdatedPlan = (error: unknown): boolean =>
   codeOf(error) === '0A000' && error instanceof Error && error.message.includes('cached plan');
 

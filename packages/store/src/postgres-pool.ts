@@ -12,7 +12,7 @@ export interface PoolOptions {
   readonly url: string;
   readonly name: string;
   readonly max: number;
-  /** How long to wait for an answer; without it, for ever. */
+  /** Longest wait for a query's result; undefined: no limit. */
   readonly queryTimeoutMs?: number | undefined;
 }
 

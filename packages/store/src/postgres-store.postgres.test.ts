@@ -267,10 +267,9 @@ describe('PostgreSQL', () => {
         setTimeout(stand, 20, 500); // as a process that is suspended while it waits for an answer
         yield* (tx as DatabaseTransaction).rows(impatience, {});
       }
-      yield* (tx as DatabaseTransaction).runUnawaited(
-        statements.prepare('blind', {}, (db) => ({ compile: () => sql`select 1`.compile(db) })),
-        {},
-      );
+      yield* (tx as DatabaseTransaction).runUnawaited('blind', {}, {}, (db) => ({
+        compile: () => sql`select 1`.compile(db),
+      }));
     });
     expect(attempts).toBe(2);
   });

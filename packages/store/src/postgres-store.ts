@@ -22,13 +22,9 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly bus: Bus;
-  /** Connections for units of writing. Reading has half as many of its own. */
-  readonly writers?: number;
   /** The database's clock by default; a test may have its own. */
   readonly now?: () => number;
-  /** How often the database's clock is read. */
-  readonly clockEveryMs?: number;
-  /** How long to wait for an answer of the database. */
+  /** Longest wait for a query's result. */
   readonly queryTimeoutMs?: number;
   /** Called when the storage is full (`StorageFull`). */
   readonly onError?: (error: unknown) => void;
@@ -36,12 +32,12 @@ export interface PostgresStoreOptions {
 
 /** Opens the database behind a URL and brings its tables up to date. Several servers may use it. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, bus, writers = 10, clockEveryMs = 30_000, queryTimeoutMs = 20_000 } = options;
+  const { url, bus, queryTimeoutMs = 20_000 } = options;
   await bringUpToDate(url);
-  const writing = openPool({ url, name: 'countersign', max: writers, queryTimeoutMs });
-  const reading = openPool({ url, name: 'countersign reading', max: Math.ceil(writers / 2), queryTimeoutMs });
+  const writing = openPool({ url, name: 'countersign', max: 10, queryTimeoutMs });
+  const reading = openPool({ url, name: 'countersign reading', max: 5, queryTimeoutMs });
   try {
-    const time = await PostgresTime.start(reading, clockEveryMs);
+    const time = await PostgresTime.start(reading);
     const { now = time.now, onError = () => {} } = options;
     return new PostgresStore({ writing, reading, bus, time, now, queryTimeoutMs, onError });
   } catch (error) {
@@ -50,7 +46,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-/** Without a timeout, because tables may be large. */
+/** Migrates without a query timeout, because tables may be large. */
 async function bringUpToDate(url: string): Promise<void> {
   const pool = openPool({ url, name: 'countersign migrations', max: 1 });
   try {
@@ -99,7 +95,9 @@ export class PostgresStore implements DatabaseStore {
   async write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
     this.#underWay += 1;
     try {
-      return await this.#write(unit);
+      const { value, events } = await withRetries(() => this.#tryWriting(unit), this.#parts.queryTimeoutMs);
+      this.#publish(events);
+      return value;
     } catch (error) {
       const full = storageFull(error);
       if (full) this.#parts.onError(full);
@@ -107,12 +105,6 @@ export class PostgresStore implements DatabaseStore {
     } finally {
       this.#underWay -= 1;
     }
-  }
-
-  async #write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T> {
-    const { value, events } = await withRetries(() => this.#tryWriting(unit), this.#parts.queryTimeoutMs);
-    this.#publish(events);
-    return value;
   }
 
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
@@ -181,7 +173,6 @@ export async function readOnPostgres<T>(pool: pg.Pool, unit: Unit<T>): Promise<T
   }
 }
 
-/** One transaction on a connection. */
 class PostgresTransaction {
   readonly #client: pg.PoolClient;
   /** Statements that were sent; `commit` checks their results. */
@@ -194,7 +185,7 @@ class PostgresTransaction {
   /** Sends a statement whose result only matters if it fails. */
   send(query: string | pg.QueryConfig): void {
     const answer = this.#client.query(query);
-    answer.catch(() => {}); // `commit` sees it
+    answer.catch(() => {}); // `commit` throws it
     this.#unanswered.push(answer);
   }
 
@@ -261,7 +252,7 @@ async function withRetries<T>(work: () => Promise<T>, queryTimeoutMs: number): P
     } catch (error) {
       // The connection is closed; the next one may have an old plan as well.
       if (hasOutdatedPlan(error) && ++outdated <= maxOutdatedPlans) continue;
-      // Do not keep waiting for a stalled database. If the unit was certainly not committed, our own process had stalled.
+      // Give up on a stalled database. But if the unit was certainly not committed, our own process had stalled: retry.
       const isLate = performance.now() - startedAt >= queryTimeoutMs / 2;
       const isOver = isLate && isConnectionLoss(error) && !wasNotCommitted(error);
       if (isOver || attempt === attempts || !(isConflict(error) || isConnectionLoss(error))) throw error;

@@ -1,23 +1,22 @@
 import type pg from 'pg';
 
-/**
- * The database's clock, which all nodes share (AP-3). It is read now and then; in between, our monotonic clock counts. It
- * never goes back.
- */
+const MEASURE_EVERY_MS = 30_000;
+
+/** The database's clock, which all nodes share (AP-3), read now and then. It never goes back. */
 export class PostgresTime {
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
   #offset = 0;
   #last = 0;
 
-  private constructor(pool: pg.Pool, everyMs: number) {
+  private constructor(pool: pg.Pool) {
     this.#pool = pool;
-    this.#timer = setInterval(() => void this.#measure(1).catch(() => {}), everyMs);
+    this.#timer = setInterval(() => void this.#measure(1).catch(() => {}), MEASURE_EVERY_MS);
     this.#timer.unref();
   }
 
-  static async start(pool: pg.Pool, everyMs: number): Promise<PostgresTime> {
-    const time = new PostgresTime(pool, everyMs);
+  static async start(pool: pg.Pool): Promise<PostgresTime> {
+    const time = new PostgresTime(pool);
     try {
       await time.#measure(3);
     } catch (error) {
@@ -36,7 +35,7 @@ export class PostgresTime {
     clearInterval(this.#timer);
   }
 
-  /** The database read its clock between our sending and receiving; the shortest round trip is the most exact. */
+  /** Takes the middle of the shortest round trip as the moment when the database read its clock. */
   async #measure(trips: number): Promise<void> {
     let shortest = Number.POSITIVE_INFINITY;
     for (let trip = 0; trip < trips; trip += 1) {

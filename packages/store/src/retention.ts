@@ -2,12 +2,10 @@ import type { Database, Store, Transaction, Unit } from '@countersign/engine';
 import { type Compilable, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { DatabaseTransaction } from './database-transaction.ts';
 import { isOpen } from './migrations.ts';
-import type { Dialect, Slots } from './statements.ts';
+import type { Dialect, Slots, StepResult } from './statements.ts';
 
 export interface RetentionLimits {
   readonly now: number;
-  /** Older events are removed; clients that were away for longer start from a snapshot (EV-2). */
-  readonly eventsMs?: number;
   /** Older parameters, results and previews are removed, unless their call is still open (DA-3). */
   readonly payloadsMs?: number;
   /** Rows that one unit removes; other units wait for it for some milliseconds. */
@@ -21,6 +19,8 @@ export interface Swept {
   readonly payloads: number;
   readonly results: number;
   readonly previews: number;
+  /** Diffs of what runs changed. */
+  readonly diffs: number;
   /** Rows of server processes that ended long ago. */
   readonly nodes: number;
   /** Runner bindings of expired tokens (AP-9). */
@@ -37,15 +37,15 @@ const day = 24 * 60 * 60 * 1_000;
 
 /** Removes expired rows. The records of calls and the audit log stay. */
 export async function removeExpired(store: Store, limits: RetentionLimits): Promise<Swept> {
-  const { now, eventsMs = 7 * day, payloadsMs = 30 * day } = limits;
-  const { rowsAtOnce = 200, unitsAtMost = 100 } = limits;
-  const swept = { events: 0, payloads: 0, results: 0, previews: 0, nodes: 0, bindings: 0 };
+  const { now, payloadsMs = 30 * day, rowsAtOnce = 200, unitsAtMost = 100 } = limits;
+  const swept = { events: 0, payloads: 0, results: 0, previews: 0, diffs: 0, nodes: 0, bindings: 0 };
   let units = 0;
   for (const [what, before] of [
-    ['events', now - eventsMs],
+    ['events', now - 7 * day], // clients that were away for longer start from a snapshot (EV-2)
     ['payloads', now - payloadsMs],
     ['results', now - payloadsMs],
     ['previews', now - payloadsMs],
+    ['diffs', now - payloadsMs],
     ['nodes', now - day],
     ['bindings', now - day],
   ] as const) {
@@ -64,7 +64,8 @@ function* remove(tx: Transaction, what: keyof Swept, before: number, limit: numb
   const { statements } = tx as DatabaseTransaction;
   const { dialect } = statements;
   const statement = statements.prepare(`remove:${what}`, {}, (db, slot) => removals[what](db, slot, dialect));
-  return yield* (tx as DatabaseTransaction).changes(statement, { before, limit });
+  const { changes } = (yield statements.step(statement, { before, limit })) as StepResult;
+  return changes;
 }
 
 type Removal = (db: Kysely<Database>, slot: Slots, dialect: Dialect) => Compilable;
@@ -77,7 +78,7 @@ const endOfTime = sql.lit(Number.MAX_SAFE_INTEGER);
  * row; PostgreSQL has an index by age.
  */
 const isBeforeKept = (
-  table: 'payloads' | 'results' | 'approvals',
+  table: 'payloads' | 'results' | 'approvals' | 'file_changes',
   slot: Slots,
   dialect: Dialect,
 ): RawBuilder<boolean> =>
@@ -152,6 +153,20 @@ const removals: Readonly<Record<keyof Swept, Removal>> = {
           .where(isBeforeKept('approvals', slot, dialect))
           .where('old.preview', 'is not', null)
           .where('old.status', '<>', sql.lit('pending' as const))
+          .orderBy(byAge(dialect))
+          .limit(slot.integer('limit')),
+      ),
+  diffs: (db, slot, dialect) =>
+    db
+      .updateTable('file_changes')
+      .set({ diff: null })
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('file_changes as old')
+          .select('old.id')
+          .where('old.created_at', '<', slot.integer('before'))
+          .where(isBeforeKept('file_changes', slot, dialect))
+          .where('old.diff', 'is not', null)
           .orderBy(byAge(dialect))
           .limit(slot.integer('limit')),
       ),

@@ -14,9 +14,9 @@ const longLog = 1_000;
 const pagesOffset = 16;
 
 /**
- * Checkpoints the write-ahead log in a thread, so that nobody waits for it (PF-2). Then the log restarts at its beginning;
- * the few pages that came meanwhile are copied on this thread. Overwriting the log takes half as long to flush as growing
- * it, because the file system has no metadata to write.
+ * Checkpoints the write-ahead log in a thread, so that nobody waits for it (PF-2). Then the main thread copies the few
+ * pages that were added meanwhile and restarts the log at its beginning. Overwriting the log takes half as long to
+ * flush as growing it, because the file system has no metadata to write.
  */
 export class SqliteCheckpoints {
   readonly #database: DatabaseSync;
@@ -34,14 +34,14 @@ export class SqliteCheckpoints {
     this.#onError = onError;
   }
 
-  /** After each commit. */
+  /** Call after each commit. */
   committed(): void {
     this.#commits += 1;
     if (this.#commits % commitsBetweenLooks !== 0) return;
-    if (!this.#busy && this.#pagesInLog() > longLog) this.#ask();
+    if (!this.#busy && this.#pagesInLog() > longLog) this.#requestCheckpoint();
   }
 
-  /** Ends the thread: before the database is closed. */
+  /** Ends the thread. Call before the database is closed. */
   async stop(): Promise<void> {
     await this.#worker?.terminate();
   }
@@ -52,32 +52,32 @@ export class SqliteCheckpoints {
     this.#index = undefined;
   }
 
-  /** From the log's index. The size of the file does not help: a restarted log overwrites the old one. */
+  /** Reads the log's index. The file size does not help: a restarted log overwrites the old one. */
   #pagesInLog(): number {
     this.#index ??= openSync(`${this.#path}-shm`, 'r');
     readSync(this.#index, this.#pages, 0, 4, pagesOffset);
     return this.#pages[0] as number;
   }
 
-  #ask(): void {
-    this.#worker ??= this.#start();
+  #requestCheckpoint(): void {
+    this.#worker ??= this.#startWorker();
     this.#busy = true;
     this.#worker.postMessage('checkpoint');
   }
 
-  #start(): Worker {
+  #startWorker(): Worker {
     const program = new URL('./sqlite-checkpoints-worker.ts', import.meta.url);
     const worker = new Worker(program, { workerData: { path: this.#path } });
     worker.unref();
     worker.on('message', (answer: 'done' | { readonly message: string }) => {
-      if (answer === 'done') this.#startAnew();
+      if (answer === 'done') this.#restartLog();
       else this.#failed(Object.assign(new Error(answer.message), answer));
     });
-    // Without the thread, the whole log is copied on this one.
+    // If the thread fails, the main thread copies the whole log.
     worker.once('error', (error) => {
       this.#onError(error);
       this.#worker = undefined;
-      this.#startAnew();
+      this.#restartLog();
     });
     return worker;
   }
@@ -88,8 +88,8 @@ export class SqliteCheckpoints {
     this.#onError(storageFull(error) ?? error);
   }
 
-  /** Does nothing while a reader uses an older state; the next check tries again. */
-  #startAnew(): void {
+  /** Restarts the log. Does nothing while a reader uses an older state; the next check tries again. */
+  #restartLog(): void {
     this.#busy = false;
     if (!this.#database.isOpen) return;
     try {

@@ -56,7 +56,7 @@ export class SqliteLongReads {
   #take(worker: Worker, answer: Answer): void {
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
-    if (this.#waiting.size === 0) worker.unref(); // alone, it does not keep the process alive
+    if (this.#waiting.size === 0) worker.unref(); // an idle thread must not keep the process alive
     if (waiting === undefined) return;
     if ('problem' in answer) {
       waiting.reject(new Error(answer.problem));

@@ -22,20 +22,17 @@ export class SqliteSteps {
   }
 
   drive<T>(unit: Unit<T>): T {
-    let step = this.driveUntilLong(unit);
-    while (!step.done) {
-      const { value } = step;
-      step = this.driveUntilLong(unit, () => this.#next(unit, value));
-    }
+    let step = unit.next();
+    while (!step.done) step = this.#next(unit, step.value as Step);
     return step.value;
   }
 
-  /** Runs a unit to its end, or to a statement that may take long, which the caller runs. */
+  /** Runs a unit from `start` to its end, or to a statement that may take long, which the caller runs. */
   driveUntilLong<T>(
     unit: Unit<T>,
-    start: () => IteratorResult<unknown, T> = () => unit.next(),
+    start: IteratorResult<unknown, T> = unit.next(),
   ): IteratorYieldResult<Step> | IteratorReturnResult<T> {
-    let step = start();
+    let step = start;
     while (!step.done) {
       const value = step.value as Step;
       if (value.statement.long) return { done: false, value };
@@ -105,7 +102,6 @@ export class SqliteRows {
   }
 }
 
-/** Converts a stored cell to its value. */
 function fromSqlite(stored: unknown, kind: 'boolean' | 'json' | undefined): unknown {
   if (kind === undefined || stored === null) return stored;
   return kind === 'boolean' ? stored === 1 : JSON.parse(stored as string);

@@ -32,7 +32,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   try {
     if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600)); // SQLite gives its log the same mode
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    // FULL: what was acknowledged survives a power cut.
+    // FULL: an acknowledged commit survives a power cut.
     database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
@@ -158,7 +158,7 @@ export class SqliteStore implements DatabaseStore {
     this.#onError = onError;
     this.#steps = new SqliteSteps(database);
     this.#reading = new DatabaseReading(this.#statements, { locking: false });
-    // A database in memory belongs to its connection.
+    // A second connection cannot open a database in memory.
     const path = database.location();
     this.#longReads = path === null ? undefined : new SqliteLongReads(path);
     this.#checkpoints = path === null ? undefined : new SqliteCheckpoints(database, path, onError);
@@ -185,8 +185,7 @@ export class SqliteStore implements DatabaseStore {
 
   async read<T>(unit: (tx: Reading) => Unit<T>): Promise<T> {
     if (this.#closed) throw closed();
-    // Nothing is written while this runs, because a commit is synchronous: the state is consistent. Only a long statement
-    // sees a later state.
+    // Consistent, because commits are synchronous. Only a long statement sees a later state.
     const reading = unit(this.#reading);
     let step = this.#steps.driveUntilLong(reading);
     while (!step.done) {
@@ -194,10 +193,10 @@ export class SqliteStore implements DatabaseStore {
       try {
         answer = await (this.#longReads ?? this.#steps).run(step.value);
       } catch (error) {
-        step = this.#steps.driveUntilLong(reading, () => reading.throw(error));
+        step = this.#steps.driveUntilLong(reading, reading.throw(error));
         continue;
       }
-      step = this.#steps.driveUntilLong(reading, () => reading.next(answer));
+      step = this.#steps.driveUntilLong(reading, reading.next(answer));
     }
     return step.value;
   }
@@ -325,7 +324,7 @@ export class SqliteStore implements DatabaseStore {
 
 const closed = (): Error => new Error('The store is closed.');
 
-/** One name for one file, however it is spelt: otherwise a link would get around the lock. */
+/** Resolves links, so that a link to the database cannot bypass the lock. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -29,7 +29,7 @@ export class SqliteTransaction extends DatabaseTransaction {
   }
 
   override *shownPayload(toolId: string): Unit<ShownPayload> {
-    // A cached row is small.
+    // Cached rows are small enough to be shown.
     return this.#cache.get('payloads', toolId) ?? (yield* super.shownPayload(toolId));
   }
 
@@ -53,6 +53,11 @@ export class SqliteTransaction extends DatabaseTransaction {
     const known = this.#cache.get(table, id);
     if (known !== undefined) this.#cache.keep(table, { ...known, ...given(patch) }, step.values);
     return changes > 0;
+  }
+
+  override *remove<K extends TableName>(table: K, id: string): Unit<boolean> {
+    this.#cache.drop(table, id);
+    return yield* super.remove(table, id);
   }
 }
 
@@ -84,7 +89,7 @@ export class RowCache {
     return this.#tables.get(table)?.get(id) as Tables[K] | undefined;
   }
 
-  /** `stored` are the bound cells: if a text was changed for storing, a reader would get another one, so do not cache it. */
+  /** `stored` are the bound cells. A row whose text was changed for storing is not cached: readers must get that text. */
   keep<K extends TableName>(table: K, row: Tables[K], stored: readonly Stored[]): void {
     if (!cachedTables.has(table)) return;
     const { id }: Tables[TableName] = row;
@@ -123,8 +128,8 @@ function isFit(stored: readonly Stored[]): boolean {
   return characters <= charactersAtMost;
 }
 
-/** Most people whose counters are cached between commits. */
-const peopleAtMost = 10_000;
+/** For at most this many people the counters are cached between commits. */
+const MAX_PEOPLE = 10_000;
 
 /**
  * Numbers what the units of one commit announce, and writes all of it at the end: the rows of many units in one
@@ -148,7 +153,6 @@ export class AnnouncementBuffer {
     return events;
   }
 
-  /** Writes all entries. */
   *flush(tx: DatabaseTransaction): Unit<void> {
     if (this.#moved.size === 0) return;
     yield* tx.append('events', this.#events);
@@ -157,7 +161,7 @@ export class AnnouncementBuffer {
     this.#moved = new Set();
     this.#events = [];
     this.#audit = [];
-    if (this.#counters.size > peopleAtMost) this.#counters.clear();
+    if (this.#counters.size > MAX_PEOPLE) this.#counters.clear();
   }
 
   /** After a rollback: drops all entries and the cached counters. */
@@ -170,15 +174,14 @@ export class AnnouncementBuffer {
 }
 
 function* readCounter(tx: DatabaseTransaction, userId: string): Unit<CounterRow> {
-  const statement = tx.statements.prepare('counter', { of: 'counters' }, (db, slot) =>
+  const counter = yield* tx.first<CounterRow>('counter', { of: 'counters' }, { userId }, (db, slot) =>
     db.selectFrom('counters').selectAll().where('user_id', '=', slot.text('userId')),
   );
-  const [counter] = yield* tx.rows<CounterRow>(statement, { userId });
   return counter ?? { user_id: userId, event_id: 0, audit_seq: 0, audit_head: auditGenesis };
 }
 
-function* writeCounter(tx: DatabaseTransaction, counter: CounterRow): Unit<void> {
-  const statement = tx.statements.prepare('writeCounter', {}, (db, slot) =>
+const writeCounter = (tx: DatabaseTransaction, counter: CounterRow): Unit<void> =>
+  tx.runUnawaited('writeCounter', {}, { ...counter }, (db, slot) =>
     db
       .insertInto('counters')
       .values({
@@ -195,5 +198,3 @@ function* writeCounter(tx: DatabaseTransaction, counter: CounterRow): Unit<void>
         })),
       ),
   );
-  yield* tx.runUnawaited(statement, { ...counter });
-}

@@ -30,7 +30,6 @@ export interface Step {
   readonly unawaited?: boolean;
 }
 
-/** The result of a step. */
 export interface StepResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   readonly changes: number;
@@ -73,6 +72,8 @@ export interface StatementOptions {
   readonly long?: boolean;
 }
 
+export type BuildQuery = (db: Kysely<Database>, slot: Slots) => Compilable;
+
 /** Compiles each query when it is first needed, and caches it by its key. */
 export class Statements {
   readonly dialect: Dialect;
@@ -84,11 +85,7 @@ export class Statements {
     this.#builder = new Kysely({ dialect: kyselyDialect });
   }
 
-  prepare(
-    key: string,
-    options: StatementOptions,
-    build: (db: Kysely<Database>, slot: Slots) => Compilable,
-  ): Statement {
+  prepare(key: string, options: StatementOptions, build: BuildQuery): Statement {
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
     const { sql, parameters } = build(this.#builder, slots).compile();
@@ -99,27 +96,16 @@ export class Statements {
     return statement;
   }
 
-  step(statement: Statement, values: Readonly<Record<string, unknown>>): Step {
+  /** A statement for several rows has a slot for each column of each row, in that order. */
+  step(statement: Statement, ...rows: readonly Readonly<Record<string, unknown>>[]): Step {
     const { slots } = statement;
-    const bound = new Array<Stored>(slots.length);
-    for (let place = 0; place < slots.length; place += 1) {
-      const slot = slots[place];
-      bound[place] =
-        slot instanceof Slot ? toStored(values[slot.name], slot, this.dialect) : (slot as Stored);
-    }
-    return { statement, values: bound };
-  }
-
-  /** The same for several rows: the statement has a slot for each column of each row, in that order. */
-  stepOfRows(statement: Statement, rows: readonly Readonly<Record<string, unknown>>[]): Step {
-    const slots = statement.slots as readonly Slot[];
     const columns = slots.length / rows.length;
-    const bound = new Array<Stored>(slots.length);
-    for (let place = 0; place < slots.length; place += 1) {
-      const slot = slots[place] as Slot;
-      bound[place] = toStored(rows[Math.floor(place / columns)]?.[slot.name], slot, this.dialect);
-    }
-    return { statement, values: bound };
+    const values = slots.map((slot, place) =>
+      slot instanceof Slot
+        ? toStored(rows[Math.floor(place / columns)]?.[slot.name], slot, this.dialect)
+        : (slot as Stored),
+    );
+    return { statement, values };
   }
 }
 
@@ -150,7 +136,7 @@ function toStored(value: unknown, slot: Slot, dialect: Dialect): Stored {
     case 'boolean':
       return dialect === 'sqlite' ? Number(value) : (value as boolean);
     case 'integer':
-      // SQLite would keep a fraction and PostgreSQL refuse it: refused on both.
+      // SQLite would store a fraction: refuse it, as PostgreSQL does.
       if (!Number.isSafeInteger(value)) throw new TypeError(`"${slot.name}" is not an integer: ${value}`);
       return value as number;
     case 'number':

@@ -10,16 +10,16 @@ const toleranceMs = 1_000;
  */
 export function steadyTime(): () => number {
   const origin = Date.now() - performance.now();
-  const awake = os.uptime() * 1_000 - performance.now();
+  const uptimeAtStart = os.uptime() * 1_000 - performance.now();
   let slept = 0;
-  let nextLook = 0;
+  let nextCheck = 0;
   let last = 0;
   return () => {
     const elapsed = performance.now();
-    if (elapsed >= nextLook) {
-      nextLook = elapsed + toleranceMs;
-      const asleep = os.uptime() * 1_000 - elapsed - awake;
-      if (asleep - slept > toleranceMs) slept = asleep;
+    if (elapsed >= nextCheck) {
+      nextCheck = elapsed + toleranceMs;
+      const measured = os.uptime() * 1_000 - elapsed - uptimeAtStart;
+      if (measured - slept > toleranceMs) slept = measured;
     }
     last = Math.max(last, Math.floor(origin + elapsed + slept));
     return last;

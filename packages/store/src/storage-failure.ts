@@ -15,7 +15,7 @@ const sqliteCodes: ReadonlyMap<number, string> = new Map([
   [5386, 'SQLITE_IOERR_SHMMAP'],
 ]);
 
-/** The same of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** Write failures of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const postgresCodes: ReadonlyMap<string, string> = new Map([
   ['53100', 'disk_full'],
   ['53000', 'insufficient_resources'],
@@ -26,7 +26,7 @@ const postgresCodes: ReadonlyMap<string, string> = new Map([
   ['25006', 'read_only_sql_transaction'],
 ]);
 
-/** The failure as `StorageFull`, if the storage has no room or refuses writes. */
+/** Returns the failure as `StorageFull` if the storage has no room or refuses writes; undefined for any other failure. */
 export function storageFull(error: unknown): StorageFull | undefined {
   if (error instanceof StorageFull) return error;
   const { errcode, code } = (error ?? {}) as { errcode?: unknown; code?: unknown };

@@ -48,7 +48,7 @@ export class StorageHealth {
     this.#schedule();
   }
 
-  /** Undefined: there is room. If there was none, checks again. */
+  /** Returns undefined if there is room. If the storage was full, checks it again. */
   async check(): Promise<StorageFull | undefined> {
     if (this.#problem === undefined) return undefined;
     const isDue = performance.now() - this.#probedAt >= PROBE_AT_MOST_EVERY_MS;
