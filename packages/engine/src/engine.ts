@@ -2,6 +2,7 @@ import type { SecretMasker } from '@countersign/policy';
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approve/approval-manager.ts';
 import { PendingDecisions } from './approve/pending-decisions.ts';
+import { SessionModes } from './approve/session-modes.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
 import { CallAssignments } from './dispatch/call-assignments.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
@@ -40,6 +41,7 @@ const SWEPT_AT_ONCE = 500;
 export class Engine {
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalManager;
+  readonly modes: SessionModes;
   readonly decisions: PendingDecisions;
   readonly assignments: CallAssignments;
   readonly dispatcher: Dispatcher;
@@ -53,7 +55,7 @@ export class Engine {
   readonly #deps: EngineDeps;
   readonly #membership: NodeMembership;
   readonly #unsubscribe: () => void;
-  /** Runners whose streams are being opened. Their ids count as taken before anything is awaited. */
+  /** Runners whose streams are being opened. Their ids count as taken, although `streams` does not have them yet. */
   readonly #opening = new Set<ConnectedRunner>();
   /** True once we know whether other servers were running when we started; until then we touch nothing of theirs. */
   #knowsOthers = false;
@@ -89,6 +91,7 @@ export class Engine {
     const parts: EngineParts = { ...base, assignments: this.assignments };
     this.dispatcher = new Dispatcher(parts);
     this.approvals = new ApprovalManager(parts, turns);
+    this.modes = new SessionModes(parts);
     this.executor = new ToolExecutor(parts, this.approvals);
     this.#unsubscribe = bus.subscribe((hint) => this.#hinted(hint));
   }
@@ -181,9 +184,9 @@ export class Engine {
 
   async #takeCallsFrom(runner: ConnectedRunner): Promise<void> {
     const leftMs = await this.presence.giveUp(runner);
-    // It may have moved to another node, which still hears it.
+    // Another node still hears the runner: check again when its lease ends.
     if (leftMs !== undefined) return this.runners.expect(runner, leftMs);
-    // A runner that was only asleep does not know that it was given up: to it, its stream still looks open.
+    // End its stream: a runner that was only asleep still believes that the stream is open.
     this.streams.endRunner(runner.userId, runner.id);
     await this.assignments.lost(runner);
   }
@@ -250,7 +253,9 @@ export class Engine {
     if (this.#closed) return;
     this.#stopTick = this.#deps.clock.after(TICK_MS, () => {
       this.#tick()
-        .catch(this.#deps.onError)
+        .catch((error: unknown) => {
+          if (!this.#closed) this.#deps.onError(error); // once closed, the store may be closed too
+        })
         .finally(() => this.#scheduleTick());
     });
   }

@@ -1,9 +1,9 @@
-/** Pieces of long work in one turn of the event loop, over all kinds of work together. */
+/** Pieces of long work that run in one turn of the event loop. */
 const PIECES_A_TURN = 4;
 
 /**
- * Shares the event loop between long pieces of work and everybody else. The work waits for `next` before each piece. A
- * turn of the loop lets a few pieces run, those that waited longest first; then sockets and timers are served.
+ * Spreads long work over turns of the event loop, so that sockets and timers are served in between. Long work awaits
+ * `next` before each piece. A turn lets a few pieces run, those that waited longest first.
  */
 export class EventLoopTurns {
   readonly #waiting: (() => void)[] = [];

@@ -10,17 +10,19 @@ export const labelledCommits = [
   'claim',
   'result',
   'cancel',
-  'lease', // of a runner ended: its calls are taken from it
-  'give', // a call that nobody had goes to a runner that connected
+  'lease', // a runner's lease ended: its calls are taken from it
+  'give', // a call without a runner is given to a runner or a plain listener
   'retry', // a harmless call is signalled again
   'no_runner',
   'runner', // connected or disconnected
   'run', // a message and the run that it starts
+  'queue', // a message that waits for the agent
+  'mode', // of a session is switched
   'stop', // a run is ended from outside
 ] as const;
 export type LabelledCommit = (typeof labelledCommits)[number];
 
-/** Nothing written; written but not committed; committed, but nobody was told. */
+/** Nothing is written yet; written but not committed; committed, but no hint was sent. */
 export const commitMoments = ['before', 'written', 'committed'] as const;
 
 /** Points of a run between its commits. Each must be survived as well (AG-2). */
@@ -36,8 +38,8 @@ export const runPoints = [
 ] as const;
 
 /**
- * Where a process may die; each must be survived without losing a call or executing one twice. `hint.before` is
- * after any commit that has events, before anybody was told of them.
+ * Where a process may die without losing a call or executing one twice. `hint.before` is after any commit that has
+ * events, before a hint is sent.
  */
 export type FaultPoint =
   | `${LabelledCommit}.${(typeof commitMoments)[number]}`
@@ -45,28 +47,17 @@ export type FaultPoint =
   | (typeof runPoints)[number];
 
 export interface FaultPoints {
-  /**
-   * For tests: called at each labelled point as it is passed, and may end the process there. Between the commits of a run
-   * its promise is awaited.
-   */
+  /** For tests: called at each labelled point, and may end the process there. `runPoints` await it. */
   readonly reached?: ((point: FaultPoint) => unknown) | undefined;
 }
 
-/** Writes a unit whose commit has a label. Without a test that listens, it is the store's own `write`. */
-export function commit<T>(
+/** Writes a unit whose commit has a label. Without a test that listens, this is `store.write`. */
+export async function commit<T>(
   { store, reached }: FaultPoints & { readonly store: Store },
   label: LabelledCommit,
   unit: (tx: Transaction) => Unit<T>,
 ): Promise<T> {
-  return reached ? commitWatched(store, label, unit, reached) : store.write(unit);
-}
-
-async function commitWatched<T>(
-  store: Store,
-  label: LabelledCommit,
-  unit: (tx: Transaction) => Unit<T>,
-  reached: (point: FaultPoint) => unknown,
-): Promise<T> {
+  if (!reached) return store.write(unit);
   reached(`${label}.before`);
   const done = await store.write(function* (tx) {
     const value = yield* unit(tx);

@@ -1,9 +1,16 @@
-export type { ModelCallEnd, ModelCallPlace, RunBudget, RunEnd, RunObserver } from './agent/agent-loop.ts';
+export type { ModelCallEnd, ModelCallPlace, RunEnd, RunObserver } from './agent/agent-loop.ts';
 export {
   AgentRuns,
   type AgentRunsDeps,
 } from './agent/agent-runs.ts';
+export { branchSession, branchTitle } from './agent/branch.ts';
+export { deleteSession } from './agent/delete-session.ts';
 export { manualModel } from './agent/manual-model.ts';
+export {
+  changeQueuedMessage,
+  queuedMessageView,
+  removeQueuedMessage,
+} from './agent/message-queue.ts';
 export { messageView, type RunPlace } from './agent/messages.ts';
 export {
   type Model,
@@ -15,7 +22,8 @@ export {
   type OfferedTool,
   UnparsableParams,
 } from './agent/model.ts';
-export { ApprovalManager } from './approve/approval-manager.ts';
+export { previewRewind, rewindSession } from './agent/rewind.ts';
+export { sessionView } from './approve/session-modes.ts';
 export { availableTools } from './approve/stored-policies.ts';
 export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
 export { runnerKey, storeRunnerReport } from './dispatch/runners.ts';
@@ -41,7 +49,7 @@ export {
   numberAnnounced,
   type ServerEvent,
 } from './record/announcements.ts';
-export { errorOf, predicateOf } from './record/call-events.ts';
+export { errorOf, isNotStarted, predicateOf } from './record/call-events.ts';
 export type { Caller, CallRequest } from './record/call-request.ts';
 export { notFound, Refusal } from './refusal.ts';
 export {
@@ -53,14 +61,16 @@ export {
   columnsOf,
   type Database,
   type ExecutionRow,
+  type FileChangeRow,
+  type FileChangeSummary,
   type GrantRow,
-  type Json,
   type JsonObject,
   type MessageRow,
   type NodeRow,
   type PayloadRow,
   type PolicyRow,
   type ProjectRow,
+  type QueuedMessageRow,
   type ResultRow,
   type RunnerBindingRow,
   type RunnerRow,
@@ -77,6 +87,7 @@ export {
   type Announcement,
   approvalsAtOnce,
   type Bus,
+  type DecidedApproval,
   DuplicateRow,
   type Hint,
   type HistoryFilter,
@@ -92,5 +103,6 @@ export {
 } from './store.ts';
 export { type EncodedRequest, endOfRequest } from './streams/pending-requests.ts';
 export type { StreamSink } from './streams/stream-manager.ts';
-export { ToolExecutor } from './tool-executor.ts';
+export { readRunChanges, undoRun } from './undo/run-changes.ts';
+export { requestCallUndo, settleUndo } from './undo/undo-requests.ts';
 export { type Clock, systemClock } from './waiting.ts';

@@ -25,5 +25,5 @@ export class Refusal extends Error {
   }
 }
 
-/** The same refusal for another person's object and for one that does not exist, so that nobody learns which. */
+/** The same for another person's object as for a missing one, so that a caller cannot probe for ids. */
 export const notFound = (what: string): Refusal => new Refusal('NOT_FOUND', { what });

@@ -5,13 +5,16 @@ import type {
   CustomTool,
   ErrorCode,
   ExecutionStatus,
+  GrantScope,
   Limits,
   OfferedScope,
   PolicyFile,
   PolicyRule,
   Preview,
+  QueuedMessage,
   Reason,
   RiskLevel,
+  SessionMode,
   TokenScope,
 } from '@countersign/protocol';
 import type { ServerEvent } from './record/announcements.ts';
@@ -20,10 +23,7 @@ import type { CallContext } from './record/call-request.ts';
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
-/**
- * `json` is text on SQLite and `json` on PostgreSQL, not `jsonb`: that one refuses a NUL inside a string, and a tool's
- * output may hold one.
- */
+/** PostgreSQL stores `json`, not `jsonb`, which refuses a NUL in a string: a tool's output may have one. */
 export type ColumnKind = 'text' | 'integer' | 'number' | 'boolean' | 'json';
 
 /** How a column is stored. `holds` is never set: it carries the type of the value for `RowOf`. */
@@ -62,13 +62,14 @@ export const columnsOf = {
     user_id: text,
     project_id: text,
     title: text,
-    /**
-     * The token or agent whose call opened it; null: a person's conversation. Until it has a message, it is not listed
-     * among the conversations.
-     */
+    /** What the agent may do unasked here. `accept_edits` has a grant of scope `mode` beside it (AP-11). */
+    mode: textOf<SessionMode>(),
+    /** The token whose call opened it; null: a person's conversation. Not listed until it has a message. */
     opened_by: orNull(text),
     created_at: integer,
     last_message_at: orNull(integer),
+    /** When the person deleted it. The row stays for its calls, which stay in the history. */
+    deleted_at: orNull(integer),
   },
 
   messages: {
@@ -86,6 +87,23 @@ export const columnsOf = {
     tool_id: orNull(text),
     complete: boolean,
     created_at: integer,
+    /** When the conversation went back to before this message; the model no longer gets it. */
+    rewound_at: orNull(integer),
+  },
+
+  /** Messages that wait until the agent takes them (AG-5). They become rows of `messages` with the same id. */
+  queued_messages: {
+    id: text,
+    user_id: text,
+    project_id: text,
+    session_id: text,
+    /** Orders the queue of a session. */
+    position: integer,
+    when_busy: textOf<QueuedMessage['when_busy']>(),
+    /** The model that answers if this message starts a run; null: the default. */
+    model: orNull(text),
+    created_at: integer,
+    content: text,
   },
 
   runs: {
@@ -97,7 +115,7 @@ export const columnsOf = {
     status: textOf<'running' | 'completed' | 'failed' | 'stopped'>(),
     /** The step that is under way, counted from 0. */
     step: integer,
-    /** Raised each time the run is taken over; a step is stored only by the holder of the current one (AG-2). */
+    /** Raised each time the run is taken over. Only the holder of the current epoch may store a step (AG-2). */
     epoch: integer,
     lease_owner: orNull(text),
     lease_until: orNull(integer),
@@ -133,15 +151,17 @@ export const columnsOf = {
     approval_id: orNull(text),
     approved_by: orNull(textOf<ApprovedBy>()),
     grant_id: orNull(text),
-    /** Version of the person's policy that judged these parameters. A newer one judges again before the call begins (RK-5). */
+    /**
+     * The policy version that judged these parameters. A newer version judges them again before the call begins (RK-5).
+     */
     policy_version: integer,
     /** The rule of the person's policy that allowed the call. The runner checks it too. */
     allowed_by: orNull(json<PolicyRule>()),
     digest: orNull(text),
     runner_id: orNull(text),
     /**
-     * The program of the runner that made the claim, if it said so: no other may repeat it (EX-6). If `runner_id` is null,
-     * the program that the call was taken from, which alone may still report it (AP-9).
+     * The `instance` of the program that made the claim, if it sent one: no other program may repeat the claim (EX-6).
+     * If `runner_id` is null, the program that the call was taken from: only that program may still report it (AP-9).
      */
     claimed_by: orNull(text),
     attempt: integer,
@@ -153,18 +173,20 @@ export const columnsOf = {
     cancel_requested: boolean,
     error: orNull(text),
     error_type: orNull(textOf<ErrorCode>()),
-    /** Whether the runner called its failure recoverable; null: as the code says (EX-5). */
+    /** Whether the runner called its failure recoverable; null: the error code decides (EX-5). */
     error_recoverable: orNull(boolean),
     execution_time_ms: orNull(number),
-    /** For a command that ended by itself (TL-2). */
+    /** The exit code of a command that ended by itself (TL-2). */
     exit_code: orNull(integer),
     /** Digest of the accepted result. The same result twice is fine, a different one is a conflict (EX-7). */
     result_digest: orNull(text),
     undoable: boolean,
     /** The latest undo that was asked for (RN-3). */
     undo_id: orNull(text),
-    /** The runner that was asked for it. */
+    /** The runner that was asked to undo the call. */
     undo_runner_id: orNull(text),
+    /** Why the latest undo failed; null: it succeeded, or has not ended. */
+    undo_error: orNull(json<{ readonly code: ErrorCode; readonly message: string }>()),
     undone_at: orNull(integer),
     created_at: integer,
     approved_at: orNull(integer),
@@ -202,6 +224,29 @@ export const columnsOf = {
     late_result: orNull(json<Json>()),
   },
 
+  /** A file that a call changed, and what its run has made of the file up to then (docs/decisions/0025). */
+  file_changes: {
+    /** The execution's id and the place in its list of changed files. */
+    id: text,
+    user_id: text,
+    session_id: text,
+    run_id: orNull(text),
+    tool_id: text,
+    path: text,
+    /** What this call did to the file. */
+    operation: textOf<FileOperation>(),
+    /** What the run did to the file so far; null: the runner did not tell. */
+    run_operation: orNull(textOf<FileOperation | 'none'>()),
+    added: orNull(integer),
+    removed: orNull(integer),
+    truncated: boolean,
+    created_at: integer,
+    /** Orders changes of the same moment: by step, then by call. */
+    place: integer,
+    /** From before the run to after this call. Null: not told, or no longer kept (DA-3). */
+    diff: orNull(text),
+  },
+
   approvals: {
     id: text,
     user_id: text,
@@ -221,7 +266,7 @@ export const columnsOf = {
     digest: orNull(text),
     /** The runner's part of the digest; front ends check the digest with it (AP-8). */
     digest_base: orNull(text),
-    /** The runner that previewed it: only this one may claim the call (EX-6). */
+    /** The runner that previewed it. It gets the call if it is connected at the approval (EX-6). */
     previewed_by: orNull(text),
     context: json<CallContext>(),
     /** How often the person was asked again because something changed after the approval (AP-8). */
@@ -229,11 +274,11 @@ export const columnsOf = {
     decided_at: orNull(integer),
     decided_device: orNull(text),
     decided_token: orNull(text),
-    scope: orNull(textOf<ApprovalScope>()),
+    scope: orNull(textOf<ApprovalScope | GrantScope>()),
     reason: orNull(text),
     message: orNull(text),
     created_at: integer,
-    /** `sizeOf` the preview, 0 without one, so that lists need not read a large one. */
+    /** `sizeOf` the preview, so that lists need not read a large one; 0: no preview. */
     preview_size: integer,
     preview: orNull(json<Preview>()),
   },
@@ -244,11 +289,11 @@ export const columnsOf = {
     project_id: text,
     /** Null: for all sessions of the project. */
     session_id: orNull(text),
-    scope: textOf<'class' | 'session' | 'always'>(),
+    scope: textOf<GrantScope>(),
     tool: text,
-    /** Glob on paths or command pattern, as the tool has it; null covers every call of the tool. */
+    /** A glob on paths or a command pattern, depending on the tool; null covers every call of the tool. */
     pattern: orNull(text),
-    /** The root that it was made for: it does not count after the project moved elsewhere. */
+    /** The root that the grant was made for. The grant does not apply after the project moved to another root. */
     workspace: text,
     max_risk: textOf<RiskLevel>(),
     uses: integer,
@@ -266,9 +311,9 @@ export const columnsOf = {
     capabilities: json<readonly string[]>(),
     /** True until its lease has ended (EX-7). */
     connected: boolean,
-    /** When a node last heard it, as far as that is stored. */
+    /** When a node last heard the runner. Stored every few seconds. */
     last_seen_at: integer,
-    /** Which program it is, if it said so. */
+    /** Tells two programs with the same runner id apart; null if the runner did not send it. */
     instance: orNull(text),
     /** The node that has its stream, and the stream's id; null: no stream is open. */
     node: orNull(text),
@@ -284,7 +329,7 @@ export const columnsOf = {
     user_id: text,
     name: text,
     scope: textOf<TokenScope>(),
-    /** The only project that it may use; null: all of the person's. */
+    /** The only project that the token may use; null: all projects of the person. */
     project_id: orNull(text),
     created_at: integer,
     expires_at: orNull(integer),
@@ -294,12 +339,12 @@ export const columnsOf = {
 
   /** Which runner a token of scope runner belongs to, from its first use on (AP-9). */
   runner_bindings: {
-    /** Token and person: an issuer may give two people tokens with one id. */
+    /** Token and person: an issuer may give two people tokens with the same id. */
     id: text,
     user_id: text,
     token_id: text,
     runner_id: text,
-    /** Which program of that runner; if it does not say, its token stands for it. */
+    /** The program of that runner; derived from the token if the program did not send one. */
     instance: text,
     bound_at: integer,
     /** When the token expires; the row is removed some time later. */
@@ -307,7 +352,7 @@ export const columnsOf = {
   },
 
   policies: {
-    /** The person: each has one policy of their own. */
+    /** The person's id: each person has one policy. */
     id: text,
     user_id: text,
     policy: json<PolicyFile>(),
@@ -319,7 +364,7 @@ export const columnsOf = {
   /** A server process that shares the database with others (docs/decisions/0014). */
   nodes: {
     id: text,
-    /** For people: which machine and process it is. */
+    /** The machine and process, for people to read. */
     name: text,
     /** A keyed hash that proves which secret the node signs with: all nodes must share one. */
     key_check: text,
@@ -360,6 +405,8 @@ export const columnsOf = {
   },
 } satisfies Readonly<Record<string, Readonly<Record<string, Column>>>>;
 
+type FileOperation = 'created' | 'modified' | 'deleted';
+
 type RowOf<Columns> = {
   readonly [Name in keyof Columns]: Columns[Name] extends Column<infer Value> ? Value : never;
 };
@@ -373,10 +420,12 @@ export type TableName = keyof Tables;
 export type ProjectRow = Database['projects'];
 export type SessionRow = Database['sessions'];
 export type MessageRow = Database['messages'];
+export type QueuedMessageRow = Database['queued_messages'];
 export type RunRow = Database['runs'];
 export type ExecutionRow = Database['tool_executions'];
 export type PayloadRow = Database['payloads'];
 export type ResultRow = Database['results'];
+export type FileChangeRow = Database['file_changes'];
 export type ApprovalRow = Database['approvals'];
 export type GrantRow = Database['grants'];
 export type RunnerRow = Database['runners'];
@@ -387,6 +436,9 @@ export type NodeRow = Database['nodes'];
 export type StoredEvent = Database['events'];
 export type AuditRow = Database['audit'];
 export type CounterRow = Database['counters'];
+
+/** A changed file without its diff, which may be large. */
+export type FileChangeSummary = Omit<FileChangeRow, 'diff'>;
 
 /** A payload as events and lists show it: `params` is null if they are too large. */
 export interface ShownPayload extends Pick<PayloadRow, 'description' | 'offered_scopes'> {

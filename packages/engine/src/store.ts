@@ -3,18 +3,21 @@ import {
   type ExecutionStatus,
   type ResponseBody,
   type RiskLevel,
+  type SessionMode,
 } from '@countersign/protocol';
 import type { ServerEvent } from './record/announcements.ts';
 import type {
   ApprovalRow,
   AuditRow,
   ExecutionRow,
+  FileChangeSummary,
   GrantRow,
   Json,
   JsonObject,
   MessageRow,
   NodeRow,
   ProjectRow,
+  QueuedMessageRow,
   RunnerRow,
   RunRow,
   SessionRow,
@@ -28,12 +31,9 @@ import type {
 /** A unit of work: a generator that yields statements, which the store runs (docs/decisions/0002). */
 export type Unit<T> = Generator<unknown, T, unknown>;
 
-/**
- * Where everything is kept. The database is the truth: a state change, its events and its audit rows are one unit.
- * Several stores may stand on one PostgreSQL.
- */
+/** The durable state. A state change, its events and its audit rows are one unit of writing. */
 export interface Store {
-  /** Runs a unit of writing; resolves after its commit. What the unit throws undoes it and rejects the promise. */
+  /** Resolves after the commit. An error that the unit throws rolls it back and rejects the promise. */
   write<T>(unit: (tx: Transaction) => Unit<T>): Promise<T>;
   /** Reads a consistent state, without locks. */
   read<T>(unit: (tx: Reading) => Unit<T>): Promise<T>;
@@ -41,18 +41,24 @@ export interface Store {
   now(): number;
   /** Units of writing that wait for their commit. Check it before taking on new work. */
   readonly backlog: number;
-  /** Whether other servers write to it as well: then nothing that was read stays true after its unit. */
+  /** Whether other servers write to the same database. If so, a value that was read may be outdated after its unit. */
   readonly isShared: boolean;
   close(): Promise<void>;
 }
 
-/** Approvals that are read in one go. */
+/** Most approvals in one read. */
 export const approvalsAtOnce = 50;
 
 export interface ShownApproval {
   readonly approval: ApprovalRow;
   readonly payload: ShownPayload;
 }
+
+/** A decision, without the request. */
+export type DecidedApproval = Pick<
+  ApprovalRow,
+  'id' | 'status' | 'scope' | 'decided_device' | 'reason' | 'message' | 'decided_at'
+>;
 
 export interface Reading {
   /** In a unit of writing on PostgreSQL the row is locked. */
@@ -66,13 +72,43 @@ export interface Reading {
    * opened for calls and have no message.
    */
   sessionsOf(userId: string, projectId: string, limit: number): Unit<readonly SessionRow[]>;
+  /**
+   * The same, but only sessions where all words occur in the title or in one message that was not rewound. Upper and lower
+   * case do not matter.
+   */
+  searchSessions(
+    userId: string,
+    projectId: string,
+    words: readonly string[],
+    limit: number,
+  ): Unit<readonly SessionRow[]>;
   /** The newest session that this token opened in a project. */
   sessionOpenedBy(userId: string, projectId: string, tokenId: string): Unit<SessionRow | undefined>;
   /** Oldest first; `after` is a position. */
   messagesOf(sessionId: string, page: { after?: number; limit: number }): Unit<readonly MessageRow[]>;
+  /** The latest messages that were not rewound, oldest first. */
+  latestMessages(sessionId: string, limit: number): Unit<readonly MessageRow[]>;
+  /** How many messages from this position on were not rewound. */
+  countMessagesFrom(sessionId: string, position: number): Unit<number>;
+  /**
+   * The calls of a session that came after a message, newest first: those of steps at its position or later, and calls
+   * outside of runs from its time on.
+   */
+  callsFrom(
+    session: Pick<SessionRow, 'id' | 'user_id'>,
+    message: Pick<MessageRow, 'position' | 'created_at'>,
+  ): Unit<readonly ExecutionRow[]>;
+  /** Files that the calls of a session or a run changed, oldest change first. */
+  fileChangesOf(
+    of: { readonly sessionId: string } | { readonly runId: string },
+  ): Unit<readonly FileChangeSummary[]>;
   /** The model of each run that has a message at these positions, both included, by the run's id. */
   modelsOf(sessionId: string, positions: { from: number; to: number }): Unit<ReadonlyMap<string, string>>;
   lastPosition(sessionId: string): Unit<number>;
+  /** Messages that wait, oldest first. */
+  queuedMessagesOf(sessionId: string): Unit<readonly QueuedMessageRow[]>;
+  /** Without locking the session: for a unit that has locked an execution already. Undefined: there is no such session. */
+  modeOf(sessionId: string): Unit<SessionMode | undefined>;
   /** Runs whose lease has ended, or that no node holds. */
   orphanedRuns(now: number, limit: number): Unit<readonly RunRow[]>;
   activeRunOf(sessionId: string): Unit<RunRow | undefined>;
@@ -84,13 +120,13 @@ export interface Reading {
   ): Unit<readonly Pick<ExecutionRow, 'id' | 'status' | 'attempt'>[]>;
   /** Calls of a person that no runner has: approved ones, and harmless ones that a plain listener was told of. */
   unassignedExecutions(userId: string): Unit<readonly ExecutionRow[]>;
-  /** All calls in one of these states, for rebuilding waiters after a restart. */
-  executionsIn(statuses: readonly ExecutionStatus[]): Unit<readonly ExecutionRow[]>;
+  /** Calls of all people that are approved or executing, for rebuilding waiters after a restart. */
+  allowedExecutions(): Unit<readonly ExecutionRow[]>;
   /** Oldest first. There may be thousands, so this reads only ids; read the rows in pieces. */
   pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]>;
   /**
-   * Those of these approvals, at most `approvalsAtOnce`, that are pending, with the payload of their call. As a list
-   * shows them: a preview that is larger than `largestShown` is not read, and null.
+   * The pending ones of these approvals, with the payload of their call. Takes at most `approvalsAtOnce` ids. A preview
+   * that is larger than `largestShown` is not read and null.
    */
   shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]>;
   /**
@@ -102,8 +138,10 @@ export interface Reading {
   editedParams(toolId: string): Unit<JsonObject | null>;
   /** The pending requests of a project, oldest first: the columns that show whether a grant may cover them. */
   pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]>;
+  /** Those of these approvals that are decided, with what a transcript says about them. Takes any number of ids. */
+  decidedApprovals(ids: readonly string[]): Unit<readonly DecidedApproval[]>;
   countPendingApprovals(sessionId: string): Unit<number>;
-  /** How many calls of one program wait for an approval, in whatever session (AG-3). */
+  /** How many calls of one program wait for an approval, in any session (AG-3). */
   countAwaiting(userId: string, requestedBy: string): Unit<number>;
   /** Pending approvals of all people, soonest deadline first, for the expiry timer. */
   soonestDeadlines(limit: number): Unit<readonly Pick<ApprovalRow, 'id' | 'deadline_at'>[]>;
@@ -134,7 +172,7 @@ export interface Reading {
   history(userId: string, filter: HistoryFilter): Unit<readonly ExecutionRow[]>;
   /** Per tool: counts and times (OB-1). */
   metrics(userId: string, filter: MetricsFilter): Unit<readonly Metrics['tools'][number][]>;
-  /** The same per time bucket and tool, oldest first. */
+  /** Counts and times per time bucket and tool, oldest first. */
   metricsSeries(
     userId: string,
     filter: MetricsFilter & { readonly bucketMs: number },
@@ -143,13 +181,27 @@ export interface Reading {
   /** Events after `after`, in order. */
   events(userId: string, after: number, limit: number): Unit<readonly StoredEvent[]>;
   /**
-   * The oldest event that is kept and the newest one ever written; 0 if there never was one. If all were removed, `oldest`
-   * is the next one to come: a client behind `oldest - 1` has missed events.
+   * The ids of the oldest stored event and of the newest event ever written; 0 if there never was an event. If all
+   * events were removed, `oldest` is the next id. A client behind `oldest - 1` has missed events.
    */
   eventBounds(userId: string): Unit<{ readonly oldest: number; readonly newest: number }>;
   audit(userId: string, after: number, limit: number): Unit<readonly AuditRow[]>;
   /** The newest audit row's number and hash, which acknowledgements carry (DA-4); 0 and zeros before the first. */
   auditHead(userId: string): Unit<{ readonly seq: number; readonly hash: string }>;
+}
+
+/** Reads rows by their ids. Ids without a row are left out. */
+export function* getAll<K extends TableName>(
+  tx: Reading,
+  table: K,
+  ids: readonly string[],
+): Unit<readonly Tables[K][]> {
+  const rows: Tables[K][] = [];
+  for (const id of ids) {
+    const row = yield* tx.get(table, id);
+    if (row) rows.push(row);
+  }
+  return rows;
 }
 
 export type PendingRequest = Pick<ApprovalRow, 'id' | 'session_id' | 'tool_name'>;
@@ -159,6 +211,8 @@ export interface Transaction extends Reading {
   insert<K extends TableName>(table: K, row: Tables[K]): Unit<void>;
   /** Returns whether the row exists. */
   update<K extends TableName>(table: K, id: string, patch: Partial<Tables[K]>): Unit<boolean>;
+  /** Deletes one row. Returns whether it existed. */
+  remove<K extends TableName>(table: K, id: string): Unit<boolean>;
   /** Extends the lease of every run that this node holds, and returns those runs. */
   renewLeases(node: string, until: number): Unit<readonly { readonly id: string; readonly epoch: number }[]>;
   /**
@@ -168,13 +222,15 @@ export interface Transaction extends Reading {
   markRunnersSeen(at: number, now: number): Unit<void>;
   /** Sets a `seen_at` of nodes that lies in the future to `now`. */
   capNodesSeenAt(now: number): Unit<void>;
-  /** Ends every lease of a run that lasts longer at `until`. */
+  /** Shortens every run lease that ends after `until`. */
   capRunLeases(until: number): Unit<void>;
-  /** Adds one to a grant's uses. */
   countGrantUse(grantId: string): Unit<void>;
+  /** Marks the messages from this position on as rewound, and returns how many were not yet. */
+  rewindMessages(sessionId: string, position: number, now: number): Unit<number>;
+  removeMessages(sessionId: string): Unit<void>;
   /**
-   * Events and audit rows of this unit. They are numbered, chained and written at its end, with the person's
-   * counter as the last lock. May be called several times; at most one person in a unit.
+   * Adds events and audit rows to this unit. They are numbered, chained and written at its end, with the person's
+   * counter as the last lock. May be called several times, for at most one person in a unit.
    */
   announce(userId: string, announcement: Announcement): void;
 }
@@ -193,7 +249,9 @@ export interface HistoryFilter {
   readonly riskLevel?: RiskLevel;
   readonly since?: number;
   readonly until?: number;
-  /** Only rows before this one: newest first. */
+  /** Words that all occur in the tool's name, the masked parameters or the error; case does not matter. */
+  readonly words?: readonly string[];
+  /** Only rows older than this row. Rows come newest first. */
   readonly before?: { readonly createdAt: number; readonly id: string };
   readonly limit: number;
 }
@@ -208,7 +266,6 @@ type Metrics = ResponseBody<'metrics'>;
 /** `bucket` counts from the beginning: the first is 0. */
 type MetricsPoint = Omit<Metrics['series'][number], 'from'> & { readonly bucket: number };
 
-/** A row with that id or unique key is there already. */
 export class DuplicateRow extends Error {
   override readonly name = 'DuplicateRow';
 }
@@ -262,7 +319,7 @@ export type Hint =
       readonly kind: 'runner';
       readonly userId: string;
       readonly runnerId: string;
-      /** For observers in this process: what it is now and was not before; left out where it only opened another stream. */
+      /** For observers in this process: the new state. Left out if the runner only opened another stream. */
       readonly change?: RunnerChange;
     }
   /** A run was ended or released by a node that does not drive it. */

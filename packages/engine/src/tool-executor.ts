@@ -38,8 +38,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Resolves with the final state, whenever that is: the rows, not this promise, carry the call. `recorded` is awaited
-   * once they are committed. Aborting ends the waiting, not the call.
+   * Records a call and resolves with its outcome, which may take hours. The rows carry the call, so it survives a
+   * restart that loses this promise. `recorded` is awaited after the commit. Aborting ends the waiting, not the call.
    */
   executeTool(
     request: CallRequest,
@@ -64,10 +64,10 @@ export class ToolExecutor {
     );
   }
 
-  /** Records the call and sets it going; resolves once that is committed. `id` is for a call that is new. */
+  /** Records the call and starts it. Resolves after the commit. `id` is used unless the call was recorded before. */
   async submit(request: CallRequest, id: string = newId(this.#parts.store.now())): Promise<Recorded> {
     const { policies, decisions, assignments } = this.#parts;
-    // Here and not in the unit, which others wait for: the parameters may be a whole file.
+    // Judge the call outside the unit: others wait for the unit, and the parameters may be a whole file.
     const judged = await this.#judge(request);
     const recorded = await commit(this.#parts, 'record', (tx) => this.#record(tx, request, judged, id));
     if (recorded === 'POLICY_CHANGED') {
@@ -104,17 +104,19 @@ export class ToolExecutor {
     const { store, signals } = this.#parts;
     const { userId, project, agent, context, run } = request;
     const { params, rules } = judged;
+    // Locked before all else, so that a switch of its mode comes before this call or after it.
+    const session = request.opens ?? (yield* tx.get('sessions', request.sessionId));
     if (run) {
-      // The run's row is the lock: only its holder makes its calls, each once. Sessions are locked before runs.
-      yield* tx.get('sessions', request.sessionId);
+      // Lock order: the session, then the run. Only the run's holder may record its calls, each once.
       yield* requireHeld(tx, run);
       const known = yield* tx.executionOfCall(run.runId, run.step, run.index);
       if (known) return { execution: known, approval: undefined };
     }
     const now = store.now();
-    const permission = yield* findPermission(tx, request, judged.decision, judged.paramsDigest, now);
+    const mode = session?.mode ?? 'ask';
+    const permission = yield* findPermission(tx, request, judged.decision, judged.paramsDigest, mode, now);
     const runs = permission.kind === 'run';
-    // Nobody is asked: what lets it run must not have been forbidden since the policy was read. Later the claim looks (EX-6).
+    // The call runs without asking, so the policy must be the newest. Later, the claim checks (EX-6).
     if (runs && permission.by === 'config' && (yield* tx.policyVersion(userId)) !== judged.version)
       return 'POLICY_CHANGED';
     const runnerId =

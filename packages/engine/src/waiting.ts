@@ -23,7 +23,7 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefine
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) {
-      promise.catch(() => {}); // nobody waits for it any more
+      promise.catch(() => {}); // its rejection must not count as unhandled
       return abort();
     }
     signal.addEventListener('abort', abort, { once: true });

@@ -478,6 +478,6 @@ it('[AG-3] between the end of a stopped run and that of its calls: the next star
   const call = () => agent.store.read((tx) => tx.executionOfCall(runId, 0, 0));
   expect(await call()).toMatchObject({ status: 'awaiting_approval' });
   await agent.startNode();
-  expect(await call()).toMatchObject({ status: 'cancelled', error: 'The person stopped this run.' });
+  expect(await call()).toMatchObject({ status: 'cancelled', error: 'You stopped this run.' });
   expect(await agent.store.read((tx) => tx.pendingApprovals('ada'))).toEqual([]);
 });

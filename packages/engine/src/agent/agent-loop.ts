@@ -6,7 +6,8 @@ import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow, RunRow } from '../rows.ts';
 import type { Reading, Unit } from '../store.ts';
 import { addLateResults, findLateResults, readConversation } from './conversation.ts';
-import { type HeldRun, RunLost } from './held-run.ts';
+import { type HeldRun, RunLost, requireHeld } from './held-run.ts';
+import { takeQueue } from './message-queue.ts';
 import {
   assistantMessageId,
   type RunPlace,
@@ -21,7 +22,7 @@ import { callModel, Draft, type ModelAnswer } from './model-call.ts';
 import { endRun } from './run-ending.ts';
 import { ToolStep } from './tool-step.ts';
 
-/** How a run left this node: it ended, another node ended or took it, or driving it failed. */
+/** Why this node stopped driving a run: the run ended, another node ended it or took it over, or an error occurred. */
 export type RunEnd = 'ended' | 'let_go' | { readonly error: unknown };
 
 export type ModelCallEnd =
@@ -40,12 +41,11 @@ export interface ModelCallPlace {
   readonly model: string;
 }
 
-/** What runs are driven with. */
 export interface AgentDeps extends Edges {
   readonly engine: Pick<Engine, 'executor' | 'dispatcher' | 'policies'>;
   readonly models: Models;
   readonly budget: RunBudget;
-  /** A model that says nothing for so long is asked again. */
+  /** If the model sends nothing for this long, the call is retried. */
   readonly stallMs: number;
   readonly observer?: RunObserver | undefined;
 }
@@ -55,7 +55,7 @@ export interface LiveRun {
   readonly held: HeldRun;
   readonly signal: AbortSignal;
   draft: Draft | undefined;
-  /** The step, as it was last read. */
+  /** The run's step when its row was last read. */
   step: number;
 }
 
@@ -89,7 +89,7 @@ interface RunPosition {
 
 function* readRun(tx: Reading, held: HeldRun): Unit<RunPosition> {
   const { runId, projectId } = held;
-  const run = yield* held.require(tx);
+  const run = yield* requireHeld(tx, held);
   const project = yield* tx.get('projects', projectId);
   if (!project) throw new RunLost();
   if (run.step === 0) return { run, project, step: undefined };
@@ -102,22 +102,24 @@ function* readRun(tx: Reading, held: HeldRun): Unit<RunPosition> {
   return { run, project, step: { message, open } };
 }
 
-/** One model call, stored as a step. Returns whether the run is over. */
+/** Calls the model once and stores its answer as a step. Returns whether the run is over. */
 async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentDeps): Promise<boolean> {
   const { held, signal } = live;
-  const late = await deps.store.read((tx) => findLateResults(tx, held));
-  if (late.length > 0) await held.write((unit) => addLateResults(unit, late), { state: 'thinking' });
+  await addWhatCame(held, run, deps);
   await held.announceState('thinking');
   const { policies } = deps.engine;
+  const mode = (await deps.store.read((tx) => tx.modeOf(held.sessionId))) ?? 'ask';
   const tools = availableTools(
     await policies.policyFile(held.userId),
     await policies.runnerFacts(held.userId, project.workspace),
+    mode,
   );
   await deps.reached?.('model.before');
-  // Checked last, right before the model call: a node that was stalled must not repeat what another node has stored.
+  // Check the epoch last: a stalled node must not repeat a step that another node has stored.
   const messages = await deps.store.read(function* (tx) {
-    yield* held.require(tx);
-    return yield* readConversation(tx, held.sessionId);
+    yield* requireHeld(tx, held);
+    const conversation = yield* readConversation(tx, held.sessionId);
+    return mode === 'read_only' ? [...conversation, readOnlyNote] : conversation;
   });
   const draft = new Draft(held, assistantMessageId(run.id, run.step), deps);
   live.draft = draft;
@@ -131,15 +133,9 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
   } catch (error) {
     answered?.({ error });
     if (signal.aborted) throw signal.reason;
-    if (error instanceof ModelError) {
-      await fail(held, { code: 'MODEL_FAILED', message: error.message }, draft);
-      return true;
-    }
-    if (error instanceof Refusal) {
-      await fail(held, error, draft);
-      return true;
-    }
-    throw error;
+    if (!(error instanceof ModelError || error instanceof Refusal)) throw error;
+    await fail(held, error, draft);
+    return true;
   }
   await deps.reached?.('model.answered');
   signal.throwIfAborted();
@@ -149,9 +145,33 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
   return isOver;
 }
 
+/** Before a model call: adds late results, and the messages that were queued while the run went on (AG-5). */
+async function addWhatCame(held: HeldRun, { step }: RunRow, { store }: AgentDeps): Promise<void> {
+  const { late, isQueued } = await store.read(function* (tx) {
+    // The first step answers the message that started the run; what waits beside it comes with the second.
+    const isQueued = step > 0 && (yield* tx.queuedMessagesOf(held.sessionId)).length > 0;
+    return { late: yield* findLateResults(tx, held), isQueued };
+  });
+  if (late.length === 0 && !isQueued) return;
+  await held.write(
+    function* (unit) {
+      yield* addLateResults(unit, late);
+      if (isQueued) yield* takeQueue(unit);
+    },
+    { state: 'thinking' },
+  );
+}
+
+/** Otherwise the model wonders where its tools are. */
+const readOnlyNote: ModelMessage = {
+  role: 'note',
+  text: 'This conversation is read only: tools that change something are not available, and calls of them are refused. Say what should be changed instead.',
+};
+
 /**
- * Stores the model's answer with its tool calls, the step and its tokens in one unit, so that the model is never asked
- * for it again. An answer without tool calls ends the run.
+ * Stores the model's answer with its tool calls, the step and its tokens in one unit, so that a restart does not call
+ * the model again. An answer without tool calls ends the run, unless messages are queued: the next step takes them
+ * (AG-5).
  */
 async function storeStep(
   held: HeldRun,
@@ -161,15 +181,15 @@ async function storeStep(
 ): Promise<boolean> {
   const id = assistantMessageId(held.runId, step);
   const calls = toStoredCalls(answer.toolCalls, step, conversation);
-  const isOver = calls.length === 0;
-  await held.write(
+  return held.write(
     function* ({ tx, run, now, add, announce }) {
       if (run.step !== step) throw new RunLost();
+      const isOver = calls.length === 0 && (yield* tx.queuedMessagesOf(held.sessionId)).length === 0;
       const content = { content: answer.text, tool_calls: toJson(calls), complete: true };
       if (yield* tx.update('messages', id, content)) {
         const stored = yield* tx.get('messages', id);
         if (stored) announce(stored);
-      } else yield* add({ id, role: 'assistant', tool_id: null, ...content });
+      } else yield* add({ id, role: 'assistant', ...content });
       const usage = {
         input_tokens: run.input_tokens + answer.inputTokens,
         output_tokens: run.output_tokens + answer.outputTokens,
@@ -180,10 +200,10 @@ async function storeStep(
         ...(isOver && { status: 'completed', ended_at: now, lease_owner: null, lease_until: null }),
       });
       if (isOver) announceCall(tx, run, [], 'run.completed', { steps: step + 1, ...usage });
+      return isOver;
     },
-    { state: isOver ? 'idle' : 'tool_execution' },
+    { state: (isOver) => (isOver ? 'idle' : calls.length === 0 ? 'thinking' : 'tool_execution') },
   );
-  return isOver;
 }
 
 async function fail(
@@ -196,11 +216,11 @@ async function fail(
   });
 }
 
-/** What one run may use up (AG-3). */
+/** The limits of one run (AG-3). */
 export interface RunBudget {
   /** Model calls. */
   readonly steps: number;
-  /** Input and output together. */
+  /** Input and output tokens together. */
   readonly tokens: number;
   /** From the message to the answer, including the time that the person takes to decide. */
   readonly milliseconds: number;
@@ -208,7 +228,7 @@ export interface RunBudget {
 
 export const defaultBudget: RunBudget = { steps: 50, tokens: 2_000_000, milliseconds: 4 * 3_600_000 };
 
-/** Before a model call: the part of the budget that the run has used up, if any. */
+/** Returns a refusal if the run has used up a part of its budget. */
 function exceededBudget(run: RunRow, budget: RunBudget, now: number): Refusal | undefined {
   if (run.step >= budget.steps) return exceeded(`${budget.steps} steps`);
   if (run.input_tokens + run.output_tokens >= budget.tokens) return exceeded(`${budget.tokens} tokens`);

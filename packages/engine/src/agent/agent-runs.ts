@@ -3,7 +3,7 @@ import { newId } from '../ids.ts';
 import { announceCall } from '../record/announcements.ts';
 import type { Caller } from '../record/call-request.ts';
 import { notFound, Refusal } from '../refusal.ts';
-import type { MessageRow, ProjectRow, RunRow, SessionRow } from '../rows.ts';
+import type { ProjectRow, RunRow, SessionRow } from '../rows.ts';
 import { StorageFull, type Transaction, type Unit } from '../store.ts';
 import {
   type AgentDeps,
@@ -13,14 +13,15 @@ import {
   type RunBudget,
   timeExceeded,
 } from './agent-loop.ts';
-import { type Held, HeldRun, RENEW_MS, RunLeases, RunLost } from './held-run.ts';
-import { messageCreatedEvent, stateEvent } from './messages.ts';
+import { type Held, HeldRun, heldUnit, RENEW_MS, RunLeases, RunLost } from './held-run.ts';
+import { announceQueue, enqueue, takeQueue, withQueued } from './message-queue.ts';
+import { stateEvent } from './messages.ts';
 import { cancelLeftoverCalls, cancelOpenCalls, endRun, type RunEnding } from './run-ending.ts';
 
 export interface AgentRunsDeps extends Omit<AgentDeps, 'budget' | 'stallMs'> {
   /** Names this process among those that share the database. */
   readonly node: string;
-  /** True where only this server can open the database: then every run of the past is an orphan at start. */
+  /** True if only this server can open the database: at start, no other node can be driving a run. */
   readonly isOnlyNode: boolean;
   readonly budget?: Partial<RunBudget>;
   readonly stallMs?: number;
@@ -34,19 +35,29 @@ export interface StartRun {
   readonly content: string;
   /** `provider:model` or `manual`; the configured default when left out. */
   readonly model?: string | undefined;
+  /** What becomes of it while a run is under way; it is refused if left out (AG-5). */
+  readonly whenBusy?: 'refuse' | 'queue' | 'send_now';
 }
 
-export interface StartedRun {
+export interface SentMessage {
   readonly run_id: string;
   readonly message_id: string;
   readonly session_id: string;
+  readonly queued: boolean;
+}
+
+/** A message as a unit stored it: it started this run, waits in its queue, or was given to it before. */
+interface Stored {
+  readonly run: RunRow;
+  readonly messageId: string;
+  readonly state: 'started' | 'queued' | 'sent_before';
 }
 
 const ORPHANS_AT_ONCE = 50;
 /** How often to look for calls that a dead node left open after it had ended their run. */
 const LEFTOVERS_EVERY_TICKS = 3;
 const STALL_MS = 300_000;
-/** After this many failures in one step the run ends. Otherwise it would go on paying for model calls until its time is over. */
+/** A run ends after this many failures in one step, so that it does not pay for model calls without end. */
 const MAX_FAILURES = 5;
 
 /**
@@ -59,7 +70,7 @@ export class AgentRuns {
   readonly #live = new Map<string, { run: LiveRun; abort: AbortController; ended: Promise<void> }>();
   /** Runs that were leased to us but not driven when leases were last renewed. */
   #idle = new Set<string>();
-  /** How often the current step of a running run has failed in the background. */
+  /** How often the current step of each run has failed. */
   readonly #failures = new Map<string, { readonly step: number; readonly count: number }>();
   readonly #unsubscribe: () => void;
   #ticks = 0;
@@ -76,26 +87,100 @@ export class AgentRuns {
   }
 
   /** Takes up the runs of an earlier process. Call it after `Engine.start`, before the first request. */
-  async resume(): Promise<number> {
+  async resume(): Promise<void> {
     await cancelLeftoverCalls(this.#deps);
-    const taken = await this.#takeOrphans({ all: this.#deps.isOnlyNode });
+    await this.#takeOrphans({ all: this.#deps.isOnlyNode });
     this.#scheduleTick();
-    return taken;
   }
 
-  /** Stores the message and sets the run going; resolves once that is committed. */
-  async start({ caller, project, session, content, model }: StartRun): Promise<StartedRun> {
-    const { store, models } = this.#deps;
-    if (this.#closed) throw new Refusal('UNAVAILABLE', { problem: 'it is shutting down' });
-    // Throws for a model that is not configured, before anything is stored.
-    const name = models.find(model ?? models.defaultName).name;
+  /** Stores the message and starts a run, or queues the message for the run under way. Resolves after the commit. */
+  async start({
+    caller,
+    project,
+    session,
+    content,
+    model,
+    whenBusy = 'refuse',
+  }: StartRun): Promise<SentMessage> {
+    const { store } = this.#deps;
+    const name = this.#modelNamed(model);
     const lease = this.#leases.first(store.now());
-    const place = { userId: caller.userId, projectId: project.id, sessionId: session.id };
-    const { run, message } = await commit(this.#deps, 'run', (tx) =>
-      storeNewRun(tx, { ...place, content, model: name, lease, now: store.now() }),
+    const stored = await commit(this.#deps, 'run', function* (tx): Unit<Stored> {
+      const now = store.now();
+      // Lock the session's row, so that only one of two concurrent messages starts a run.
+      const row = yield* tx.get('sessions', session.id);
+      if (row?.user_id !== caller.userId || row.project_id !== project.id || row.deleted_at !== null)
+        throw notFound('session');
+      const active = yield* tx.activeRunOf(row.id);
+      if (active) {
+        if (whenBusy === 'refuse') throw new Refusal('RUN_ACTIVE');
+        const { id } = yield* enqueue(tx, row, { content, model: model ?? null, when_busy: whenBusy }, now);
+        return { run: active, messageId: id, state: 'queued' };
+      }
+      const messageId = newId(now);
+      // What a stopped run left in the queue was said before this message.
+      const run = yield* storeNewRun(tx, row, {
+        messageId,
+        content,
+        model: name,
+        lease,
+        now,
+        takesQueue: true,
+      });
+      return { run, messageId, state: 'started' };
+    });
+    return this.#sent(stored);
+  }
+
+  /**
+   * Gives a message that waits to the agent now (AG-5): the step that is under way ends after the calls that are running,
+   * or the message starts a run. The others keep waiting for the next step.
+   */
+  async sendQueued(caller: Caller, messageId: string): Promise<SentMessage> {
+    const { store } = this.#deps;
+    const row = await store.read((tx) => tx.get('queued_messages', messageId));
+    const isOwn = row?.user_id === caller.userId; // the unit refuses another person's message
+    const name = this.#modelNamed((isOwn && row.model) || undefined);
+    const lease = this.#leases.first(store.now());
+    const stored = await withQueued(
+      this.#deps,
+      caller,
+      messageId,
+      function* (tx, found, session): Unit<Stored> {
+        const now = store.now();
+        if ('sent' in found) {
+          // The answer to an earlier request was lost: give it again.
+          const run = yield* tx.get('runs', found.sent.runId);
+          if (!run) throw new Refusal('MESSAGE_SENT');
+          return { run, messageId, state: 'sent_before' };
+        }
+        const active = yield* tx.activeRunOf(session.id);
+        if (active) {
+          yield* tx.update('queued_messages', messageId, { when_busy: 'send_now' });
+          announceQueue(tx, active, yield* tx.queuedMessagesOf(session.id), now);
+          return { run: active, messageId, state: 'queued' };
+        }
+        yield* tx.remove('queued_messages', messageId);
+        announceQueue(tx, found.queued, yield* tx.queuedMessagesOf(session.id), now);
+        const { content } = found.queued;
+        const run = yield* storeNewRun(tx, session, { messageId, content, model: name, lease, now });
+        return { run, messageId, state: 'started' };
+      },
     );
-    this.#drive(new HeldRun(store, run, 'thinking'));
-    return { run_id: run.id, message_id: message.id, session_id: session.id };
+    return this.#sent(stored);
+  }
+
+  /** Throws for a model that is not configured, before anything is stored. */
+  #modelNamed(name: string | undefined): string {
+    const { models } = this.#deps;
+    if (this.#closed) throw new Refusal('UNAVAILABLE', { problem: 'it is shutting down' });
+    return models.find(name ?? models.defaultName).name;
+  }
+
+  #sent({ run, messageId, state }: Stored): SentMessage {
+    if (state === 'started') this.#drive(new HeldRun(this.#deps.store, run, 'thinking'));
+    const { id: run_id, session_id } = run;
+    return { run_id, message_id: messageId, session_id, queued: state === 'queued' };
   }
 
   /** Stops a run at any moment (AG-3). A run that has ended stays as it is. */
@@ -111,7 +196,7 @@ export class AgentRuns {
     return run;
   }
 
-  /** The default model, and why it cannot be used, if so; front ends show both (AG-1). */
+  /** The default model, and the reason if it cannot be used. Front ends show both (AG-1). */
   model(): { readonly model: string; readonly problem: string | null } {
     const { models } = this.#deps;
     try {
@@ -122,7 +207,7 @@ export class AgentRuns {
     }
   }
 
-  /** Resolves when no run of this node is under way: for tests, and for a shutdown that waits. */
+  /** For tests: resolves when this node drives no run. */
   async whenIdle(): Promise<void> {
     while (this.#live.size > 0) await Promise.all([...this.#live.values()].map(({ ended }) => ended));
   }
@@ -164,7 +249,7 @@ export class AgentRuns {
   /** Starts a held run in the background. */
   #drive(held: HeldRun): void {
     const { clock } = this.#deps;
-    // If our own lease ended while the process was stalled, the old loop may store nothing any more.
+    // If our own lease ended while the process was stalled, stop the old loop: it must not store anything more.
     this.#live.get(held.runId)?.abort.abort(new RunLost());
     const abort = new AbortController();
     const run: LiveRun = { held, signal: abort.signal, draft: undefined, step: 0 };
@@ -188,7 +273,7 @@ export class AgentRuns {
       this.#failures.delete(live.held.runId);
       left?.('ended');
     } catch (error) {
-      // Not ours any more: the node that ended it, or has it now, does the rest.
+      // The run is no longer ours. The node that ended it or holds it now does the rest.
       const isLost = error instanceof RunLost;
       left?.(isLost ? 'let_go' : { error });
       if (isLost) {
@@ -196,16 +281,16 @@ export class AgentRuns {
         return;
       }
       this.#deps.onError(error);
-      await this.#restOrEnd(live, error).catch(this.#deps.onError); // else the next tick lets it rest
+      await this.#parkOrEnd(live, error).catch(this.#deps.onError); // if this fails, the next tick parks the run
     }
   }
 
   /** After a failure in the background: parks the run, or ends it if it failed too often. */
-  async #restOrEnd(live: LiveRun, cause: unknown): Promise<void> {
+  async #parkOrEnd(live: LiveRun, cause: unknown): Promise<void> {
     const { onError } = this.#deps;
     const { step } = live;
     const { runId } = live.held;
-    // Not this run's fault: it goes on when there is room.
+    // Full storage is not the run's fault, so this failure does not count.
     if (cause instanceof StorageFull) return this.#leases.park(heldOf(live));
     const before = this.#failures.get(runId);
     const count = before?.step === step ? before.count + 1 : 1;
@@ -228,12 +313,12 @@ export class AgentRuns {
     for (const { run, abort } of under)
       if (ours.get(run.held.runId)?.epoch !== run.held.epoch) abort.abort(new RunLost());
     const idle = [...ours.values()].filter(({ id }) => !this.#live.has(id));
-    // A run that was just stored is about to be driven. One that was idle at the last tick too has failed: park it.
+    // A run that was just stored is idle for a moment. A run that was also idle at the last tick has failed: park it.
     for (const held of idle) if (this.#idle.has(held.id)) await this.#leases.park(held);
     this.#idle = new Set(idle.map(({ id }) => id));
   }
 
-  /** A hint: another node ended a run that we drive, or released one. */
+  /** Handles the hint that another node ended or released a run. */
   async #look(runId: string): Promise<void> {
     const { store } = this.#deps;
     if (this.#closed) return;
@@ -245,12 +330,11 @@ export class AgentRuns {
       await this.#takeOrphans({ all: false });
   }
 
-  async #takeOrphans({ all }: { all: boolean }): Promise<number> {
+  async #takeOrphans({ all }: { all: boolean }): Promise<void> {
     // With `all`, the query would find the taken runs again, so take all of them at once.
     const limit = all ? Number.MAX_SAFE_INTEGER : ORPHANS_AT_ONCE;
-    const taken = await this.#leases.takeOrphans({ all, limit });
-    for (const run of taken) this.#drive(new HeldRun(this.#deps.store, run));
-    return taken.length;
+    for (const run of await this.#leases.takeOrphans({ all, limit }))
+      this.#drive(new HeldRun(this.#deps.store, run));
   }
 
   async #tick(): Promise<void> {
@@ -274,30 +358,28 @@ export class AgentRuns {
 
 const heldOf = ({ held }: LiveRun): Held => ({ id: held.runId, epoch: held.epoch });
 
-export interface NewRun {
-  readonly userId: string;
-  readonly projectId: string;
-  readonly sessionId: string;
+interface NewRun {
+  readonly messageId: string;
   readonly content: string;
   readonly model: string;
   readonly lease: Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'>;
   readonly now: number;
+  /** The queued messages come before the one that starts the run. */
+  readonly takesQueue?: boolean;
 }
 
-/** Inside a unit: the person's message and the run that it starts. One run at a time in a session. */
+/** Inside a unit that has locked the session, which has no run: the person's message and the run that it starts. */
 function* storeNewRun(
   tx: Transaction,
-  { userId, projectId, sessionId, content, model, lease, now }: NewRun,
-): Unit<{ readonly run: RunRow; readonly message: MessageRow }> {
-  // The session's row is the lock: of two messages at once, one starts a run.
-  const session = yield* tx.get('sessions', sessionId);
-  if (session?.user_id !== userId || session.project_id !== projectId) throw notFound('session');
-  if (yield* tx.activeRunOf(sessionId)) throw new Refusal('RUN_ACTIVE');
+  session: SessionRow,
+  { messageId, content, model, lease, now, takesQueue = false }: NewRun,
+): Unit<RunRow> {
+  const { id: session_id, user_id, project_id } = session;
   const run: RunRow = {
     id: newId(now),
-    user_id: userId,
-    project_id: projectId,
-    session_id: sessionId,
+    user_id,
+    project_id,
+    session_id,
     model,
     status: 'running',
     step: 0,
@@ -308,31 +390,16 @@ function* storeNewRun(
     created_at: now,
     ended_at: null,
   };
-  const message: MessageRow = {
-    id: newId(now),
-    user_id: userId,
-    session_id: sessionId,
-    run_id: run.id,
-    position: (yield* tx.lastPosition(sessionId)) + 1,
-    role: 'user',
-    content,
-    tool_calls: null,
-    tool_id: null,
-    complete: true,
-    created_at: now,
-  };
   yield* tx.insert('runs', run);
-  yield* tx.insert('messages', message);
-  yield* tx.update('sessions', sessionId, {
+  const unit = heldUnit(tx, run, now);
+  if (takesQueue) yield* takeQueue(unit);
+  yield* unit.add({ id: messageId, role: 'user', content });
+  yield* tx.update('sessions', session_id, {
     last_message_at: now,
     ...(session.title === '' && { title: titleOf(content) }),
   });
-  const events = [
-    messageCreatedEvent(message, run, now),
-    stateEvent({ runId: run.id, projectId, sessionId }, 'thinking', now),
-  ];
-  announceCall(tx, run, events, 'run.started', { model, session_id: sessionId });
-  return { run, message };
+  announceCall(tx, run, [stateEvent(run, 'thinking', now)], 'run.started', { model, session_id });
+  return run;
 }
 
 function titleOf(content: string): string {

@@ -14,11 +14,15 @@ describe('stopping a run', () => {
     expect(stopped).toMatchObject({ status: 'stopped', error: null, ended_at: agent.clock.now() });
     await settle();
     expect(model.requests[0]?.request.signal.aborted).toBe(true);
-    expect(await agent.transcript()).toEqual(['user: Tell a story.', 'assistant: Once upon a time']);
-    expect(screen.all('message.created').at(-1)).toMatchObject({
-      content: 'Once upon a time',
-      complete: true,
-    });
+    expect(await agent.transcript()).toEqual([
+      'user: Tell a story.',
+      'assistant: Once upon a time',
+      'system: You stopped this run.',
+    ]);
+    expect(screen.all('message.created').slice(-2)).toMatchObject([
+      { content: 'Once upon a time', complete: true },
+      { role: 'system', content: 'You stopped this run.', run_id: runId },
+    ]);
     expect((await agent.states()).at(-1)).toBe('idle');
     await agent.say('Go on.');
     expect(model.requests[1]?.request.messages).toEqual([
@@ -35,7 +39,7 @@ describe('stopping a run', () => {
     const runId = await agent.say('Hello?');
     await agent.node.runs.stop(agent.person, runId);
     await settle();
-    expect(await agent.transcript()).toEqual(['user: Hello?']);
+    expect(await agent.transcript()).toEqual(['user: Hello?', 'system: You stopped this run.']);
     await agent.say('Hello!');
     expect((await agent.transcript()).at(-1)).toBe('assistant: Yes?');
   });
@@ -51,7 +55,8 @@ describe('stopping a run', () => {
     expect(await screen.last('approval.resolved')).toMatchObject({ status: 'cancelled' });
     expect(await screen.last('tool.result')).toMatchObject({
       status: 'cancelled',
-      error: { code: 'EXECUTION_CANCELLED', message: 'The person stopped this run.' },
+      error: { code: 'EXECUTION_CANCELLED', message: 'You stopped this run.' },
+      not_started: true,
     });
     expect(await agent.run(runId)).toMatchObject({ status: 'stopped', step: 1 });
     expect((await agent.states()).at(-1)).toBe('idle');
@@ -61,7 +66,7 @@ describe('stopping a run', () => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
     expect(messages[2]).toMatchObject({
       toolCallId: 'call_0',
-      content: expect.stringContaining('The person stopped this run.'),
+      content: expect.stringContaining('The person stopped the run before this call began.'),
     });
   });
 
@@ -105,6 +110,12 @@ describe('stopping a run', () => {
     expect(calls.map(({ tool_call_id, status }) => [tool_call_id, status])).toEqual([
       ['call_0', 'cancelled'],
     ]);
+    // After a reload the transcript still says which call waited and which was never made.
+    const [, step, note] = await agent.messages();
+    expect(step?.tool_calls).toMatchObject([{ tool_id: calls[0]?.id }, { tool_id: null, not_started: true }]);
+    expect(note).toMatchObject({ role: 'system', content: 'You stopped this run.' });
+    const told = (await agent.events()).filter(({ event }) => event === 'message.created').at(-2);
+    expect(told?.data).toMatchObject({ tool_calls: [{ tool_call_id: 'call_0' }, { not_started: true }] });
   });
 
   it.each([

@@ -18,15 +18,21 @@ const result = (toolCallId: string, content: string): ModelMessage => ({
 describe('fitContext', () => {
   it('keeps what fits', () => {
     const messages = [user('a'), says('b'), user('c')];
-    expect(fitContext(messages, 10)).toEqual(messages);
+    expect(fitContext(messages, { limit: 10 })).toEqual(messages);
   });
 
   it('drops the oldest turns whole, never the question that is being answered', () => {
     const old = [user('1'.repeat(50)), says('', 'x'), result('x', '2'.repeat(50)), says('3'.repeat(50))];
     const recent = [user('4'.repeat(50)), says('5'.repeat(50))];
     const current = [user('6'.repeat(50))];
-    expect(fitContext([...old, ...recent, ...current], 160)).toEqual([...recent, ...current]);
-    expect(fitContext([...old, ...recent, ...current], 20)).toEqual(current);
+    expect(fitContext([...old, ...recent, ...current], { limit: 160 })).toEqual([...recent, ...current]);
+    expect(fitContext([...old, ...recent, ...current], { limit: 20 })).toEqual(current);
+  });
+
+  it('[AG-5] keeps the task when a message came while the agent worked on it', () => {
+    const old = [user('1'.repeat(50)), says('2'.repeat(50))];
+    const task = [user('Port it.'), says('', 'x'), result('x', '3'.repeat(50)), user('Use tabs.')];
+    expect(fitContext([...old, ...task], { limit: 20, turnFrom: old.length })).toEqual(task);
   });
 
   it('then empties old results of the turn that is under way, and keeps each one’s place', () => {
@@ -34,11 +40,11 @@ describe('fitContext', () => {
       says('', `c${i}`),
       result(`c${i}`, 'x'.repeat(1000)),
     ]).flat();
-    const fitted = fitContext([user('Go.'), ...results], 7_500);
+    const fitted = fitContext([user('Go.'), ...results], { limit: 7_500 });
     const contents = fitted.flatMap((message) => (message.role === 'tool' ? [message.content.length] : []));
     expect(contents).toEqual([61, 61, 1000, 1000, 1000, 1000, 1000, 1000, 1000]);
     expect(fitted).toHaveLength(19);
-    const most = fitContext([user('Go.'), ...results], 10);
+    const most = fitContext([user('Go.'), ...results], { limit: 10 });
     expect(most.filter((message) => message.role === 'tool' && message.content.length === 1000)).toHaveLength(
       6,
     );

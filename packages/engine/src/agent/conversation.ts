@@ -1,5 +1,7 @@
 import {
   describeError,
+  leftOutBase64,
+  leftOutText,
   type ModelResult,
   type LateResult as Reported,
   toModelResult,
@@ -8,29 +10,39 @@ import type { ExecutionRow, Json, MessageRow } from '../rows.ts';
 import { storedOutcome } from '../settle/outcomes.ts';
 import type { Reading, Unit } from '../store.ts';
 import type { HeldUnit } from './held-run.ts';
-import { lateNoteId, type StoredToolCall, toolCallsOf, toolMessageId } from './messages.ts';
+import {
+  assistantMessageId,
+  lateNoteId,
+  type StoredToolCall,
+  toolCallsOf,
+  toolMessageId,
+} from './messages.ts';
 import type { ModelMessage } from './model.ts';
 
 /** The model gets at most this many of the latest messages. */
 const MAX_MESSAGES = 1_000;
 
 /**
- * The conversation of a session as a model takes it. Each tool call is followed by exactly one result: one that a
- * crash or a stop left open is answered from its record, or as cancelled, because a model refuses a dangling call.
+ * The conversation of a session, in the form that a model takes. Models refuse a tool call without a result, so each
+ * call is followed by exactly one. A call that a crash or a stop left without a tool message gets the result from its
+ * record, or a cancellation.
  */
 export function* readConversation(tx: Reading, sessionId: string): Unit<readonly ModelMessage[]> {
-  const last = yield* tx.lastPosition(sessionId);
-  const rows = yield* tx.messagesOf(sessionId, { after: last - MAX_MESSAGES, limit: MAX_MESSAGES });
+  const rows = yield* tx.latestMessages(sessionId, MAX_MESSAGES);
   const byId = new Map(rows.map((row) => [row.id, row]));
+  // The run that is under way. Messages that came while it worked belong to the same turn (AG-5).
+  const runId = rows.findLast(({ run_id }) => run_id !== null)?.run_id;
   const messages: ModelMessage[] = [];
+  let turnFrom: number | undefined;
   for (const row of rows) {
+    if (row.run_id === runId) turnFrom ??= messages.length;
     if (row.role === 'user') messages.push({ role: 'user', text: row.content });
     else if (row.role === 'assistant' && row.complete) yield* addAnswer(tx, row, byId, messages);
     // A system message about a tool is for the model; the others are for the person.
     else if (row.role === 'system' && row.tool_id !== null)
       messages.push({ role: 'note', text: row.content });
   }
-  return fitContext(messages);
+  return fitContext(messages, { turnFrom });
 }
 
 function* addAnswer(
@@ -56,37 +68,47 @@ function* addAnswer(
   }
 }
 
-/** The result of a call that has no tool message, as the store has it. */
+/** The stored result of a call that has no tool message. If the call never ended, its result is a cancellation. */
 function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall): Unit<ModelResult> {
   const execution = runId === null ? undefined : yield* tx.executionOfCall(runId, call.step, call.index);
   if (execution) {
     const outcome = yield* storedOutcome(tx, execution);
-    if (outcome) return toModelResult(outcome);
+    if (outcome) return forModel(toModelResult(outcome), execution);
   }
   return {
     status: 'error',
     tool_call_id: call.tool_call_id,
-    error: describeError('EXECUTION_CANCELLED'),
+    error: { ...describeError('EXECUTION_CANCELLED'), message: 'The run ended before this call began.' },
     execution_time_ms: 0,
   };
 }
 
-/** In characters: what common models take, with room for tools and an answer. */
+/** "You stopped this run" is for the person, and the model would take it for itself. */
+function forModel(result: ModelResult, execution: ExecutionRow): ModelResult {
+  if (result.status !== 'error' || execution.error !== describeError('RUN_STOPPED').message) return result;
+  return {
+    ...result,
+    error: { ...result.error, message: 'The person stopped the run before this call began.' },
+  };
+}
+
+/** The longest conversation in characters. It fits common models, with room for tools and an answer. */
 const MAX_CHARACTERS = 500_000;
-/** The newest results always stay: the model works with them. */
+/** The newest results are never shortened, because the model works with them. */
 const KEPT_RESULTS = 6;
 
 /**
- * Keeps a conversation within what a model can take: the oldest turns go first, then the content of old results of
- * the turn that is under way. What the person asked last always stays, and no call loses its result.
+ * Shortens a conversation to what a model can take. Drops the oldest turns first, then the content of old results in
+ * the current turn, which begins at `turnFrom` or else with the person's last message. What the person said in it always
+ * stays, and no call loses its result.
  */
 export function fitContext(
   messages: readonly ModelMessage[],
-  limit: number = MAX_CHARACTERS,
+  { limit = MAX_CHARACTERS, turnFrom }: { limit?: number; turnFrom?: number | undefined } = {},
 ): readonly ModelMessage[] {
   const sizes = messages.map(sizeOf);
   let total = sizes.reduce((sum, size) => sum + size, 0);
-  const lastTurn = messages.findLastIndex(({ role }) => role === 'user');
+  const lastTurn = turnFrom ?? messages.findLastIndex(({ role }) => role === 'user');
   let start = 0;
   while (total > limit && start < lastTurn) {
     do total -= sizes[start++] as number;
@@ -116,13 +138,13 @@ function sizeOf(message: ModelMessage): number {
 const MAX_TEXT = 50_000;
 const HEAD = 40_000;
 
-/** A result as the conversation keeps it: the shape of EX-3 as JSON, long texts cut. */
+/** The JSON of a result as the conversation stores it (EX-3), with long texts cut. */
 export function resultText(result: ModelResult): string {
   return JSON.stringify(clip(result as unknown as Json));
 }
 
 /**
- * Marks tool output as data (AG-4): it stands between two lines with the call's own id. The author of the output cannot
+ * Marks tool output as data (AG-4): encloses it in two lines that carry the call's id. The author of the output cannot
  * know that id, so the output cannot end the data early. `content` is JSON and has no line breaks.
  */
 function asData(id: string, toolName: string, content: string): string {
@@ -135,7 +157,7 @@ function clip(value: Json): Json {
   if (Array.isArray(value)) return value.map(clip);
   const object = value as { readonly [key: string]: Json };
   if (object.encoding === 'base64' && typeof object.content === 'string') {
-    return { ...object, content: `[${object.content.length} characters of base64 are left out]` };
+    return { ...object, content: leftOutBase64(object.content.length) };
   }
   return Object.fromEntries(Object.entries(object).map(([name, inner]) => [name, clip(inner)]));
 }
@@ -144,13 +166,13 @@ function clipText(text: string): string {
   if (text.length <= MAX_TEXT) return text;
   const tail = MAX_TEXT - HEAD;
   const left = text.length - MAX_TEXT;
-  return `${text.slice(0, HEAD)}\n[… ${left} characters are left out here; ask for a part of it …]\n${text.slice(-tail)}`;
+  return `${text.slice(0, HEAD)}\n${leftOutText(left)}\n${text.slice(-tail)}`;
 }
 
 /** How many of a session's latest calls are searched. */
 const LATEST_CALLS = 200;
 
-/** A result that came after its call had ended, and that no step was given yet (EX-7). */
+/** A result that arrived after its call had ended, and that the model has not been told yet (EX-7). */
 export interface LateResult {
   readonly execution: ExecutionRow;
   readonly reported: Reported;
@@ -163,14 +185,22 @@ export function* findLateResults(
   const late: LateResult[] = [];
   const calls = yield* tx.history(userId, { sessionId, limit: LATEST_CALLS });
   for (const execution of calls) {
-    // The call did not complete although a report was accepted: it failed, or the report came late.
+    // Look only at calls that have a report but did not complete: they failed, or the report came late.
     if (execution.status === 'completed' || execution.result_digest === null) continue;
     const late_result = (yield* tx.get('results', execution.id))?.late_result ?? null;
     if (late_result === null) continue;
     if (yield* tx.get('messages', lateNoteId(execution.id))) continue;
+    if (yield* isRewound(tx, execution)) continue;
     late.push({ execution, reported: late_result as Reported });
   }
   return late.reverse();
+}
+
+/** Whether the conversation went back to before the step that made the call. */
+function* isRewound(tx: Reading, { run_id, step }: ExecutionRow): Unit<boolean> {
+  if (run_id === null || step === null) return false;
+  const message = yield* tx.get('messages', assistantMessageId(run_id, step));
+  return message !== undefined && message.rewound_at !== null;
 }
 
 /** Adds late results to the end of the conversation, each once. */
@@ -178,14 +208,7 @@ export function* addLateResults({ tx, add }: HeldUnit, late: readonly LateResult
   for (const { execution, reported } of late) {
     const id = lateNoteId(execution.id);
     if (yield* tx.get('messages', id)) continue;
-    yield* add({
-      id,
-      role: 'system',
-      content: noteOf(execution, reported),
-      tool_calls: null,
-      tool_id: execution.id,
-      complete: true,
-    });
+    yield* add({ id, role: 'system', content: noteOf(execution, reported), tool_id: execution.id });
   }
 }
 

@@ -8,14 +8,16 @@ export class RunLost extends Error {
   override readonly name = 'RunLost';
 }
 
-/** What a unit of a held run works with. */
+type NewMessage = Pick<MessageRow, 'id' | 'role' | 'content'> &
+  Partial<Pick<MessageRow, 'tool_calls' | 'tool_id' | 'complete'>>;
+
+/** Passed to each unit that writes for a held run. */
 export interface HeldUnit {
   readonly tx: Transaction;
   readonly run: RunRow;
   readonly now: number;
-  /** Writes a message at the end of the conversation and announces it. */
-  add(message: Omit<MessageRow, 'user_id' | 'session_id' | 'run_id' | 'position' | 'created_at'>): Unit<void>;
-  /** Announces a message as it is now. */
+  /** Writes a message at the end of the conversation and announces it. It is complete unless the caller says otherwise. */
+  add(message: NewMessage): Unit<void>;
   announce(message: MessageRow): void;
 }
 
@@ -45,32 +47,34 @@ export class HeldRun implements RunPlace {
     this.#state = state;
   }
 
-  /** Throws `RunLost` when the run is not ours any more. `state` is announced unless clients know it already. */
-  async write<T>(unit: (held: HeldUnit) => Unit<T>, { state }: { state?: AgentState } = {}): Promise<T> {
-    const isNew = state !== undefined && state !== this.#state;
+  /**
+   * Throws `RunLost` when the run is not ours any more. `state`, which may depend on what the unit returns, is announced
+   * unless clients know it already.
+   */
+  async write<T>(
+    unit: (held: HeldUnit) => Unit<T>,
+    { state: stateAfter }: { state?: AgentState | ((done: T) => AgentState) } = {},
+  ): Promise<T> {
     const place = this;
     const store = this.#store;
-    const value = await store.write(function* (tx) {
+    const known = this.#state;
+    const { done, state } = await store.write(function* (tx) {
       const now = store.now();
-      // Lock order: the session, then its run, before everything else. Writers of message positions wait here.
+      // Lock order: session, run, everything else. The session lock also keeps message positions unique.
       yield* tx.get('sessions', place.sessionId);
-      const run = yield* place.require(tx);
+      const run = yield* requireHeld(tx, place);
       const done = yield* unit(heldUnit(tx, run, now));
-      if (isNew) announceCall(tx, run, [stateEvent(place, state, now)]);
-      return done;
+      const state = typeof stateAfter === 'function' ? stateAfter(done) : stateAfter;
+      if (state !== undefined && state !== known) announceCall(tx, run, [stateEvent(run, state, now)]);
+      return { done, state };
     });
     if (state !== undefined) this.#state = state;
-    return value;
-  }
-
-  /** The run's row, inside a unit. Throws `RunLost` when it is not ours any more. */
-  require(tx: Reading): Unit<RunRow> {
-    return requireHeld(tx, this);
+    return done;
   }
 
   /** Announces what the agent is doing, unless clients know it already. */
   async announceState(state: AgentState): Promise<void> {
-    if (state !== this.#state) await this.write(nothing, { state });
+    if (state !== this.#state) await this.write(function* () {}, { state });
   }
 }
 
@@ -84,7 +88,7 @@ export function* requireHeld(
   return run;
 }
 
-/** What a unit may do with a run whose row it has locked. */
+/** The unit must have locked the run's row. */
 export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
   const announce = (message: MessageRow) => announceCall(tx, run, [messageCreatedEvent(message, run, now)]);
   return {
@@ -94,12 +98,16 @@ export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
     announce,
     *add(message) {
       const row: MessageRow = {
+        tool_calls: null,
+        tool_id: null,
+        complete: true,
         ...message,
         user_id: run.user_id,
         session_id: run.session_id,
         run_id: run.id,
         position: (yield* tx.lastPosition(run.session_id)) + 1,
         created_at: now,
+        rewound_at: null,
       };
       yield* tx.insert('messages', row);
       announce(row);
@@ -107,18 +115,15 @@ export function heldUnit(tx: Transaction, run: RunRow, now: number): HeldUnit {
   };
 }
 
-function* nothing(): Unit<void> {}
-
-/** A run belongs to the node that renewed its lease; this long after the last renewal it is an orphan. */
+/** A run whose lease was not renewed for this long is an orphan. */
 const LEASE_MS = 5_000;
-/** How often leases are renewed and orphans looked for: a dead node's runs go on after at most the sum of both. */
+/** How often leases are renewed. A dead node's runs continue after at most LEASE_MS + RENEW_MS. */
 export const RENEW_MS = 1_500;
 /** A run that failed in the background is resumed after this long. */
 const RETRY_FAILED_RUN_MS = 30_000;
 /** A lease that lasts longer means that the clock went back. */
 export const LONGEST_LEASE_MS = RETRY_FAILED_RUN_MS;
 
-/** A run that this node holds. */
 export interface Held {
   readonly id: string;
   readonly epoch: number;
@@ -137,19 +142,19 @@ export class RunLeases {
     this.#node = node;
   }
 
-  /** What a new run's row starts with. */
+  /** The lease columns of a new run. */
   first(now: number): Pick<RunRow, 'epoch' | 'lease_owner' | 'lease_until'> {
     return { epoch: 1, lease_owner: this.#node, lease_until: now + LEASE_MS };
   }
 
   /**
-   * Takes over runs that no node holds. `all` is for a store that only one server can open: at its start no other node is
-   * alive, whatever the leases say.
+   * Takes over runs that no node holds. `all` takes every running run, whatever its lease says: at the start of a
+   * server that alone can open the database, no other node is alive.
    */
   async takeOrphans({ all, limit }: { all: boolean; limit: number }): Promise<readonly RunRow[]> {
     const node = this.#node;
     const store = this.#store;
-    // Look first without locks: nearly always there is no orphan.
+    // First look without locks, because there is nearly never an orphan.
     const until = () => (all ? Number.MAX_SAFE_INTEGER : store.now());
     if ((await store.read((tx) => tx.orphanedRuns(until(), 1))).length === 0) return [];
     return store.write(function* (tx) {
@@ -171,23 +176,20 @@ export class RunLeases {
   }
 
   /** Releases a run, so that another node need not wait for its lease to end. */
-  async release({ id, epoch }: Held): Promise<void> {
-    await this.#store.write(function* (tx) {
-      const run = yield* tx.get('runs', id);
-      if (run?.status === 'running' && run.epoch === epoch) {
-        yield* tx.update('runs', id, { lease_owner: null, lease_until: null });
-      }
-    });
+  release(held: Held): Promise<void> {
+    return this.#setLease(held, { lease_owner: null, lease_until: null });
   }
 
   /** Parks a run that failed here: any node takes it up again after a while. */
-  async park({ id, epoch }: Held): Promise<void> {
-    const store = this.#store;
-    const lease_owner = `parked by ${this.#node}`;
-    await store.write(function* (tx) {
+  park(held: Held): Promise<void> {
+    const lease_until = this.#store.now() + RETRY_FAILED_RUN_MS;
+    return this.#setLease(held, { lease_owner: `parked by ${this.#node}`, lease_until });
+  }
+
+  async #setLease({ id, epoch }: Held, lease: Pick<RunRow, 'lease_owner' | 'lease_until'>): Promise<void> {
+    await this.#store.write(function* (tx) {
       const run = yield* tx.get('runs', id);
-      if (run?.status === 'running' && run.epoch === epoch)
-        yield* tx.update('runs', id, { lease_owner, lease_until: store.now() + RETRY_FAILED_RUN_MS });
+      if (run?.status === 'running' && run.epoch === epoch) yield* tx.update('runs', id, lease);
     });
   }
 }

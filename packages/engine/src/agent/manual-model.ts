@@ -16,15 +16,19 @@ export const manualModel: Model = {
 };
 
 function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
-  const said = messages.filter(({ role }) => role !== 'note');
-  const last = said.at(-1);
-  // The calls of the last answer with their results.
+  const turns = messages.filter(({ role }) => role !== 'note');
+  const last = turns.at(-1);
+  // Report the results of the last step's calls.
   if (last?.role === 'tool')
-    return [text(summarise(said.slice(said.findLastIndex(({ role }) => role === 'assistant'))))];
-  const typed = last?.role === 'user' ? last.text.trim() : '';
-  if (!typed.startsWith('/')) return [text(explanation(tools))];
-  // Every line that begins with a slash is a call, or asks for help; other lines continue the one before.
-  const lines = typed.split(/\n(?=\s*\/[a-z])/).map((line) => line.trim());
+    return [text(summarise(turns.slice(turns.findLastIndex(({ role }) => role === 'assistant'))))];
+  // Several messages may have waited while the last calls ran (AG-5).
+  const typed = turns
+    .slice(turns.findLastIndex(({ role }) => role !== 'user') + 1)
+    .flatMap((message) => (message.role === 'user' ? [message.text.trim()] : []))
+    .filter((message) => message.startsWith('/'));
+  if (typed.length === 0) return [text(explanation(tools))];
+  // A line that begins with a slash is a call or asks for help. Other lines continue the previous line.
+  const lines = typed.flatMap((message) => message.split(/\n(?=\s*\/[a-z])/)).map((line) => line.trim());
   const asked = lines.filter((line) => /^\/help(\s|$)/.test(line));
   if (asked.length === 0) return callsIn(lines, tools);
   const answers = asked.map((line) => helpOf(line.slice('/help'.length).trim(), tools));
@@ -32,7 +36,7 @@ function answerTo({ messages, tools }: ModelRequest): ModelPart[] {
   return [text([...(asked.length < lines.length ? [notMade] : []), ...answers].join('\n\n'))];
 }
 
-/** Makes all calls, or none if one is wrong. */
+/** Makes no call at all if one of the lines is wrong. */
 function callsIn(lines: readonly string[], tools: readonly OfferedTool[]): ModelPart[] {
   const calls: ModelPart[] = [];
   for (const line of lines) {
@@ -105,7 +109,7 @@ function helpOf(name: string, tools: readonly OfferedTool[]): string {
   return [`/${tool.name}: ${tool.description}`, ...parameters].join('\n');
 }
 
-const text = (said: string): ModelPart => ({ type: 'text', text: said });
+const text = (content: string): ModelPart => ({ type: 'text', text: content });
 
 const shorten = (line: string): string => (line.length <= 200 ? line : `${line.slice(0, 199)}…`);
 
@@ -113,7 +117,7 @@ const shorten = (line: string): string => (line.length <= 200 ? line : `${line.s
 const MAX_LINES = 40;
 const MAX_CHARACTERS = 4_000;
 
-/** What became of each call of a step, for the person who typed it. */
+/** The result of each call in a step, as text for the person. */
 function summarise(step: readonly ModelMessage[]): string {
   return step
     .flatMap((message) => (message.role === 'tool' ? [summaryOf(message.toolName, message.content)] : []))

@@ -5,14 +5,13 @@ import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts'
 
 export type AgentState = EventData<'agent.state'>['state'];
 
-/** The run, session and project of an event. */
 export interface RunPlace {
   readonly runId: string;
   readonly projectId: string;
   readonly sessionId: string;
 }
 
-/** A message as clients get it; `model` is that of its run. */
+/** A message as clients get it. `model` is the model of its run. */
 export function messageView(row: MessageRow, model: string | undefined): Message {
   const calls = toolCallsOf(row);
   return {
@@ -23,20 +22,21 @@ export function messageView(row: MessageRow, model: string | undefined): Message
     role: row.role,
     content: row.content,
     ...(calls.length > 0 && {
-      tool_calls: calls.map(({ tool_call_id, tool_id, tool_name, tool_params }) => ({
+      tool_calls: calls.map(({ tool_call_id, tool_id, tool_name, tool_params, not_started }) => ({
         tool_call_id,
         tool_id,
         tool_name,
         tool_params: tool_params as Record<string, JsonValue>,
+        ...(not_started && { not_started }),
       })),
     }),
     ...(row.tool_id !== null && { tool_id: row.tool_id }),
     complete: row.complete,
+    ...(row.rewound_at !== null && { rewound: true }),
     created_at: isoTime(row.created_at),
   };
 }
 
-/** A message of a run, as it is now. */
 export const messageCreatedEvent = (
   row: MessageRow,
   { project_id, model }: Pick<RunRow, 'project_id' | 'model'>,
@@ -44,24 +44,28 @@ export const messageCreatedEvent = (
 ): ServerEvent =>
   makeEvent('message.created', fit({ ...messageView(row, model), project_id, timestamp: isoTime(now) }));
 
-export const stateEvent = (place: RunPlace, state: AgentState, now: number): ServerEvent =>
+export const stateEvent = (
+  { id, project_id, session_id }: Pick<RunRow, 'id' | 'project_id' | 'session_id'>,
+  state: AgentState,
+  now: number,
+): ServerEvent =>
   makeEvent('agent.state', {
-    project_id: place.projectId,
-    session_id: place.sessionId,
-    run_id: place.runId,
+    project_id,
+    session_id,
+    run_id: id,
     state,
     timestamp: isoTime(now),
   });
 
-/** UTF-16 units in one delta: at worst six bytes each, so the event stays under 64 KB. */
+/** Longest text of a delta, in UTF-16 units. Each takes at most six bytes as JSON, so the event stays under 64 KB. */
 const MAX_DELTA = 8_000;
 
-/** The pieces of a text that was added to a message at `offset`. */
+/** The events for a text that was added to a message at `offset`. */
 export function deltaEvents(place: RunPlace, messageId: string, offset: number, text: string): ServerEvent[] {
   const events: ServerEvent[] = [];
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + MAX_DELTA, text.length);
-    // The two halves of a character stay together.
+    // Do not split a surrogate pair.
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
     events.push(
       makeEvent('message.delta', {
@@ -92,8 +96,8 @@ function fit(data: EventData<'message.created'>): EventData<'message.created'> {
 }
 
 /**
- * Ids of the messages that a run writes. They are made from the message's place, (run, step) or (run, step, index), so
- * that a resumed run finds what it wrote and cannot write it twice (AG-2).
+ * Ids of the messages that a run writes. An id is derived from (run, step) or (run, step, index), so that a resumed run
+ * finds the messages that it wrote and cannot write one twice (AG-2).
  */
 
 export const assistantMessageId = (runId: string, step: number): string => `${runId}-${step}`;
@@ -106,15 +110,16 @@ export const lateNoteId = (toolId: string): string => `late-${toolId}`;
 /** The message that tells the person why a run ended without an answer. */
 export const endNoteId = (runId: string): string => `${runId}-end`;
 
-/** A tool call as an assistant message keeps it. */
 export interface StoredToolCall {
   readonly tool_call_id: string;
-  /** The execution, once the call has its result. */
+  /** The execution's id, set once the call has its result. */
   readonly tool_id: string | null;
   readonly tool_name: string;
   readonly tool_params: JsonObject;
   readonly step: number;
   readonly index: number;
+  /** The step ended before this call was made: it has no execution. */
+  readonly not_started?: boolean;
 }
 
 /** The calls of an assistant message; empty for any other. */
@@ -130,7 +135,7 @@ export const unparsableParameter = 'invalid_json';
 
 type ToolCallPart = Extract<ModelPart, { type: 'tool_call' }>;
 
-/** Longer than any tool's name or provider's id; an event must hold both (EV-2). */
+/** Longer names and ids are cut, so that an event can hold both (EV-2). No tool or provider has longer ones. */
 const longestName = 128;
 
 /**

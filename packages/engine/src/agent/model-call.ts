@@ -4,7 +4,6 @@ import type { HeldRun } from './held-run.ts';
 import { deltaEvents } from './messages.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest } from './model.ts';
 
-/** A complete answer of a model. */
 export interface ModelAnswer {
   readonly text: string;
   readonly toolCalls: readonly Extract<ModelPart, { type: 'tool_call' }>[];
@@ -15,18 +14,20 @@ export interface ModelAnswer {
 
 export interface ModelCallOptions {
   readonly clock: Clock;
-  /** A model that says nothing for so long is asked again. */
+  /** If the model sends nothing for this long, the call is retried. */
   readonly stallMs: number;
 }
 
-/** Before the first, second and third retry. */
+/** Delays before the first, second and third retry. */
 const RETRY_AFTER_MS = [500, 1000, 2000] as const;
-/** Added to an answer that the model could not finish, by the reason it gave. */
-const cutOff: Readonly<Record<string, string>> = {
+/** The note at the end of an unfinished answer, by the model's finish reason. */
+const cutOffNotes: Readonly<Record<string, string>> = {
   length: '\n\n[The model reached the longest answer it can give; this one is cut off here.]',
   'content-filter': '\n\n[The provider’s content filter ended this answer here.]',
 };
-/** Characters, several times what models give: it is kept in memory and stored whole twice a second. */
+/**
+ * Longest answer in characters, several times what models give. The answer is kept in memory and stored twice a second.
+ */
 const MAX_ANSWER = 2_000_000;
 /** More than any model takes or gives: a larger count is wrong. */
 const MAX_TOKENS = 1e9;
@@ -91,7 +92,7 @@ async function readAnswer(
     }
   }
   // A tool call with cut-off parameters must not run, and a text that ends in mid-sentence should say why.
-  const cut = cutOff[finish];
+  const cut = cutOffNotes[finish];
   if (cut !== undefined) {
     if (toolCalls.length > 0)
       throw new ModelError('its answer was cut off within a tool call', { retryable: false });
@@ -104,11 +105,11 @@ async function readAnswer(
 }
 
 /** A valid token count from what a server reports, which may be a fraction or negative (AG-3). */
-const tokensOf = (said: number): number => Math.min(Math.max(0, Math.ceil(said) || 0), MAX_TOKENS);
+const tokensOf = (reported: number): number => Math.min(Math.max(0, Math.ceil(reported) || 0), MAX_TOKENS);
 
 /**
- * The parts of one answer. Ends with the signal's reason as soon as it is aborted, whether the model heeds it or not;
- * a failure of the model, and only that, is thrown as a `ModelError`.
+ * Yields the parts of one answer. Throws the signal's reason as soon as it is aborted, even if the model does not stop.
+ * A failure of the model is thrown as a `ModelError`.
  */
 async function* partsOf(
   model: Model,
@@ -140,7 +141,7 @@ async function* partsOf(
       yield next.value;
     }
   } finally {
-    // Left early: tell the model, and do not wait for it.
+    // The caller stopped early: tell the model, and do not wait for it.
     if (!ended) void Promise.resolve(parts.return?.()).catch(() => {});
   }
 }
@@ -178,7 +179,6 @@ export class Draft {
     return this.#text;
   }
 
-  /** A piece of text from the model. */
   async add(piece: string): Promise<void> {
     if (piece === '') return;
     const offset = this.#text.length;
@@ -198,7 +198,7 @@ export class Draft {
     if (now - (this.#storedAt ?? now) >= STORE_EVERY_MS) await this.#store(this.#text, now);
   }
 
-  /** The model is asked again: drops what it had written. */
+  /** Drops the text, before the model is called again. */
   startOver(): void {
     this.#text = '';
   }
@@ -207,16 +207,9 @@ export class Draft {
     this.#storedAt = at;
     const { messageId } = this;
     await this.#run.write(function* ({ tx, add }) {
-      // The message exists if this step was being written before a crash.
+      // The message exists if this step was stored before, even before a crash.
       if (yield* tx.update('messages', messageId, { content })) return;
-      yield* add({
-        id: messageId,
-        role: 'assistant',
-        content,
-        tool_calls: null,
-        tool_id: null,
-        complete: false,
-      });
+      yield* add({ id: messageId, role: 'assistant', content, complete: false });
     });
   }
 }

@@ -1,29 +1,24 @@
 import { type AvailableTool, describeError } from '@countersign/protocol';
 import type { JsonObject } from '../rows.ts';
 
-/**
- * A language model as the agent sees it, from any provider (AG-1). It keeps no state between calls: each request has the
- * whole conversation.
- */
+/** A language model of any provider (AG-1). It is stateless: each request has the whole conversation. */
 export interface Model {
   /** As the run records it, such as `anthropic:claude-…` or `manual`. */
   readonly name: string;
   /**
-   * One answer, piece by piece. The iterator throws on failure, a `ModelError` where the model knows more about it.
-   * Aborting ends it; what it throws then is ignored.
+   * Streams one answer. The iterator throws on failure; a `ModelError` also says whether to retry. Aborting the signal
+   * ends the iterator, and its error is then ignored.
    */
   call(request: ModelRequest): AsyncIterable<ModelPart>;
 }
 
-/** Where the agent gets a model by name. */
 export interface Models {
-  /** The model for messages that name none. */
+  /** The model for messages that do not name one. */
   readonly defaultName: string;
   /** Throws a `Refusal` that says what to set when there is no such model, or no key for it. */
   find(name: string): Model;
 }
 
-/** A tool as the model sees it. */
 export type OfferedTool = Pick<AvailableTool, 'name' | 'description' | 'input_schema'>;
 
 export interface ModelRequest {
@@ -35,7 +30,7 @@ export interface ModelRequest {
 export type ModelMessage =
   | { readonly role: 'user'; readonly text: string }
   | { readonly role: 'assistant'; readonly text: string; readonly toolCalls: readonly ModelToolCall[] }
-  /** Follows the assistant message whose call it answers; each call has exactly one. `content` is delimited data. */
+  /** The one result of a tool call. It follows the assistant message. `content` is delimited data. */
   | {
       readonly role: 'tool';
       readonly toolCallId: string;
@@ -46,7 +41,7 @@ export type ModelMessage =
   | { readonly role: 'note'; readonly text: string };
 
 export interface ModelToolCall {
-  /** Unique in the conversation, also where a provider repeats its ids. */
+  /** Unique in the conversation, even if the provider repeats its ids. */
   readonly id: string;
   readonly name: string;
   readonly params: JsonObject;
@@ -78,6 +73,7 @@ export class UnparsableParams {
 /** The model did not answer. `message` is for the person. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
+  readonly code = 'MODEL_FAILED';
   /** Whether asking again may help: an overloaded server, a cut connection. */
   readonly retryable: boolean;
   /** How long the provider asked us to wait. */

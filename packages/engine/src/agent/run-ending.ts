@@ -4,8 +4,16 @@ import { Refusal } from '../refusal.ts';
 import type { RunRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 import type { AgentDeps } from './agent-loop.ts';
-import { heldUnit } from './held-run.ts';
-import { assistantMessageId, endNoteId, stateEvent, toolCallsOf } from './messages.ts';
+import { type HeldUnit, heldUnit } from './held-run.ts';
+import {
+  assistantMessageId,
+  endNoteId,
+  type StoredToolCall,
+  stateEvent,
+  toJson,
+  toolCallsOf,
+  toolMessageId,
+} from './messages.ts';
 import { agentOf } from './tool-step.ts';
 
 const LEFTOVERS_AT_ONCE = 1_000;
@@ -17,7 +25,7 @@ export type RunEnding =
 
 /**
  * Inside a unit: ends a run that is running. Keeps what the model had written (`draft` is newer than the stored text),
- * tells the person why, and announces that the agent is idle.
+ * tells the person why, marks the calls that were never made, and announces that the agent is idle. The queue stays.
  */
 export function* endRun(
   tx: Transaction,
@@ -41,20 +49,33 @@ export function* endRun(
     yield* tx.update('messages', unfinished.id, { content, complete: true });
     held.announce({ ...unfinished, content, complete: true });
   }
-  if (ending.status === 'failed') {
-    yield* held.add({
-      id: endNoteId(run.id),
-      role: 'system',
-      content: ending.error.message,
-      tool_calls: null,
-      tool_id: null,
-      complete: true,
-    });
-  }
-  const place = { runId: run.id, projectId: run.project_id, sessionId: run.session_id };
+  yield* markOpenCalls(held);
+  const { message: content } = ending.status === 'failed' ? ending.error : new Refusal('RUN_STOPPED');
+  yield* held.add({ id: endNoteId(run.id), role: 'system', content });
   const data = ending.status === 'failed' ? { code: ending.error.code } : { token: ending.by };
-  announceCall(tx, run, [stateEvent(place, 'idle', now)], `run.${ending.status}`, data);
+  announceCall(tx, run, [stateEvent(run, 'idle', now)], `run.${ending.status}`, data);
   return { ...run, ...ended };
+}
+
+/** The last step's calls without a result: names the execution of each, or says that it never began. */
+function* markOpenCalls({ tx, run, announce }: HeldUnit): Unit<void> {
+  if (run.step === 0) return;
+  const message = yield* tx.get('messages', assistantMessageId(run.id, run.step - 1));
+  if (!message) return;
+  const calls: StoredToolCall[] = [];
+  let hasOpen = false;
+  for (const call of toolCallsOf(message)) {
+    const isAnswered = (yield* tx.get('messages', toolMessageId(message.id, call.index))) !== undefined;
+    const execution = isAnswered ? undefined : yield* tx.executionOfCall(run.id, call.step, call.index);
+    hasOpen ||= !isAnswered;
+    calls.push(
+      isAnswered ? call : execution ? { ...call, tool_id: execution.id } : { ...call, not_started: true },
+    );
+  }
+  if (!hasOpen) return;
+  const tool_calls = toJson(calls);
+  yield* tx.update('messages', message.id, { tool_calls });
+  announce({ ...message, tool_calls });
 }
 
 /** After the commit: cancels the calls of the run's last step that have not ended (EX-8). */

@@ -8,17 +8,19 @@ import {
   toModelResult,
 } from '@countersign/protocol';
 import type { Caller, CallRequest } from '../record/call-request.ts';
+import { Refusal } from '../refusal.ts';
 import type { MessageRow, ProjectRow } from '../rows.ts';
 import type { Bus, Hint, Store } from '../store.ts';
 import type { AgentDeps } from './agent-loop.ts';
 import { resultText } from './conversation.ts';
 import { type HeldRun, RunLost } from './held-run.ts';
+import { SendNowWatch } from './message-queue.ts';
 import { type StoredToolCall, toJson, toolCallsOf, toolMessageId, unparsableParameter } from './messages.ts';
 
-/** Calls of a step at once: a session may not have more pending approvals (AG-3). */
+/** Most calls of a step that run at once: a session may not have more pending approvals (AG-3). */
 const MAX_AT_ONCE = 10;
 
-/** The caller that stands for a run: each run may cancel its own calls. */
+/** The identity with which a run makes its calls, and may cancel them. */
 export const agentOf = (userId: string, runId: string): Caller => ({
   userId,
   tokenId: `run-${runId}`,
@@ -27,7 +29,8 @@ export const agentOf = (userId: string, runId: string): Caller => ({
 
 /**
  * The tool calls of one assistant message. Each is made once, even if it was already made before a crash; independent
- * calls run in parallel, the others in order (EX-4). Ends when each call has its tool message.
+ * calls run in parallel, the others in order (EX-4). Ends when each call has its tool message. A message that is to be
+ * sent now ends it early: calls that have not begun get a tool message that says so (AG-5).
  */
 export class ToolStep {
   readonly #deps: AgentDeps;
@@ -36,6 +39,9 @@ export class ToolStep {
   readonly #message: MessageRow;
   readonly #signal: AbortSignal;
   readonly #state: StepState;
+  readonly #sendNow: SendNowWatch;
+  /** Executions of this step that have not ended. */
+  readonly #underWay = new Set<string>();
   #unanswered = 0;
 
   constructor(deps: AgentDeps, run: HeldRun, project: ProjectRow, message: MessageRow, signal: AbortSignal) {
@@ -45,18 +51,21 @@ export class ToolStep {
     this.#message = message;
     this.#signal = signal;
     this.#state = new StepState(run, deps);
+    this.#sendNow = new SendNowWatch(run, deps, () => this.#withdrawUnbegun());
   }
 
   /** `open` are the calls that have no tool message yet. */
   async finish(open: readonly StoredToolCall[]): Promise<void> {
     try {
+      await this.#sendNow.look();
       await Promise.all(await this.#begin(open));
     } finally {
+      this.#sendNow.close();
       await this.#state.close();
     }
   }
 
-  /** Sets every open call going, each after those it must wait for. */
+  /** Starts every open call, after the calls that it must wait for. Returns a promise for the end of each call. */
   async #begin(open: readonly StoredToolCall[]): Promise<readonly Promise<void>[]> {
     const { policies } = this.#deps.engine;
     const calls = toolCallsOf(this.#message);
@@ -90,10 +99,33 @@ export class ToolStep {
     const { reached } = this.#deps;
     this.#signal.throwIfAborted();
     await reached?.('tool.before');
-    const outcome = isReadable(call) ? await this.#execute(call, decided, excerpt) : undefined;
+    const isReadableCall = isReadable(call);
+    const outcome =
+      isReadableCall && (await this.#mayBegin(call))
+        ? await this.#execute(call, decided, excerpt)
+        : undefined;
     await reached?.('tool.answered');
-    await this.#store(call, outcome);
+    await this.#store(call, outcome ?? (isReadableCall ? 'NOT_STARTED' : 'INVALID_PARAMS'));
     await reached?.('tool.stored');
+  }
+
+  /** Whether a call may begin, or has begun before a crash, although a message is to be sent now. */
+  async #mayBegin({ step, index }: StoredToolCall): Promise<boolean> {
+    if (!this.#sendNow.isDue) return true;
+    const known = await this.#deps.store.read((tx) => tx.executionOfCall(this.#run.runId, step, index));
+    return known !== undefined;
+  }
+
+  /** Cancels the calls that have not begun or wait for a decision: the person said something instead. */
+  async #withdrawUnbegun(): Promise<void> {
+    const { runId, userId } = this.#run;
+    const { message } = describeError('NOT_STARTED');
+    for (const toolId of this.#underWay)
+      await this.#deps.engine.dispatcher
+        .cancel(agentOf(userId, runId), toolId, message, ['awaiting_approval', 'approved'])
+        .catch((error: unknown) => {
+          if (!(error instanceof Refusal)) throw error; // it has ended meanwhile
+        });
   }
 
   /** Throws `RunLost` if the run has ended or another node drives it: then no call is made. */
@@ -123,39 +155,49 @@ export class ToolStep {
         signal: this.#signal,
         recorded: async (toolId) => {
           await reached?.('tool.recorded');
+          this.#underWay.add(toolId);
           this.#state.begin(toolId);
+          if (this.#sendNow.isDue) await this.#withdrawUnbegun();
         },
       },
     );
+    this.#underWay.delete(outcome.tool_id);
     this.#state.end(outcome.tool_id);
     return outcome;
   }
 
-  /** Stores the tool message. The last one of a step also announces that the model thinks again. */
-  async #store(call: StoredToolCall, outcome: ToolOutcome | undefined): Promise<void> {
+  /** Stores the tool message. The last one of a step also announces the state `thinking`. */
+  async #store(call: StoredToolCall, outcome: ToolOutcome | 'NOT_STARTED' | 'INVALID_PARAMS'): Promise<void> {
     this.#unanswered -= 1;
     const isLast = this.#unanswered === 0;
     if (isLast) await this.#state.close();
     const answered = this.#message.id;
     const id = toolMessageId(answered, call.index);
-    const content = resultText(outcome ? toModelResult(outcome) : unreadable(call));
-    const tool_id = outcome?.tool_id ?? null;
+    const isMade = typeof outcome === 'object';
+    const content = resultText(isMade ? toModelResult(outcome) : notMade(call, outcome));
+    const answer = {
+      tool_id: isMade ? outcome.tool_id : null,
+      ...(outcome === 'NOT_STARTED' && { not_started: true }),
+    };
     await this.#run.write(
-      function* ({ tx, add }) {
+      function* ({ tx, add, announce }) {
         if (yield* tx.get('messages', id)) return;
-        yield* add({ id, role: 'tool', content, tool_calls: null, tool_id, complete: true });
+        yield* add({ id, role: 'tool', content, tool_id: answer.tool_id });
         const message = yield* tx.get('messages', answered);
         if (!message) return;
         const calls = toolCallsOf(message).map((other) =>
-          other.index === call.index ? { ...other, tool_id } : other,
+          other.index === call.index ? { ...other, ...answer } : other,
         );
-        yield* tx.update('messages', answered, { tool_calls: toJson(calls) });
+        const tool_calls = toJson(calls);
+        yield* tx.update('messages', answered, { tool_calls });
+        // Clients learn of a call that was made by its own events.
+        if (answer.not_started) announce({ ...message, tool_calls });
       },
       isLast ? { state: 'thinking' } : {},
     );
   }
 
-  /** The text beside an approval: the agent's reason, or else what the person had asked for. */
+  /** The context on an approval card: the agent's own words, or else the person's last message. */
   async #excerpt(): Promise<string> {
     const { position, session_id, content } = this.#message;
     if (content !== '') return shorten(content);
@@ -166,14 +208,17 @@ export class ToolStep {
   }
 }
 
-/** Unparsable parameters may go to a built-in tool, which refuses them. A tool that we do not know might accept them. */
+/** Unparsable parameters are safe to pass to a built-in tool, which refuses them. A custom tool might accept them. */
 const isReadable = (call: StoredToolCall): boolean =>
   !Object.hasOwn(call.tool_params, unparsableParameter) || findTool(call.tool_name) !== undefined;
 
-const unreadable = (call: StoredToolCall) => ({
+const notMade = (
+  { tool_call_id, tool_name: tool }: StoredToolCall,
+  code: 'NOT_STARTED' | 'INVALID_PARAMS',
+) => ({
   status: 'error' as const,
-  tool_call_id: call.tool_call_id,
-  error: describeError('INVALID_PARAMS', { tool: call.tool_name, problem: 'they are no JSON object' }),
+  tool_call_id,
+  error: describeError(code, { tool, problem: 'they are no JSON object' }),
   execution_time_ms: 0,
 });
 
@@ -203,7 +248,7 @@ class Slots {
 
 /**
  * Announces the agent's state while the calls of a step run: `awaiting_approval` while the person is asked about one of
- * them, `tool_execution` otherwise. Read from the rows whenever one of the calls changed.
+ * them, `tool_execution` otherwise. It reads the rows whenever one of the calls changes.
  */
 export class StepState {
   readonly #run: HeldRun;
@@ -212,7 +257,7 @@ export class StepState {
   readonly #unsubscribe: () => void;
   readonly #open = new Set<string>();
   #reading: Promise<void> | undefined;
-  #askedAgain = false;
+  #mustReadAgain = false;
   #closed = false;
 
   constructor(run: HeldRun, deps: { store: Store; bus: Bus; onError: (error: unknown) => void }) {
@@ -234,7 +279,7 @@ export class StepState {
     this.#refresh();
   }
 
-  /** After this nothing more is announced. */
+  /** After this, no state is announced. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#unsubscribe();
@@ -255,7 +300,7 @@ export class StepState {
 
   #refresh(): void {
     if (this.#closed) return;
-    this.#askedAgain = true;
+    this.#mustReadAgain = true;
     this.#reading ??= this.#readAndAnnounce()
       .catch((error) => {
         if (!(error instanceof RunLost)) this.#onError(error);
@@ -266,8 +311,8 @@ export class StepState {
   }
 
   async #readAndAnnounce(): Promise<void> {
-    while (this.#askedAgain && !this.#closed) {
-      this.#askedAgain = false;
+    while (this.#mustReadAgain && !this.#closed) {
+      this.#mustReadAgain = false;
       const ids = [...this.#open];
       if (ids.length === 0) return;
       const isAsking = await this.#store.read(function* (tx) {
@@ -282,9 +327,9 @@ export class StepState {
 }
 
 /**
- * Which calls of one step must wait for which earlier ones (EX-4): calls that change the same path, or a folder above
- * it, run in order, and so do commands after writes and everything after a command that may write. Everything else runs
- * in parallel. Returns, for each call, the indexes of the calls that must end first.
+ * Decides which calls of a step must wait for earlier ones (EX-4). Calls that change the same path, or a folder above
+ * it, run in order. Commands run after earlier writes, and everything runs after a command that may write. Everything
+ * else runs in parallel. Returns, for each call, the indexes of the calls that must end first.
  */
 export function orderOfStep(decisions: readonly PolicyDecision[]): readonly (readonly number[])[] {
   const effects = decisions.map(effectOf);
@@ -294,18 +339,18 @@ export function orderOfStep(decisions: readonly PolicyDecision[]): readonly (rea
 }
 
 interface Effect {
-  /** A program that may read anything that was written before it. */
+  /** It runs a program, which may read anything that was written before. */
   readonly isCommand: boolean;
   /** It may write anywhere: a command that is not harmless, a commit, a push. */
   readonly writesAnywhere: boolean;
   readonly writes: readonly string[];
   readonly touches: readonly string[];
-  /** It touches no file: reading a job's output, or ending the job. */
-  readonly isApart: boolean;
+  /** For example: reading a job's output, or ending the job. */
+  readonly touchesNoFile: boolean;
 }
 
 function mustWait(earlier: Effect, later: Effect): boolean {
-  if (earlier.isApart || later.isApart) return false;
+  if (earlier.touchesNoFile || later.touchesNoFile) return false;
   if (earlier.writesAnywhere) return true;
   if (later.isCommand && earlier.writes.length > 0) return true;
   return overlap(earlier.writes, later.touches) || overlap(later.writes, earlier.touches);
@@ -318,13 +363,13 @@ function overlap(some: readonly string[], others: readonly string[]): boolean {
 /** The root is the empty path. */
 const isAbove = (folder: string, path: string): boolean => folder === '' || path.startsWith(`${folder}/`);
 
-/** On many disks `A.md` is `a.md`. Waiting without need costs little. */
+/** Many disks ignore case. Treating two names as the same only costs waiting. */
 const fold = (path: string): string => path.normalize('NFC').toLowerCase();
 
 function effectOf({ call, details, assessed }: PolicyDecision): Effect {
   // A refused call does nothing.
   if (!call || !details || !assessed)
-    return { isCommand: false, writesAnywhere: false, writes: [], touches: [], isApart: true };
+    return { isCommand: false, writesAnywhere: false, writes: [], touches: [], touchesNoFile: true };
   // A custom tool may touch anything.
   const isCommand = details.commands.length > 0 || call.tool.startsWith('git_') || isCustomCall(call);
   return {
@@ -332,6 +377,6 @@ function effectOf({ call, details, assessed }: PolicyDecision): Effect {
     writesAnywhere: isCommand && assessed.decision !== 'LOW',
     writes: details.operands.filter(({ use }) => use === 'write').map(({ path }) => fold(path)),
     touches: details.operands.map(({ path }) => fold(path)),
-    isApart: 'job_id' in call.params && !isCustomCall(call),
+    touchesNoFile: 'job_id' in call.params && !isCustomCall(call),
   };
 }

@@ -1,4 +1,4 @@
-import { isRefused, type ToolCallPolicy } from '@countersign/policy';
+import { isReadOnly, isRefused, type ToolCallPolicy } from '@countersign/policy';
 import {
   describeCall,
   type ErrorCode,
@@ -20,11 +20,12 @@ import { type ApprovalRows, alreadyDecided, approvalRows, approveCall } from './
 import { newGrant, ruleToSave, scopesOffered } from './grants.ts';
 import { expireNow } from './pending-decisions.ts';
 import { isJudgedByOlderPolicy } from './policy-review.ts';
+import { readOnlyRefusal } from './read-only-sessions.ts';
 import { type Granted, releaseCovered } from './released-calls.ts';
 
 type ApproveBody = RequestBody<'approve'>;
 
-/** A refusal whose unit is committed: the request expired just now, or an edit waits for its preview. */
+/** A refused decision whose unit was committed: the request expired, or an edit waits for its preview. */
 export interface NotDecided {
   readonly refusal: Refusal;
   readonly approval: ApprovalRow;
@@ -33,7 +34,6 @@ export interface NotDecided {
   readonly awaitsPreview?: boolean;
 }
 
-/** What an approval changed. */
 export interface Approved extends ApprovalRows {
   readonly grant: GrantRow | undefined;
   /** The id of the rule that "always" saved. */
@@ -42,7 +42,10 @@ export interface Approved extends ApprovalRows {
   readonly released: readonly ApprovalRows[];
 }
 
-/** Inside a unit: the person approves what was displayed. `POLICY_CHANGED`: nothing was written, review it first. */
+/**
+ * Inside a unit: approves a request as it was displayed. Returns `POLICY_CHANGED` if nothing was written because the
+ * call must be reviewed first (RK-5).
+ */
 export function* approve(
   tx: Transaction,
   parts: EngineParts,
@@ -60,8 +63,12 @@ export function* approve(
   if (input.digest !== undefined ? input.digest !== approval.digest : approval.revision > 1) {
     throw new Refusal('PREVIEW_CHANGED');
   }
+  if ((yield* tx.modeOf(execution.session_id)) === 'read_only') {
+    const params = input.tool_params ?? (yield* wholePayload(tx, execution.id)).params;
+    if (!isReadOnly(policy.decide(execution.tool_name, params))) throw readOnlyRefusal(execution.tool_name);
+  }
   const isPreviewed = yield* presence.previews(tx, caller.userId, workspace);
-  // This policy's rules go to the runner, and it judges which other requests are released.
+  // The policy must be the newest: its rules go to the runner, and it decides which other requests are released.
   if ((yield* tx.policyVersion(caller.userId)) !== policies.versionOf(policy)) return 'POLICY_CHANGED';
   if (input.tool_params !== undefined) {
     const edited = yield* edit(
@@ -134,14 +141,14 @@ function* edit(
     const { code, message } = decision.verdict as { code: ErrorCode; message: string };
     throw new Refusal('INVALID_PARAMS', { tool: execution.tool_name, problem: `${message} [${code}]` });
   }
-  // In the form that a new call is recorded in: with defaults, and short paths.
+  // Normalised like a new call: with defaults and short paths.
   const params = decision.call.params as JsonObject;
   const risk = higherRisk(decision.assessed.decision, 'MEDIUM');
   const earlier = yield* wholePayload(tx, execution.id);
   const requested = earlier.requested_params ?? earlier.params;
   const before = policy.decide(execution.tool_name, earlier.params).assessed?.decision ?? 'MEDIUM';
   const rose = isAbove(risk, higherRisk(before, 'MEDIUM'));
-  // The runner had found a higher risk on the disk. What it finds for the edit is not known yet (VA-8).
+  // The runner had found a higher risk on the disk, and has not looked at the edit yet (VA-8).
   const wasRaised = isAbove(current.approval.risk_level, higherRisk(before, 'MEDIUM'));
   const revised: Partial<ApprovalRow> = {
     revision: current.approval.revision + 1,

@@ -11,18 +11,18 @@ import { approvalsAtOnce, type Transaction, type Unit } from '../store.ts';
 import { approve, type NotDecided, reject } from './approval-decisions.ts';
 import { alreadyDecided, previewApproval, requestApproval } from './approval-requests.ts';
 
-/** The answer to a person's decision. */
+/** The response to a person's decision. */
 type Decided = Pick<ResponseBody<'approve'>, 'status' | 'grant_id' | 'rule_id'>;
 
-/** How long an edit waits for its preview. After that the card shows the preview, and the person decides again. */
+/** How long approving an edit waits for the runner's preview. After that, the person decides again. */
 const EDIT_PREVIEW_MS = 10_000;
 
-/** Shown for a request whose parameters were removed (DA-3). */
-const pastItsTime = { description: null, offered_scopes: null, params: {} };
+/** Stands for a payload that was removed (DA-3). */
+const removedPayload = { description: null, offered_scopes: null, params: {} };
 
 /**
- * Asks the person and takes their decision: made once, first one wins, by a person or by the server's own timer
- * (AP-1 to AP-10). The row is the truth; `PendingDecisions` keeps who waits and which deadline is next.
+ * Asks the person and takes their decision (AP-1 to AP-10). The first decision wins, whether a person or the server's
+ * timer makes it. The row is the truth; `PendingDecisions` keeps waiters and deadlines in memory.
  */
 export class ApprovalManager {
   readonly #parts: EngineParts;
@@ -33,7 +33,7 @@ export class ApprovalManager {
     this.#turns = turns;
   }
 
-  /** Inside the unit that records the call. After its commit, `PendingDecisions.watch` starts its deadline. */
+  /** Runs inside the unit that records the call. After the commit, call `PendingDecisions.watch`. */
   requestToolApproval(
     tx: Transaction,
     execution: ExecutionRow,
@@ -47,7 +47,7 @@ export class ApprovalManager {
     return this.#parts.decisions.waitForDecision(approvalId);
   }
 
-  /** All pending requests of one person, as front ends draw them. Large parts are not read, as in events. */
+  /** All pending requests of one person, as front ends show them. Large parts are left out, as in events (EV-2). */
   async getPendingApprovals(userId: string) {
     const { store } = this.#parts;
     const ids = (await store.read((tx) => tx.pendingApprovals(userId))).map(({ id }) => id);
@@ -67,11 +67,11 @@ export class ApprovalManager {
       const row = yield* tx.get('approvals', approvalId);
       if (!row || row.user_id !== caller.userId) throw notFound('approval');
       const whole = yield* tx.get('payloads', row.tool_id);
-      return approvalView(row, whole ?? pastItsTime, store.now());
+      return approvalView(row, whole ?? removedPayload, store.now());
     });
   }
 
-  /** The person approves what was displayed. Everything that follows from it is in the same transaction. */
+  /** Approves a request as it was displayed. The approval and its consequences are one transaction. */
   async approveTool(caller: Caller, approvalId: string, input: RequestBody<'approve'>): Promise<Decided> {
     const { assignments, policies, decisions } = this.#parts;
     const { policy, workspace, toolId } = await this.#policyOfApproval(caller, approvalId);
@@ -99,8 +99,8 @@ export class ApprovalManager {
   }
 
   /**
-   * AP-6: the preview of an edit must not go beyond the parameters that the person approved: the same risk level, no
-   * network access that was not known, and no refusal.
+   * AP-6: waits for the preview of an edit and returns its digest. Throws if the preview goes beyond the parameters
+   * that the person approved: another risk level, new network access, or a refusal.
    */
   async #digestOfEdit({ id, revision, risk_level, network }: ApprovalRow, tooLate: Refusal): Promise<string> {
     const row = await this.#parts.decisions.waitForPreview(id, EDIT_PREVIEW_MS);
@@ -112,7 +112,7 @@ export class ApprovalManager {
     return row.digest;
   }
 
-  /** The person rejects; the agent gets the reason and the message, and goes on without the tool (AP-5). */
+  /** Rejects a request. The agent gets the reason and the message, and goes on without the tool (AP-5). */
   async rejectTool(caller: Caller, approvalId: string, input: RequestBody<'reject'>): Promise<Decided> {
     const outcome = await commit(this.#parts, 'reject', (tx) =>
       reject(tx, this.#parts, caller, approvalId, input),
@@ -123,7 +123,7 @@ export class ApprovalManager {
     return { status: 'rejected' };
   }
 
-  /** The runner's preview and verdict, which can only be stricter (AP-7, VA-8). Returns the id of its call. */
+  /** Takes a runner's preview and verdict, which can only be stricter (AP-7, VA-8). Returns the id of the call. */
   async submitPreview(
     caller: Caller,
     approvalId: string,

@@ -4,6 +4,7 @@ import {
   approvalTimeoutSeconds,
   describeCall,
   type ErrorCode,
+  type GrantScope,
   higherRisk,
   type JsonValue,
   type PolicyRule,
@@ -27,22 +28,29 @@ import {
   statusEvent,
 } from '../record/call-events.ts';
 import type { CallContext, Caller } from '../record/call-request.ts';
-import { endCall, failure, isOf, recordedReasons, transition } from '../record/execution-record.ts';
+import {
+  belongsToCaller,
+  endCall,
+  failure,
+  recordedReasons,
+  transition,
+} from '../record/execution-record.ts';
 import { newApproval } from '../record/new-call.ts';
 import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject, ShownPayload } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
 import { scopesOffered, scopesUpTo } from './grants.ts';
+import { mayAskAgain, readOnlyRefusal } from './read-only-sessions.ts';
 import { pathRulesFor } from './stored-policies.ts';
 
-/** Units of writing of a request: it is made, previewed, approved, asked again, withdrawn. */
+/** Units of writing about one request: make, preview, approve, ask again, withdraw. */
 
 /** How often a person is asked again because the files or the command changed after the approval (AP-8). */
 const MAX_STALE = 3;
 
 type PreviewBody = RequestBody<'submitPreview'>;
 
-/** Inside the unit that records the call: the request, announced at once; the preview follows (AP-7). */
+/** Inside the unit that records the call: stores and announces a request. Its preview follows later (AP-7). */
 export function* requestApproval(
   tx: Transaction,
   execution: ExecutionRow,
@@ -76,7 +84,7 @@ export function* previewApproval(
   // The runner that previews gets the call, so it must be this person's and serve this workspace.
   const runner = yield* tx.get('runners', runnerKey(caller.userId, input.runner_id));
   if (runner?.workspace !== workspace) throw notFound('runner');
-  // The runner was given up and is reconnecting. It must send the preview again, or the person waits for it in vain.
+  // The runner was given up and is reconnecting. Refuse, so that it sends the preview again.
   if (!runner.connected)
     throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
   if (input.instance !== undefined && input.instance !== runner.instance) throw notItsRunner(input.runner_id);
@@ -108,7 +116,7 @@ export function* previewApproval(
   yield* tx.update('approvals', approval.id, revised);
   const row = { ...approval, ...revised };
   const described = yield* withScopes(tx, execution, policy, risk);
-  // Only the diff shows whether a file is new.
+  // Describe the call again, because only the diff shows whether a file is new.
   const { preview } = input;
   const description =
     preview.kind === 'diff'
@@ -127,15 +135,15 @@ interface Approving {
   readonly device: string | null;
   readonly workspace: string;
   readonly now: number;
-  readonly scope: ApprovalScope;
+  readonly scope: ApprovalScope | GrantScope;
   readonly grantId: string | null;
   readonly signal: SignalParts;
-  /** What the call's row says of this approval. */
+  /** Columns of the call's row that record this approval. */
   readonly row: Partial<ExecutionRow>;
   readonly audit: { readonly action: string; readonly data: Json };
 }
 
-/** Inside a unit: a request is approved, and a runner is told to execute its call. */
+/** Inside a unit: approves a request and signals a runner to execute its call. */
 export function* approveCall(
   tx: Transaction,
   signals: Signals,
@@ -161,13 +169,13 @@ export function* approveCall(
     runner_id: runnerId ?? null,
     ...row,
   });
-  const events = [approvalResolvedEvent(approval, { status: 'approved', device, grantId }, now)];
+  const events = [approvalResolvedEvent(approval, { status: 'approved', device, scope, grantId }, now)];
   announceCall(tx, approval, events, audit.action, audit.data);
   const signalled = yield* signals.signal(tx, approved, signal);
   return { approval: { ...approval, ...decided }, execution: signalled };
 }
 
-/** Asks the person again, at most 3 times, because something changed after the approval or a rule asks after all (AP-8). */
+/** Asks the person again, at most 3 times, because something changed after the approval or a newer policy asks (AP-8). */
 export function* askAgain(
   tx: Transaction,
   execution: ExecutionRow,
@@ -180,6 +188,10 @@ export function* askAgain(
   if (staleCount > MAX_STALE) {
     const error = new Refusal('APPROVAL_STALE', { problem });
     yield* endCall(tx, execution, 'failed', error, now, 'call.failed', { code: error.code });
+    return undefined;
+  }
+  if (!(yield* mayAskAgain(tx, execution))) {
+    yield* failCall(tx, execution, readOnlyRefusal(execution.tool_name), 'policy', now);
     return undefined;
   }
   const risk = higherRisk(execution.risk_level ?? 'MEDIUM', 'MEDIUM');
@@ -203,7 +215,7 @@ export function* askAgain(
   return yield* requestApproval(tx, asked, { payload, agent, context, rules, staleCount }, now);
 }
 
-/** The payload with a description. A call that was first allowed without asking has none yet. */
+/** Adds a description to a payload that has none, because its call was first allowed without asking. */
 function* withDescription(
   tx: Transaction,
   { id, tool_name }: ExecutionRow,
@@ -216,7 +228,7 @@ function* withDescription(
   return { ...shown, description };
 }
 
-/** The payload with the offered scopes, raised to the risk that the runner found. */
+/** Adds the offered scopes to a payload, raised to the risk that the runner found. */
 function* withScopes(
   tx: Transaction,
   { id, tool_name }: ExecutionRow,
@@ -264,7 +276,7 @@ export function* failCall(
   return { approval, execution: ended };
 }
 
-/** EX-6: only the runner that previewed first may preview again, or another of the workspace once that one is gone. */
+/** EX-6: while the first previewer is connected to the workspace, no other runner may preview. */
 function* requirePreviewer(
   tx: Transaction,
   { user_id, previewed_by }: ApprovalRow,
@@ -277,7 +289,7 @@ function* requirePreviewer(
     throw new Refusal('CLAIM_REFUSED', { problem: 'another runner previews it' });
 }
 
-/** The digest of what the card shows now (AP-8). Computed here; the runner's must be the same. */
+/** Computes the digest of what the card shows (AP-8). Throws if the runner sent another one. */
 function digestShown(
   { tool_name }: ApprovalRow,
   params: JsonObject,
@@ -300,7 +312,6 @@ function mergeReasons(a: readonly Reason[], b: readonly Reason[]): Reason[] {
   return [...a, ...b.filter(({ rule, operand }) => !seen.has(`${rule}\u0000${operand ?? ''}`))];
 }
 
-/** A request with the call it is about. */
 export interface ApprovalRows {
   readonly approval: ApprovalRow;
   readonly execution: ExecutionRow;
@@ -308,12 +319,17 @@ export interface ApprovalRows {
 
 /** Throws NOT_FOUND for another person's request, as for one that does not exist. */
 export function* approvalRows(tx: Reading, caller: Caller, approvalId: string): Unit<ApprovalRows> {
-  // Lock order: execution, then approval (docs/architecture.md). An approval never changes its execution.
+  const rows = yield* lockApproval(tx, approvalId);
+  if (!rows || !belongsToCaller(caller, rows.approval)) throw notFound('approval');
+  return rows;
+}
+
+/** Reads a request and its call in the lock order of docs/architecture.md: the execution, then the approval. */
+export function* lockApproval(tx: Reading, approvalId: string): Unit<ApprovalRows | undefined> {
   const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
   const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
   const approval = yield* tx.get('approvals', approvalId);
-  if (!approval || !execution || !isOf(caller, approval)) throw notFound('approval');
-  return { approval, execution };
+  return approval && execution && { approval, execution };
 }
 
 export const alreadyDecided = (approval: ApprovalRow): Refusal =>

@@ -32,12 +32,9 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
 /** The id of an offered rule; a granted rule gets an id of its own. */
 const offeredRule = 'to-be-granted';
 
-/** Wider approvals that fit a call; empty if the call was not understood. */
-export const scopesOffered = ({ call, details }: PolicyDecision): readonly OfferedScope[] =>
-  call && details ? offeredScopes(call, details) : [];
-
-/** The scopes to offer for one call, narrow before wide, never above the risk of the call. */
-function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly OfferedScope[] {
+/** Wider approvals to offer for a call, narrow before wide, never above its risk; empty if it was not understood. */
+export function scopesOffered({ call, details: assessment }: PolicyDecision): readonly OfferedScope[] {
+  if (!call || !assessment) return [];
   const { verdict } = assessment;
   if (verdict.decision === 'REJECT' || verdict.decision === 'LOW' || assessment.needsPerson) return [];
   const risk = verdict.decision;
@@ -68,8 +65,8 @@ function offeredScopes(call: ToolCall, assessment: CallAssessment): readonly Off
 }
 
 /**
- * The offers of a card with this risk. `newGrant` grants up to the risk of the call, which the runner may have raised:
- * the offer must show that.
+ * Sets the risk limit of the offers to the risk of the call, which the runner may have raised. `newGrant` grants up to
+ * that risk, so the offers must show it.
  */
 export function scopesUpTo(offers: readonly OfferedScope[], risk: RiskLevel): readonly OfferedScope[] {
   const isRight = ({ scope, max_risk }: OfferedScope): boolean => scope === 'session' || max_risk === risk;
@@ -97,19 +94,22 @@ interface CallClass {
   readonly label: string;
 }
 
-/** Without pushing, which is HIGH and always asks. */
+/** Does not cover `git push`, which is HIGH and always asks. */
 const gitCommands: CallClass = {
   tool: gitCommandsPattern,
   pattern: 'git *',
   label: 'Harmless git commands, commits and new branches',
 };
 
-/** The classes of a call. Each label names exactly what it covers (AP-4); paths are escaped, so that they match literally. */
+/**
+ * The classes of calls that a grant for this call could cover. Each label names exactly what it covers (AP-4). Paths
+ * are escaped, so that they match literally.
+ */
 function classesOf({ tool, params }: ToolCall, { operands }: CallAssessment): CallClass[] {
   if (tool === 'execute_command') {
     const { command, args } = params;
     const words = [command, ...args];
-    // Not a harmless command: only this exact line can be granted, and only if no word of it has blanks.
+    // A command that is not harmless can only be granted as this exact line, and only if no word of it has blanks.
     if (!isHarmlessCommand(words)) {
       const line = words.map(escapeGlob).join(' ');
       return words.every((word) => /^\S+$/.test(word))

@@ -6,10 +6,17 @@ import { endCall } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Outcomes } from '../settle/outcomes.ts';
-import type { Reading, Store, Transaction, Unit } from '../store.ts';
+import { getAll, type Transaction, type Unit } from '../store.ts';
 import { Deadlines, Waiters } from '../waiting.ts';
-import type { ApprovalRows } from './approval-requests.ts';
+import { type ApprovalRows, lockApproval } from './approval-requests.ts';
 import { pathRulesFor } from './stored-policies.ts';
+
+/** Extra time for a request whose deadline passed while no server was running (AP-3). */
+const GRACE_MS = 30_000;
+/** Requests in one read after a restart. */
+const READ_AT_ONCE = 500;
+/** Requests of one person in one commit after a restart. */
+const MOVED_AT_ONCE = 100;
 
 /**
  * Deadlines of pending requests, and the callers that wait for their decisions. The row is the truth; this is what a
@@ -31,7 +38,7 @@ export class PendingDecisions {
       if (this.#waiting.has(approvalId) || this.#previewed.has(approvalId))
         this.#look(approvalId).catch(deps.onError);
     });
-    this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // the sweep tries again
+    this.#deadlines = new Deadlines(deps.clock, (id) => void this.#expire(id).catch(deps.onError)); // after an error, the sweep tries again
   }
 
   /** After the commit of a request or of a new deadline: starts the timer, in monotonic time. */
@@ -70,9 +77,47 @@ export class PendingDecisions {
     return Promise.race([previewed, late]).finally(stopTimer);
   }
 
-  /** At start: restarts the timer of every pending request from its stored deadline (AP-3, AP-10). */
-  resume(cameAt: number): Promise<number> {
-    return resumeDeadlines(this.#deps, cameAt, (id, leftMs) => this.#deadlines.set(id, leftMs));
+  /**
+   * At start: restarts the timer of every pending request (AP-10). A request whose deadline passed before `startedAt`,
+   * while no server was running, gets a short grace. If the clock was set back, a request gets no more than its full time
+   * (AP-3). A moved deadline is announced.
+   */
+  async resume(startedAt: number): Promise<void> {
+    const { store } = this.#deps;
+    const pending = await store.read((tx) => tx.soonestDeadlines(1_000_000));
+    for (let from = 0; from < pending.length; from += READ_AT_ONCE) {
+      const ids = pending.slice(from, from + READ_AT_ONCE).map(({ id }) => id);
+      const moved: MovedDeadline[] = [];
+      for (const row of await store.read((tx) => getAll(tx, 'approvals', ids))) {
+        const now = store.now();
+        const stored = row.deadline_at - now;
+        const leftMs = row.deadline_at <= startedAt ? GRACE_MS : Math.min(stored, row.timeout_seconds * 1000);
+        if (leftMs === stored) this.#deadlines.set(row.id, leftMs);
+        else moved.push({ row, deadline: now + leftMs });
+      }
+      const units: Promise<void>[] = [];
+      for (const ofPerson of Map.groupBy(moved, ({ row }) => row.user_id).values())
+        for (let first = 0; first < ofPerson.length; first += MOVED_AT_ONCE)
+          units.push(this.#moveDeadlines(ofPerson.slice(first, first + MOVED_AT_ONCE)));
+      await Promise.all(units);
+    }
+  }
+
+  async #moveDeadlines(moved: readonly MovedDeadline[]): Promise<void> {
+    const { store } = this.#deps;
+    const now = store.now();
+    const standing = await store.write(function* (tx): Unit<readonly MovedDeadline[]> {
+      const still: MovedDeadline[] = [];
+      for (const { row: seen, deadline } of moved) {
+        const row = yield* tx.get('approvals', seen.id);
+        // Another node may have decided or moved it meanwhile.
+        if (row?.status !== 'pending' || row.deadline_at !== seen.deadline_at) continue;
+        yield* moveDeadline(tx, row, deadline, now);
+        still.push({ row, deadline });
+      }
+      return still;
+    });
+    for (const { row, deadline } of standing) this.watch({ id: row.id, deadline_at: deadline });
   }
 
   /** The slow tick: reads what other nodes decided, in case a hint was lost. */
@@ -84,7 +129,7 @@ export class PendingDecisions {
   async sweepOverdue(until: number, limit: number): Promise<void> {
     const { store } = this.#deps;
     const [soonest] = await store.read((tx) => tx.soonestDeadlines(1));
-    if (!soonest || soonest.deadline_at > until) return; // nearly always
+    if (!soonest || soonest.deadline_at > until) return; // usually nothing is overdue
     for (const { id, deadline_at } of await store.read((tx) => tx.soonestDeadlines(limit)))
       if (deadline_at <= until) await this.#expire(id).catch(this.#deps.onError); // continue with the others
   }
@@ -124,16 +169,14 @@ function* expireIfDue(
   approvalId: string,
   now: number,
 ): Unit<ApprovalRows | number | undefined> {
-  // Lock order of every decision: the execution, then its approval.
-  const toolId = (yield* tx.peekApproval(approvalId))?.tool_id;
-  const execution = toolId === undefined ? undefined : yield* tx.get('tool_executions', toolId);
-  const seen = yield* tx.get('approvals', approvalId);
-  if (!execution || seen?.status !== 'pending') return undefined;
-  if (seen.deadline_at > now) return seen.deadline_at - now;
-  return yield* expireNow(tx, seen, execution, now);
+  const rows = yield* lockApproval(tx, approvalId);
+  if (rows?.approval.status !== 'pending') return undefined;
+  const { approval, execution } = rows;
+  if (approval.deadline_at > now) return approval.deadline_at - now;
+  return yield* expireNow(tx, approval, execution, now);
 }
 
-/** Inside a unit: the person did not decide in time. */
+/** Inside a unit: expires a request that the person did not decide in time. */
 export function* expireNow(
   tx: Transaction,
   approval: ApprovalRow,
@@ -148,83 +191,16 @@ export function* expireNow(
   return { approval: { ...approval, ...expired }, execution: ended };
 }
 
-/** After a restart, a request that ran out meanwhile gets this long (AP-3). */
-const GRACE_MS = 30_000;
-/** Requests that are read at once, and requests of one person in one commit. */
-const LOOKED_AT = 500;
-const COMMITTED = 100;
-
-/**
- * At start: restarts the timer of every pending request. A request that ran out while no server was running gets a short
- * grace; after a clock was set back, none gets more than its full time (AP-3). A moved deadline is announced. Calls
- * `watch` with each request and its remaining time.
- */
-async function resumeDeadlines(
-  { store }: { readonly store: Store },
-  /** When this server started: a request that runs out later gets no grace. */
-  cameAt: number,
-  watch: (approvalId: string, leftMs: number) => void,
-): Promise<number> {
-  const pending = await store.read((tx) => tx.soonestDeadlines(1_000_000));
-  for (let from = 0; from < pending.length; from += LOOKED_AT) {
-    const ids = pending.slice(from, from + LOOKED_AT).map(({ id }) => id);
-    const moved: Moved[] = [];
-    for (const row of await store.read((tx) => rowsOf(tx, ids))) {
-      const now = store.now();
-      const stored = row.deadline_at - now;
-      const leftMs = row.deadline_at <= cameAt ? GRACE_MS : Math.min(stored, row.timeout_seconds * 1000);
-      if (leftMs === stored) watch(row.id, leftMs);
-      else moved.push({ row, deadline: now + leftMs });
-    }
-    const units: Promise<void>[] = [];
-    for (const ofPerson of Map.groupBy(moved, ({ row }) => row.user_id).values())
-      for (let first = 0; first < ofPerson.length; first += COMMITTED)
-        units.push(move(ofPerson.slice(first, first + COMMITTED)));
-    await Promise.all(units);
-  }
-  return pending.length;
-
-  async function move(moved: readonly Moved[]): Promise<void> {
-    const now = store.now();
-    const standing = await store.write(function* (tx): Unit<readonly Moved[]> {
-      const still: Moved[] = [];
-      for (const { row: seen, deadline } of moved) {
-        const row = yield* tx.get('approvals', seen.id);
-        // Another node may have decided or moved it meanwhile.
-        if (row?.status !== 'pending' || row.deadline_at !== seen.deadline_at) continue;
-        still.push({ row: yield* announceMoved(tx, row, deadline, now), deadline });
-      }
-      return still;
-    });
-    for (const { row, deadline } of standing) watch(row.id, deadline - store.now());
-  }
-}
-
-interface Moved {
+interface MovedDeadline {
   readonly row: ApprovalRow;
   readonly deadline: number;
 }
 
-function* rowsOf(tx: Reading, ids: readonly string[]): Unit<readonly ApprovalRow[]> {
-  const rows: ApprovalRow[] = [];
-  for (const id of ids) {
-    const row = yield* tx.get('approvals', id);
-    if (row) rows.push(row);
-  }
-  return rows;
-}
-
-function* announceMoved(
-  tx: Transaction,
-  approval: ApprovalRow,
-  deadline: number,
-  now: number,
-): Unit<ApprovalRow> {
+function* moveDeadline(tx: Transaction, approval: ApprovalRow, deadline: number, now: number): Unit<void> {
   const row = { ...approval, deadline_at: deadline };
   yield* tx.update('approvals', row.id, { deadline_at: deadline });
   const payload = yield* tx.shownPayload(row.tool_id);
   const rules = yield* pathRulesFor(tx, row);
   const events = [approvalUpdatedEvent(row, payload, rules, now)];
   announceCall(tx, row, events, 'approval.resumed', { left_ms: deadline - now });
-  return row;
 }

@@ -21,7 +21,7 @@ interface Reviewed {
   readonly asked?: ApprovalRow | undefined;
 }
 
-/** Inside a unit that lets a call go on: whether the person's policy is newer than the one that judged it (RK-5). */
+/** Inside a unit: whether the person's policy is newer than the version that judged the call (RK-5). */
 export function* isJudgedByOlderPolicy(tx: Reading, execution: ExecutionRow): Unit<boolean> {
   return (yield* tx.policyVersion(execution.user_id)) !== execution.policy_version;
 }
@@ -89,14 +89,14 @@ function* applyNewPolicy(
     const asked = yield* askAgain(tx, current, problem, now);
     return { execution: (yield* tx.get('tool_executions', toolId)) ?? current, asked };
   }
-  // The runner applies path rules to the real disk and was told the old ones: a new attempt brings it the new ones.
+  // The runner applies path rules to the real disk and has the old ones: signal a new attempt with the new rules.
   if (!mayNotHaveBegun(current) || current.runner_id === null || rules.length === 0)
     return { execution: current };
   const again = yield* reassign(tx, current, current.attempt + 1, current.runner_id);
   return { execution: yield* signals.signalStored(tx, again, rules) };
 }
 
-/** Whether a person must be asked about a call that was let through without one. */
+/** Whether the policy now asks about a call that was allowed without asking a person. */
 function mustAsk(execution: ExecutionRow, { verdict, askedBy }: PolicyDecision): boolean {
   if (!mayNotHaveBegun(execution)) return false;
   const { approved_by } = execution;

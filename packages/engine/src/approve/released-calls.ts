@@ -1,4 +1,4 @@
-import { grantCovers, isRefused, parseGlob, type ToolCallPolicy } from '@countersign/policy';
+import { grantCovers, isReadOnly, isRefused, parseGlob, type ToolCallPolicy } from '@countersign/policy';
 import { type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { Signals } from '../dispatch/signals.ts';
 import type { Caller } from '../record/call-request.ts';
@@ -12,17 +12,17 @@ export interface Granted {
   readonly device: string | null;
   readonly workspace: string;
   readonly now: number;
-  /** A saved rule is in it already. */
+  /** Includes `rule`, if a rule was saved. */
   readonly policy: ToolCallPolicy;
   readonly policyVersion: number;
   readonly grant: GrantRow;
-  /** "Always" saved this instead of the grant. */
+  /** The rule that "always" saved; undefined if a grant was stored. */
   readonly rule: PolicyRule | undefined;
 }
 
 /**
- * Inside the unit that made a grant: releases the requests of the project that already wait and that it covers (AP-4).
- * They run as if the grant had been made before them: allowed by it, with a digest that the runner computes.
+ * Inside the unit that made a grant: approves the pending requests of the project that the grant covers (AP-4). They
+ * run as if the grant had existed before them: allowed by it, with a digest that the runner computes.
  */
 export function* releaseCovered(
   tx: Transaction,
@@ -52,8 +52,11 @@ function* releaseIfCovered(
   const { approval, execution } = yield* approvalRows(tx, caller, approvalId);
   if (approval.status !== 'pending' || approval.deadline_at <= now) return undefined;
   const params = (yield* tx.get('payloads', execution.id))?.params;
-  if (params === undefined || !covers(granted, approval, policy.decide(approval.tool_name, params)))
-    return undefined;
+  if (params === undefined) return undefined;
+  const decision = policy.decide(approval.tool_name, params);
+  if (!covers(granted, approval, decision)) return undefined;
+  // A request that slipped in beside the switch of its conversation to read only (AP-11).
+  if (!isReadOnly(decision) && (yield* tx.modeOf(execution.session_id)) === 'read_only') return undefined;
 
   const grantId = rule ? null : grant.id;
   const rules = policy.rulesOnPaths(approval.tool_name);
@@ -83,15 +86,22 @@ function* releaseIfCovered(
   );
 }
 
-/** Whether the grant or rule would allow the call if it were made now. Uses the risk that the runner found. */
+/** Whether the grant or rule would allow the call if it were made now. Uses what the runner found. */
 function covers(
   { grant, rule, workspace, now }: Granted,
-  { session_id, risk_level }: ApprovalRow,
-  { verdict, allowedBy, call, details }: ReturnType<ToolCallPolicy['decide']>,
+  { session_id, risk_level, reasons }: ApprovalRow,
+  { verdict, allowedBy, askedBy, call, details }: ReturnType<ToolCallPolicy['decide']>,
 ): boolean {
   if (rule) return allowedBy?.id === rule.id && isAtMost(risk_level, grant.max_risk);
   if (isRefused(verdict) || !call || !details) return false;
-  return grantCovers(grant, call, details, { sessionId: session_id, workspace, risk: risk_level, now });
+  return grantCovers(grant, call, details, {
+    sessionId: session_id,
+    workspace,
+    risk: risk_level,
+    reasons,
+    askedBy,
+    now,
+  });
 }
 
 const isAtMost = (risk: RiskLevel, most: RiskLevel): boolean =>

@@ -21,24 +21,25 @@ import {
   type PolicyRule,
   type RunnerCapability,
   runnerCapabilities,
+  type SessionMode,
   waitsForCommand,
 } from '@countersign/protocol';
 import { latestRunnerReport } from '../dispatch/runners.ts';
 import { Refusal } from '../refusal.ts';
 import type { ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Reading, Store, Transaction, Unit } from '../store.ts';
+import { isOfferedIn } from './read-only-sessions.ts';
 
-/** Size of the cache: more than are in use at once. */
+/** Cache limits: workspaces of one person, and people. */
 const MAX_WORKSPACES = 100;
 const MAX_PEOPLE = 10_000;
 
-/** Stands for a workspace that no runner has named yet. */
+/** The root of a project whose workspace is not known yet. */
 const UNKNOWN_WORKSPACE = '/workspace';
 
-/** The tools and limits of one workspace. */
 export interface RunnerFacts {
   readonly tools: readonly CustomTool[];
-  /** The stricter of the operator's and the runner's. */
+  /** The stricter of the operator's and the runner's limits. */
   readonly limits: Limits;
 }
 
@@ -54,9 +55,9 @@ export class StoredPolicies {
     { readonly version: number; readonly byRoot: Map<string, ToolCallPolicy> }
   >();
   /** What each policy was made from: the version of the person's policy, and the runner's report. */
-  readonly #madeFrom = new WeakMap<ToolCallPolicy, { readonly version: number; readonly told: string }>();
+  readonly #madeFrom = new WeakMap<ToolCallPolicy, { readonly version: number; readonly report: string }>();
 
-  /** The operator's (TL-3). */
+  /** The operator's limits (TL-3). */
   readonly limits: Limits;
 
   constructor(store: Store, masker: SecretMasker, limits: Limits) {
@@ -66,8 +67,8 @@ export class StoredPolicies {
   }
 
   /**
-   * Returns a cached policy synchronously, which saves the hot path a turn of the event loop. For a custom tool it is read
-   * again; where other nodes may have changed it, the cached one counts only while it is the newest version.
+   * Returns a cached policy synchronously, to save a turn of the event loop. For a custom tool, the policy is always
+   * read again. If other nodes share the database, a cached policy is returned only if its version is the newest.
    */
   policyFor(
     userId: string,
@@ -79,22 +80,28 @@ export class StoredPolicies {
     // Other nodes may know newer tools and limits of the runner.
     const isFreshNeeded = isCustomToolName(tool) || (this.#store.isShared && waitsForCommand(tool));
     if (!known || !policy || isFreshNeeded) return this.freshPolicyFor(userId, workspace);
-    return this.#store.isShared ? this.#ifNewest(userId, workspace, known.version, policy) : policy;
+    if (!this.#store.isShared) return policy;
+    return this.#store
+      .read((tx) => tx.policyVersion(userId))
+      .then((newest) => (newest === known.version ? policy : this.freshPolicyFor(userId, workspace)));
   }
 
-  async #ifNewest(
-    userId: string,
-    workspace: string | null,
-    version: number,
-    policy: ToolCallPolicy,
-  ): Promise<ToolCallPolicy> {
-    const newest = await this.#store.read((tx) => tx.policyVersion(userId));
-    return newest === version ? policy : this.freshPolicyFor(userId, workspace);
-  }
-
-  /** Read from the database, with the custom tools that the workspace's runner reported last, to any node. */
-  freshPolicyFor(userId: string, workspace: string | null): Promise<ToolCallPolicy> {
-    return this.#load(userId, workspace ?? UNKNOWN_WORKSPACE);
+  /** Reads the policy from the database, with the custom tools that the workspace's runner reported last, to any node. */
+  async freshPolicyFor(userId: string, workspace: string | null): Promise<ToolCallPolicy> {
+    const root = workspace ?? UNKNOWN_WORKSPACE;
+    const policy = await this.#store.read((tx) => this.policyInside(tx, userId, root));
+    const version = this.versionOf(policy);
+    const known = this.#cached.get(userId);
+    // Drop the policies of other workspaces if they were made from an older version.
+    const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();
+    const before = byRoot.get(root);
+    // Return the same object while nothing has changed, so that its earlier decisions still count.
+    if (before && this.#madeFrom.get(before)?.report === this.#madeFrom.get(policy)?.report) return before;
+    if (byRoot.size >= MAX_WORKSPACES) byRoot.clear();
+    byRoot.set(root, policy);
+    if (this.#cached.size >= MAX_PEOPLE) this.#cached.clear();
+    this.#cached.set(userId, { version, byRoot });
+    return policy;
   }
 
   /** The version of the stored policy that this one was made from. Compare it with `policyVersion` in a unit. */
@@ -115,11 +122,11 @@ export class StoredPolicies {
   /** The person's own tools in a workspace (RN-8), and the limits in force there (TL-3). */
   async runnerFacts(userId: string, workspace: string | null): Promise<RunnerFacts> {
     if (workspace === null) return { tools: [], limits: this.limits };
-    const told = await this.#store.read((tx) => latestRunnerReport(tx, userId, workspace));
-    return { tools: told.tools, limits: lowerLimits(this.limits, told.limits) };
+    const report = await this.#store.read((tx) => latestRunnerReport(tx, userId, workspace));
+    return { tools: report.tools, limits: lowerLimits(this.limits, report.limits) };
   }
 
-  /** Replaces the person's own policy. An invalid one changes nothing. */
+  /** Replaces the person's own policy. Throws if the new one is invalid. */
   async replace(userId: string, file: PolicyFile): Promise<PolicyFile> {
     requireValid(file);
     const store = this.#store;
@@ -147,11 +154,11 @@ export class StoredPolicies {
     return this.#masker.maskValue(params) as Json;
   }
 
-  /** Inside a unit: the policy, including what this unit has saved. */
+  /** Inside a unit: makes the policy, including changes that this unit has written. */
   *policyInside(tx: Reading, userId: string, workspace: string | null): Unit<ToolCallPolicy> {
     const root = workspace || UNKNOWN_WORKSPACE;
     const row = yield* tx.get('policies', userId);
-    const told = yield* latestRunnerReport(tx, userId, root);
+    const report = yield* latestRunnerReport(tx, userId, root);
     const file = row?.policy ?? noRules;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. If it no longer is, its denials still apply.
@@ -159,26 +166,10 @@ export class StoredPolicies {
     const policy = new ToolCallPolicy({
       root,
       policies: [own],
-      customTools: customToolsOf(told.tools),
-      limits: lowerLimits(this.limits, told.limits),
+      customTools: customToolsOf(report.tools),
+      limits: lowerLimits(this.limits, report.limits),
     });
-    this.#madeFrom.set(policy, { version: row?.version ?? 0, told: canonicalJson(told) });
-    return policy;
-  }
-
-  async #load(userId: string, root: string): Promise<ToolCallPolicy> {
-    const policy = await this.#store.read((tx) => this.policyInside(tx, userId, root));
-    const version = this.versionOf(policy);
-    const known = this.#cached.get(userId);
-    // Drop the policies of other workspaces if they were made from an older version.
-    const byRoot = known?.version === version ? known.byRoot : new Map<string, ToolCallPolicy>();
-    const before = byRoot.get(root);
-    // Return the same object while nothing has changed, so that its earlier decisions still count.
-    if (before && this.#madeFrom.get(before)?.told === this.#madeFrom.get(policy)?.told) return before;
-    if (byRoot.size >= MAX_WORKSPACES) byRoot.clear();
-    byRoot.set(root, policy);
-    if (this.#cached.size >= MAX_PEOPLE) this.#cached.clear();
-    this.#cached.set(userId, { version, byRoot });
+    this.#madeFrom.set(policy, { version: row?.version ?? 0, report: canonicalJson(report) });
     return policy;
   }
 }
@@ -220,14 +211,18 @@ function catalogueUnder(limits: Limits): readonly AvailableTool[] {
 }
 
 /**
- * The catalogue and the workspace's custom tools, without tools that the policy always denies (AG-4). A rule with a path
+ * The catalogue and the workspace's custom tools, without tools that the policy or the mode always denies (AG-4). A rule with a path
  * or a command denies only some calls: its tool is offered, and those calls are refused. Models get the same list as
  * `GET …/tools/available`.
  */
-export function availableTools(policy: PolicyFile, { tools, limits }: RunnerFacts): readonly AvailableTool[] {
+export function availableTools(
+  policy: PolicyFile,
+  { tools, limits }: RunnerFacts,
+  mode: SessionMode = 'ask',
+): readonly AvailableTool[] {
   const denied = policy.rules.flatMap(toolsDeniedOutright);
   const all = [...catalogueUnder(limits), ...tools.map(describeCustomTool)];
-  return all.filter(({ name }) => !denied.some((denies) => denies(name)));
+  return all.filter(({ name }) => isOfferedIn(mode, name) && !denied.some((denies) => denies(name)));
 }
 
 function toolsDeniedOutright(rule: PolicyRule): ((tool: string) => boolean)[] {

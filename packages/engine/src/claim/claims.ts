@@ -25,7 +25,7 @@ export type Claimed =
       readonly ended: ExecutionRow | undefined;
     };
 
-/** EX-6: one compare-and-set from approved to executing, after checking everything that may have changed since. */
+/** EX-6: one compare-and-set from approved to executing, after checking what may have changed since. */
 export function* claimCall(
   tx: Transaction,
   caller: Caller,
@@ -36,7 +36,7 @@ export function* claimCall(
   const execution = asApproved(yield* ownExecution(tx, caller, toolId));
   const attempt = input.attempt ?? execution.attempt;
   if (isRepeated(execution, input, attempt)) {
-    requireTheSame(execution, input);
+    requireSameClaim(execution, input);
     return execution.cancel_requested ? yield* endUnstarted(tx, execution, now) : { execution };
   }
   if (execution.status !== 'approved') throw refused(`it is ${execution.status}`);
@@ -67,11 +67,13 @@ export function* claimCall(
 /** Ends a cancelled call. Its runner still asks for permission, so it has not begun and will not report. */
 function* endUnstarted(tx: Transaction, execution: ExecutionRow, now: number): Unit<Claimed> {
   const error = { code: 'EXECUTION_CANCELLED', message: 'It was cancelled before it began.' } as const;
-  const ended = yield* endCall(tx, execution, 'cancelled', error, now, 'call.cancelled');
+  yield* tx.update('tool_executions', execution.id, { started_at: null });
+  const unstarted = { ...execution, started_at: null };
+  const ended = yield* endCall(tx, unstarted, 'cancelled', error, now, 'call.cancelled');
   return { refusal: refused('it was cancelled'), asked: undefined, ended };
 }
 
-/** What changed since the call was approved, so that the person must be asked again. */
+/** Returns what changed since the approval, if the person must be asked again because of it. */
 export function* findStaleness(
   tx: Transaction,
   execution: ExecutionRow,
@@ -117,7 +119,7 @@ const isRepeated = (execution: ExecutionRow, input: ClaimBody, attempt: number):
   execution.runner_id === (input.runner_id ?? null);
 
 /** Only the program that made a claim may repeat it, with the same digest. Otherwise the call could run twice. */
-function requireTheSame(execution: ExecutionRow, input: ClaimBody): void {
+function requireSameClaim(execution: ExecutionRow, input: ClaimBody): void {
   if (execution.claimed_by !== (input.instance ?? null))
     throw refused('another program with the id of this runner has it');
   if (execution.digest !== input.digest) throw refused('it was claimed with another digest');

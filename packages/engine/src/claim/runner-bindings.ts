@@ -30,8 +30,8 @@ export class RunnerBindings {
   }
 
   /**
-   * The runner that a report is from. A runner's token without a binding that names no runner belongs to a plain client.
-   * The first report that names a runner binds the token, unless another program is connected as that runner.
+   * Returns the runner that sent a report. The first report that names a runner binds the token to it, unless another
+   * program is connected as that runner. An unbound token that names no runner belongs to a plain client.
    */
   async speaker(caller: BoundCaller, named: NamedRunner): Promise<NamedRunner> {
     const { runner_id, instance } = named;
@@ -42,10 +42,10 @@ export class RunnerBindings {
     return this.#bind(caller, { runner_id, instance }, 'report');
   }
 
-  /** The runner that a stream is opened for. Binds the token to it, or checks the binding. */
+  /** Returns the runner that a stream is opened for. Binds the token to it, or checks the binding. */
   async opensAs(
     caller: BoundCaller,
-    named: { readonly runner_id: string; readonly instance?: string | undefined },
+    named: NamedRunner & { readonly runner_id: string },
   ): Promise<NamedRunner> {
     if (caller.scope !== 'runner') return named;
     const bound = await this.#boundTo(caller);
@@ -55,7 +55,7 @@ export class RunnerBindings {
   /** Refuses a token that is bound to another runner, without binding it. Returns the program. */
   async requireMayBe(
     caller: BoundCaller,
-    named: { readonly runner_id: string; readonly instance?: string | undefined },
+    named: NamedRunner & { readonly runner_id: string },
   ): Promise<string | undefined> {
     if (caller.scope !== 'runner') return named.instance;
     const bound = await this.#boundTo(caller);
@@ -72,7 +72,7 @@ export class RunnerBindings {
   /** One compare-and-set, so that all nodes see the same binding. */
   async #bind(
     caller: BoundCaller,
-    { runner_id, instance = ownInstance(caller) }: { runner_id: string; instance?: string | undefined },
+    { runner_id, instance = ownInstance(caller) }: NamedRunner & { readonly runner_id: string },
     by: 'stream' | 'report',
   ): Promise<NamedRunner> {
     const wanted = { runner_id, instance };
@@ -127,10 +127,10 @@ function requireSame(
   return { runner_id, instance: bound.instance };
 }
 
-/** With the person, because tokens of two people may have the same id. */
+/** Includes the person, because tokens of two people may have the same id. */
 const keyOf = ({ tokenId, userId }: Caller): string => `${tokenId}@${userId}`;
 
-/** Names the program of a runner that does not say which it is: its token stands for it. No client can send a space. */
+/** The instance of a runner that does not send one. Clients cannot send it, because it has a space. */
 const ownInstance = ({ tokenId }: Caller): string => `token ${tokenId}`;
 
 export const notItsRunner = (runner: string): Refusal => new Refusal('RUNNER_TOKEN_BOUND', { runner });
@@ -152,28 +152,28 @@ export function* requireGivenTo(
     else yield* requireTakenFrom(tx, execution, { runner_id, instance });
     return;
   }
-  if (runner_id !== execution.runner_id) throw another('it was given to another runner');
+  if (runner_id !== execution.runner_id) throw claimRefused('it was given to another runner');
   if (instance === undefined) return;
   const isClaimed = execution.status !== 'approved' && execution.claimed_by !== null;
   const given = isClaimed
     ? execution.claimed_by
     : (runners.find(execution.user_id, runner_id)?.instance ??
       (yield* runnerOf(tx, execution.user_id, runner_id))?.instance);
-  if (given !== instance) throw another('another program with the id of this runner has it');
+  if (given !== instance) throw claimRefused('another program with the id of this runner has it');
 }
 
 /**
- * For a client without a runner's id. The signal that tells it of a call makes the call `executing`, and is sent only in
- * a workspace that no runner ever served. So it may not report a call that waits for a runner, nor late in another
+ * For a client without a runner id. It is signalled only in a workspace that no runner ever served, and the signal
+ * makes the call `executing`. So it may not report a call that waits for a runner, nor send a late result in any other
  * workspace.
  */
 function* requireToldToPlainClients(tx: Reading, execution: ExecutionRow): Unit<void> {
   const { status } = execution;
   if (status === 'approved' || (isFinal(status) && (yield* hadRunner(tx, execution))))
-    throw another('it was given to nobody');
+    throw claimRefused('it was given to nobody');
 }
 
-/** The call was taken from a runner that was given up, and no other has it: only that runner's program may report it. */
+/** For a call that was taken from a lost runner: only that runner's program may still report it. */
 function* requireTakenFrom(
   tx: Reading,
   { user_id, project_id, status, claimed_by }: ExecutionRow,
@@ -183,7 +183,7 @@ function* requireTakenFrom(
   const project = yield* tx.get('projects', project_id);
   const isServed = runner !== undefined && runner.workspace === project?.workspace;
   if (!isServed || status === 'executing' || (instance !== undefined && claimed_by !== instance))
-    throw another('it was not given to this runner');
+    throw claimRefused('it was not given to this runner');
 }
 
 /** Whether a runner ever served the call's workspace. */
@@ -201,4 +201,4 @@ function* runnerOf(tx: Reading, userId: string, runnerId: string) {
   return (yield* tx.runnersOf(userId)).find(({ runner_id }) => runner_id === runnerId);
 }
 
-const another = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });
+const claimRefused = (problem: string): Refusal => new Refusal('CLAIM_REFUSED', { problem });

@@ -12,7 +12,7 @@ import { Deadlines } from '../waiting.ts';
 import { type ConnectedRunner, runnerKey } from './runners.ts';
 import { runnerWaitMs } from './signals.ts';
 
-/** A unit that could not be written when its time came is tried again after this long. */
+/** Delay before retrying a timed task that could not be written. */
 export const TRY_AGAIN_MS = 5_000;
 
 /**
@@ -34,7 +34,7 @@ export class CallAssignments {
     });
   }
 
-  /** After the commit of a unit that signalled a call: if no runner has the call, its time to wait starts. */
+  /** After the commit of a unit that signalled a call: starts the waiting time if no runner has the call. */
   watch(execution: ExecutionRow): void {
     const { store, bus, onError } = this.#parts;
     if (execution.runner_id !== null || execution.due_at === null || isFinal(execution.status)) return;
@@ -99,8 +99,9 @@ export class CallAssignments {
   }
 
   /**
-   * A call was recorded without a runner. A runner may have connected to another node at the same moment, found nothing
-   * to take and not been seen here. The node that commits second sees the first, so this looks once more.
+   * Looks once more for a runner after a call was recorded without one. A runner may have connected to another node at
+   * the same moment: that node did not see the call, and this one did not see the runner. Whichever commits second sees
+   * the other.
    */
   async place({ id, user_id, project_id, tool_name }: ExecutionRow): Promise<void> {
     const { store, presence } = this.#parts;
@@ -108,10 +109,10 @@ export class CallAssignments {
     await this.review(id);
     const runner = await store.read(function* (tx) {
       const workspace = (yield* tx.get('projects', project_id))?.workspace ?? null;
+      if (workspace === null) return undefined;
       const able = capabilityFor(yield* pathRulesFor(tx, { user_id, tool_name }));
-      const runnerId =
-        workspace === null ? undefined : yield* presence.pick(tx, user_id, workspace, null, able);
-      return runnerId === undefined || workspace === null ? undefined : { id: runnerId, workspace };
+      const runnerId = yield* presence.pick(tx, user_id, workspace, null, able);
+      return runnerId === undefined ? undefined : { id: runnerId, workspace };
     });
     if (runner) await this.#giveTo(runner, id);
   }
@@ -153,7 +154,7 @@ export class CallAssignments {
     return yield* this.#end(tx, execution, runner.id, 'RUNNER_LOST');
   }
 
-  /** A runner's lease ended. Harmless calls go to another runner; the outcome of any other call is unknown. */
+  /** After a runner's lease ended: passes its calls on, or ends those whose outcome is unknown. */
   async lost(runner: ConnectedRunner): Promise<void> {
     const open = await this.#parts.store.read((tx) => tx.openExecutionsOf(runner.userId, runner.id));
     for (const { id } of open) await this.#take(id);
@@ -208,14 +209,14 @@ export class CallAssignments {
   }
 
   /**
-   * Call at start if no other server is running. Restarts the wait of calls without a runner, and gives each runner that
-   * has calls the time of its lease to reconnect; then it is signalled its calls, retries included.
+   * Call at start if no other server is running. Restarts the wait of calls without a runner. Each runner that has
+   * calls gets the time of its lease to reconnect, and is then signalled its calls again, including retries.
    */
   async resume(startedAt: number): Promise<void> {
     const { store, runners } = this.#parts;
     const [connected] = await store.read((tx) => tx.silentRunners(Number.MAX_SAFE_INTEGER, 1));
     if (connected) await store.write((tx) => tx.markRunnersSeen(startedAt, store.now()));
-    const open = await store.read((tx) => tx.executionsIn(['approved', 'executing']));
+    const open = await store.read((tx) => tx.allowedExecutions());
     const awaited = new Set<string>();
     for (const { id, user_id, runner_id } of open) {
       if (runner_id === null) await this.#restartWait(id, startedAt);

@@ -1,4 +1,4 @@
-import { isFinal, type RequestBody } from '@countersign/protocol';
+import { type ExecutionStatus, isFinal, type RequestBody } from '@countersign/protocol';
 import { askAgain, withdrawApproval } from '../approve/approval-requests.ts';
 import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
 import { claimCall, findStaleness } from '../claim/claims.ts';
@@ -17,7 +17,7 @@ import { Deadlines } from '../waiting.ts';
 import { TRY_AGAIN_MS } from './call-assignments.ts';
 import { setDueAt } from './signals.ts';
 
-/** Takes what runners and callers say of approved calls: claim, progress, result, cancel, heartbeat (EX-4 to EX-10). */
+/** Handles requests about approved calls: claim, progress, result, cancel, heartbeat (EX-4 to EX-10). */
 export class Dispatcher {
   readonly #parts: EngineParts;
   readonly #retries: Deadlines;
@@ -32,7 +32,7 @@ export class Dispatcher {
     });
   }
 
-  /** Repeats a step until the person's policy no longer changes under it; in between, the call is judged again. */
+  /** Repeats a step while the person's policy changes during it. Reviews the call before each repetition (RK-5). */
   async #reviewed<T>(toolId: string, goOn: () => Promise<T | 'POLICY_CHANGED'>): Promise<T> {
     for (;;) {
       const done = await goOn();
@@ -41,7 +41,7 @@ export class Dispatcher {
     }
   }
 
-  /** EX-6: the runner may begin, or it is told why not. */
+  /** EX-6: lets the runner begin, or throws the reason why not. */
   async claim(caller: Caller, toolId: string, input: RequestBody<'startExecution'>): Promise<ExecutionRow> {
     const { store, runners, decisions } = this.#parts;
     const claimed = await this.#reviewed(toolId, () =>
@@ -98,10 +98,16 @@ export class Dispatcher {
   }
 
   /** EX-8: cancels at once if nothing runs. While executing it is a request, and the runner's report decides. */
-  async cancel(caller: Caller, toolId: string, reason: string): Promise<ExecutionRow> {
+  async cancel(
+    caller: Caller,
+    toolId: string,
+    reason: string,
+    /** Cancels only a call that is in one of these states. */
+    only?: readonly ExecutionStatus[],
+  ): Promise<ExecutionRow> {
     const { decisions, outcomes, assignments } = this.#parts;
     const { execution, withdrawn } = await commit(this.#parts, 'cancel', (tx) =>
-      this.#cancel(tx, caller, toolId, reason),
+      this.#cancel(tx, caller, toolId, reason, only),
     );
     if (withdrawn) decisions.decided(withdrawn);
     if (isFinal(execution.status)) {
@@ -117,21 +123,23 @@ export class Dispatcher {
     caller: Caller,
     toolId: string,
     reason: string,
+    only: readonly ExecutionStatus[] | undefined,
   ): Unit<{ execution: ExecutionRow; withdrawn: ApprovalRow | undefined }> {
     const now = this.#parts.store.now();
     const execution = yield* ownExecution(tx, caller, toolId);
     if (caller.scope === 'agent' && execution.requested_by !== caller.tokenId) throw notFound('tool call');
     if (isFinal(execution.status)) throw new Refusal('ALREADY_FINAL', { status: execution.status });
-    const told = cancelEvent(execution, reason, now);
-    const announce = (events: readonly (typeof told)[]) =>
+    if (only && !only.includes(execution.status)) return { execution, withdrawn: undefined };
+    const event = cancelEvent(execution, reason, now);
+    const announce = (events: readonly (typeof event)[]) =>
       announceCall(tx, execution, events, 'call.cancel_requested', { token: caller.tokenId, reason });
     if (execution.status === 'executing') {
       yield* tx.update('tool_executions', toolId, { cancel_requested: true });
-      announce([told]);
+      announce([event]);
       return { execution: { ...execution, cancel_requested: true }, withdrawn: undefined };
     }
     const withdrawn = yield* withdrawApproval(tx, execution, now);
-    announce(execution.runner_id === null ? [] : [told]);
+    announce(execution.runner_id === null ? [] : [event]);
     const error = { code: 'EXECUTION_CANCELLED', message: reason } as const;
     const ended = yield* endCall(tx, execution, 'cancelled', error, now, 'call.cancelled');
     return { execution: ended, withdrawn };
@@ -191,7 +199,7 @@ export class Dispatcher {
     else if (execution?.status === 'failed') this.#parts.outcomes.settled(execution);
   }
 
-  /** The same for every waiting call, in case a hint was lost. */
+  /** Offers every waiting call of a person, in case a hint was lost. */
   async offerAll(userId: string, projectId: string | undefined): Promise<void> {
     for (const { id, status, project_id } of await this.#parts.store.read((tx) =>
       tx.unassignedExecutions(userId),
@@ -217,7 +225,7 @@ export class Dispatcher {
       return { asked, execution: yield* tx.get('tool_executions', toolId) };
     }
     const offered = yield* this.#parts.signals.signalStored(tx, execution);
-    // No listener took it: keep its deadline.
+    // If no listener took the call, restore its deadline.
     const isTaken = offered.status === 'executing';
     return { execution: isTaken ? offered : yield* setDueAt(tx, offered, execution.due_at) };
   }
@@ -232,7 +240,7 @@ export class Dispatcher {
     if (changed) this.#parts.assignments.watch(changed);
   }
 
-  /** Signals a retry once for each attempt, on whichever node: afterwards the call is not due any more. */
+  /** Signals a retry. The signal clears `due_at`, so that no other node signals the same attempt. */
   *#resignal(tx: Transaction, toolId: string): Unit<ExecutionRow | undefined> {
     const execution = yield* tx.get('tool_executions', toolId);
     if (!execution || execution.due_at === null) return undefined;

@@ -11,14 +11,14 @@ import type { RunnerRow } from '../rows.ts';
 import type { Announcement, Reading, Transaction, Unit } from '../store.ts';
 import { type Clock, Deadlines } from '../waiting.ts';
 
-/** The id of a runner's row: with the person, because two people may choose the same runner id. */
+/** The id of a runner's row. It includes the person, because two people may choose the same runner id. */
 export const runnerKey = (userId: string, runnerId: string): string => `${runnerId}@${userId}`;
 
-/** What a runner tells of its machine. */
+/** What a runner reports about its machine. */
 export interface RunnerReport {
   /** The tools that the person registered there (RN-8). */
   readonly tools: readonly CustomTool[];
-  /** Its own bounds (TL-3). */
+  /** The runner's own limits (TL-3). */
   readonly limits: Partial<Limits>;
 }
 
@@ -31,23 +31,20 @@ export function* latestRunnerReport(tx: Reading, userId: string, workspace: stri
   const [newest] = runners.toSorted(
     (a, b) => Number(b.connected) - Number(a.connected) || b.last_seen_at - a.last_seen_at,
   );
-  // A row may have been written by another version.
+  // Another version may have stored names that this version refuses.
   const tools = (newest?.custom_tools ?? []).filter(({ name }) => isCustomToolName(name));
   return { tools, limits: newest?.limits ?? {} };
 }
 
-/**
- * Stores a runner's report, if it has one. Clients that list tools are notified if the tools or their limits changed.
- * Returns whether something changed.
- */
+/** Stores a runner's report and tells clients if tools or limits changed. Returns whether they did. */
 export function* storeRunnerReport(
   tx: Transaction,
   userId: string,
   runnerId: string,
-  told: Partial<RunnerReport>,
+  report: Partial<RunnerReport>,
   now: number,
 ): Unit<boolean> {
-  const { tools, limits } = told;
+  const { tools, limits } = report;
   if (!tools && !limits) return false;
   const key = runnerKey(userId, runnerId);
   const row = yield* tx.get('runners', key);
@@ -71,7 +68,7 @@ export function* storeRunnerReport(
   return true;
 }
 
-/** Inside a unit: that a runner came, went or has other tools, as each project that it serves is told. */
+/** Inside a unit: the events that tell each project of a runner that it connected, disconnected or has other tools. */
 export function* runnerChangedEvents(
   tx: Reading,
   runner: Pick<RunnerRow, 'user_id' | 'runner_id' | 'workspace' | 'capabilities' | 'connected'>,
@@ -99,7 +96,7 @@ export interface ConnectedRunner {
   readonly userId: string;
   readonly workspace: string;
   readonly capabilities: readonly string[];
-  /** Which program it is, if it says so: tells two programs with one id apart. */
+  /** Tells two programs with the same runner id apart; undefined if the runner does not send it. */
   readonly instance?: string | undefined;
 }
 
@@ -133,7 +130,7 @@ export class RunnerRegistry {
     this.alive(runner.userId, runner.id);
   }
 
-  /** Another node gave the runner up, or has it now. */
+  /** Call when another node gave the runner up, or has it now. */
   forget(userId: string, runnerId: string): void {
     const key = keyOf(userId, runnerId);
     this.#runners.delete(key);
@@ -160,7 +157,7 @@ export class RunnerRegistry {
     else this.#unstored.set(key, { userId, runnerId, at });
   }
 
-  /** Runners that were heard since the last call, with the age of that sign, in the same order on every node (locks). */
+  /** The runners heard since the last call. Sorted, so that all nodes lock rows in the same order. */
   takeUnstored(): readonly { readonly userId: string; readonly runnerId: string; readonly ageMs: number }[] {
     const now = this.#clock.monotonic();
     const signs = [...this.#unstored].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -173,9 +170,7 @@ export class RunnerRegistry {
     return this.#runners.get(keyOf(userId, runnerId));
   }
 
-  /**
-   * A runner of the workspace that this node knows, if possible the preferred one. `able`: it must have this capability.
-   */
+  /** Picks a runner of the workspace that this node knows, preferably `preferred`. It must have the capability `able`. */
   pick(
     userId: string,
     workspace: string,

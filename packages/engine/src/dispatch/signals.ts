@@ -97,7 +97,7 @@ export function runnerWaitMs({ status, risk_level, tool_name }: ExecutionRow, li
   return seconds * 1000;
 }
 
-/** Stores when this call must be checked again; null: not by time. */
+/** Stores when the call must be checked again; null: no timer. */
 export function* setDueAt(
   tx: Transaction,
   execution: ExecutionRow,
@@ -117,13 +117,13 @@ function* storedParts(
   return { params, grant, rules: rules ?? (yield* pathRulesFor(tx, execution)) };
 }
 
-/** A call that a runner must be signalled again. */
+/** A call that must be signalled to its runner again. */
 export type UnsettledCall = Pick<ExecutionRow, 'id' | 'attempt'>;
 
 /** Calls whose signals are made in one reading. */
 export const signalsAtOnce = 50;
 
-/** The calls that a runner has not reported, and the newest event at that moment: later signals come as events. */
+/** The calls that a runner has not reported, and the newest event id at that moment. Later signals arrive as events. */
 export function* unsettledCalls(
   tx: Reading,
   userId: string,
@@ -135,8 +135,8 @@ export function* unsettledCalls(
 }
 
 /**
- * The signals of these calls, made from their state and not from old events (EX-7). A call that has ended meanwhile or was
- * signalled again is left out: events say so.
+ * Makes the signals of these calls from their current state, not from old events (EX-7). Leaves out calls that have
+ * ended or were signalled again: their events follow.
  */
 export function* unsettledSignals(
   tx: Reading,

@@ -9,21 +9,16 @@ const BEAT_MS = 2_000;
 export const NODE_LEASE_MS = 6_000;
 
 export interface NodeMembershipDeps extends Edges {
-  /** Names this process among those that share the database. */
   readonly node: string;
   readonly name: string;
-  /** A keyed hash that proves which secret the node signs with. */
   readonly keyCheck: string;
 }
 
-/**
- * The server processes that share the database (docs/decisions/0014). If only one process can open the database, nothing
- * is written.
- */
+/** The server processes that share the database (docs/decisions/0014). Writes nothing if it is not shared. */
 export class NodeMembership {
   readonly #deps: NodeMembershipDeps;
-  /** By the database's clock. */
-  #startedAt = 0;
+  /** When this node started, by the database's clock. */
+  startedAt = 0;
   #stopBeating: (() => void) | undefined;
   #closed = false;
 
@@ -35,7 +30,7 @@ export class NodeMembership {
   async join(): Promise<void> {
     const { store, node, name, keyCheck } = this.#deps;
     const now = store.now();
-    this.#startedAt = now;
+    this.startedAt = now;
     if (!store.isShared) return;
     // Write first, then read: of two nodes that start at once, at least one sees the other.
     const row = { id: node, name, key_check: keyCheck, started_at: now, ready: false, seen_at: now };
@@ -45,7 +40,7 @@ export class NodeMembership {
       yield* tx.capNodesSeenAt(now);
       yield* tx.capRunLeases(now + LONGEST_LEASE_MS);
     });
-    if ((await this.#others()).some(({ key_check }) => key_check !== keyCheck)) {
+    if ((await this.#otherLiveNodes()).some(({ key_check }) => key_check !== keyCheck)) {
       await this.leave();
       throw new CountersignError('USAGE', {
         problem:
@@ -56,23 +51,18 @@ export class NodeMembership {
     this.#scheduleBeat();
   }
 
-  /** When this node started, by the database's clock. */
-  get startedAt(): number {
-    return this.#startedAt;
-  }
-
   /**
-   * Whether no other node was running when we started: then all deadlines are ours to watch. Undefined: too early to say,
-   * because nodes that seem alive may be dead, and nodes that started just before us are not ready either. A ready node
-   * that was heard after our start was running.
+   * Whether no other node was running when this one started, so that this one must watch all deadlines. Undefined while
+   * that is unknown: nodes that seem alive may be dead, and nodes that started just before us may not be ready yet. A
+   * ready node that was heard after our start was running.
    */
   async wasAlone(): Promise<boolean | undefined> {
     if (!this.#deps.store.isShared) return true;
-    const before = (await this.#others()).filter(
+    const before = (await this.#otherLiveNodes()).filter(
       ({ started_at, id }) =>
-        started_at < this.#startedAt || (started_at === this.#startedAt && id < this.#deps.node),
+        started_at < this.startedAt || (started_at === this.startedAt && id < this.#deps.node),
     );
-    if (before.some(({ ready, seen_at }) => ready && seen_at > this.#startedAt)) return false;
+    if (before.some(({ ready, seen_at }) => ready && seen_at > this.startedAt)) return false;
     return before.length === 0 ? true : undefined;
   }
 
@@ -86,20 +76,18 @@ export class NodeMembership {
   async leave(): Promise<void> {
     const { store, node } = this.#deps;
     if (this.#closed) return;
-    this.#closed = true;
-    this.#stopBeating?.();
+    this.stop();
     if (!store.isShared) return;
     await store.write((tx) => tx.update('nodes', node, { seen_at: 0 }));
   }
 
-  /** Stops without a word, like a process that dies. */
+  /** Stops without marking the node as gone, like a process that dies. */
   stop(): void {
     this.#closed = true;
     this.#stopBeating?.();
   }
 
-  /** The other nodes that are alive. */
-  async #others(): Promise<readonly NodeRow[]> {
+  async #otherLiveNodes(): Promise<readonly NodeRow[]> {
     const { store, node } = this.#deps;
     const live = await store.read((tx) => tx.liveNodes(store.now() - NODE_LEASE_MS));
     return live.filter(({ id }) => id !== node);

@@ -9,17 +9,16 @@ import type { Edges } from '../engine-parts.ts';
 import { commit } from '../fault-points.ts';
 import { Refusal } from '../refusal.ts';
 import type { RunnerRow } from '../rows.ts';
-import type { Reading, RunnerChange, Transaction, Unit } from '../store.ts';
+import { getAll, type Reading, type RunnerChange, type Transaction, type Unit } from '../store.ts';
 import { NODE_LEASE_MS } from './node-membership.ts';
 
 const LEASE_MS = timing.runnerLeaseSeconds * 1000;
 /** A live runner is heard within this time, whatever the database's clock does. */
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000 + 1_000;
-const LOOKED_AT = 500;
+const SILENT_AT_ONCE = 500;
 
 export interface RunnerPresenceDeps extends Edges {
   readonly runners: RunnerRegistry;
-  /** This process among those that share the database. */
   readonly node: string;
 }
 
@@ -29,16 +28,16 @@ export interface RunnerPresenceDeps extends Edges {
  */
 export class RunnerPresence {
   readonly #deps: RunnerPresenceDeps;
-  /** Runners that were not heard for a while, and when we first saw their row like this, by our own clock. */
-  #quiet = new Map<string, { readonly seenAt: number; readonly since: number }>();
+  /** Runners that were not heard for a while, and since when by our monotonic clock. */
+  #silent = new Map<string, { readonly seenAt: number; readonly since: number }>();
 
   constructor(deps: RunnerPresenceDeps) {
     this.#deps = deps;
   }
 
   /**
-   * Inside a unit: which runner a call of a workspace goes to. Reads the database only if this node does not know one.
-   * `able`: it must have this capability.
+   * Inside a unit: picks the runner for a call in a workspace. Reads the database only if this node does not know a
+   * suitable one. The runner must have the capability `able`.
    */
   *pick(
     tx: Reading,
@@ -113,20 +112,20 @@ export class RunnerPresence {
     if (live.some((other) => other.id === row.node)) throw new Refusal('RUNNER_CONNECTED', { runner: id });
   }
 
-  /** A runner opened a stream here. */
+  /** Records that a runner opened a stream on this node. */
   async connected(runner: ConnectedRunner, stream: string): Promise<void> {
     const presence = this;
     const { node } = this.#deps;
     const isNew = await commit(this.#deps, 'runner', function* (tx): Unit<boolean> {
       yield* presence.#refuseIfTaken(tx, runner);
       const before = yield* tx.get('runners', runnerKey(runner.userId, runner.id));
-      yield* presence.#remember(tx, runner, 'connected', { node, stream, instance: runner.instance ?? null });
+      yield* presence.#storeRow(tx, runner, 'connected', { node, stream, instance: runner.instance ?? null });
       return !before?.connected || before.workspace !== runner.workspace;
     });
     this.#tellOthers(runner, isNew ? 'connected' : undefined);
   }
 
-  /** A runner's stream ended. It may reconnect within its lease, here or elsewhere. */
+  /** Records that a runner's stream ended. The runner may reconnect within its lease, to any node. */
   async streamEnded({ userId, id }: ConnectedRunner, stream: string): Promise<void> {
     await this.#deps.store.write(function* (tx) {
       const row = yield* tx.get('runners', runnerKey(userId, id));
@@ -134,10 +133,7 @@ export class RunnerPresence {
     });
   }
 
-  /**
-   * A runner's lease seems to be over: gives it up, once, unless another node heard it meanwhile. Then returns how many
-   * milliseconds it has left.
-   */
+  /** Gives up a runner whose lease seems over. If another node heard it, returns the milliseconds left. */
   async giveUp(runner: ConnectedRunner): Promise<number | undefined> {
     const presence = this;
     const { store } = this.#deps;
@@ -147,7 +143,7 @@ export class RunnerPresence {
       const leaseMs = LEASE_MS - (store.now() - (row?.last_seen_at ?? 0));
       if (row?.connected && leaseMs > 0) return leaseMs;
       isGivenUp = row?.connected === true;
-      if (isGivenUp) yield* presence.#remember(tx, runner, 'disconnected', { node: null, stream: null });
+      if (isGivenUp) yield* presence.#storeRow(tx, runner, 'disconnected', { node: null, stream: null });
       return undefined;
     });
     if (left === undefined) this.#tellOthers(runner, isGivenUp ? 'disconnected' : undefined);
@@ -163,13 +159,13 @@ export class RunnerPresence {
     const now = store.now();
     const monotonic = clock.monotonic();
     // Start watching early, so that the lease can end in time.
-    const rows = await store.read((tx) => tx.silentRunners(now - LEASE_MS / 2, LOOKED_AT));
+    const rows = await store.read((tx) => tx.silentRunners(now - LEASE_MS / 2, SILENT_AT_ONCE));
     const quiet = new Map<string, { readonly seenAt: number; readonly since: number }>();
     for (const { id, last_seen_at: seenAt } of rows) {
-      const before = this.#quiet.get(id);
+      const before = this.#silent.get(id);
       quiet.set(id, before?.seenAt === seenAt ? before : { seenAt, since: monotonic });
     }
-    this.#quiet = quiet;
+    this.#silent = quiet;
     return rows.filter(
       ({ id, last_seen_at }) =>
         last_seen_at <= now - LEASE_MS && monotonic - (quiet.get(id)?.since ?? monotonic) >= HEARTBEAT_MS,
@@ -191,23 +187,16 @@ export class RunnerPresence {
     });
   }
 
-  /** The rows of these runners. */
   async rowsOf(
     runners: readonly { readonly userId: string; readonly runnerId: string }[],
   ): Promise<readonly RunnerRow[]> {
     if (runners.length === 0) return [];
-    return this.#deps.store.read(function* (tx) {
-      const rows: RunnerRow[] = [];
-      for (const { userId, runnerId } of runners) {
-        const row = yield* tx.get('runners', runnerKey(userId, runnerId));
-        if (row) rows.push(row);
-      }
-      return rows;
-    });
+    const keys = runners.map(({ userId, runnerId }) => runnerKey(userId, runnerId));
+    return this.#deps.store.read((tx) => getAll(tx, 'runners', keys));
   }
 
   /** Writes the runner's row and announces the change in each project that it serves. */
-  *#remember(
+  *#storeRow(
     tx: Transaction,
     { userId, id: runner_id, workspace, capabilities }: ConnectedRunner,
     state: 'connected' | 'disconnected',

@@ -3,37 +3,33 @@ import { canonicalJson, type EventName, type EventPayload, maxEventBytes } from 
 import type { AuditRow, CounterRow, ExecutionRow, Json, StoredEvent } from '../rows.ts';
 import type { Announcement, Transaction } from '../store.ts';
 
-type Unchanging<T> = T extends readonly (infer Item)[]
-  ? readonly Unchanging<Item>[]
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
   : T extends object
-    ? { readonly [Key in keyof T]: Unchanging<T[Key]> }
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
 /** The payload of an event. All streams share it, so it is read-only. */
-export type EventData<N extends EventName> = Unchanging<EventPayload<N>>;
+export type EventData<N extends EventName> = DeepReadonly<EventPayload<N>>;
 
-/** An event as the server makes, stores and sends it. */
 export type ServerEvent<N extends EventName = EventName> = {
   [Name in N]: { readonly event: Name; readonly data: EventData<Name> };
 }[N];
 
-/** An event whose payload fits its name. */
+/** Makes an event. The compiler checks that the payload fits the event's name. */
 export const makeEvent = <N extends EventName>(event: N, data: EventData<N>): ServerEvent<N> => ({
   event,
   data,
 });
 
-/** The last time that was formatted: several events carry the same one. */
+/** Caches the last formatted time, because several events carry the same one. */
 let lastTime = { at: Number.NaN, text: '' };
 export function isoTime(at: number): string {
   if (lastTime.at !== at) lastTime = { at, text: new Date(at).toISOString() };
   return lastTime.text;
 }
 
-/**
- * Inside a unit: announces events about a call, an approval or a run to its project. `action` and `data` are its line in
- * the audit log.
- */
+/** Inside a unit: announces events to the row's project. `action` and `data` become an audit line. */
 export function announceCall(
   tx: Transaction,
   { id, user_id, project_id }: Pick<ExecutionRow, 'id' | 'user_id' | 'project_id'>,
@@ -47,17 +43,16 @@ export function announceCall(
   });
 }
 
-/** The largest part of an event or a list entry; larger parts are fetched by id (EV-2). Leaves room for the rest. */
+/**
+ * Most bytes of one part of an event or list entry, leaving room for the rest. Clients fetch larger parts by id (EV-2).
+ */
 export const largestShown = maxEventBytes - 512;
 
 /** A lower bound of a value's size: the characters of its texts, and one for each field. Cheap for long texts. */
 export const sizeOf = (value: unknown): number =>
   Number.MAX_SAFE_INTEGER - charactersLeft(value, Number.MAX_SAFE_INTEGER);
 
-/**
- * Whether a value fits into an event. The lower bound comes first, so that a file of 100 MiB is not encoded only to find
- * that it does not fit.
- */
+/** Whether a value fits into an event. The cheap lower bound avoids encoding a file of 100 MiB. */
 export const fits = (value: unknown): boolean =>
   charactersLeft(value, largestShown) >= 0 && Buffer.byteLength(JSON.stringify(value)) <= largestShown;
 
@@ -108,11 +103,11 @@ export function numberAnnounced(
   const numbered = events.map(({ projectId, event }): StoredEvent => {
     event_id += 1;
     // Acknowledgements carry the head of the audit chain.
-    const told =
+    const stored =
       event.event === 'tool.result_ack'
         ? { ...event, data: { ...event.data, audit_head: auditHeadText(audit_seq, audit_head) } }
         : event;
-    return { user_id: userId, id: event_id, project_id: projectId, event: told, created_at: at };
+    return { user_id: userId, id: event_id, project_id: projectId, event: stored, created_at: at };
   });
   return { events: numbered, audit: chained, after: { event_id, audit_seq, audit_head } };
 }

@@ -51,7 +51,7 @@ export const callEvent = (
     }),
   );
 
-/** The state of a call whose parameters clients know already. */
+/** The new state of a call. Clients already know its parameters. */
 export const statusEvent = (row: ExecutionRow, now: number): ServerEvent =>
   callEvent(row, null, { message_id: null, run_id: row.run_id, step: row.step, excerpt: '' }, now);
 
@@ -66,6 +66,7 @@ export const signalEvent = (
     'tool.execution_signal',
     fit({
       ...toolOf(row),
+      ...(row.run_id !== null && { run_id: row.run_id }),
       ...shownParams(params),
       risk_level: row.risk_level ?? 'LOW',
       network: row.network,
@@ -84,6 +85,7 @@ export const signalEvent = (
 
 /** What a grant covers, in the form that the runner checks as well (AP-4). */
 export const predicateOf = (grant: GrantRow) => ({
+  scope: grant.scope,
   tool: grant.tool,
   pattern: grant.pattern,
   max_risk: grant.max_risk,
@@ -92,7 +94,7 @@ export const predicateOf = (grant: GrantRow) => ({
   expires_at: grant.expires_at === null ? null : isoTime(grant.expires_at),
 });
 
-/** An approval as front ends draw it; `now` is the store's time. `omitted` names what was not read. */
+/** An approval as front ends show it. `now` is the store's time. `omitted` lists the parts that were not read. */
 export function approvalView(row: ApprovalRow, payload: ShownPayload, now: number) {
   const { tool_params, omitted: notRead = [] } = shownParams(payload.params);
   const omitted: Omittable[] = [...notRead];
@@ -161,6 +163,7 @@ export const approvalResolvedEvent = (
   resolution: {
     status: EventData<'approval.resolved'>['status'];
     device?: string | null;
+    scope?: EventData<'approval.resolved'>['scope'];
     grantId?: string | null;
     error?: ToolErrorValue | null;
   },
@@ -174,6 +177,7 @@ export const approvalResolvedEvent = (
     approved_by: resolution.status === 'approved' ? 'user' : null,
     grant_id: resolution.grantId ?? null,
     device: resolution.device ?? null,
+    scope: resolution.scope ?? null,
     reason: row.reason,
     message: row.message,
     ...(resolution.error && { error: resolution.error }),
@@ -197,6 +201,7 @@ export function resultEvent(
       error: errorOf(row),
       execution_time_ms: row.execution_time_ms,
       ...(row.exit_code !== null && { exit_code: row.exit_code }),
+      ...(isNotStarted(row) && { not_started: true }),
       late,
       timestamp: isoTime(now),
     }),
@@ -247,10 +252,7 @@ type Operation = 'created' | 'modified' | 'deleted';
 
 /** The files that a result says it changed; entries of another shape are ignored. */
 export function changedFilesOf(result: Json): { path: string; operation: Operation }[] {
-  const listed =
-    result !== null && typeof result === 'object' && !Array.isArray(result)
-      ? (result as JsonObject).changed_files
-      : undefined;
+  const listed = (result as JsonObject | null)?.changed_files;
   if (!Array.isArray(listed)) return [];
   return listed.slice(0, 1000).flatMap((item: Json) => {
     const { path, operation } = (item ?? {}) as { path?: unknown; operation?: unknown };
@@ -259,6 +261,10 @@ export function changedFilesOf(result: Json): { path: string; operation: Operati
     return isPath && isKnown ? [{ path, operation }] : [];
   });
 }
+
+/** Whether a call was cancelled before it began. */
+export const isNotStarted = ({ status, started_at }: ExecutionRow): boolean =>
+  status === 'cancelled' && started_at === null;
 
 /** The error of a call that ended without completing. */
 export function errorOf(
@@ -269,7 +275,7 @@ export function errorOf(
   return { code, message: row.error ?? message, recoverable: row.error_recoverable ?? recoverable };
 }
 
-/** An approval as one of a list: clients fetch large parts with the approval itself (EV-2). */
+/** An approval as a list entry: clients fetch large parts with the approval itself (EV-2). */
 export const listedApproval = (...about: Parameters<typeof approvalView>): ReturnType<typeof approvalView> =>
   fit(approvalView(...about));
 

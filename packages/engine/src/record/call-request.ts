@@ -13,7 +13,7 @@ export interface CallRequest {
   readonly toolParams: JsonObject;
   /** The model's own id of the call. */
   readonly toolCallId: string;
-  /** Who speaks to the person: "Agent", or the name of an outside program. */
+  /** The name that the person sees: "Agent", or the name of an outside program. */
   readonly agent: string;
   /** The token that asked; an agent sees only its own calls (AP-9). */
   readonly requestedBy: string;
@@ -38,7 +38,7 @@ export interface CallContext {
   readonly excerpt: string;
 }
 
-/** Who is asking, as the token says: the user comes from the token alone (RE-5). */
+/** The authenticated caller. The user comes from the token alone (RE-5). */
 export interface Caller {
   readonly userId: string;
   readonly tokenId: string;

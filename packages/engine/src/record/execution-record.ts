@@ -13,20 +13,20 @@ import { announceCall } from './announcements.ts';
 import { resultEvent } from './call-events.ts';
 import type { Caller } from './call-request.ts';
 
-/** Whether a row is this caller's, and of the project that the request names. */
-export const isOf = (
+/** Whether a row belongs to this caller and, if the request names a project, to that project. */
+export const belongsToCaller = (
   { userId, projectId }: Caller,
   row: { readonly user_id: string; readonly project_id: string },
 ): boolean => row.user_id === userId && (projectId === undefined || row.project_id === projectId);
 
-/** A call of this person. Another person's call is not found, like one that does not exist. */
+/** Reads a call of the caller. Throws NOT_FOUND for another person's call, as for one that does not exist. */
 export function* ownExecution(tx: Reading, caller: Caller, toolId: string): Unit<ExecutionRow> {
   const execution = yield* tx.get('tool_executions', toolId);
-  if (!execution || !isOf(caller, execution)) throw notFound('tool call');
+  if (!execution || !belongsToCaller(caller, execution)) throw notFound('tool call');
   return execution;
 }
 
-/** The row after these changes of state. Refuses a change that the table of transitions does not have (EX-2). */
+/** Returns the row after these changes of state. Throws if the table of transitions does not allow one (EX-2). */
 export function moved(row: ExecutionRow, ...states: readonly ExecutionStatus[]): ExecutionRow {
   let { status } = row;
   for (const to of states) {
@@ -37,7 +37,7 @@ export function moved(row: ExecutionRow, ...states: readonly ExecutionStatus[]):
   return { ...row, status };
 }
 
-/** Moves a stored execution by one change of state. */
+/** Changes the state of a stored call. */
 export function* transition(
   tx: Transaction,
   row: ExecutionRow,
@@ -50,18 +50,18 @@ export function* transition(
 }
 
 /**
- * Whether no runner may have begun the call yet. A harmless call needs no claim (PF-1): it is executing from its signal
- * on, and can still be treated like an approved one.
+ * Whether the call may still be unstarted: it is approved, or it is a LOW call that was signalled. A LOW call needs no
+ * claim (PF-1), so its status is `executing` from its signal on, whether or not the runner has begun.
  */
 export const mayNotHaveBegun = ({ status, risk_level, runner_id, claimed_by }: ExecutionRow): boolean =>
   status === 'approved' ||
   (status === 'executing' && risk_level === 'LOW' && runner_id !== null && claimed_by === null);
 
-/** A call that may not have begun, as it was before its signal; any other call as it is. */
+/** Puts a call that may still be unstarted back to `approved`, as before its signal. Returns any other call unchanged. */
 export const asApproved = (row: ExecutionRow): ExecutionRow =>
   row.status === 'executing' && mayNotHaveBegun(row) ? moved(row, 'approved') : row;
 
-/** Gives an unstarted call to a runner, or to none. `from` is the program that may still report it. */
+/** Gives an unstarted call to a runner; null takes it from its runner. `from` is the program that may still report it. */
 export function* reassign(
   tx: Transaction,
   execution: ExecutionRow,
@@ -75,8 +75,12 @@ export function* reassign(
   return { ...execution, ...patch };
 }
 
-/** A message may quote parameters. It is masked before it is cut: half a secret would not be recognised. */
+/** Longest stored error message, in characters. */
 const MAX_ERROR = 1000;
+/**
+ * Masks secrets, because a text may quote parameters. Cut the result to its final length afterwards: half a secret would
+ * not be recognised, so this function cuts only at twice that length.
+ */
 const recordedText = (text: string): string => maskSecretShapes(text.slice(0, 2 * MAX_ERROR));
 
 /** Reasons as records keep them, masked: an operand may hold a secret (DA-3). */

@@ -1,13 +1,15 @@
 import { posix } from 'node:path';
-import { grantCovers, isRefused, type PolicyDecision } from '@countersign/policy';
+import { grantCovers, isReadOnly, isRefused, type PolicyDecision } from '@countersign/policy';
 import {
   approvalTimeoutSeconds,
   describeCall,
   type ErrorCode,
   higherRisk,
   type PolicyRule,
+  type SessionMode,
 } from '@countersign/protocol';
 import { scopesOffered } from '../approve/grants.ts';
+import { readOnlyRefusal } from '../approve/read-only-sessions.ts';
 import { digestOf, newId } from '../ids.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from '../rows.ts';
@@ -82,6 +84,7 @@ export function newExecution(
     approved_at: runs ? now : null,
     started_at: null,
     completed_at: null,
+    undo_error: null,
     undone_at: null,
     ...(permission.kind === 'refused' && failure(permission.code, permission.message, now)),
   };
@@ -159,10 +162,7 @@ export function newApproval(
 /** Names of parameters that hold paths of the workspace, in any tool. */
 const pathParameters: ReadonlySet<string> = new Set(['path', 'source', 'dest', 'cwd', 'files']);
 
-/**
- * The same digest for the same call, however it is spelt (AG-3): defaults written out or not, `./a.md`, `a.md` or the
- * absolute path.
- */
+/** The same digest however a call is written (AG-3): `./a.md` or `a.md`, with or without defaults. */
 export function digestOfCall(
   { toolName, toolParams, project }: CallRequest,
   { call }: PolicyDecision,
@@ -200,22 +200,27 @@ const MAX_REJECTIONS = 2;
 export function* findPermission(
   tx: Transaction,
   request: CallRequest,
-  { verdict, assessed, allowedBy, call, details }: PolicyDecision,
+  decision: PolicyDecision,
   paramsDigest: string,
+  mode: SessionMode,
   now: number,
 ): Unit<Permission> {
+  const { verdict, assessed, allowedBy, askedBy, call, details } = decision;
   if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
+  if (mode === 'read_only' && !isReadOnly(decision)) return refusedWith(readOnlyRefusal(request.toolName));
   if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rule: allowedBy };
   if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
   const workspace = request.project.workspace ?? '';
   for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
     if (!call || !details || !assessed || grant.revoked_at !== null) continue;
-    const here = { sessionId: request.sessionId, workspace, risk: assessed.decision, now };
+    const here = { sessionId: request.sessionId, workspace, risk: assessed.decision, askedBy, now };
     if (grantCovers(grant, call, details, here)) return { kind: 'run', by: 'config', grant, rule: undefined };
   }
   const refusal = yield* whyNotAsked(tx, request, paramsDigest);
-  return refusal ? { kind: 'refused', code: refusal.code, message: refusal.message } : { kind: 'ask' };
+  return refusal ? refusedWith(refusal) : { kind: 'ask' };
 }
+
+const refusedWith = ({ code, message }: Refusal): Permission => ({ kind: 'refused', code, message });
 
 /** Checks the limits of AG-3: per session, or over all sessions that one token opened. */
 function* whyNotAsked(
@@ -225,9 +230,8 @@ function* whyNotAsked(
 ): Unit<Refusal | undefined> {
   const { userId, sessionId, opens, isOutsideAgent } = request;
   const requestedBy = isOutsideAgent || opens ? request.requestedBy : null;
-  // Locks the row, so that concurrent calls count each other.
+  // Locks the row, so that concurrent calls count each other. A session that exists is locked already.
   if (opens) yield* tx.get('projects', request.project.id);
-  else yield* tx.get('sessions', sessionId);
   const rejections = yield* tx.countRejections(userId, { paramsDigest, sessionId, requestedBy });
   if (rejections >= MAX_REJECTIONS) return new Refusal('REJECTED_BEFORE');
   const pending = Math.max(

@@ -4,10 +4,10 @@ import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Bus, Reading, Store, Unit } from '../store.ts';
 import { Waiters } from '../waiting.ts';
 
-/** What an outcome takes besides the call's own row. */
+/** What an outcome needs besides the call's own row. */
 interface OutcomeParts {
   readonly result?: Json;
-  /** The decided request, for what the person said. */
+  /** The decided request, which has the person's reason and message. */
   readonly approval?: ApprovalRow | undefined;
   /** The parameters that ran, where a person edited them. */
   readonly executedParams?: JsonObject | null;
@@ -28,17 +28,17 @@ export class Outcomes {
     });
   }
 
-  /** Resolves when the call ends after this, here or on another node. */
+  /** Resolves when the call ends, on any node. The call must not have ended before. */
   wait(toolId: string): Promise<ToolOutcome> {
     return this.#waiting.wait(toolId);
   }
 
-  /** Nobody waits for this call any more. */
+  /** Drops the waiters of this call; their promises never resolve. */
   forget(toolId: string): void {
     this.#waiting.forget(toolId);
   }
 
-  /** The same for a call that may have ended already. */
+  /** Resolves with the outcome of a call that may have ended already. */
   async of(toolId: string): Promise<ToolOutcome> {
     const outcome = this.#waiting.wait(toolId);
     await this.#look(toolId);
@@ -88,28 +88,21 @@ function outcomeOf(
   execution: ExecutionRow,
   { result, approval, executedParams }: Required<OutcomeParts>,
 ): ToolOutcome | undefined {
-  const answer = {
+  const { status } = execution;
+  if (!isFinal(status)) return undefined;
+  return {
     tool_id: execution.id,
     tool_call_id: execution.tool_call_id,
     tool_name: execution.tool_name,
     approval_id: execution.approval_id,
     execution_time_ms: execution.execution_time_ms,
     executed_params: executedParams,
-  };
-  const error = errorOf(execution);
-  if (execution.status === 'completed')
-    return { ...answer, status: 'completed', result, error: null } as ToolOutcome;
-  if (!error) return undefined;
-  if (execution.status === 'rejected') {
-    const reason = approval?.reason ?? null;
-    return {
-      ...answer,
-      status: 'rejected',
-      result: null,
-      error,
-      reason,
+    status,
+    result: status === 'rejected' ? null : result,
+    error: errorOf(execution),
+    ...(status === 'rejected' && {
+      reason: approval?.reason ?? null,
       user_message: approval?.message ?? null,
-    } as ToolOutcome;
-  }
-  return { ...answer, status: execution.status, result, error } as ToolOutcome;
+    }),
+  } as ToolOutcome;
 }

@@ -19,7 +19,7 @@ import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, Json, JsonObject } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 
-/** What a runner reports of a call (RE-3). */
+/** A runner's report about a call (RE-3). */
 export type ResultBody = ParsedBody<'submitResult'>;
 
 /** What a report changed, for the steps after its commit. */
@@ -61,12 +61,12 @@ export function* settleCall(
   ) {
     throw new Refusal('RESULT_CONFLICT');
   }
-  // The runner repeats this report because the acknowledgement was lost: it was already acted on.
+  // The runner repeats this report because the acknowledgement was lost: it was already handled.
   if (input.status === 'failed' && isOfEarlierAttempt(execution, input))
     return { execution: stored, message: 'Tool result was known already' };
   yield* requireGivenTo(tx, execution, input, runners);
   const started = startedBy(execution, input);
-  // Nothing started and the call is to be cancelled: do not ask again (EX-8).
+  // Nothing started, and the call is to be cancelled: do not ask again (EX-8).
   if (isStale(input) && execution.cancel_requested)
     return yield* end(tx, started, { ...input, status: 'cancelled', error: undefined }, resultDigest, now);
   if (isStale(input)) return yield* askAboutStale(tx, execution, input, now);
@@ -114,6 +114,7 @@ function* end(
   const { id, user_id } = ended;
   if (result !== null)
     yield* tx.insert('results', { id, user_id, created_at: now, result, late_result: null });
+  yield* storeFileChanges(tx, ended, input, now);
   const events = [
     resultEvent(ended, result, now),
     ...fileChangedEvents(ended, result, now),
@@ -128,7 +129,7 @@ function* end(
   };
 }
 
-/** A result that came after the call had ended: the status stays, but the changed files are known and can be undone. */
+/** A result after the call has ended: the status stays, but the changed files can be undone. */
 function* settleLate(
   tx: Transaction,
   execution: ExecutionRow,
@@ -147,6 +148,7 @@ function* settleLate(
     error: error ? { ...describeError(error.code), ...error } : null,
   };
   yield* tx.insert('results', { id, user_id, created_at: now, result: null, late_result });
+  yield* storeFileChanges(tx, { ...execution, ...facts }, input, now);
   const events = [
     resultEvent({ ...execution, ...facts }, result, now, { late: true }),
     ...fileChangedEvents(execution, result, now),
@@ -172,9 +174,44 @@ function* askAboutStale(
   };
 }
 
+/** More than any step has. */
+const CALLS_OF_STEP = 10_000;
+
+/** Keeps which files a call changed, with what the runner says that its run made of them (docs/decisions/0025). */
+function* storeFileChanges(
+  tx: Transaction,
+  { id: tool_id, user_id, session_id, run_id, step, call_index, started_at, undoable }: ExecutionRow,
+  input: ResultBody,
+  now: number,
+): Unit<void> {
+  if (!undoable) return;
+  const told = input.status === 'completed' ? (input.run_changes ?? []) : [];
+  const byPath = new Map(told.map((change) => [change.path, change]));
+  for (const [index, { path, operation }] of changedFilesOf(input.result ?? null).entries()) {
+    const run = byPath.get(path);
+    yield* tx.insert('file_changes', {
+      id: `${tool_id}-${index}`,
+      user_id,
+      session_id,
+      run_id,
+      tool_id,
+      path,
+      operation,
+      run_operation: run?.operation ?? null,
+      added: run?.added ?? null,
+      removed: run?.removed ?? null,
+      truncated: run?.truncated ?? false,
+      // Reports may come late or in another order, but the newest change is the one that began last.
+      created_at: started_at ?? now,
+      place: (step ?? 0) * CALLS_OF_STEP + (call_index ?? 0),
+      diff: run?.diff ?? null,
+    });
+  }
+}
+
 /**
- * What the call's row keeps of a result. Only file tools keep undo copies (RN-3): a command or a commit that changed files
- * cannot be undone.
+ * The columns of the call's row that come from a result. Only file tools keep undo copies (RN-3): a command or a commit
+ * that changed files cannot be undone.
  */
 function resultFacts(toolName: string, result: Json): Pick<ExecutionRow, 'undoable' | 'exit_code'> {
   return {
@@ -192,7 +229,7 @@ function exitCodeOf(toolName: string, result: Json): number | null {
     : null;
 }
 
-/** The call as started. A harmless call needs no claim, so its result may come first (PF-1); so may a failure before a claim. */
+/** Returns the call as executing. Only a harmless call (PF-1) or a failure may be reported without a claim. */
 function startedBy(execution: ExecutionRow, input: ResultBody): ExecutionRow {
   if (execution.status === 'executing') return execution;
   const { id, status, risk_level } = execution;
@@ -209,15 +246,15 @@ function retryDelay(
   input: ResultBody,
 ): number | undefined {
   const isHarmless = risk_level === 'LOW' || status === 'approved';
-  if (input.status !== 'failed' || !isHarmless || cancel_requested || !mayPass(input)) return undefined;
+  if (input.status !== 'failed' || !isHarmless || cancel_requested || !isTemporary(input)) return undefined;
   return RETRY_AFTER_MS[attempt - 1];
 }
 
 /** Whether the failure is temporary: our own codes say so, for other codes the runner does. */
-function mayPass(input: ResultBody): boolean {
+function isTemporary(input: ResultBody): boolean {
   const error = reportedError(input);
   if (typeof error !== 'object') return false;
-  return isOurs(error.code)
+  return isErrorCode(error.code)
     ? errorCodes[error.code].remedy === 'repeat' && error.recoverable !== false
     : error.recoverable === true;
 }
@@ -239,7 +276,7 @@ const isStale = (input: ResultBody): boolean =>
 
 const reportedError = (input: ResultBody) => (input.status === 'completed' ? undefined : input.error);
 
-const isOurs = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code);
+const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code);
 
 /** A runner's error with one of our codes; another code becomes EXECUTION_FAILED with the same message. */
 function errorFrom(
@@ -255,7 +292,7 @@ function errorFrom(
   }
   const { code, message, recoverable } = error;
   return {
-    code: isOurs(code) ? code : 'EXECUTION_FAILED',
+    code: isErrorCode(code) ? code : 'EXECUTION_FAILED',
     message,
     ...(recoverable !== undefined && { recoverable }),
   };

@@ -18,7 +18,7 @@ export interface PendingRequest {
 /** A pending request with its bytes. */
 export type EncodedRequest = PendingRequest & { readonly json: Buffer };
 
-/** What is pending for a person as of one event; later changes come as events (EV-2). */
+/** The pending requests of a person as of event `at`. Later changes arrive as events (EV-2). */
 export interface PendingSnapshot {
   readonly at: number;
   /** The oldest first. */
@@ -33,9 +33,9 @@ const FAR_BEHIND = 1_000;
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
- * One snapshot of the pending requests of each person who listens here, shared by their streams and kept current by their
- * events. It is read in pieces, so that others are served in between. The person's counter in the database says which
- * event the snapshot is as of, so that no change of another node is missed.
+ * Keeps one snapshot of the pending requests of each person who has a stream here. The person's streams share it, and
+ * events keep it current. It is read in pieces, so that other requests are served in between. It records the event that
+ * it is current as of, so that no change by another node is missed.
  */
 export class PendingRequests {
   readonly #store: Store;
@@ -49,7 +49,7 @@ export class PendingRequests {
     this.#keptBytes = keptBytes;
   }
 
-  /** Callers that ask while it is being read share the result. */
+  /** Returns a current snapshot. Concurrent callers share one read. */
   current(userId: string): Promise<PendingSnapshot> {
     const person = this.#people.get(userId) ?? new PersonSnapshot(userId);
     this.#people.set(userId, person);
@@ -136,7 +136,7 @@ class PersonSnapshot {
   bytes = 0;
   /** The read that is under way; until it ends, nothing else changes the snapshot. */
   reading: Promise<PendingSnapshot> | undefined;
-  /** The oldest first; undefined for one that was not read yet. */
+  /** Oldest first; undefined: not read yet. */
   readonly #requests = new Map<string, PendingRequest | undefined>();
   /** Requests carry path rules, which come from the policy. */
   #policyVersion = 0;

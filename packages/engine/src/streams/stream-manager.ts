@@ -25,13 +25,13 @@ export interface StreamOptions {
   readonly userId: string;
   /** Undefined: all of the person's projects. */
   readonly projectId: string | undefined;
-  /** A client that executes (EV-3). */
+  /** The id of the runner that opened the stream; undefined for a plain listener (EV-3). */
   readonly runnerId: string | undefined;
   /** The workspace that the runner serves: it gets the requests that it can preview. */
   readonly workspace?: string | undefined;
-  /** Which program of that runner it is, if it says so. */
+  /** Tells two programs with the same runner id apart; undefined if the runner does not send it. */
   readonly instance?: string | undefined;
-  /** The id of this stream; the runner's row names the newest one, on whichever node. */
+  /** The id of this stream. The runner's row has the id of its newest stream, on any node. */
   readonly streamId?: string | undefined;
   /** Whether this client's token may execute; only then a plain listener is signalled. */
   readonly mayExecute: boolean;
@@ -42,7 +42,7 @@ export interface StreamOptions {
 /** Events that a replay reads at once. */
 const PAGE = 500;
 /** Events sent before checking that the client reads; even the largest ones fit the buffer (EV-2, EV-4). */
-const AT_ONCE = 10;
+const EVENTS_AT_ONCE = 10;
 /** Bytes of pending requests that are sent at once, within a fraction of a millisecond. */
 const PIECE_BYTES = 64 * 1024;
 /** People whose newest event is read at once. */
@@ -50,8 +50,8 @@ const PEOPLE_AT_ONCE = 100;
 
 /**
  * Sends each client the events of its person, in order, each once, from where it left off (EV-1 to EV-4). The store is
- * the truth: a hint only says that there is something to read. Its events are used if they follow what was sent, which is
- * nearly always so.
+ * the truth: a hint only says that there is something to read. If the events of a hint directly follow what was sent,
+ * which is nearly always so, they are sent without a read.
  */
 export class StreamManager {
   readonly #store: Store;
@@ -93,7 +93,7 @@ export class StreamManager {
     if (snapshot && lastEventId !== undefined) stream.reset('the event id is unknown or no longer kept');
     const isSent =
       (await this.#sendUnsettled(stream)) && (await this.#sendPending(stream, snapshot?.requests ?? []));
-    if (this.#check(stream, isSent)) {
+    if (this.#removeUnlessKept(stream, isSent)) {
       stream.ready = true;
       await this.#catchUp(stream);
     }
@@ -111,7 +111,7 @@ export class StreamManager {
       const some = calls.slice(from, from + signalsAtOnce);
       const now = this.#store.now();
       const events = await this.#store.read((tx) => unsettledSignals(tx, runnerId, some, now));
-      if (!(await stream.passAsRead(events))) return false;
+      if (!(await stream.sendPacedWithoutIds(events))) return false;
     }
     return true;
   }
@@ -153,7 +153,6 @@ export class StreamManager {
     );
   }
 
-  /** The runners that have a stream open here. */
   runners(): { readonly userId: string; readonly runnerId: string }[] {
     return [...this.#byUser].flatMap(([userId, streams]) =>
       [...streams].flatMap(({ options: { runnerId } }) =>
@@ -175,9 +174,7 @@ export class StreamManager {
   }
 
   get size(): number {
-    let count = 0;
-    for (const streams of this.#byUser.values()) count += streams.size;
-    return count;
+    return [...this.#byUser.values()].reduce((sum, streams) => sum + streams.size, 0);
   }
 
   /** The slow tick: streams that missed a hint catch up. Reads only the newest event id of each person. */
@@ -216,14 +213,14 @@ export class StreamManager {
     if (hint.kind === 'transient') {
       for (const stream of this.#byUser.get(hint.userId) ?? []) {
         if (stream.ready && stream.concerns(hint.projectId, hint.event))
-          this.#check(stream, stream.pass(hint.event));
+          this.#removeUnlessKept(stream, stream.sendWithoutId(hint.event));
       }
     } else if (hint.kind === 'events') {
       if (hint.events) this.#pending.note(hint.userId, hint.events);
       const pages = this.#pagesOf(hint.userId);
       for (const stream of this.#byUser.get(hint.userId) ?? []) {
         if (stream.ready && hint.events && hint.events[0]?.id === stream.sentUpTo + 1 && !stream.catchingUp) {
-          this.#check(stream, stream.sendAll(hint.events));
+          this.#removeUnlessKept(stream, stream.sendAll(hint.events));
         } else if (stream.ready) this.#catchUp(stream, pages).catch(this.#onError);
       }
     }
@@ -246,14 +243,14 @@ export class StreamManager {
   /** Reads what the stream has not sent yet. One reader at a time for each stream. */
   async #catchUp(stream: OpenStream, shared?: (after: number) => Promise<Page>): Promise<void> {
     if (stream.catchingUp) {
-      stream.askedAgain = true;
+      stream.mustReadAgain = true;
       return;
     }
     stream.catchingUp = true;
     let first = shared;
     try {
       do {
-        stream.askedAgain = false;
+        stream.mustReadAgain = false;
         for (;;) {
           // Whether an old signal still counts depends on when the stream was opened, so such pages are not shared.
           const isShared = first !== undefined && !stream.isOld(stream.sentUpTo + 1);
@@ -261,16 +258,16 @@ export class StreamManager {
           first = undefined;
           const { events, settled } = await (page ?? this.#store.read((tx) => unsent(tx, stream)));
           this.#pending.note(stream.options.userId, events);
-          if (!this.#check(stream, await stream.sendAsRead(events, settled))) return;
+          if (!this.#removeUnlessKept(stream, await stream.sendPaced(events, settled))) return;
           if (events.length < PAGE) break; // later commits have hints of their own
         }
-      } while (stream.askedAgain);
+      } while (stream.mustReadAgain);
     } finally {
       stream.catchingUp = false;
     }
   }
 
-  #check(stream: OpenStream, kept: boolean): boolean {
+  #removeUnlessKept(stream: OpenStream, kept: boolean): boolean {
     if (!kept) this.#remove(stream);
     return kept;
   }
@@ -301,11 +298,12 @@ function piecesOf(requests: readonly PendingRequest[]): readonly (readonly Pendi
   let last: PendingRequest[] = [];
   let bytes = 0;
   for (const request of requests) {
-    bytes += request.json?.length ?? PIECE_BYTES / approvalsAtOnce;
+    const size = request.json?.length ?? PIECE_BYTES / approvalsAtOnce;
+    bytes += size;
     if (last.length === 0 || last.length === approvalsAtOnce || bytes > PIECE_BYTES) {
       last = [];
       pieces.push(last);
-      bytes = request.json?.length ?? PIECE_BYTES / approvalsAtOnce;
+      bytes = size;
     }
     last.push(request);
   }
@@ -314,7 +312,7 @@ function piecesOf(requests: readonly PendingRequest[]): readonly (readonly Pendi
 
 interface Page {
   readonly events: readonly StoredEvent[];
-  /** Old signals that no longer count. */
+  /** Ids of old signals that a plain client must no longer execute. */
   readonly settled: ReadonlySet<number>;
 }
 
@@ -335,12 +333,12 @@ function* unsent(tx: Reading, stream: OpenStream): Unit<Page> {
 class OpenStream {
   readonly options: StreamOptions;
   readonly #sink: StreamSink;
-  /** The newest event when the stream was opened: a runner got the signals up to here from the state. */
+  /** The newest event id at opening. A runner got signals up to this event from the state of its calls. */
   openedAt: number;
   sentUpTo: number;
   ready = false;
   catchingUp = false;
-  askedAgain = false;
+  mustReadAgain = false;
   #ended = false;
 
   constructor(options: StreamOptions, sink: StreamSink, sentUpTo: number, openedAt: number) {
@@ -370,24 +368,29 @@ class OpenStream {
   }
 
   /** Sends events only as fast as the client reads, so that a client that was away for long is not cut off. */
-  async sendAsRead(events: readonly StoredEvent[], settled: ReadonlySet<number>): Promise<boolean> {
-    for (let from = 0; from < events.length; from += AT_ONCE) {
-      if (!this.sendAll(events.slice(from, from + AT_ONCE), settled) || !(await this.hasRoom())) return false;
+  async sendPaced(events: readonly StoredEvent[], settled: ReadonlySet<number>): Promise<boolean> {
+    for (let from = 0; from < events.length; from += EVENTS_AT_ONCE) {
+      if (!this.sendAll(events.slice(from, from + EVENTS_AT_ONCE), settled) || !(await this.hasRoom()))
+        return false;
     }
     return true;
   }
 
   /** Sends events without ids, only as fast as the client reads. */
-  async passAsRead(events: readonly ServerEvent[]): Promise<boolean> {
+  async sendPacedWithoutIds(events: readonly ServerEvent[]): Promise<boolean> {
     for (const [place, event] of events.entries())
-      if (!this.pass(event) || (place % AT_ONCE === AT_ONCE - 1 && !(await this.hasRoom()))) return false;
+      if (
+        !this.sendWithoutId(event) ||
+        (place % EVENTS_AT_ONCE === EVENTS_AT_ONCE - 1 && !(await this.hasRoom()))
+      )
+        return false;
     return this.hasRoom();
   }
 
   sendPending(requests: readonly EncodedRequest[], now: number): boolean {
     if (this.#ended) return false;
     if (this.#sink.sendPending) return this.#sink.sendPending(requests, now);
-    return requests.every((request) => this.pass(eventOfRequest(request, now)));
+    return requests.every((request) => this.sendWithoutId(eventOfRequest(request, now)));
   }
 
   /** Waits for room in the client's buffer; false if the client is gone. */
@@ -396,13 +399,12 @@ class OpenStream {
     return room === undefined || (await room);
   }
 
-  /** Sends an event without an id. */
-  pass(event: ServerEvent): boolean {
+  sendWithoutId(event: ServerEvent): boolean {
     return !this.#ended && this.#sink.send(event, undefined);
   }
 
   reset(reason: string): void {
-    this.pass(makeEvent('stream.reset', { reason, timestamp: isoTime(Date.now()) }));
+    this.sendWithoutId(makeEvent('stream.reset', { reason, timestamp: isoTime(Date.now()) }));
   }
 
   /** A signal goes only to its runner or, without one, to plain listeners that may execute (EV-3). */

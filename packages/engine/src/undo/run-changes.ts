@@ -1,0 +1,122 @@
+import type { ChangedFile, RestoredFile } from '@countersign/protocol';
+import type { Caller } from '../record/call-request.ts';
+import { Refusal } from '../refusal.ts';
+import type { ExecutionRow, FileChangeSummary, RunRow } from '../rows.ts';
+import { getAll, type Reading, type Unit } from '../store.ts';
+import { type UndoDeps, undoCalls } from './undo-requests.ts';
+
+/** The most characters of diffs in one answer: one diff may have half a million, and a run may change any number of files. */
+const DIFFS_AT_MOST = 8_000_000;
+
+/**
+ * The files that a run changed, in the order of their first change. The newest call that was not undone has the diff of
+ * the whole run, because each report tells the difference since the run began. A file that ended as it was is left out.
+ * Diffs for which there is no room are told as cut.
+ */
+export function* readRunChanges(tx: Reading, runId: string): Unit<readonly ChangedFile[]> {
+  const changes = yield* tx.fileChangesOf({ runId });
+  const calls = yield* callsOf(tx, changes);
+  const files: ChangedFile[] = [];
+  let room = DIFFS_AT_MOST;
+  for (const [path, all] of Map.groupBy(changes, (change) => change.path)) {
+    const standing = all.filter(({ tool_id }) => calls.get(tool_id)?.undone_at === null);
+    const last = standing.at(-1) ?? (all.at(-1) as FileChangeSummary);
+    const operation = last.run_operation ?? togetherOf(all);
+    if (operation === 'none') continue;
+    const diff = room < 0 ? null : ((yield* tx.get('file_changes', last.id))?.diff ?? null);
+    room -= diff?.length ?? 0;
+    const isLeftOut = room < 0;
+    files.push({
+      path,
+      operation,
+      added: last.added,
+      removed: last.removed,
+      diff: isLeftOut ? null : diff,
+      truncated: last.truncated || isLeftOut,
+      tool_ids: [...new Set(all.map(({ tool_id }) => tool_id))],
+      undoable: standing.some(({ tool_id }) => calls.get(tool_id)?.undoable),
+      undone: standing.length === 0,
+    });
+  }
+  return files;
+}
+
+/** What several changes of a file come to, if the runner did not tell. */
+function togetherOf(changes: readonly FileChangeSummary[]): ChangedFile['operation'] | 'none' {
+  const [first, last] = [changes[0]?.operation, changes.at(-1)?.operation];
+  if (first === 'created') return last === 'deleted' ? 'none' : 'created';
+  return last === 'deleted' ? 'deleted' : 'modified';
+}
+
+/**
+ * Puts back what file tools changed in a run, or only one file of it. One file takes back its calls, and later calls of
+ * the run that changed another file of these calls, such as the new name of a moved file.
+ */
+export async function undoRun(
+  deps: UndoDeps,
+  caller: Caller,
+  run: RunRow,
+  { path, force }: { readonly path?: string | undefined; readonly force: boolean },
+): Promise<readonly RestoredFile[]> {
+  const { changes, calls } = await deps.store.read(function* (tx) {
+    if ((yield* tx.get('runs', run.id))?.status === 'running') throw new Refusal('RUN_ACTIVE');
+    const changes = yield* tx.fileChangesOf({ runId: run.id });
+    return { changes, calls: yield* callsOf(tx, changes) };
+  });
+  const wanted = path === undefined ? new Set(calls.keys()) : callsBehind(path, changes, calls);
+  if (wanted.size === 0) throw new Refusal('NOT_UNDOABLE', { problem: 'it changed no file' });
+  const newestFirst = [...calls.values()].reverse().filter(({ id }) => wanted.has(id));
+  const undone = await undoCalls(deps, caller, newestFirst, { force });
+  return restoredFiles(changes, undone);
+}
+
+/**
+ * The calls to undo for one file: those that changed it, and for each of them the later calls that changed another of its
+ * files. Earlier changes of those other files stay.
+ */
+function callsBehind(
+  path: string,
+  changes: readonly FileChangeSummary[],
+  calls: ReadonlyMap<string, ExecutionRow>,
+): ReadonlySet<string> {
+  const paths = new Set([path]);
+  const wanted = new Set<string>();
+  for (const [id, made] of Map.groupBy(changes, ({ tool_id }) => tool_id)) {
+    if (!made.some((change) => paths.has(change.path))) continue;
+    wanted.add(id);
+    // What is undone already needs nothing else to be undone.
+    if (calls.get(id)?.undone_at === null) for (const change of made) paths.add(change.path);
+  }
+  return wanted;
+}
+
+/** The calls behind these changes, in the same order. */
+function* callsOf(
+  tx: Reading,
+  changes: readonly FileChangeSummary[],
+): Unit<ReadonlyMap<string, ExecutionRow>> {
+  const ids = [...new Set(changes.map(({ tool_id }) => tool_id))];
+  const rows = yield* getAll(tx, 'tool_executions', ids);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The files that undoing these calls puts back, and what that does to each: the opposite of the first change. */
+export function restoredFiles(
+  changes: readonly FileChangeSummary[],
+  calls: readonly Pick<ExecutionRow, 'id'>[],
+): readonly RestoredFile[] {
+  const undone = new Set(calls.map(({ id }) => id));
+  const taken = changes.filter(({ tool_id }) => undone.has(tool_id));
+  return [...Map.groupBy(taken, ({ path }) => path)].flatMap(([path, all]): RestoredFile[] => {
+    const first = all[0]?.operation;
+    const last = all.at(-1)?.operation;
+    if (first === 'created' && last === 'deleted') return []; // there is no file now, and there was none
+    const operation =
+      first === 'created'
+        ? ('deleted' as const)
+        : last === 'deleted'
+          ? ('created' as const)
+          : ('modified' as const);
+    return [{ path, operation, tool_ids: [...new Set(all.map(({ tool_id }) => tool_id))].reverse() }];
+  });
+}
