@@ -12,21 +12,21 @@ export interface ApiErrorDetails {
   readonly cause?: unknown;
 }
 
-/** Every way in which a call can fail, except that its caller aborted it: then the signal's reason is thrown. */
+/** The error of every failed call. Only a call that its caller aborted throws the signal's reason instead. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status; 0 if there was no response. */
   readonly status: number;
   readonly code: ErrorCode;
-  /** With ALREADY_DECIDED: the decision that stands (AP-2). */
+  /** The earlier decision, if the code is ALREADY_DECIDED (AP-2). */
   readonly standing: ErrorBody['standing'];
   /** Id of the call that was recorded and refused (EX-1). */
   readonly toolId: string | undefined;
-  /** The server's log has lines with this id. */
+  /** Search the server's log for this id. */
   readonly requestId: string | undefined;
   /** From the server's Retry-After header. */
   readonly retryAfterMs: number | undefined;
-  /** Our server answered with a code that this client does not know, because the server is newer. */
+  /** True if the server sent a code that this client does not know, because the server is newer. */
   readonly hasUnknownCode: boolean;
 
   constructor(status: number, code: ErrorCode, message: string, details: ApiErrorDetails = {}) {
@@ -53,10 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Error codes of an established connection that broke. Browsers do not report them; they repeat GET requests
- * themselves.
- */
+/** Node's codes for an established connection that broke. Browsers have none; they repeat GET requests themselves. */
 const brokenConnection: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
@@ -74,7 +71,8 @@ export async function readError(response: Response): Promise<ApiError> {
   }
   const newer = errorBodySchema.pick({ success: true, error: true }).safeParse(body);
   const message = newer.success ? newer.data.error : `The server answered with status ${status}.`;
-  return new ApiError(status, codeOfStatus(status), message, { retryAfterMs, hasUnknownCode: newer.success });
+  const code = codesByStatus[status] ?? 'INTERNAL';
+  return new ApiError(status, code, message, { retryAfterMs, hasUnknownCode: newer.success });
 }
 
 /** Our server sends seconds. A proxy may send a date, which we ignore: the caller's own backoff applies. */
@@ -95,10 +93,6 @@ const codesByStatus: Readonly<Record<number, ErrorCode>> = {
   503: 'UNAVAILABLE',
   504: 'UNAVAILABLE',
 };
-
-function codeOfStatus(status: number): ErrorCode {
-  return codesByStatus[status] ?? 'INTERNAL';
-}
 
 /** A message for anything that was thrown. Node's fetch only says "fetch failed"; its cause has the reason. */
 export function describeFailure(failure: unknown): string {

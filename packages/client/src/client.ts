@@ -36,7 +36,7 @@ export type Client = { readonly [Name in CallName]: Call<Name> } & { readonly co
 
 const defaultTimeoutMs = 30_000;
 
-/** A client for one person on one server. Keeps no connection or timer open between calls. */
+/** Makes a client for one person on one server. It keeps no connection or timer open between calls. */
 export function createClient(options: ClientOptions): Client {
   const { baseUrl, token, fetch, device, timeoutMs = defaultTimeoutMs } = options;
   const { clock = systemClock, random = Math.random } = options;
@@ -51,8 +51,8 @@ export function createClient(options: ClientOptions): Client {
         return call(connection, route, input, deadline.signal).finally(() => deadline.release());
       };
       const mayRepeat = route.method !== 'POST' || route.repeatable === true;
-      const unlessTold = route.method === 'GET' ? defaultGetRetries : { times: 0 };
-      const retry = mayRepeat ? (options.retry ?? unlessTold) : { times: 0 };
+      const defaultRetries = route.method === 'GET' ? defaultGetRetries : { times: 0 };
+      const retry = mayRepeat ? (options.retry ?? defaultRetries) : { times: 0 };
       return withRetries(once, retry, { clock, random, signal });
     };
   };
@@ -68,16 +68,16 @@ function tooSlow(timeoutMs: number): ApiError {
   return new ApiError(0, 'REQUEST_TIMEOUT', message);
 }
 
-/** A route that answers once, with a body of this schema. */
-export type AnswerRoute = Route & { readonly response: z.ZodType };
+/** A route with a single response, unlike a stream. */
+type AnswerRoute = Route & { readonly response: z.ZodType };
 
-export interface AnyInput {
+interface AnyInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
 }
 
-/** One request and its answer, parsed. Throws an ApiError, or the signal's reason when the caller aborted. */
+/** Sends one request and parses its response. Throws an ApiError, or the signal's reason if the caller aborted. */
 async function call(
   connection: Connection,
   route: AnswerRoute,
@@ -101,7 +101,7 @@ const accept = { accept: 'application/json' };
 async function readAnswer(route: AnswerRoute, response: Response, signal: AbortSignal): Promise<unknown> {
   if (!response.ok) {
     const error = await readError(response);
-    signal.throwIfAborted(); // an aborted body would parse as a wrong error
+    signal.throwIfAborted(); // the body of an aborted response does not parse, which would give a wrong error
     throw error;
   }
   const text = await response.text().catch((cause: unknown) => {

@@ -6,7 +6,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** A longer timer would fire at once. */
+/** The longest delay of setTimeout: a longer timer would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

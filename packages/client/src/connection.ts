@@ -1,12 +1,12 @@
 import { ApiError, describeFailure } from './api-error.ts';
 
-/** Where the server is and who we are there. */
+/** The server's address and the credentials for it. */
 export interface Connection {
-  /** Includes the path if the server is below one; '' means the page's own origin, in a browser. */
+  /** May have a path, such as `https://host/countersign`. In a browser, '' means the page's own origin. */
   readonly baseUrl: string;
   /** Called before each request. After a 401 it gets the refused token and should return a newer one. */
   readonly token: (refused?: string) => string | Promise<string>;
-  /** Replaces the global `fetch`, e.g. by an editor's with its proxy settings. */
+  /** Replaces the global `fetch`, for example by an editor's, which knows the proxy settings. */
   readonly fetch?: typeof fetch | undefined;
   /** The person's name for this device ("phone"); `decide` sends it. */
   readonly device?: string | undefined;
@@ -24,9 +24,9 @@ export interface HttpRequest {
 /** Sends without a token, for signing in. Throws an ApiError with status 0 if there is no response. */
 export async function send(connection: Connection, request: HttpRequest): Promise<Response> {
   const { method, path, headers, body, signal } = request;
-  const ask = connection.fetch ?? fetch;
+  const fetchNow = connection.fetch ?? fetch;
   try {
-    return await ask(connection.baseUrl.replace(/\/+$/, '') + path, {
+    return await fetchNow(connection.baseUrl.replace(/\/+$/, '') + path, {
       method,
       headers,
       signal,
@@ -95,8 +95,8 @@ export function requestPath(
 }
 
 function encodeParam(name: string, value: string): string {
-  // URL parsers resolve dots even when encoded, and '' would match another route. No valid id looks like this, so fail
-  // as for an unknown id.
+  // URL parsers resolve dots even when encoded, and '' would match another route. No valid id looks like these, so
+  // throw the error of an unknown id.
   if (['', '.', '..'].includes(value)) {
     throw new ApiError(404, 'NOT_FOUND', `There is nothing with the ${name} "${value}". Give a whole id.`);
   }

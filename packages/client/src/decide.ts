@@ -12,14 +12,14 @@ type Standing = NonNullable<ApiError['standing']>;
 export type DecisionOutcome =
   | { readonly outcome: 'recorded'; readonly response: CallResponse<'approve'> }
   /**
-   * The same decision was already made: by our own attempt whose response was lost, or on another device. It says
-   * nothing about scope or edited parameters; `approval.resolved` and the execution do.
+   * The same decision was already made: by our own attempt whose response was lost, or on another device. Its scope and
+   * parameters may differ from ours; `approval.resolved` and the execution have them.
    */
   | { readonly outcome: 'already'; readonly standing: Standing }
   /** Another device or the timer decided differently before us. */
   | { readonly outcome: 'overruled'; readonly standing: Standing };
 
-/** RN-1: sending a decision is retried 3 times, unless the caller tries again itself. */
+/** RN-1: sending a decision is retried 3 times, unless the caller passes other retries. */
 const retry = { times: 3 };
 
 /** Sends a person's decision, with retries. Throws an ApiError unless a decision stands afterwards. */
@@ -43,9 +43,9 @@ function sendDecision(
   options: CallOptions & { readonly retry: Retries },
 ): Promise<CallResponse<'approve'>> {
   const { device } = client.connection;
-  const named = device === undefined ? {} : { device };
+  const defaults = device === undefined ? {} : { device };
   const { params } = decision;
   return decision.decision === 'approved'
-    ? client.approve({ params, body: { ...named, ...decision.body } }, options)
-    : client.reject({ params, body: { ...named, ...decision.body } }, options);
+    ? client.approve({ params, body: { ...defaults, ...decision.body } }, options)
+    : client.reject({ params, body: { ...defaults, ...decision.body } }, options);
 }

@@ -289,6 +289,27 @@ describe('trying again', () => {
     expect(await waitingMs(enters)).toBe(0);
   });
 
+  it('comes at once when the person asks for it, and the back-off starts anew', async () => {
+    const { stream, enters } = setup();
+    for (const ms of [0, 1_000, 2_000]) {
+      (await server.next()).destroy();
+      expect(await waitingMs(enters)).toBe(ms);
+      if (ms < 2_000) clock.advance(ms);
+    }
+    stream.retryNow();
+    (await server.next()).destroy();
+    expect(await waitingMs(enters)).toBe(0);
+    (await server.next()).destroy();
+    expect(await waitingMs(enters)).toBe(1_000);
+    stream.retryNow();
+    const good = (await server.next()).stream();
+    await enters('open');
+    stream.retryNow(); // changes nothing
+    expect(stream.state).toEqual({ status: 'open' });
+    await loseAfterLong(good);
+    expect(await waitingMs(enters)).toBe(0);
+  });
+
   it('does not hurry when the server takes connections only to drop them', async () => {
     const { enters } = setup();
     const pauses: (number | undefined)[] = [];

@@ -17,9 +17,9 @@ export type StreamState =
 export type ClosedState =
   /** Closed by `close()` or the signal. */
   | { readonly status: 'closed'; readonly why: 'stopped' }
-  /** The token was refused, and there was no newer one or it was refused too: sign in and open again. */
+  /** The server refused the token and any newer one. Sign in, then open a new stream. */
   | { readonly status: 'closed'; readonly why: 'unauthenticated'; readonly error: ApiError }
-  /** The server refused for good: repeating would not help. */
+  /** The server refused with an error that a retry cannot help. */
   | { readonly status: 'closed'; readonly why: 'refused'; readonly error: ApiError };
 
 export interface UnknownEvent {
@@ -29,7 +29,7 @@ export interface UnknownEvent {
 }
 
 export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | Connection) & {
-  /** If omitted, events of all the person's projects. */
+  /** If omitted, the stream has the events of all of the person's projects. */
   readonly projectId?: string | undefined;
   /** Makes this client a runner (EV-3). */
   readonly runner?:
@@ -37,11 +37,11 @@ export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | C
         readonly id: string;
         readonly workspace: string;
         readonly capabilities: readonly string[];
-        /** Id of its journal: while it is connected, another program with the same runner id is refused (409). */
+        /** Id of the runner's journal. While it is connected, another program with the same runner id gets 409. */
         readonly instance?: string | undefined;
       }
     | undefined;
-  /** The last event that an earlier stream delivered. If omitted, the server begins with the pending approvals. */
+  /** Id of the last event of an earlier stream. If omitted, the server begins with the pending approvals. */
   readonly lastEventId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
@@ -50,7 +50,7 @@ export type StreamOptions = ({ readonly client: Pick<Client, 'connection'> } | C
    */
   readonly onEvent: (event: CountersignEvent, id: string | undefined) => void;
   readonly onState?: (state: StreamState) => void;
-  /** An event that this client does not know, perhaps because it is older than the server. It is skipped. */
+  /** Called with an event that this client does not know, perhaps because the server is newer. */
   readonly onUnknown?: (unknown: UnknownEvent) => void;
   /** Called with an error that a listener threw; the stream continues. Logs to the console by default. */
   readonly onListenerError?: (error: unknown) => void;
@@ -67,7 +67,7 @@ export function openStream(options: StreamOptions): EventStream {
   return new EventStream(options);
 }
 
-/** Backoff once the immediate retry has failed too; at most 30 s with jitter. */
+/** Backoff after the immediate retry has failed too. With jitter, the longest pause is 30 s. */
 const pause = { firstMs: 1_000, maxMs: 20_000 };
 const noPause = { firstMs: 0, maxMs: 0 };
 /** Upper bound for the waits that a server asks for (`retry:` and Retry-After). */
@@ -88,6 +88,10 @@ export class EventStream {
   readonly #stop = new AbortController();
   #state: StreamState = { status: 'connecting' };
   #retryHintMs = 0;
+  /** Failed attempts since the last stable connection. */
+  #failures = 0;
+  /** Aborted to end the current pause. */
+  #pause = new AbortController();
 
   constructor(options: StreamOptions) {
     this.#options = options;
@@ -102,9 +106,15 @@ export class EventStream {
     return this.#state;
   }
 
-  /** Keep it to resume from here with a later stream. */
+  /** Id of the last delivered event. A later stream with this `lastEventId` resumes after it. */
   get lastEventId(): string | undefined {
     return this.#resume.lastId;
+  }
+
+  /** Ends the pause before the next attempt and resets the back-off. An attempt that is under way goes on. */
+  retryNow(): void {
+    this.#failures = 0;
+    this.#pause.abort();
   }
 
   close(): void {
@@ -116,7 +126,7 @@ export class EventStream {
     const stop = () => this.close();
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
-    await Promise.resolve(); // so that listeners can use what openStream returned
+    await Promise.resolve(); // no listener may be called before openStream has returned
     const closed = await this.#keepOpen().catch((): ClosedState => ({ status: 'closed', why: 'stopped' }));
     signal?.removeEventListener('abort', stop);
     this.#enter(closed);
@@ -125,18 +135,25 @@ export class EventStream {
 
   /** Reconnects until the server refuses. Throws when the stream is closed from this side. */
   async #keepOpen(): Promise<ClosedState> {
-    for (let failures = 1; ; failures += 1) {
+    for (;;) {
       this.#stop.signal.throwIfAborted();
       this.#enter({ status: 'connecting' });
       const { error, openForMs } = await this.#connectOnce();
       if (error.status >= 400 && !error.isRetryable) {
         return { status: 'closed', why: error.status === 401 ? 'unauthenticated' : 'refused', error };
       }
-      if (openForMs >= stableAfterMs) failures = 1;
-      const retryInMs = this.#pauseMs(failures, error);
+      this.#failures = openForMs >= stableAfterMs ? 1 : this.#failures + 1;
+      const retryInMs = this.#pauseMs(this.#failures, error);
       this.#enter({ status: 'waiting', retryInMs, error });
-      if (retryInMs > 0) await wait(this.#clock, retryInMs, this.#stop.signal);
+      if (retryInMs > 0) await this.#wait(retryInMs);
     }
+  }
+
+  /** Returns early after `retryNow`. */
+  async #wait(ms: number): Promise<void> {
+    this.#pause = new AbortController();
+    const ended = AbortSignal.any([this.#pause.signal, this.#stop.signal]);
+    await wait(this.#clock, ms, ended).catch(() => {});
   }
 
   async #connectOnce(): Promise<{ error: ApiError; openForMs: number }> {
@@ -167,7 +184,7 @@ export class EventStream {
   }
 
   #receive({ name, data, id }: SseFrame): void {
-    if (name === 'stream.reset') this.#resume.forget(); // before comparing its id: numbering restarted
+    if (name === 'stream.reset') this.#resume.lastId = undefined; // the numbering has restarted
     if (id !== undefined && !this.#resume.isNew(id)) return;
     if (data !== undefined) this.#deliver(name, data, id);
     if (id !== undefined) this.#resume.moveTo(id);
@@ -175,16 +192,16 @@ export class EventStream {
 
   #deliver(name: string, data: string, id: string | undefined): void {
     const parsed = parseEvent(name, parseJson(data));
-    if (parsed.ok) this.#tell(() => this.#options.onEvent(parsed.event, id));
-    else this.#tell(() => this.#options.onUnknown?.({ name, data, problem: parsed.problem }));
+    if (parsed.ok) this.#notify(() => this.#options.onEvent(parsed.event, id));
+    else this.#notify(() => this.#options.onUnknown?.({ name, data, problem: parsed.problem }));
   }
 
   #enter(state: StreamState): void {
     this.#state = state;
-    this.#tell(() => this.#options.onState?.(state));
+    this.#notify(() => this.#options.onState?.(state));
   }
 
-  #tell(callListener: () => void): void {
+  #notify(callListener: () => void): void {
     const { onListenerError = (error) => console.error(error) } = this.#options;
     try {
       callListener();
@@ -206,7 +223,7 @@ function pathOf({ projectId, runner }: StreamOptions): string {
     : requestPath(routes.projectStream.path, { project_id: projectId }, query);
 }
 
-/** Invalid JSON matches no event's schema, so it is reported as an unknown event. */
+/** Returns undefined for invalid JSON, which is then reported as an unknown event. */
 function parseJson(data: string): unknown {
   try {
     return JSON.parse(data);
@@ -217,14 +234,10 @@ function parseJson(data: string): unknown {
 
 /** Tracks the last delivered event, so that each is delivered once and in order (EV-2). */
 export class ResumePoint {
-  #lastId: string | undefined;
+  lastId: string | undefined;
 
   constructor(lastId: string | undefined) {
-    this.#lastId = lastId;
-  }
-
-  get lastId(): string | undefined {
-    return this.#lastId;
+    this.lastId = lastId;
   }
 
   /**
@@ -232,18 +245,14 @@ export class ResumePoint {
    * last one.
    */
   isNew(id: string): boolean {
-    const last = this.#lastId;
+    const last = this.lastId;
     if (last === undefined) return true;
     return isNumber(id) && isNumber(last) ? BigInt(id) > BigInt(last) : id !== last;
   }
 
   /** By the standard, an empty id resets the last event id. */
   moveTo(id: string): void {
-    this.#lastId = id === '' ? undefined : id;
-  }
-
-  forget(): void {
-    this.#lastId = undefined;
+    this.lastId = id === '' ? undefined : id;
   }
 }
 

@@ -12,5 +12,6 @@ export {
   type UnknownEvent,
 } from './event-stream.ts';
 export { MessageText } from './message-text.ts';
+export { type ResentMessage, resendMessage } from './resend.ts';
 export type { Retries } from './retries.ts';
 export type { CallInput, CallName, CallResponse } from './route-types.ts';

@@ -9,8 +9,8 @@ export interface Retries {
 }
 
 /**
- * Default for GET requests: retry when the server asks to wait, or when the connection broke. It may have been idle and
- * closed by the server at the same moment, or led to a node that is being replaced.
+ * Default for GET requests: retry if the server asks for a short wait, or if the connection broke, for example because the
+ * server closed an idle connection just then, or because a node was replaced.
  */
 export const defaultGetRetries: Retries = {
   times: 2,
@@ -24,7 +24,7 @@ const pause = { firstMs: 500, maxMs: 20_000 };
 /** If the server asks to wait longer than this, do not retry: the caller gets the error and decides. */
 const longestWaitMs = 60_000;
 
-/** Sends once, then retries at most `times` times. Any response ends it. */
+/** Sends once, then retries at most `times` times while the failure is retryable. */
 export async function withRetries<T>(
   send: () => Promise<T>,
   { times, after = () => true }: Retries,
@@ -42,7 +42,6 @@ export async function withRetries<T>(
   }
 }
 
-/** How long to wait before the next attempt. Jitter only adds, so we never come sooner than the server asked. */
 export interface Backoff {
   readonly firstMs: number;
   /** Without jitter. */
@@ -51,7 +50,10 @@ export interface Backoff {
 
 const jitterShare = 0.5;
 
-/** `tries` counts failed attempts, from 1; `atLeastMs` is what the server asked for; `random` is in 0…1. */
+/**
+ * The pause before the next attempt. `tries` counts failed attempts, from 1; `random` is in 0…1. Jitter only adds, so the
+ * pause is never shorter than `atLeastMs`, for which the server asked.
+ */
 export function backoffMs(
   { firstMs, maxMs }: Backoff,
   tries: number,

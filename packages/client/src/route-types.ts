@@ -14,14 +14,14 @@ export type CallResponse<Name extends CallName> = Routes[Name]['response'] exten
   ? z.output<Schema>
   : never;
 
-/** Calls that may be retried: GET, PUT and DELETE always, a POST where its row says so. */
+/** Routes that may be retried: all except a POST that is not marked `repeatable` in the table. */
 export type RepeatableName = {
   [Name in CallName]: Routes[Name] extends { readonly method: 'POST'; readonly repeatable?: never }
     ? never
     : Name;
 }[CallName];
 
-/** `{ params, query, body }`, present if the route has it, optional if nothing in it is required. */
+/** `{ params, query, body }`: each part only if the route has it, and optional if all of its fields are. */
 export type CallInput<Name extends CallName> = InputOf<Routes[Name]>;
 
 export type InputOf<R extends Route> = Part<'params', Record<ParamName<R['path']>, string>> &

@@ -2,28 +2,26 @@ import { maxEventBytes } from '@countersign/protocol';
 
 /** One block of an event stream, up to its blank line. */
 export interface SseFrame {
-  /** "message" when the server named none. */
+  /** "message" if the server gave no name. */
   readonly name: string;
-  /** Undefined for a block that only moves the id. */
+  /** Undefined for a block that only has an id. */
   readonly data: string | undefined;
   /** Set only if this block has its own id. */
   readonly id: string | undefined;
 }
 
-/**
- * Our events have at most `maxEventBytes`. A far larger block means a broken stream, which must not fill the memory.
- */
+/** Our events have at most `maxEventBytes`. A far larger block means a broken stream, which must not fill the memory. */
 const maxBlockCharacters = 16 * maxEventBytes;
 
 /**
- * Reads `text/event-stream` from chunks cut anywhere, also inside a character or between CR and LF, as the HTML
- * standard has it. One parser is for one connection: a block that the connection did not finish is dropped.
+ * Parses `text/event-stream` by the HTML standard. Chunks may be cut anywhere, even inside a character or between CR and
+ * LF. Use one parser for each connection: an unfinished block at its end is dropped.
  */
 export class SseParser {
   /** The reconnection delay that the server asked for. */
   retryMs: number | undefined;
 
-  // Node's own removal of the byte order mark depends on where the chunks are cut, so it is done here.
+  // We remove the byte order mark ourselves, because with Node it depends on where the chunks are cut.
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #atStart = true;
   readonly #lineEnd = /\r\n|\r|\n/g;
@@ -41,7 +39,7 @@ export class SseParser {
     if (text === '') return [];
 
     const frames: SseFrame[] = [];
-    // A CR ends its line at once, so that an event never waits for the next chunk; its LF is then skipped here.
+    // A CR at the end of a chunk has ended its line, so that an event never waits for the next chunk. Skip its LF.
     let start = this.#endedWithCr && text.startsWith('\n') ? 1 : 0;
     this.#endedWithCr = text.endsWith('\r');
     this.#lineEnd.lastIndex = start;
@@ -53,7 +51,7 @@ export class SseParser {
       else frames.push(...this.#finishBlock());
     }
     this.#unfinishedLine += text.slice(start);
-    this.#refuseEndless();
+    this.#checkBlockSize();
     return frames;
   }
 
@@ -66,7 +64,7 @@ export class SseParser {
 
   #takeLine(line: string): void {
     this.#size += line.length;
-    this.#refuseEndless();
+    this.#checkBlockSize();
     const colon = line.indexOf(':');
     if (colon === 0) return; // a comment: the heartbeat
     const field = colon === -1 ? line : line.slice(0, colon);
@@ -88,7 +86,7 @@ export class SseParser {
     return frame.data === undefined && frame.id === undefined ? [] : [frame];
   }
 
-  #refuseEndless(): void {
+  #checkBlockSize(): void {
     if (this.#size + this.#unfinishedLine.length <= maxBlockCharacters) return;
     throw new Error(`an event has more than ${maxBlockCharacters} characters`);
   }

@@ -18,10 +18,7 @@ export interface StreamConnectionOptions {
 /** After three missed heartbeats the connection counts as dead (EV-4). */
 const silenceMs = 3 * timing.streamHeartbeatSeconds * 1000;
 
-/**
- * Opens one connection and reads it to its end. Returns why it ended; throws the signal's reason if the caller aborted.
- * Leaves nothing open.
- */
+/** Opens one connection and reads it to its end. Returns why it ended; throws the signal's reason if that aborted. */
 export async function listenOnce(options: StreamConnectionOptions): Promise<ApiError> {
   const { connection, clock, signal } = options;
   const watchdog = new Deadline(clock, silenceMs, silent, signal);
@@ -29,7 +26,10 @@ export async function listenOnce(options: StreamConnectionOptions): Promise<ApiE
     const response = await sendAuthorised(connection, {
       method: 'GET',
       path: options.path(),
-      headers: headersOf(options.lastEventId),
+      headers: {
+        accept: 'text/event-stream',
+        ...(options.lastEventId !== undefined && { 'last-event-id': options.lastEventId }),
+      },
       signal: watchdog.signal,
     });
     if (!response.ok) return await readError(response);
@@ -72,15 +72,7 @@ async function readEvents(
   return new ApiError(0, 'UNAVAILABLE', 'The server closed the stream. It is opened again.');
 }
 
-function headersOf(lastEventId: string | undefined): Record<string, string> {
-  const headers = { accept: 'text/event-stream' };
-  return lastEventId === undefined ? headers : { ...headers, 'last-event-id': lastEventId };
-}
-
 function silent(): ApiError {
-  return new ApiError(
-    0,
-    'REQUEST_TIMEOUT',
-    `Nothing came for ${silenceMs / 1000} s. The stream is opened again.`,
-  );
+  const message = `Nothing came for ${silenceMs / 1000} s. The stream is opened again.`;
+  return new ApiError(0, 'REQUEST_TIMEOUT', message);
 }

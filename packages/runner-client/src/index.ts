@@ -1,5 +1,4 @@
 export {
-  type CardPlace,
   cardDialogs,
   decideThrough,
   RunnerSession,

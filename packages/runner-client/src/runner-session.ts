@@ -24,11 +24,10 @@ import {
 } from '@countersign/tool-runner';
 import { ScopedToken } from './scoped-token.ts';
 
-/** Where the runner's cards appear. */
 export interface CardPlace {
-  /** Shows a card that the runner made itself, not the server (RN-2). The same approval again is a newer version. */
+  /** Shows a card that the runner itself drew (RN-2), or updates the card of the same approval. */
   show(request: ApprovalRequest): void;
-  /** The approval is no longer pending, and was not decided here. */
+  /** Removes the card of an approval that is no longer pending and was not decided here. */
   withdraw(approvalId: string): void;
 }
 
@@ -78,7 +77,7 @@ export class RunnerSession {
   #runner: WorkspaceRunner | undefined;
   #holder: string | undefined;
   #stream: EventStream | undefined;
-  #lookingAgain: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
   #handingOver: Promise<void> | undefined;
   #isEnded = false;
 
@@ -98,7 +97,7 @@ export class RunnerSession {
     });
   }
 
-  /** Undefined while this session is a front end only. */
+  /** Undefined while this session is only a front end. */
   get runner(): WorkspaceRunner | undefined {
     return this.#runner;
   }
@@ -110,10 +109,10 @@ export class RunnerSession {
 
   /** Becomes the runner, now or when the current one ends. Throws if it never can. */
   start(): void {
-    if (!this.#startRunner()) this.#lookAgainLater();
+    if (!this.#startRunner()) this.#retryLater();
   }
 
-  /** Opens the stream as runner or front end, whichever this session is now, and closes the one before. */
+  /** Opens a stream as runner or front end, whichever this session is now, and closes the previous stream. */
   listen(): void {
     const { access, projectId, runner, onEvent, onStream } = this.#options;
     const before = this.#stream;
@@ -149,23 +148,28 @@ export class RunnerSession {
     before?.close();
   }
 
+  /** Ends the stream's pause before its next attempt, and resets its back-off. */
+  retryNow(): void {
+    this.#stream?.retryNow();
+  }
+
   /** Sends a card's decision. Throws an ApiError unless a decision stands afterwards. */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     const sent = this.#runner && decideThrough(this.#runner, decision);
     return sent ?? decide(this.#options.access.client, decision);
   }
 
-  /** Stops and reports what executes, and removes the cards without deciding them (AP-3). */
+  /** Cancels and reports executing calls, and withdraws the cards without deciding them (AP-3). */
   async dispose(): Promise<void> {
     this.#isEnded = true;
-    clearTimeout(this.#lookingAgain);
+    clearTimeout(this.#retryTimer);
     await this.#runner?.dispose();
     await this.#handingOver;
     this.#stream?.close();
     await this.#token.revoke();
   }
 
-  /** False if another program is the runner. */
+  /** Returns false if another program is the runner. */
   #startRunner(): boolean {
     const { access, projectId, device, runner, cards, onStarted, onHandedOver } = this.#options;
     try {
@@ -205,21 +209,21 @@ export class RunnerSession {
     }
     if (this.#isEnded) return;
     this.listen();
-    this.#lookAgainLater();
+    this.#retryLater();
   }
 
-  #lookAgainLater(): void {
-    this.#lookingAgain = setTimeout(() => {
-      if (this.#startsAgain()) this.listen();
-      else this.#lookAgainLater();
+  #retryLater(): void {
+    this.#retryTimer = setTimeout(() => {
+      if (this.#tryToStart()) this.listen();
+      else this.#retryLater();
     }, this.#options.lookAgainMs);
   }
 
-  /** False while another program has the workspace, or if starting fails (a full disk). */
-  #startsAgain(): boolean {
+  /** Returns false while another program has the workspace, or if starting fails (a full disk). */
+  #tryToStart(): boolean {
     const { runner, onTrouble } = this.#options;
     try {
-      // The editor that we released the workspace for comes first.
+      // Leave the workspace to the editor that asked for it.
       const isWanted = !runner.takesOver && whoWantsWorkspace(runner.workspace.stateFolder) !== undefined;
       return !isWanted && this.#startRunner();
     } catch (error) {
@@ -271,20 +275,20 @@ export interface RunnerApiOptions {
   readonly person: Client;
   readonly projectId: string;
   readonly runnerId: string;
-  /** Which program of that runner it is. */
+  /** Distinguishes copies of the runner (runnerInstanceOf). */
   readonly instance: string;
 }
 
-/** No retries here: the runner has its own. */
-const once = { retry: { times: 0 } };
+/** The runner has its own retries. */
+const noRetry = { retry: { times: 0 } };
 
 /** The runner's API over the typed client. Refusals keep the server's code and message. */
 export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
   const { runner, person, projectId: project_id, runnerId: runner_id, instance } = options;
   const call = (tool_id: string) => ({ project_id, tool_id });
-  const speaker = { runner_id, instance };
+  const identity = { runner_id, instance };
 
-  const send = (decision: ApprovalDecision) => refusing(decide(person, decision, once));
+  const send = (decision: ApprovalDecision) => withRunnerErrors(decide(person, decision, noRetry));
 
   return {
     approveToolExecution: (approval_id, body) =>
@@ -292,35 +296,36 @@ export function runnerApiOverClient(options: RunnerApiOptions): RunnerApi {
     rejectToolExecution: (approval_id, body) =>
       send({ decision: 'rejected', params: { project_id, approval_id }, body }),
     sendToolResult: (toolId, body) =>
-      refusing(runner.submitResult({ params: call(toolId), body: { ...body, ...speaker } })),
+      withRunnerErrors(runner.submitResult({ params: call(toolId), body: { ...body, ...identity } })),
     startToolExecution: (toolId, body) =>
-      refusing(runner.startExecution({ params: call(toolId), body: { ...body, ...speaker } })),
+      withRunnerErrors(runner.startExecution({ params: call(toolId), body: { ...body, ...identity } })),
     sendToolPreview: (approval_id, body) =>
-      refusing(runner.submitPreview({ params: { project_id, approval_id }, body: { ...body, ...speaker } })),
+      withRunnerErrors(
+        runner.submitPreview({ params: { project_id, approval_id }, body: { ...body, ...identity } }),
+      ),
     sendToolProgress: (toolId, body) =>
-      refusing(runner.submitProgress({ params: call(toolId), body: { ...body, ...speaker } })),
+      withRunnerErrors(runner.submitProgress({ params: call(toolId), body: { ...body, ...identity } })),
     sendHeartbeat: (body) =>
-      refusing(runner.heartbeat({ params: { project_id, runner_id }, body: { ...body, instance } })),
+      withRunnerErrors(runner.heartbeat({ params: { project_id, runner_id }, body: { ...body, instance } })),
 
     async fetchToolParams(toolId) {
-      const params = { tool_id: toolId };
-      const found = runner.getExecution({ params }, once);
-      const { execution, omitted } = await refusing(found);
-      // The parameters were purged. What is left is their masked record, which must not run.
+      const found = runner.getExecution({ params: { tool_id: toolId } }, noRetry);
+      const { execution, omitted } = await withRunnerErrors(found);
+      // The parameters were purged; only their masked record is left, which must not run.
       if (omitted?.includes('tool_params')) throw new CountersignError('NOT_FOUND', { what: 'tool call' });
       return execution.tool_params;
     },
   };
 }
 
-/** Turns a refusal of the server into the error that the runner expects. */
-async function refusing<T>(answer: Promise<T>): Promise<T> {
+/** Turns an ApiError into the RefusedByServer that the runner expects. */
+async function withRunnerErrors<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (failure) {
     if (!(failure instanceof ApiError)) throw failure;
     const { code, message, status, hasUnknownCode, isRetryable } = failure;
-    // An error page of a proxy has no code of ours: it may pass.
+    // An unknown code is final, unless a proxy may have sent the error: then a retry may help.
     const isFinal = hasUnknownCode && !isRetryable && status !== 401;
     throw new RefusedByServer(code, message, isFinal, { cause: failure });
   }

@@ -1,7 +1,7 @@
 import { ApiError, type CallInput, type Client, createClient } from '@countersign/client';
 
 /** The token expires after this time if the program could not revoke it. */
-const goodForSeconds = 24 * 3600;
+const lifetimeSeconds = 24 * 3600;
 
 type Wanted = Pick<CallInput<'createToken'>['body'], 'name' | 'scope' | 'project_id'>;
 
@@ -47,7 +47,7 @@ export class ScopedToken {
 
   async #make(): Promise<string> {
     const { client } = this.#access;
-    const body = { ...this.#wanted, expires_in_seconds: goodForSeconds };
+    const body = { ...this.#wanted, expires_in_seconds: lifetimeSeconds };
     try {
       const { token, details } = await client.createToken({ body });
       this.#made.push(details.token_id);

@@ -31,14 +31,14 @@ const isLoopback = (host: string): boolean =>
 /** Whether a text is a token. A public server prints no sign-in link; its people get a token from their issuer. */
 export const isToken = (text: string): boolean => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 
-const bare = /^[A-Za-z0-9_-]{16,200}$/;
+const codePattern = /^[A-Za-z0-9_-]{16,200}$/;
 
 /** Reads what a person pastes to sign in (RE-5): `http://127.0.0.1:4180/#sign-in=CODE`, or the code alone. */
 export function readSignInLink(text: string): { server?: string; code: string } | undefined {
-  if (bare.test(text)) return { code: text };
+  if (codePattern.test(text)) return { code: text };
   const url = URL.parse(text);
   const code = url?.hash.match(/^#sign-in=(.*)$/)?.[1];
-  return url && code !== undefined && bare.test(code)
+  return url && code !== undefined && codePattern.test(code)
     ? { server: `${url.origin}${url.pathname}`, code }
     : undefined;
 }

@@ -22,21 +22,20 @@ export interface ToolContext {
 /** A text, a value that becomes JSON, or an MCP result `{ content: [...] }` with pictures, sound or resources. */
 export type ToolAnswer = string | number | boolean | null | object | undefined;
 
-/** One tool: what it is called, what it takes, and what it does. */
 export interface ToolDefinition<P extends Parameters = Parameters> {
   readonly name: string;
-  /** For the model and for the person who is asked: what it does, in one or two sentences. */
+  /** What the tool does, in one or two sentences, for the model and for the person who approves. */
   readonly description: string;
   readonly parameters: P;
-  /** True: it changes nothing. The person sees that, but the risk stays the same. */
+  /** True: the tool changes nothing. The person sees this, but the risk stays the same. */
   readonly readOnly?: boolean;
-  /** True: it may destroy something. The person is asked with a second step. */
+  /** True: the tool may destroy something. Approving it takes a second step. */
   readonly destructive?: boolean;
   /** A word for lists of tools: lower-case letters, digits, `_`, `-`. Default: `custom`. Not a built-in category. */
   readonly category?: string;
   /** True: the person is asked even if their configuration says LOW. False has no effect. */
   readonly requires_approval?: boolean;
-  /** If it throws, the call has failed, and the model gets the message. */
+  /** If the handler throws, the call fails and the model gets the error's message. */
   handler(parameters: ParametersOf<P>, context: ToolContext): ToolAnswer | Promise<ToolAnswer>;
 }
 

@@ -26,6 +26,7 @@ import { gitLog } from './git/git-log.ts';
 import { gitPush } from './git/git-push.ts';
 import { gitStatus } from './git/git-status.ts';
 import { definition, diagnostics, hover, references, symbols } from './lsp/language-tools.ts';
+import { prepareDocuments } from './open-documents.ts';
 import { fitPreview } from './preview/look.ts';
 import { ExecutionCancelled } from './runner-errors.ts';
 import type {
@@ -37,7 +38,7 @@ import type {
   ToolServices,
 } from './tool-module.ts';
 
-/** Every built-in tool by the name of its row. A row without a module does not compile. */
+/** The module of each tool in the catalogue. A tool without a module does not compile. */
 const modules: { readonly [N in BuiltInToolName]: ToolModule<N> } = {
   read_file: readFile,
   write_file: writeFile,
@@ -66,7 +67,7 @@ const modules: { readonly [N in BuiltInToolName]: ToolModule<N> } = {
   references,
 };
 
-/** Previews and executes the built-in tools in one workspace. Tools of a category without services are not known. */
+/** Previews and executes the built-in tools in one workspace. Tools of a category without services are unknown. */
 export class BuiltInTools implements Executor {
   readonly tools: readonly BuiltInToolName[];
   readonly #services: Partial<ToolServices>;
@@ -78,12 +79,11 @@ export class BuiltInTools implements Executor {
     this.tools = catalogue.filter(({ category }) => category in services).map(({ name }) => name);
   }
 
-  /** Whether a background job runs. */
   get isBusy(): boolean {
     return this.#services.shell?.jobs.isAnyRunning ?? false;
   }
 
-  /** What the person is shown, and the base of its digest (AP-7). Changes nothing. */
+  /** Makes the preview and the base of its digest (AP-7). Changes nothing. */
   async preview(
     call: BuiltInToolCall,
     decision: PolicyDecision,
@@ -92,16 +92,17 @@ export class BuiltInTools implements Executor {
     return { preview: fitPreview(draw()), base: digest };
   }
 
-  /** The same base without drawing the preview, for a call that nobody was shown (AP-4). */
+  /** The same base without the preview, for a call that needs no card (AP-4). */
   async base(call: BuiltInToolCall, decision: PolicyDecision): Promise<string> {
     return (await this.#look(call, decision)).digest;
   }
 
-  /** What a call would make of one text file; undefined for calls that do something else. Throws as the preview does. */
+  /** One text file before and after the call; undefined for other calls. Throws what `preview` throws. */
   async proposedText<N extends BuiltInToolName>(
     call: CallOf<N>,
     decision: PolicyDecision,
   ): Promise<ProposedText | undefined> {
+    await this.#prepare(call);
     return modules[call.tool].propose?.(call, decision, this.#servicesFor(call.tool));
   }
 
@@ -111,7 +112,7 @@ export class BuiltInTools implements Executor {
     const running = this.#run(call, { ...context, signal });
     this.#running.add(running);
     try {
-      // An optional field that is undefined is left out of the JSON.
+      // The cast ignores optional fields that are undefined, because JSON leaves them out.
       return (await running) as ToolResult;
     } finally {
       this.#running.delete(running);
@@ -126,14 +127,21 @@ export class BuiltInTools implements Executor {
     git?.dispose();
   }
 
-  // Only a type parameter can say that a call, its module and its services belong together.
+  // The type parameter says that a call, its module and its services belong together.
 
   async #look<N extends BuiltInToolName>(call: CallOf<N>, decision: PolicyDecision) {
+    await this.#prepare(call);
     return modules[call.tool].look(call, decision, this.#servicesFor(call.tool));
   }
 
   async #run<N extends BuiltInToolName>(call: CallOf<N>, context: CallContext) {
+    await this.#prepare(call);
     return modules[call.tool].execute(call, context, this.#servicesFor(call.tool));
+  }
+
+  async #prepare({ params }: { readonly params: object }): Promise<void> {
+    const workspace = this.#services.filesystem?.workspace;
+    if (workspace?.documents?.prepare) await prepareDocuments(workspace, params as Record<string, unknown>);
   }
 
   #servicesFor<N extends BuiltInToolName>(tool: N): ServicesOf<N> {
@@ -150,7 +158,7 @@ export function recoveredResult(tool: string, changes: readonly MadeChange[]): T
   return found && (modules[found.name].recover?.(changes) as ToolResult | undefined);
 }
 
-/** Capabilities that this runner names when it opens its stream: the categories of its tools, and what it does besides. */
+/** Capabilities that a runner announces when it opens its stream. */
 export const announcedCapabilities: readonly string[] = [
   ...new Set(catalogue.map(({ category }) => category)),
   ...Object.values(runnerCapabilities),

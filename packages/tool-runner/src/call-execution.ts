@@ -11,18 +11,21 @@ import {
   waitsForCommand,
 } from '@countersign/protocol';
 import { permissionFor, readCeiling } from './call-permission.ts';
-import { isRefusal, type RunnerClock, retry } from './clock.ts';
+import type { RunnerClock } from './clock.ts';
 import type { ExecutionHistory } from './execution-history.ts';
 import type { ExecutionQueue } from './execution-queue.ts';
 import type { Executor, ToolResult } from './executor.ts';
+import type { FileChange } from './files/file-snapshot.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/call-digest.ts';
 import { failedReport, reportOf } from './result-outbox.ts';
+import { isRefusal, retry } from './retry.ts';
 import type { ExecutionSignal, ResultReport, RunnerApi } from './runner-api.ts';
 import { ExecutionCancelled, isCancellation, RefusedHere, ToolTypeError } from './runner-errors.ts';
 import type { CallPreviews } from './tool-handler-config.ts';
+import { runChanges } from './undo/run-changes.ts';
 import { ProgressSender } from './work-progress.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -42,7 +45,7 @@ export interface CallExecutionDeps {
   readonly clock: RunnerClock;
   readonly logger: Logger;
   readonly workspace: Workspace;
-  /** The person's, where `ceiling.json` may stand. */
+  /** The person's configuration folder, which may contain `ceiling.json`. */
   readonly configFolder: string;
   readonly journal: Journal;
   readonly history: ExecutionHistory;
@@ -52,13 +55,13 @@ export interface CallExecutionDeps {
   readonly executorOf: (tool: string) => Executor | undefined;
   /** Called when the call has ended; `report` is undefined if nothing is reported to the server. */
   readonly onEnd: (toolId: string, report: ResultReport | undefined) => void;
-  /** Whether the runner itself ends. */
+  /** True while the runner shuts down. */
   readonly isEnding: () => boolean;
 }
 
 /** Calls that concern background jobs return at once and need no slot (EX-4). */
 const needsSlot = (tool: string): boolean => findTool(tool)?.category !== 'shell' || waitsForCommand(tool);
-/** The server knows already why this call may not start: there is nothing to report. */
+/** Refusals of a claim after which nothing is reported, because the server has settled the call itself. */
 const settledByServer: ReadonlySet<ErrorCode> = new Set([
   'CLAIM_REFUSED',
   'APPROVAL_STALE',
@@ -72,15 +75,17 @@ const isSettledByServer = (error: unknown): error is CountersignError =>
 export class CallExecution {
   readonly signal: ExecutionSignal;
   readonly startTime: Date;
-  /** The program that executes it now; undefined for a call that waits, or that needs no program of its own. */
+  /** The process that executes the call; undefined while the call is queued, or if it needs none. */
   process?: ChildProcess;
-  /** Stops that program when its time is over. */
+  /** The timer that stops `process` at its timeout. */
   timeout?: NodeJS.Timeout;
-  /** Aborting it cancels the call, in the queue and while it executes. */
+  /** Abort it to cancel the call, queued or executing. */
   readonly abort = new AbortController();
   readonly done: Promise<ToolExecutionResult>;
   readonly #deps: CallExecutionDeps;
   readonly #watch: Stopwatch;
+  /** The files that the call changes, from when it begins to. */
+  #made: readonly FileChange[] = [];
 
   constructor(signal: ExecutionSignal, deps: CallExecutionDeps) {
     this.signal = signal;
@@ -105,7 +110,7 @@ export class CallExecution {
       report = await (needsSlot(tool_name) ? queue.run(tool_id, signal, execute) : execute());
     } catch (error) {
       report = failedReport(error, attempt, this.#watch.elapsed());
-      // A call that only our own end cancelled before it began is not reported: the server gives it to another runner.
+      // A call that our shutdown cancelled before it started is not reported: the server gives it to another runner.
       const isCancelled = isCancellation(error);
       isReported = !(error instanceof ClaimRefused) && !(isEnding() && isCancelled);
       if (!isCancelled) this.#logError(error);
@@ -116,7 +121,7 @@ export class CallExecution {
     return executionResult(this.signal, report, clock.now());
   }
 
-  /** Verdict, permission, digest, claim, journal, work, journal: each step that must survive a crash is flushed. */
+  /** Verdict, digest, permission, claim, journal, work, journal. Journal entries are flushed, to survive a crash. */
   async #execute(): Promise<ResultReport> {
     const { decide, executorOf, workspace, configFolder, clock, journal, logger } = this.#deps;
     const event = this.signal;
@@ -127,7 +132,7 @@ export class CallExecution {
     const own = decide(tool_name, event.tool_params, event.path_rules);
     this.#watch.endStage('verdict_ms');
     const { verdict, call } = own;
-    // Only a refused call cannot be read; the types do not say so.
+    // `call` is undefined only if the verdict is REJECT; the types do not say so.
     if (verdict.decision === 'REJECT' || !call) throw new RefusedHere(verdict as Refused);
     const risk = higherRisk(event.risk_level, ownRisk(own));
     if (risk === 'LOW') {
@@ -147,7 +152,7 @@ export class CallExecution {
     });
     if (!permission.ok) throw new CountersignError(permission.code, permission.values);
     await this.#claim(digest);
-    await this.#lookAgain(digest);
+    await this.#recheckDigest(digest);
     this.#stopIfCancelled();
     journal.start(tool_id, attempt, tool_name, {
       approvalId: approval_id,
@@ -158,7 +163,7 @@ export class CallExecution {
     let report: ResultReport;
     try {
       const result = await this.#work(executor, call, { risk, network, base });
-      report = reportOf(result, attempt, this.#watch.elapsed());
+      report = this.#withRunChanges(reportOf(result, attempt, this.#watch.elapsed()));
     } catch (error) {
       if (!isCancellation(error)) this.#logError(error);
       report = failedReport(error, attempt, this.#watch.elapsed());
@@ -170,6 +175,18 @@ export class CallExecution {
       logger.error(`Result not journalled: ${tool_id}`, { call: tool_id, error });
     }
     return report;
+  }
+
+  /** Adds what the run has made of the changed files. Without it the call has ended all the same. */
+  #withRunChanges(report: ResultReport): ResultReport {
+    const { run_id, tool_id } = this.signal;
+    if (report.status !== 'completed' || this.#made.length === 0 || !run_id) return report;
+    try {
+      return { ...report, run_changes: runChanges(this.#deps.journal, run_id, this.#made) };
+    } catch (error) {
+      this.#deps.logger.error(`Changes of the run not computed: ${tool_id}`, { call: tool_id, error });
+      return report;
+    }
   }
 
   async #work(
@@ -201,7 +218,8 @@ export class CallExecution {
               throw new CountersignError('JOURNAL_UNAVAILABLE', {
                 problem: `${tool_name} was started as harmless`,
               });
-            journal.recordChanges(toolId, attempt, changes);
+            journal.recordChanges(toolId, attempt, changes, this.signal.run_id ?? undefined);
+            this.#made = changes;
           },
         },
       });
@@ -214,9 +232,9 @@ export class CallExecution {
   }
 
   /**
-   * The digest by which the call may start. If a person approved it, of the whole card, drawn again from the disk; if a
-   * grant or a rule did, so that nobody saw a card, of call, place and files (0005). An approved call that cannot be
-   * planned any more has changed as well (AP-8).
+   * Recomputes the digest from the disk. If a person approved the call, the digest covers the whole card, drawn again; if
+   * a grant or a rule did, there was no card, and it covers the call, its place and its files (docs/decisions/0005).
+   * Throws APPROVAL_STALE if an approved call can no longer be previewed (AP-8).
    */
   async #digestNow(
     call: ToolCall,
@@ -248,7 +266,7 @@ export class CallExecution {
       await retry(() => claim(tool_id, { digest, attempt }), {
         clock,
         logger,
-        failing: `Claiming failed: ${tool_id}`,
+        failureMessage: `Claiming failed: ${tool_id}`,
         details: { call: tool_id },
         signal: this.abort.signal,
         isFinal: (error) => isRefusal(error) || isSettledByServer(error),
@@ -262,10 +280,10 @@ export class CallExecution {
   }
 
   /**
-   * Claiming takes as long as the server likes, and a script can change meanwhile (AP-8). File tools need no second
-   * look: they compare the digest with what they are about to do.
+   * Compares the digest again after the claim, because a script can change while the server handles the claim (AP-8).
+   * File tools need no second check: they compare the digest with what they are about to do.
    */
-  async #lookAgain(digest: string): Promise<void> {
+  async #recheckDigest(digest: string): Promise<void> {
     const { tool_name, tool_params, path_rules } = this.signal;
     if (findTool(tool_name)?.category === 'filesystem') return;
     const own = this.#deps.decide(tool_name, tool_params, path_rules);
@@ -315,7 +333,7 @@ export function executionResult(
   };
 }
 
-/** The server refused the claim: it knows why, so there is nothing to report. */
+/** The server refused the claim and has settled the call itself, so nothing is reported. */
 class ClaimRefused extends CountersignError {
   constructor(cause: CountersignError) {
     super(cause.code, {}, { cause });
@@ -340,7 +358,7 @@ class Stopwatch {
     return milliseconds(this.#startedAt, this.#clock.monotonic());
   }
 
-  /** Ends a stage. It began when the stage before it ended. */
+  /** Ends a stage, which began when the previous one ended. */
   endStage(name: string): void {
     const now = this.#clock.monotonic();
     this.stages[name] = milliseconds(this.#stageBegan, now);

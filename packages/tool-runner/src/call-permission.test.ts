@@ -1,5 +1,10 @@
-import { customToolsOf, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
-import { customToolSchema, gitCommandsPattern, type RiskLevel } from '@countersign/protocol';
+import { customToolsOf, type Disk, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
+import {
+  changingToolsPattern,
+  customToolSchema,
+  gitCommandsPattern,
+  type RiskLevel,
+} from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { type PermissionFacts, permissionFor } from './call-permission.ts';
 import { readSignal, writeSignal } from './call-samples.test-data.ts';
@@ -131,6 +136,65 @@ it("[RK-5] a rule of the person's own policy on this machine answers in their pl
   const own = policy.decide(signal.tool_name, signal.tool_params);
   const rule = { id: 'mine', effect: 'allow', tool: 'write_file' } as const;
   expect(answer(signal, { own: { ...own, allowedBy: rule } })).toBe('yes');
+});
+
+describe('[AP-11] the grant of the mode accept edits', () => {
+  const edits = (tool_name: string, tool_params: ExecutionSignal['tool_params']) =>
+    writeSignal({
+      tool_name,
+      tool_params,
+      approval_id: null,
+      approved_by: 'config',
+      grant_id: 'grant-1',
+      grant: {
+        scope: 'mode',
+        tool: changingToolsPattern,
+        pattern: null,
+        max_risk: 'MEDIUM',
+        session_id: 'session',
+        workspace: '/work',
+        expires_at: null,
+      },
+    });
+  const no = 'APPROVAL_STALE: the grant does not cover it here';
+  const write = edits('write_file', { path: 'src/a.ts', content: '' });
+  const folder = { type: 'directory', size: 0, hardLinks: 2 } as const;
+
+  it.each<[string, ExecutionSignal, Partial<PermissionFacts>, string]>([
+    ['covers a file tool that changes a file', write, {}, 'yes'],
+    ['not what is HIGH on this disk', write, { risk: 'HIGH' }, no],
+    ['not a place that executes later (VA-3)', edits('write_file', { path: '.envrc', content: '' }), {}, no],
+    ['not deleting', edits('delete_file', { path: 'a.md' }), { risk: 'HIGH' }, no],
+    ['not a command', edits('execute_command', { command: 'npm', args: ['test'] }), {}, no],
+    ['not a commit', edits('git_commit', { message: 'x', files: ['a.md'] }), {}, no],
+    ['not another folder', write, { workspaceRoot: '/elsewhere' }, no],
+  ])('%s', (_, signal, over, expected) => {
+    expect(answer(signal, over)).toBe(expected);
+  });
+
+  it.each<[string, ExecutionSignal['tool_params']]>([
+    ['write_file', { path: 'second-name.md', content: '', mode: 'append' }],
+    ['edit_file', { path: 'second-name.md', old: 'a', new: 'b' }],
+    ['copy_file', { source: 'second-name.md', dest: 'copy.md' }],
+  ])('[VA-1] not %s of a file with several names, which reading would ask about', (tool, params) => {
+    const disk: Disk = {
+      look: (path) =>
+        path === '/work/second-name.md'
+          ? { type: 'file', size: 1, hardLinks: 2 }
+          : { '/': folder, '/work': folder }[path],
+      readLink: () => undefined,
+      readHead: () => new Uint8Array(),
+    };
+    const own = new ToolCallPolicy({ root: '/work', disk }).decide(tool, params);
+    expect(own.assessed?.decision).toBe('MEDIUM');
+    expect(answer(edits(tool, params), { own })).toBe(no);
+  });
+
+  it("leaves what this machine's or the workspace's rules ask about to the person", () => {
+    const own = policy.decide('write_file', write.tool_params);
+    const askedBy = { id: 'mine', effect: 'ask', tool: 'write_file', path: 'src/**' } as const;
+    expect(answer(write, { own: { ...own, askedBy } })).toBe(no);
+  });
 });
 
 describe('[RN-2] the ceiling', () => {

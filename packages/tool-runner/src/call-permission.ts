@@ -10,13 +10,13 @@ import {
 import { readPersonsFile } from './persons-file.ts';
 import type { ExecutionSignal } from './runner-api.ts';
 
-/** What needs a decision made on this machine, whatever the server says (RN-2). */
+/** The risk levels that need a decision made on this machine, whatever the server says (RN-2). */
 export type Ceiling =
   | { readonly ok: true; readonly path: string; readonly decideHere: readonly RiskLevel[] }
   /** The file exists but is not valid: until it is corrected, nothing above LOW runs. */
   | { readonly ok: false; readonly path: string; readonly problem: string };
 
-/** Reads `ceiling.json` of the person's configuration folder; without one, the server's word is enough. */
+/** Reads `ceiling.json` of the person's configuration folder. Without it, no level needs a decision here. */
 export function readCeiling(configFolder: string, workspaceRoot: string): Ceiling {
   const path = join(configFolder, 'ceiling.json');
   const file = readPersonsFile(path, workspaceRoot);
@@ -30,16 +30,15 @@ export function readCeiling(configFolder: string, workspaceRoot: string): Ceilin
   }
 }
 
-/** Throws what is not `{"version": 1, "decide_here": [levels]}`, a misspelt field included. */
+/** Throws unless the value is exactly `{"version": 1, "decide_here": [levels]}`; a misspelt field is refused too. */
 function parseCeiling(value: unknown): RiskLevel[] {
   const { version, decide_here, ...others } = value as Record<string, unknown>;
   if (version !== 1 || Object.keys(others).length > 0) throw new Error('not a ceiling');
   return riskLevelSchema.array().parse(decide_here);
 }
 
-/** A refusal: its code, and what fills the code's message. */
 export type Permission =
-  /** `needsDecisionHere`: the decision that was made on this machine is used up by it. */
+  /** `needsDecisionHere`: the call uses up the decision that was made on this machine. */
   | { readonly ok: true; readonly needsDecisionHere: boolean }
   | {
       readonly ok: false;
@@ -53,27 +52,27 @@ export interface PermissionFacts {
   readonly own: PolicyDecision;
   /** The stricter of the server's risk level and this machine's. */
   readonly risk: RiskLevel;
-  /** Recomputed just now; LOW calls have none. */
+  /** Recomputed just now; null for LOW calls. */
   readonly digest: string | null;
   readonly workspaceRoot: string;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly ceiling: Ceiling;
-  /** The digest of what was displayed when the person approved this on this machine. */
+  /** The digest of the card that the person approved on this machine. */
   readonly decidedHere: string | undefined;
 }
 
 /**
- * Whether a signalled call may start here (RN-2). LOW may; everything else needs a person's approval, a grant or a rule
- * of the person's policy that covers it, the digest that was approved, and, up to where the ceiling reaches, a decision
- * made on this machine. A refusal as APPROVAL_STALE makes the server ask the person.
+ * Decides whether a signalled call may start here (RN-2). A LOW call may. Any other call needs a person's approval, or a
+ * grant or policy rule that covers it; the approved digest; and, if the ceiling lists its risk level, a decision made on
+ * this machine. A refusal with APPROVAL_STALE makes the server ask the person again.
  */
 export function permissionFor(facts: PermissionFacts): Permission {
   const { signal, risk, digest, ceiling } = facts;
   if (risk === 'LOW') return { ok: true, needsDecisionHere: false };
   if (!ceiling.ok)
     return { ok: false, code: 'DENIED_BY_POLICY', values: { owner: "machine's", why: ceiling.problem } };
-  const problem = whyNobodyAllowed(facts);
+  const problem = whyNotAllowed(facts);
   if (problem !== undefined) return stale(problem);
   if (signal.digest !== null && signal.digest !== digest)
     return stale('the files or the command are not those that were shown');
@@ -83,24 +82,24 @@ export function permissionFor(facts: PermissionFacts): Permission {
   return { ok: true, needsDecisionHere };
 }
 
-function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string | undefined {
+function whyNotAllowed({ signal, own, risk, ...at }: PermissionFacts): string | undefined {
   if (own.allowedBy) return undefined;
   if (signal.approval_id !== null && signal.approved_by === 'user') {
     if (isAbove(risk, signal.risk_level)) return `it is ${risk} here, more than what was approved`;
-    // Nobody approves HIGH unseen (AP-7), so such a signal does not come from a person.
+    // HIGH cannot be approved without a preview (AP-7), so this approval did not come from a person.
     if (risk === 'HIGH' && signal.digest === null) return 'it was approved without having been shown';
     return undefined;
   }
   if (signal.grant !== null && signal.grant_id !== null) {
     const { workspaceRoot: workspace, now } = at;
     const expires_at = signal.grant.expires_at === null ? null : Date.parse(signal.grant.expires_at);
-    const here = { sessionId: signal.session_id, workspace, risk, now };
+    const here = { sessionId: signal.session_id, workspace, risk, askedBy: own.askedBy, now };
     const isCovered =
       own.call && own.details && grantCovers({ ...signal.grant, expires_at }, own.call, own.details, here);
     return isCovered ? undefined : 'the grant does not cover it here';
   }
   if (signal.rule !== null && signal.approved_by === 'config') {
-    // This machine's own configuration was applied above, as it is now; the server's copy of it does not count.
+    // `own.allowedBy` says that this machine's own tool configuration allows the call; the server's copy does not count.
     if (signal.rule.id === IMPLICIT_ALLOW_RULE)
       return 'the tool configuration of this machine wants it to be asked';
     return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
@@ -108,9 +107,9 @@ function whyNobodyAllowed({ signal, own, risk, ...at }: PermissionFacts): string
   return `it is ${risk} here, and nobody has approved it`;
 }
 
-/** A rule that the person saved with "always": the server applied it to the text, here it meets the real disk. */
+/** Checks a rule that the person saved with "always" against the real disk; the server only checked the text. */
 function ruleCovers(rule: PolicyRule, { call, details, askedBy }: PolicyDecision, risk: RiskLevel): boolean {
-  // Ask beats allow (RK-5), even if the ask rule is here, or matches the real path, and the allow rule is at the server.
+  // Ask beats allow (RK-5): an ask rule that matches on this machine overrides the server's allow rule.
   if (askedBy || rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
   const compiled = compileRule(rule, 'person');
   return (

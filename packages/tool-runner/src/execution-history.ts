@@ -1,7 +1,7 @@
 import type { EventPayload, RiskLevel } from '@countersign/protocol';
 import type { ApprovalRequest, ExecutionSignal, ResultReport } from './runner-api.ts';
 
-/** One call as this runner knows it, from the question to the server's receipt of its result. */
+/** One call as this runner saw it, from the approval request to the server's acknowledgement of the result. */
 export interface ExecutionHistoryEntry {
   readonly tool_id: string;
   readonly tool_type: string;
@@ -13,9 +13,9 @@ export interface ExecutionHistoryEntry {
   /** True: a person approved it, here or elsewhere. False: a person rejected it, or nobody was asked. */
   user_approved?: boolean;
   risk_level: RiskLevel;
-  /** Of the newest execution; not set before the first one. */
+  /** The newest attempt; undefined before the first one. */
   attempt?: number;
-  /** Set when the server has answered to the result. */
+  /** Set when the server has acknowledged or refused the result. */
   receipt_status?: 'received' | 'rejected';
 }
 
@@ -37,19 +37,14 @@ export class ExecutionHistory {
     return [...this.#entries.values()];
   }
 
-  /** The person is asked, for the first time or again because what they had approved changed (AP-8). */
+  /** The person is asked, for the first time or again because the approved call changed (AP-8). */
   asked({ tool_id, tool_name, risk_level }: ApprovalRequest): void {
     const entry = this.#entryOf(tool_id, tool_name, risk_level);
     reopen(entry, 'pending');
     delete entry.user_approved;
   }
 
-  /** The person decided here. */
-  decided(tool_id: string, decision: 'approved' | 'rejected'): void {
-    this.resolved({ tool_id, status: decision, approved_by: 'user' });
-  }
-
-  /** Decided here or elsewhere, expired or withdrawn. What has started or ended since stays as it is. */
+  /** The request was decided, expired or withdrawn. An entry that is no longer pending stays as it is. */
   resolved({ tool_id, status, approved_by, error }: Resolution): void {
     const entry = this.#entries.get(tool_id);
     if (entry?.status !== 'pending') return;
@@ -84,7 +79,7 @@ export class ExecutionHistory {
     if (error) entry.error = error.message;
   }
 
-  /** The server has the result, or will not take it and says why. */
+  /** The server has acknowledged the result, or refused it with a reason. */
   acknowledged(tool_id: string, attempt: number | undefined, refused?: string): void {
     const entry = this.#entries.get(tool_id);
     if (entry?.endTime === undefined || (attempt !== undefined && entry.attempt !== attempt)) return;
@@ -106,7 +101,7 @@ export class ExecutionHistory {
   }
 }
 
-/** The call goes on: how it ended before does not count any more. */
+/** Clears how an earlier attempt ended. */
 function reopen(entry: ExecutionHistoryEntry, status: 'pending' | 'approved'): void {
   entry.status = status;
   delete entry.endTime;

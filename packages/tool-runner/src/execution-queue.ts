@@ -1,15 +1,10 @@
 import { ConcurrencyLimitError, ExecutionCancelled } from './runner-errors.ts';
 
-interface Waiting {
-  readonly id: string;
-  readonly start: () => void;
-}
-
-/** Lets a few calls run at once and the others wait, in order (EX-4). */
+/** Runs a limited number of calls at once; the others wait in order (EX-4). */
 export class ExecutionQueue {
   readonly #limit: number;
   readonly #maxWaiting: number;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: { readonly id: string; readonly start: () => void }[] = [];
   #running = 0;
 
   constructor({ limit, maxWaiting }: { readonly limit: number; readonly maxWaiting: number }) {
@@ -21,14 +16,14 @@ export class ExecutionQueue {
     return this.#running;
   }
 
-  /** Those that wait, the next one first. */
+  /** Ids of the waiting calls, next first. */
   get waiting(): readonly string[] {
     return this.#waiting.map(({ id }) => id);
   }
 
   /**
    * Runs the task when its turn comes. Throws ConcurrencyLimitError when too many wait, and ExecutionCancelled when
-   * the signal is aborted before the task has begun; after that, the task itself looks at the signal.
+   * the signal is aborted before the task has begun; after that, the task itself checks the signal.
    */
   async run<T>(id: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     await this.#turn(id, signal);
@@ -57,7 +52,7 @@ export class ExecutionQueue {
         this.#running += 1;
         resolve();
       };
-      const waiting: Waiting = { id, start };
+      const waiting = { id, start };
       this.#waiting.push(waiting);
       signal.addEventListener('abort', cancel, { once: true });
     });

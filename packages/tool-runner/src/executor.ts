@@ -2,29 +2,28 @@ import type { ChildProcess } from 'node:child_process';
 import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './files/file-snapshot.ts';
 
-/** The context that a tool call is executed in. */
 export interface CallContext {
   readonly toolId: string;
   readonly attempt: number;
   readonly sessionId: string;
-  /** The stricter of what the server said and what this runner found itself (VA-8). */
+  /** The stricter of the server's risk level and this runner's own (VA-8). */
   readonly riskLevel: RiskLevel;
-  /** Granted by the assessment and shown on the card. */
+  /** Whether the call may use the network. */
   readonly network: boolean;
-  /** The base of what was approved and claimed (AP-8): an executor that changes files compares it with its own plan. */
+  /** The base of the approved digest (AP-8). An executor that changes files compares it with its own plan. */
   readonly digest?: string;
   /** Aborted when the call is cancelled or the runner is disposed of. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
-  /** Told of each program that is started for this call alone, when it starts. */
+  /** Called with each process that is started for this call alone. */
   readonly onProcess?: ((running: RunningProcess) => void) | undefined;
-  /** Where a call that changes files writes down what it is about to do, before it does it (RN-3). */
+  /** Journals the changes of a call before they are made (RN-3). */
   readonly changes: ChangeRecorder;
 }
 
 export interface RunningProcess {
   readonly process: ChildProcess;
-  /** Stops it when its time is over. */
+  /** Stops the process at its timeout. */
   readonly timeout: NodeJS.Timeout;
 }
 
@@ -39,13 +38,13 @@ export interface Progress {
 export type ToolResult = { readonly success: boolean; readonly [key: string]: JsonValue };
 
 /**
- * Does the work of some tools. A failure is thrown as a CountersignError with its code; a cancelled call ends by
- * throwing `new ExecutionCancelled()`. Parameters have been parsed and the policy has been asked before.
+ * Executes calls of some tools. A failure is thrown as a CountersignError with its code; a cancelled call throws
+ * `new ExecutionCancelled()`. Parameters are parsed and the policy has decided before `execute` is called.
  */
 export interface Executor {
   readonly tools: readonly BuiltInToolName[];
   execute(call: ToolCall, context: CallContext): Promise<ToolResult>;
-  /** Whether something goes on behind calls that have ended: a background job. */
+  /** True while a background job runs. */
   readonly isBusy?: boolean;
   /** Leaves no process, timer or file behind. Harmless twice. */
   dispose(): Promise<void>;

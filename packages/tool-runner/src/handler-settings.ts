@@ -12,11 +12,11 @@ import {
 } from '@countersign/protocol';
 import { z } from 'zod';
 
-/** A bound of TL-3 as a person writes it. */
+/** The schema of one TL-3 limit. */
 const bound = (name: LimitSettingName) =>
   z.int().min(limitSettings[name].min).max(limitSettings[name].max).optional();
 
-/** What can be set of a runner; the same names in `runner.json`, in VS Code's settings and in ToolHandlerConfig. */
+/** The settings of a runner, with the same names in `runner.json`, in VS Code's settings and in ToolHandlerConfig. */
 export const handlerSettingsSchema = z.strictObject({
   commandTimeoutMs: bound('commandTimeoutMs'),
   commandTimeoutDefaultMs: bound('commandTimeoutDefaultMs'),
@@ -34,25 +34,19 @@ export const handlerSettingNames = Object.keys(
   handlerSettingsSchema.shape,
 ) as readonly (keyof HandlerSettings)[];
 
-/** Those that are not bounds of TL-3. */
+/** Defaults of the settings that are not TL-3 limits. */
 const otherDefaults = {
   concurrencyLimit: 3,
   approvalTimeoutMs: 300_000,
   enableCaching: true,
   cacheTtlMs: 60_000,
-} as const;
+};
 
-export interface SettingsInForce {
-  readonly limits: Limits;
-  readonly concurrencyLimit: number;
-  readonly approvalTimeoutMs: number;
-  readonly enableCaching: boolean;
-  readonly cacheTtlMs: number;
-}
+export type SettingsInForce = Readonly<typeof otherDefaults> & { readonly limits: Limits };
 
 /**
- * Joins what is built in with the machine's own file and with what the program that contains the runner was given. The
- * file belongs to the operator of this machine: it may raise a value. A program's settings may only lower one (TL-3).
+ * Merges the defaults, the machine's `runner.json` and the settings of the program that contains the runner. The file
+ * belongs to the machine's operator and may raise a value; the program may only lower it (TL-3).
  */
 export function settingsInForce(
   file: HandlerSettings,
@@ -70,7 +64,7 @@ export function settingsInForce(
   };
 }
 
-/** One value by its name, for a person. */
+/** The value of one setting, in the unit of its name. */
 export function settingValue(settings: SettingsInForce, name: keyof HandlerSettings): number | boolean {
   return isLimitSetting(name) ? limitSettingOf(settings.limits, name) : settings[name];
 }
@@ -78,7 +72,7 @@ export function settingValue(settings: SettingsInForce, name: keyof HandlerSetti
 const isLimitSetting = (name: string): name is LimitSettingName =>
   (limitSettingNames as readonly string[]).includes(name);
 
-/** Checks what a program was given; `place` names where it stands. Throws USAGE with the name of what is wrong. */
+/** Checks a program's settings. Throws USAGE, which names the invalid setting after the prefix `place`. */
 export function requireHandlerSettings(
   given: Readonly<Record<string, unknown>>,
   place = '',

@@ -1,7 +1,6 @@
 export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './call-permission.ts';
-export type { RunnerClock } from './clock.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
 export { type ServerQuestion, ToolServerList } from './custom/tool-server-list.ts';
 export type { ExecutionHistoryEntry } from './execution-history.ts';
@@ -13,14 +12,14 @@ export {
   settingsInForce,
   settingValue,
 } from './handler-settings.ts';
-export { type IsolationReport, inspectIsolation } from './isolation/isolation-probe.ts';
+export { inspectIsolation } from './isolation/isolation-probe.ts';
 export { whoWantsWorkspace } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';
 export { findServer } from './lsp/server-definition.ts';
 export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-approval.ts';
-export type { OpenDocument, OpenDocuments } from './open-documents.ts';
+export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
 export { realDisk } from './real-disk.ts';
@@ -28,12 +27,7 @@ export type {
   ApprovalRequest,
   Claim,
   DecisionAnswer,
-  ExecutionSignal,
   Heartbeat,
-  HeartbeatAnswer,
-  PreviewReport,
-  ResultAck,
-  ResultAnswer,
   ResultReport,
   RunnerApi,
 } from './runner-api.ts';
@@ -47,7 +41,7 @@ export {
 export { runnerIdOf, runnerInstanceOf } from './runner-id.ts';
 export { readRunnerSettings } from './runner-settings.ts';
 export { ToolHandler } from './tool-handler.ts';
-export type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
+export type { ToolHandlerConfig } from './tool-handler-config.ts';
 export type { ProposedText } from './tool-module.ts';
 export type { Workspace } from './workspace.ts';
 export { WorkspaceRunner, type WorkspaceRunnerOptions } from './workspace-runner.ts';

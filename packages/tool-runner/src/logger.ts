@@ -3,7 +3,7 @@ export type LogLevel = 'debug' | 'info' | 'error';
 /** Fields of a log line; one of them may be an Error. */
 export type LogDetails = Readonly<Record<string, unknown>>;
 
-/** Where the runner writes what it does. A ToolHandler masks messages and details before they get here (OB-2). */
+/** The runner's log. ToolHandler masks messages and details before they get here (OB-2). */
 export interface Logger {
   debug(message: string, details?: LogDetails): void;
   info(message: string, details?: LogDetails): void;

@@ -1,7 +1,7 @@
 import type { SecretMasker } from '@countersign/policy';
 import type { LogDetails, Logger, LogLevel } from './logger.ts';
 
-/** Passes everything on with secrets masked, also those in an error's message, cause and stack (OB-2). */
+/** Masks secrets in every line, also in an error's message, cause and stack (OB-2). */
 export function maskedLogger(logger: Logger, masker: SecretMasker): Logger {
   const write = (level: LogLevel) => (message: string, details?: LogDetails) => {
     if (level === 'debug' && logger.isDebugEnabled === false) return;
@@ -11,7 +11,7 @@ export function maskedLogger(logger: Logger, masker: SecretMasker): Logger {
   return { debug: write('debug'), info: write('info'), error: write('error') };
 }
 
-/** JSON would show nothing of an error. */
+/** Copies errors into plain objects, because JSON.stringify drops their fields. */
 const withReadableErrors = (details: LogDetails): LogDetails =>
   Object.fromEntries(
     Object.entries(details).map(([name, value]) => [
@@ -20,7 +20,7 @@ const withReadableErrors = (details: LogDetails): LogDetails =>
     ]),
   );
 
-/** The stack as lines: as one text it would be long enough to be recorded by its digest alone. */
+/** The stack is a list of lines, because the masker replaces a long text by its digest. */
 function readableError(error: Error): Record<string, unknown> {
   const { name, message, stack = '', cause } = error;
   const { code } = error as NodeJS.ErrnoException;

@@ -7,65 +7,65 @@ import {
   lookAgainCodes,
   type RequestBody,
 } from '@countersign/protocol';
-import { isRefusal, type RetryOptions, type RunnerClock, retry } from './clock.ts';
+import type { RunnerClock } from './clock.ts';
 import type { LogDetails, Logger } from './logger.ts';
-import { cardOf, failedPreview, type OwnView, previewOf } from './own-view.ts';
+import { cardOf, failedPreview, type OwnView, previewReportOf } from './own-view.ts';
+import { isRefusal, type RetryOptions, retry } from './retry.ts';
 import type { ApprovalRequest, DecisionAnswer, PreviewReport, RunnerApi } from './runner-api.ts';
 import { ToolApprovalTimeout } from './runner-errors.ts';
 
 /**
- * A person's decision: a boolean for this one call, or the body of the decision. If it has no digest, the digest of the
- * request that the dialog was opened with counts.
+ * A person's decision: a boolean for this call alone, or the body of the decision request. A body without a digest gets
+ * the digest that the dialog was opened with.
  */
 export type DialogAnswer = boolean | DialogDecision;
 export type DialogDecision =
   | ({ readonly decision: 'approved' } & RequestBody<'approve'>)
   | ({ readonly decision: 'rejected' } & RequestBody<'reject'>);
 
-/** Shows approval cards. */
 export interface ApprovalDialogProvider {
   /**
-   * The signal is aborted when the card goes: withdrawn because it was decided elsewhere, expired or disposed of; with
-   * the reason 'answered' when a decision of this card was sent.
+   * The signal aborts when the card must close: with the reason 'answered' after a decision of this card was sent,
+   * otherwise because the request was decided elsewhere, expired or is no longer followed.
    */
   showApprovalDialog(request: ApprovalRequest, signal: AbortSignal): Promise<DialogAnswer>;
   /**
-   * A card that is open has a new version. Its answer names the digest that was displayed, since it may have been
-   * given before this came. Without this method the card is withdrawn and shown anew.
+   * Updates an open card to a new version of the request. The card's decision must name the digest that it displayed,
+   * because the person may have decided before the update. Without this method the card is closed and shown again.
    */
   updateApprovalDialog?(request: ApprovalRequest): void;
 }
 
 export interface OpenApprovalDeps {
   readonly api: RunnerApi;
-  /** Undefined: nobody is asked here. */
+  /** Undefined: no cards are shown on this machine. */
   readonly dialogs: ApprovalDialogProvider | undefined;
   readonly clock: RunnerClock;
   readonly logger: Logger;
   /** The timeout of requests that do not have one. */
   readonly defaultTimeoutMs: number;
-  /** Whether this machine would execute the call: then it previews it, and its card is drawn from what it finds. */
+  /** Whether this machine would execute the call. If so, it makes the preview and draws the card itself. */
   readonly executes: (request: ApprovalRequest) => boolean;
   readonly look: (request: ApprovalRequest) => Promise<OwnView>;
-  /** Called before sending an approval of exactly what this machine drew, to remember it (RN-2). */
+  /** Called before an approval is sent, if this machine drew the approved card. Records the decision (RN-2). */
   readonly onApproving: (request: ApprovalRequest, digest: string) => void;
-  /** Called before sending a rejection, to forget an earlier approval that the server may not have got. */
+  /** Called before a rejection is sent. Deletes an earlier approval that may not have reached the server. */
   readonly onRejecting: (request: ApprovalRequest) => void;
 }
 
 interface Card {
   readonly gone: AbortController;
   isOpen: boolean;
-  /** A decision of this card that is on its way; its end never rejects. */
+  /** The decision that is being sent; `end` never rejects. */
   sending: { readonly decision: DialogDecision['decision']; readonly end: Promise<void> } | undefined;
-  /** The decision that was sent from here and stands. */
+  /** The decision sent from this card, once the server has confirmed that it stands. */
   decided: DialogDecision['decision'] | undefined;
 }
 
 /** RN-1: sending a decision is retried 3 times. */
 const SENDING_RETRIES = 3;
-/** No preview is needed: decided meanwhile, there is a newer revision, or another runner has the call. */
-const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
+/** Refusals of a preview that need no reaction: decided meanwhile, a newer revision, or another runner's call. */
+const obsoletePreviewCodes: ReadonlySet<ErrorCode> = new Set([
   'ALREADY_DECIDED',
   'PREVIEW_CHANGED',
   'NOT_FOUND',
@@ -73,26 +73,26 @@ const isNotNeeded: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * One request that waits for a decision, as this machine follows it: the server's newest version, what this machine
- * finds itself, the card drawn from that, and what was sent. Closing, a crash or a timer never decides (AP-3).
+ * One pending approval request on this machine: the server's newest version, this machine's own preview, the card drawn
+ * from it, and the decision being sent. Closing, a crash or a timer never decides (AP-3).
  */
 export class OpenApproval {
   readonly #deps: OpenApprovalDeps;
   readonly #closed = new AbortController();
-  /** Aborted when a decision is not to be sent again. */
+  /** Aborted when retries of a decision must stop. */
   readonly #ended = new AbortController();
-  /** The newest version as the server has it. */
+  /** The newest version that the server sent. */
   #asked: ApprovalRequest;
-  /** Each version is looked at once, so that the server's preview and the card here have one digest. */
+  /** This machine's view of one version, made once, so that the server's preview and our card have the same digest. */
   #view: { readonly of: unknown; readonly found: Promise<OwnView> } | undefined;
   #shown: ApprovalRequest;
-  /** Ends when the newest version is drawn; false: it cannot be. */
+  /** Resolves when the newest version is drawn; with false if it cannot be drawn. */
   #drawing: Promise<boolean> = Promise.resolve(false);
   /** Aborted when another version is shown. */
   #changed = new AbortController();
-  /** Digests of what this machine drew itself. */
+  /** Digests of the cards that this machine drew itself. */
   readonly #drawn = new Set<string>();
-  /** Digests that were approved here: each is noted once, also if the decision is sent again. */
+  /** Digests whose approval was recorded, so that sending the decision again does not record it twice. */
   readonly #noted = new Set<string>();
   #card: Card | undefined;
   /** The preview that is being sent. */
@@ -104,34 +104,34 @@ export class OpenApproval {
     this.#shown = request;
   }
 
-  /** The newest version, as it is shown here. */
+  /** The newest version, as the card shows it. */
   get request(): ApprovalRequest {
     return this.#shown;
   }
 
-  /** What its log lines have in common with the server's. */
-  get #about(): LogDetails {
+  /** The ids that the server's log lines have too. */
+  get #logDetails(): LogDetails {
     return { call: this.#asked.tool_id, approval: this.#asked.approval_id };
   }
 
-  /** Whether the person is asked here now. */
+  /** True while a card is shown on this machine. */
   get isAsked(): boolean {
     return this.#card !== undefined;
   }
 
-  /** Takes a version of the request: the server gets this machine's preview of it, and an open card shows it. */
+  /** Takes a new version of the request: sends this machine's preview to the server and updates an open card. */
   take(asked: ApprovalRequest): void {
     this.#asked = asked;
     this.#drawing = this.#draw(asked);
   }
 
   update(update: EventPayload<'approval.updated'>): void {
-    // Drop these two unless the update has them again.
+    // These two belong to the old version: keep them only if the update has them.
     const { omitted: _, path_rules: __, ...before } = this.#asked;
     this.take({ ...before, ...update });
   }
 
-  /** Shows the card. Resolves with the decision that was sent and stands; undefined when there is none. */
+  /** Shows the card. Resolves with the decision that was sent and stands, or with undefined. */
   async ask(): Promise<DialogDecision['decision'] | undefined> {
     const { dialogs, clock, logger } = this.#deps;
     if (!dialogs || this.#card) return undefined;
@@ -144,7 +144,7 @@ export class OpenApproval {
     this.#card = card;
     const cancelTimer = clock.after(this.#timeLeft(this.#asked), () => {
       const error = new ToolApprovalTimeout();
-      logger.error(`Approval card withdrawn: ${this.#asked.tool_id}`, { ...this.#about, error });
+      logger.error(`Approval card withdrawn: ${this.#asked.tool_id}`, { ...this.#logDetails, error });
       this.withdraw();
     });
     try {
@@ -157,7 +157,7 @@ export class OpenApproval {
     return card.decided;
   }
 
-  /** Sends what the person decided on this machine. Rejects with the server's refusal: the card can be answered again. */
+  /** Sends a decision made on this machine. Rejects if the server refuses it; the card can then be answered again. */
   decide(decision: DialogDecision): Promise<DecisionAnswer> {
     const card = this.#card;
     const sent = this.#send(decision, card);
@@ -174,7 +174,7 @@ export class OpenApproval {
   async #send(decision: DialogDecision, card: Card | undefined): Promise<DecisionAnswer> {
     const { api, clock, logger } = this.#deps;
     const { approval_id, tool_id } = this.#asked;
-    const failing = `Sending the decision failed: ${tool_id}`;
+    const failureMessage = `Sending the decision failed: ${tool_id}`;
     if (decision.decision === 'approved') this.#noteApproval(decision);
     else {
       this.#noted.clear();
@@ -188,19 +188,19 @@ export class OpenApproval {
       const sent = await retry(send, {
         clock,
         logger,
-        failing,
-        details: this.#about,
+        failureMessage,
+        details: this.#logDetails,
         signal: this.#ended.signal,
         times: SENDING_RETRIES,
         isFinal: (error) => isOvertaken(error) || isRefusal(error),
       });
       if (sent.outcome === 'overruled')
-        logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`, this.#about);
+        logger.info(`Decided elsewhere: ${tool_id} is ${sent.standing.status}`, this.#logDetails);
       else if (card) card.decided = decision.decision;
       this.#endCard(card, 'answered');
       return sent;
     } catch (error) {
-      logger.error(failing, { ...this.#about, error });
+      logger.error(failureMessage, { ...this.#logDetails, error });
       throw error;
     }
   }
@@ -212,8 +212,8 @@ export class OpenApproval {
   }
 
   /**
-   * Call when the request was decided (`status`) or is no longer followed. Closes the card and stops sending, except for
-   * our own decision that may have settled it and whose response was lost.
+   * Call when the request was decided (`status`) or is no longer followed. Closes the card and stops retries, unless our
+   * own decision may be the one that settled the request and only its response was lost.
    */
   close(status?: EventPayload<'approval.resolved'>['status']): void {
     if (status === undefined || this.#card?.sending?.decision !== status) this.#ended.abort();
@@ -238,17 +238,17 @@ export class OpenApproval {
     let isOurs = false;
     try {
       isOurs = executes(asked);
-      const trying = { clock, logger, signal: this.#closed.signal };
-      const request = { ...asked, tool_params: await callParams(asked, api, trying) };
-      const preview = isOurs ? previewOf(request, await this.#look(request)) : undefined;
+      const retrying = { clock, logger, signal: this.#closed.signal };
+      const request = { ...asked, tool_params: await callParams(asked, api, retrying) };
+      const preview = isOurs ? previewReportOf(request, await this.#look(request)) : undefined;
       if (isOver()) return true;
       if (preview) void this.#sendPreview(preview, request.digest);
       this.#showVersion(preview ? cardOf(request, preview) : request, preview !== undefined);
       return true;
     } catch (error) {
       if (isOver()) return true;
-      logger.error(`Approval card could not be drawn: ${asked.tool_id}`, { ...this.#about, error });
-      // Nobody can look at it, so nobody can approve it: the call ends with that reason (AP-7).
+      logger.error(`Approval card could not be drawn: ${asked.tool_id}`, { ...this.#logDetails, error });
+      // Nobody can approve without a preview: report the failure, which ends the call (AP-7).
       if (isOurs) void this.#sendPreview(failedPreview(asked.revision, error), null);
       this.withdraw();
       return false;
@@ -265,7 +265,7 @@ export class OpenApproval {
 
   #showVersion(request: ApprovalRequest, isOwn: boolean): void {
     this.#shown = request;
-    // Once the server's version is shown, its digests do not prove what the person saw.
+    // Once the server's version was shown, an approved digest does not prove that the person saw our own card.
     if (!isOwn) this.#drawn.clear();
     else if (request.digest !== null) this.#drawn.add(request.digest);
     this.#changed.abort();
@@ -274,11 +274,11 @@ export class OpenApproval {
     try {
       this.#deps.dialogs?.updateApprovalDialog?.(request);
     } catch (error) {
-      this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { ...this.#about, error });
+      this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { ...this.#logDetails, error });
     }
   }
 
-  /** Shows the newest version until the card is answered or goes. */
+  /** Shows the newest version until the card is answered or withdrawn. */
   async #show(card: Card, dialogs: ApprovalDialogProvider): Promise<void> {
     const { signal: gone } = card.gone;
     for (;;) {
@@ -294,12 +294,12 @@ export class OpenApproval {
       if (answer === undefined) return this.#endCard(card, 'withdrawn');
       const isOverOrShownAgain = await this.decide(decisionOf(answer, shown)).then(() => true, isOvertaken);
       if (!isOverOrShownAgain) return this.#endCard(card, 'answered'); // this dialog cannot be answered again
-      // A card that was overtaken already is shown at once; otherwise the newer version is on its way.
+      // The server has a newer version: wait for it, unless it is here already.
       if (this.#shown === shown) await aborted(AbortSignal.any([changed, gone]));
     }
   }
 
-  /** False: it cannot be drawn, or the card is gone. */
+  /** Waits until the newest version is drawn. False if it cannot be drawn or the card is gone. */
   async #newestDrawn(gone: AbortSignal): Promise<boolean> {
     for (;;) {
       const last = this.#drawing;
@@ -318,12 +318,12 @@ export class OpenApproval {
       return await dialogs.showApprovalDialog(request, over);
     } catch (error) {
       if (!over.aborted)
-        this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { ...this.#about, error });
+        this.#deps.logger.error(`Approval card failed: ${request.tool_id}`, { ...this.#logDetails, error });
       return undefined;
     }
   }
 
-  /** Remembers an approval, except of edited parameters, which this machine has not drawn: they may be asked about again. */
+  /** Records the approval of a card that this machine drew. Edited parameters were not drawn, so they may be asked again. */
   #noteApproval({ digest, tool_params }: RequestBody<'approve'>): void {
     if (digest === undefined || tool_params !== undefined || !this.#drawn.has(digest)) return;
     if (this.#noted.has(digest)) return;
@@ -331,36 +331,36 @@ export class OpenApproval {
     this.#deps.onApproving(this.#asked, digest);
   }
 
-  /** One at a time: a newer revision makes the one before it pointless. */
+  /** Sends one preview at a time; a newer revision stops the older one. */
   async #sendPreview(report: PreviewReport, digest: string | null): Promise<void> {
-    // The server has it already, from this process or an earlier one of this runner.
+    // The server already has this preview, from this process or an earlier one.
     if ('digest' in report && report.digest === digest) return;
     const { revision } = report;
     if (this.#preview && this.#preview.revision >= revision) return;
     this.#preview?.stop.abort();
     const preview = { revision, stop: new AbortController() };
     this.#preview = preview;
-    await this.#tellPreview(report, preview.stop.signal);
+    await this.#postPreview(report, preview.stop.signal);
     if (this.#preview === preview) this.#preview = undefined;
   }
 
-  /** Sends a preview. If the server refuses it, ends the call with the reason: nobody could approve it (AP-7). */
-  async #tellPreview(report: PreviewReport, signal: AbortSignal): Promise<void> {
+  /** If the server refuses the preview, reports a failed preview, which ends the call with the reason (AP-7). */
+  async #postPreview(report: PreviewReport, signal: AbortSignal): Promise<void> {
     const { api, clock, logger } = this.#deps;
     const { approval_id } = this.#asked;
-    const failing = `Sending the preview failed: ${approval_id}`;
-    const details = this.#about;
+    const failureMessage = `Sending the preview failed: ${approval_id}`;
+    const details = this.#logDetails;
     const send = async () => api.sendToolPreview?.(approval_id, report);
     try {
-      await retry(send, { clock, logger, failing, details, signal });
+      await retry(send, { clock, logger, failureMessage, details, signal });
       logger.info(`Preview sent: ${approval_id}`, details);
     } catch (error) {
       if (signal.aborted) return;
-      logger.error(failing, { ...details, error });
-      if (!isRefusal(error) || isNotNeeded.has(error.code) || 'refused' in report) return;
+      logger.error(failureMessage, { ...details, error });
+      if (!isRefusal(error) || obsoletePreviewCodes.has(error.code) || 'refused' in report) return;
       const problem = `the server did not take the preview: ${error.message}`;
       const failed = new CountersignError('PREVIEW_FAILED', { problem }, { cause: error });
-      await this.#tellPreview(failedPreview(report.revision, failed), signal);
+      await this.#postPreview(failedPreview(report.revision, failed), signal);
     }
   }
 }
@@ -381,16 +381,16 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 
-/** The parameters of a call, also where its event left them out for their size (EV-2). */
+/** The parameters of a call; fetched if its event omitted them for their size (EV-2). */
 export async function callParams(
   { tool_id, tool_params, omitted }: Pick<ApprovalRequest, 'tool_id' | 'tool_params' | 'omitted'>,
   api: RunnerApi,
-  trying: Pick<RetryOptions, 'clock' | 'logger' | 'signal'>,
+  retrying: Pick<RetryOptions, 'clock' | 'logger' | 'signal'>,
 ): Promise<Record<string, JsonValue>> {
   if (!omitted?.includes('tool_params')) return tool_params;
   const fetchParams = api.fetchToolParams?.bind(api);
   if (!fetchParams)
     throw new CountersignError('UNAVAILABLE', { problem: 'the parameters cannot be fetched' });
-  const failing = `Fetching the parameters failed: ${tool_id}`;
-  return retry(() => fetchParams(tool_id), { ...trying, failing, details: { call: tool_id } });
+  const failureMessage = `Fetching the parameters failed: ${tool_id}`;
+  return retry(() => fetchParams(tool_id), { ...retrying, failureMessage, details: { call: tool_id } });
 }

@@ -318,3 +318,28 @@ describe('a proposed text', () => {
     expect(await propose('move_file', { source: 'a.md', dest: 'moved.md' })).toBeUndefined();
   });
 });
+
+it('[RN-9] an editor that must be asked is asked for the files of a call, before its preview and its execution', async () => {
+  put('a.ts', 'saved');
+  put('b.ts', 'other');
+  const asked: (readonly string[])[] = [];
+  let shown: string | undefined;
+  const documents = {
+    prepare: async (paths: readonly string[]) => {
+      asked.push(paths);
+      shown = 'unsaved';
+    },
+    list: () => (shown === undefined ? [] : [{ path: at('a.ts'), isUnsaved: true, text: () => shown ?? '' }]),
+    replace: async () => false,
+  };
+  const tools = fileTools({ ...workspace, documents });
+  try {
+    const read = await tools.execute(callOf('read_file', { path: 'a.ts' }), recordingContext({}));
+    expect(read).toMatchObject({ content: 'unsaved' });
+    const { call, decision } = decided('copy_file', { source: 'b.ts', dest: 'c.ts' });
+    await tools.preview(call, decision);
+    expect(asked).toEqual([[at('a.ts')], [at('b.ts'), at('c.ts')]]);
+  } finally {
+    await tools.dispose();
+  }
+});

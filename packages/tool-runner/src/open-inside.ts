@@ -2,17 +2,18 @@ import { closeSync, constants, fstatSync, openSync, readlinkSync, realpathSync }
 import { isAbsolute, relative } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { openByRealPath } from './open-by-real-path.ts';
+import { realDisk } from './real-disk.ts';
 
 const MAX_LINKS = 40;
 const MAX_SWAPS = 3;
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Opens a path below `root` without ever trusting a name twice (VA-1). PathValidator saw this path as text, and
- * links on disk can change meanwhile: so each component is opened from the descriptor of the one before it,
- * without following links; a link is read and walked by the same rules; and the descriptor that comes out is
- * checked once more. What is swapped in between is either inside or refused. It walks `/proc/self/fd`, which only
- * Linux has; elsewhere `openByRealPath` does what can be done.
+ * Opens a path below `root`, and refuses every path that leads outside, even if a link is swapped meanwhile (VA-1).
+ * PathValidator checked the path as text, and links on disk can change after that. So each component is opened from the
+ * descriptor of its parent, without following links; the target of a link is walked by the same rules; and the final
+ * descriptor is checked once more. This needs `/proc/self/fd`, which only Linux has; elsewhere `openByRealPath` is used,
+ * which guarantees less.
  *
  * `path` is relative to the root, or absolute and below it. The caller closes the descriptor. `flags` are added to
  * O_NOFOLLOW and O_NONBLOCK (a pipe must not hang us).
@@ -50,7 +51,7 @@ export function openInside(root: string, path: string, flags: number): number {
         return checkDescriptor(opened, realRoot, path);
       } else directories.push(opened);
     }
-    // The path ended in `..` or `.`: it names the directory we stand in.
+    // The path ended in `..` or `.`: it names the directory that was reached last.
     return checkDescriptor(directories.pop() as number, realRoot, path);
   } finally {
     for (const directory of directories) closeSync(directory);
@@ -65,28 +66,20 @@ function belowRoot(realRoot: string, absolute: string, path = absolute): string 
   return below;
 }
 
-/** The descriptor, or the link's target if the path is a link. */
+/** Returns a descriptor, or the link's target if the path is a link. */
 function openWithoutFollowing(path: string, flags: number): number | { target: string } {
   for (let tries = 0; ; tries++) {
     try {
       return openSync(path, flags, 0o666);
     } catch (error) {
-      // A link is ELOOP for a file and ENOTDIR where a directory was asked for; reading it tells which it was.
+      // O_NOFOLLOW refuses a link with ELOOP, or with ENOTDIR if O_DIRECTORY is set too.
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
-      const target = readLink(path);
+      const target = realDisk.readLink(path);
       if (target !== undefined) return { target };
-      // No link after all: either it is a plain file where a directory must be, or it was swapped just now.
+      // Not a link: it is a plain file where a directory must be, or it was swapped just now. Try again.
       if (tries >= MAX_SWAPS) throw error;
     }
-  }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
   }
 }
 

@@ -25,14 +25,15 @@ import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
+import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Where the person's own files are; the environment decides, as the XDG specification says. */
+/** The person's own folders, found as the XDG specification says. */
 export interface PersonsFolders {
   readonly home: string;
-  /** `policy.json`, `ceiling.json`. */
+  /** Contains `policy.json`, `ceiling.json`, `runner.json` and `mcp.json`. */
   readonly config: string;
   readonly state: string;
 }
@@ -48,7 +49,7 @@ export function personsFolders(environment: NodeJS.ProcessEnv = process.env): Pe
   };
 }
 
-/** A folder as a workspace, with its own state folder. Throws WORKSPACE_NOT_FOUND, or PATH_INVALID for a bad choice. */
+/** Makes a workspace of a folder. Throws WORKSPACE_NOT_FOUND, or PATH_INVALID for a folder that cannot be used. */
 export function workspaceAt(
   folder: string,
   { folders = personsFolders(), ...options }: Partial<Workspace> & { readonly folders?: PersonsFolders } = {},
@@ -56,7 +57,7 @@ export function workspaceAt(
   const root = readableFolder(folder);
   const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
   const stateFolder = options.stateFolder ?? join(folders.state, name);
-  // Commands see the whole workspace: neither the journal nor the person's tokens may stand in it (AP-9).
+  // Commands see the whole workspace, so it must not contain the journal or the person's tokens (AP-9).
   const own = [stateFolder, folders.config].find((path) => isBelow(root, realFolder(path)));
   if (own !== undefined) {
     const problem = `it contains what Countersign itself keeps (${own}); open a folder below it`;
@@ -65,7 +66,7 @@ export function workspaceAt(
   return { limits: defaultLimits, home: folders.home, addedEnvironment: [], ...options, root, stateFolder };
 }
 
-/** Its real name. One that may not be listed or entered would be a workspace in which nothing works. */
+/** The folder's real path. Throws if the folder cannot be listed or entered, because no tool could work in it. */
 function readableFolder(folder: string): string {
   try {
     const root = realpathSync(folder);
@@ -73,7 +74,7 @@ function readableFolder(folder: string): string {
     statSync(`${root}/.`);
     return root;
   } catch (cause) {
-    if (!['EACCES', 'EPERM'].includes((cause as NodeJS.ErrnoException).code ?? ''))
+    if (!failedWith(cause, 'EACCES', 'EPERM'))
       throw new CountersignError('WORKSPACE_NOT_FOUND', { path: folder }, { cause });
     const problem = 'you may not read it. Open a folder of your own, or have its permissions changed';
     throw new CountersignError('PATH_INVALID', { path: folder, problem }, { cause });
@@ -83,14 +84,10 @@ function readableFolder(folder: string): string {
 const isBelow = (root: string, path: string): boolean =>
   `${path}/`.startsWith(root === '/' ? '/' : `${root}/`);
 
-/** A folder by its real name, as far as it exists already. */
+/** The real path of a folder; parts that do not exist yet stay as they are. */
 function realFolder(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const above = dirname(path);
-    return above === path ? path : join(realFolder(above), basename(path));
-  }
+  const above = dirname(path);
+  return realPath(path) ?? (above === path ? path : join(realFolder(above), basename(path)));
 }
 
 /** Everything that a ToolHandler works with. */
@@ -100,7 +97,7 @@ export interface WorkspaceParts {
   readonly verdict: OwnVerdict;
   readonly executors: readonly Executor[];
   readonly custom: CustomExecutor;
-  /** Nothing runs before they are told to start. */
+  /** Not started yet. */
   readonly toolServers: ToolServers;
   readonly previews: CallPreviews;
   readonly builtIn: BuiltInTools;
@@ -108,17 +105,17 @@ export interface WorkspaceParts {
   readonly clock: RunnerClock;
   /** Sensitive files that an approved command could read (VA-2). */
   readonly readableSecrets: () => readonly string[];
-  /** Of this machine, without what the server told. */
+  /** This machine's settings, without the server's limits. */
   readonly settings: SettingsInForce;
-  /** The server's bounds: the stricter of both are in force from now on (TL-3). */
+  /** Applies the server's limits: from now on the stricter of both count (TL-3). */
   joinLimits(told: Partial<Limits>): void;
-  /** Files that commands of a killed runner had planted (VA-3). */
+  /** Files that commands of a killed runner had planted in places that execute later (VA-3). */
   readonly planted: Planted;
-  /** Stops the parts that were opened here, and all executors. The caller closes what else its configuration gave. */
+  /** Disposes all executors and closes what was opened here. A journal of the caller stays open. */
   dispose(): Promise<void>;
 }
 
-/** Puts together what the configuration gives and, for the rest, the real thing. */
+/** Uses the parts that the configuration has, and makes the others. */
 export function openWorkspace(config: ToolHandlerConfig, logger: Logger): WorkspaceParts {
   const clock = config.clock ?? systemClock;
   const folders = personsFolders();
@@ -126,7 +123,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const configFolder = config.configFolder ?? folders.config;
   const settings = readRunnerSettings(configFolder, given.root);
   const chosen = settingsInForce(settings.limits, requireHandlerSettings({ ...config }), given.limits);
-  // Every part holds this one object: when the server tells its own bounds, all of them keep to those.
+  // All parts share this object, so that joinLimits changes the limits of all of them.
   const limits = { ...chosen.limits };
   const workspace = {
     ...given,
@@ -144,7 +141,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       now: () => clock.now(),
     });
   const abandoned = clearAbandonedIsolation(workspace);
-  // Without isolation, calls that would run unasked are asked about, and then run (RN-5).
+  // Without isolation OwnVerdict raises LOW commands to MEDIUM; once approved, they run unisolated (RN-5).
   const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
@@ -188,9 +185,9 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     builtIn,
     previews: config.previews ?? {
       preview: async (call, decision) =>
-        isCustomCall(call) ? custom.preview(call, decision) : builtIn.preview(call, decision),
+        isCustomCall(call) ? custom.preview(call) : builtIn.preview(call, decision),
       base: async (call, decision) =>
-        isCustomCall(call) ? custom.digest(call, decision) : builtIn.base(call, decision),
+        isCustomCall(call) ? custom.digest(call) : builtIn.base(call, decision),
     },
     journal,
     clock,

@@ -26,11 +26,11 @@ const WORKSPACE_POLICY = '.countersign/policy.json';
 
 export interface OwnVerdictOptions {
   readonly workspace: Workspace;
-  /** The person's, where `policy.json` may stand. */
+  /** The person's configuration folder, which may contain `policy.json`. */
   readonly configFolder: string;
-  /** Whether programs run isolated here; where not, LOW ones ask instead of running (RN-5). Asked when it matters. */
+  /** Whether programs run isolated here. If not, the person is asked about LOW programs too (RN-5). */
   readonly isIsolated: () => boolean;
-  /** Whether a LOW command can be kept from files that have names outside the workspace (VA-1). */
+  /** Whether isolation can hide files with hard links outside the workspace from a LOW command (VA-1). */
   readonly canHideLinks?: () => boolean;
   /** This machine's own custom tools; what the server says about them is ignored (VA-8). */
   readonly customTools?: CustomTools & { startsProcess(tool: string): boolean };
@@ -38,19 +38,19 @@ export interface OwnVerdictOptions {
 
 /**
  * This machine's own decision on a call, with the real disk and the policy files of person and workspace (VA-8).
- * The files are read for each decision: what a person saves counts at once. A file that cannot be believed may have
- * denied the call, so everything is refused until it is corrected.
+ * The files are read for each decision, so that changes count at once. An invalid or untrusted file might have denied the
+ * call, so every call is refused until the file is corrected.
  */
 export class OwnVerdict {
   readonly #options: OwnVerdictOptions;
-  /** The policy made from these texts; nearly always they are those of the call before. */
-  #made: { readonly texts: string; readonly policy: ToolCallPolicy } | undefined;
+  /** The last policy and the texts of the files that it was made from; the texts rarely change between calls. */
+  #cached: { readonly texts: string; readonly policy: ToolCallPolicy } | undefined;
 
   constructor(options: OwnVerdictOptions) {
     this.#options = options;
   }
 
-  /** `added`: rules of the person's policy at the server, which saw the call's text only (VA-8). */
+  /** `added`: rules of the person's policy at the server, which could not check them against this disk (VA-8). */
   decide(tool: unknown, params: unknown, added: readonly PolicyRule[] = []): PolicyDecision {
     const { root } = this.#options.workspace;
     if (!existsSync(root)) return refusedWith('WORKSPACE_GONE', { path: root });
@@ -59,7 +59,7 @@ export class OwnVerdict {
     return this.#askUnlessConfined(policy.decide(tool, params));
   }
 
-  /** The sensitive files that the person's own policy lifts (RK-5). */
+  /** The sensitive files that the person's own policy file allows (RK-5). */
   liftedSensitivePaths(): ReadonlySet<string> {
     const { workspace, configFolder } = this.#options;
     const file = readPersonsFile(join(configFolder, 'policy.json'), workspace.root);
@@ -67,7 +67,7 @@ export class OwnVerdict {
     return new Set(reading?.ok ? reading.policy.file.sensitive_paths : []);
   }
 
-  /** The policy as the files say it now, or what is wrong with them. */
+  /** The policy of the current files, or a text that says what is wrong with them. */
   #policy(added: readonly PolicyRule[]): ToolCallPolicy | string {
     const { workspace, configFolder, customTools } = this.#options;
     const { root, home, limits } = workspace;
@@ -76,7 +76,7 @@ export class OwnVerdict {
       ['workspace', readWorkspacePolicy(root)],
     ];
     const texts = JSON.stringify([sources, added]);
-    if (this.#made?.texts === texts) return this.#made.policy;
+    if (this.#cached?.texts === texts) return this.#cached.policy;
     const policies: LoadedPolicy[] = [];
     for (const [owner, file] of sources) {
       if (file.state === 'missing') continue;
@@ -102,11 +102,11 @@ export class OwnVerdict {
       policies,
       ...(customTools && { customTools }),
     });
-    this.#made = { texts, policy };
+    this.#cached = { texts, policy };
     return policy;
   }
 
-  /** LOW rests on confinement: without it, a program is asked about (RN-5). */
+  /** Raises a LOW call to MEDIUM if its program cannot be confined (RN-5). */
   #askUnlessConfined(decision: PolicyDecision): PolicyDecision {
     const { verdict, call } = decision;
     if (verdict.decision !== 'LOW' || !call) return decision;
@@ -131,13 +131,13 @@ export class OwnVerdict {
   }
 }
 
-/** Tools whose work another program does. Searching does not count: that program is ours, and reads only. */
+/** Whether the tool starts a program. Searching does not count, because its program is our own and only reads. */
 function startsProcess(tool: string): boolean {
   const category = findTool(tool)?.category;
   return category === 'command' || category === 'git' || category === 'lsp';
 }
 
-/** How risky a call is here: an allow rule of the person's answers in their place, it does not make it harmless. */
+/** The risk of a call on this machine. An allow rule replaces the person's approval, but does not lower the risk. */
 export function ownRisk({ verdict, assessed, allowedBy }: PolicyDecision): RiskLevel {
   const asked: RiskLevel = verdict.decision === 'REJECT' ? 'HIGH' : verdict.decision;
   return allowedBy ? higherRisk(asked, assessed?.decision ?? 'LOW') : asked;
@@ -163,7 +163,7 @@ function readWorkspacePolicy(root: string): PersonsFile {
   }
 }
 
-/** Before any rule is asked: nothing can be decided. */
+/** A refusal before any rule is evaluated. */
 function refusedWith(
   reason: 'POLICY_INVALID' | 'WORKSPACE_GONE',
   values: Record<string, string>,

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** More than anybody writes by hand; the file is read for each call. */
@@ -11,8 +11,8 @@ export type PersonsFile =
   | { readonly state: 'refused'; readonly problem: string };
 
 /**
- * Reads a file that decides what may happen on this machine: only where the person alone can have written it. It is
- * their own (or root's), nobody else may write it, and it is not in the workspace, where a tool could change it.
+ * Reads a configuration file that only the person can have written. Refuses a file that is not theirs (or root's), that
+ * others may write, whose folder others may write, or that is in the workspace, where a tool could change it.
  */
 export function readPersonsFile(path: string, workspaceRoot: string): PersonsFile {
   let descriptor: number;
@@ -39,17 +39,8 @@ function problemOf(descriptor: number, path: string, workspaceRoot: string): str
   if (me !== undefined && stats.uid !== me && stats.uid !== 0) return 'does not belong to you';
   if ((stats.mode & 0o022) !== 0) return 'can be written by others; run chmod go-w on it';
   const real = realpathSync(path);
-  const folder = fstatFolder(dirname(real));
-  if (folder.isWritableByOthers) return 'stands in a folder that others can write; run chmod go-w on that';
+  if ((statSync(dirname(real)).mode & 0o022) !== 0)
+    return 'stands in a folder that others can write; run chmod go-w on that';
   if (real === workspaceRoot || real.startsWith(`${workspaceRoot}/`)) return 'is inside the workspace';
   return undefined;
-}
-
-function fstatFolder(path: string): { isWritableByOthers: boolean } {
-  const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    return { isWritableByOthers: (fstatSync(descriptor).mode & 0o022) !== 0 };
-  } finally {
-    closeSync(descriptor);
-  }
 }

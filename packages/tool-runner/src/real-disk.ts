@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
 import type { Disk, DiskEntry } from '@countersign/policy';
 import { CountersignError, type ErrorCode } from '@countersign/protocol';
 
@@ -42,6 +51,15 @@ export const realDisk: Disk = {
   },
 };
 
+/** Undefined if the path cannot be resolved. */
+export function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
 const codes: Readonly<Record<string, ErrorCode>> = {
   ENOENT: 'FILE_NOT_FOUND',
   EEXIST: 'FILE_EXISTS',
@@ -67,7 +85,7 @@ const problems: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use',
 };
 
-/** What the system said of a file, as an error with a code (EX-5). An error that has a code of ours stays as it is. */
+/** Turns an error of `fs` into a CountersignError (EX-5). A CountersignError stays as it is. */
 export function fileFailure(
   cause: unknown,
   path: string,
@@ -79,6 +97,6 @@ export function fileFailure(
   return new CountersignError(codes[code] ?? otherwise, { path, problem }, { cause });
 }
 
-/** Whether `fs` failed with one of these. */
+/** Whether `fs` failed with one of these codes, such as ENOENT. */
 export const failedWith = (error: unknown, ...expected: readonly string[]): boolean =>
   expected.includes((error as NodeJS.ErrnoException).code ?? '');

@@ -98,6 +98,14 @@ it('a result that no server takes does not keep its call open: the call is told 
   ]);
 });
 
+it('a report that is too large is sent without its diffs first', async () => {
+  api.failures.result = [new CountersignError('BODY_TOO_LARGE', { limit: 1 })];
+  const change = { path: 'a.md', operation: 'modified', truncated: false, added: 1, removed: 0 } as const;
+  outbox.add('a', { ...report, run_changes: [{ ...change, diff: '+x' }] });
+  await clock.advance(500);
+  expect(api.reports).toEqual([report]);
+});
+
 it('a refusal with a code that we do not know ends the sending where it is final', async () => {
   api.failures.result = [new RefusedByServer('INTERNAL', 'newer than you', true)];
   outbox.add('a', report);

@@ -6,17 +6,18 @@ import {
   type JsonValue,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import { isRefusal, pause, type RunnerClock, retry } from './clock.ts';
+import { pause, type RunnerClock } from './clock.ts';
 import type { ToolResult } from './executor.ts';
 import type { Logger } from './logger.ts';
+import { isRefusal, retry } from './retry.ts';
 import type { ResultAnswer, ResultReport, RunnerApi } from './runner-api.ts';
 import { EndedAfterChanges, RefusedHere } from './runner-errors.ts';
 
-/** A command that ended by itself completed, also with exit code 1: then its `success` is false (TL-2). */
+/** A command that ended by itself has completed, whatever its exit code (TL-2). */
 const hasCompleted = ({ success, exit_code, code }: ToolResult): boolean =>
   success || (typeof exit_code === 'number' && code === undefined);
 
-/** A tool's result as the server is told it. A failed one still says what it had printed. */
+/** The report of a tool's result. A failed result keeps its output. */
 export function reportOf(result: ToolResult, attempt: number, execution_time_ms: number): ResultReport {
   const told = { attempt, execution_time_ms, result: { ...result } };
   if (hasCompleted(result)) return { ...told, status: 'completed' };
@@ -32,7 +33,7 @@ export function reportOf(result: ToolResult, attempt: number, execution_time_ms:
   };
 }
 
-/** The report of a failure: a cancelled call is cancelled, every other one failed. */
+/** The report of a thrown error: `cancelled` for a cancellation, otherwise `failed`. */
 export function failedReport(error: unknown, attempt: number, execution_time_ms?: number): ResultReport {
   const value = errorValueOf(error);
   const status = value.code === 'EXECUTION_CANCELLED' ? 'cancelled' : 'failed';
@@ -57,7 +58,7 @@ export function errorValueOf(error: unknown): ToolErrorValue {
   });
 }
 
-/** Details of an error for programs, beyond its code and message; undefined where there are none. */
+/** Details of an error for programs, beyond its code and message. */
 function detailsOf(error: unknown): JsonValue | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof RefusedHere) return { reasons: error.reasons.map(({ rule, why }) => ({ rule, why })) };
@@ -73,7 +74,7 @@ function detailsOf(error: unknown): JsonValue | undefined {
   return Object.keys(details).length === 0 ? undefined : details;
 }
 
-/** The end of a report: the server has it, or will never take it. */
+/** How a delivery ended: the server has the report, or has refused it for good. */
 export type Delivery = ResultAnswer & { readonly refused?: string };
 
 export interface ResultOutboxDeps {
@@ -83,132 +84,137 @@ export interface ResultOutboxDeps {
   readonly onDelivered: (toolId: string, report: ResultReport, delivery: Delivery) => void;
 }
 
-/** How long a runner that is ending waits for a server that does not answer. */
-const LAST_MOMENT_MS = 2_000;
+/** How long `close` waits for reports that are being sent. */
+const CLOSE_WAIT_MS = 2_000;
 
 interface PendingReport {
   readonly toolId: string;
   report: ResultReport;
   readonly settled: AbortController;
-  /** Aborted to try again now instead of waiting. */
-  hurry: AbortController;
+  /** Abort it to retry at once. */
+  retryNow: AbortController;
 }
 
-/** Sends each report until the server has acknowledged it (EX-6), however long it is away. */
+/** Sends each report until the server has acknowledged it (EX-6), however long the server is away. */
 export class ResultOutbox {
   readonly #deps: ResultOutboxDeps;
-  readonly #parcels = new Map<string, PendingReport>();
+  readonly #reports = new Map<string, PendingReport>();
   readonly #deliveries = new Set<Promise<void>>();
 
   constructor(deps: ResultOutboxDeps) {
     this.#deps = deps;
   }
 
-  /** Tool ids of reports of calls, not of undos: those the server knows by. */
+  /** Tool ids of unacknowledged calls. Undos are not included, because a heartbeat names calls only. */
   get unacknowledged(): readonly string[] {
-    const calls = [...this.#parcels.values()].filter(({ report }) => report.undo_id === undefined);
+    const calls = [...this.#reports.values()].filter(({ report }) => report.undo_id === undefined);
     return [...new Set(calls.map(({ toolId }) => toolId))];
   }
 
-  /** The same report twice is sent once. */
+  /** Sends a report. Adding the same report again only retries it at once. */
   add(toolId: string, report: ResultReport): void {
     const key = keyOf(toolId, report);
-    const known = this.#parcels.get(key);
+    const known = this.#reports.get(key);
     if (known) {
-      known.hurry.abort();
+      known.retryNow.abort();
       return;
     }
-    const parcel: PendingReport = {
+    const pending: PendingReport = {
       toolId,
       report,
       settled: new AbortController(),
-      hurry: new AbortController(),
+      retryNow: new AbortController(),
     };
-    this.#parcels.set(key, parcel);
-    const delivery = this.#deliver(key, parcel).finally(() => this.#deliveries.delete(delivery));
+    this.#reports.set(key, pending);
+    const delivery = this.#deliver(key, pending).finally(() => this.#deliveries.delete(delivery));
     this.#deliveries.add(delivery);
   }
 
-  /** The server said in another way that it has the result of this call, or does not want it. */
+  /** Call when the server has acknowledged the result in an event or a heartbeat. */
   acknowledge(toolId: string, delivery: Delivery, attempt?: number): void {
-    for (const [key, parcel] of this.#reportsOf(toolId)) {
-      if (attempt === undefined || parcel.report.attempt === attempt) this.#settle(key, parcel, delivery);
+    for (const [key, pending] of this.#reportsOf(toolId)) {
+      if (attempt === undefined || pending.report.attempt === attempt) this.#settle(key, pending, delivery);
     }
   }
 
-  /** The server may have this result, but it is unknown of which attempt. Sends it again: the response tells. */
+  /** For an acknowledgement without an attempt: sends the result again, and the response tells if the server has it. */
   resendReportsOf(toolId: string): void {
-    for (const [, { hurry }] of this.#reportsOf(toolId)) hurry.abort();
+    for (const [, { retryNow }] of this.#reportsOf(toolId)) retryNow.abort();
   }
 
-  /** The server is back: everything is tried at once. */
+  /** Retries all reports at once. Call when the server is reachable again. */
   resend(): void {
-    for (const { hurry } of this.#parcels.values()) hurry.abort();
+    for (const { retryNow } of this.#reports.values()) retryNow.abort();
   }
 
-  /**
-   * Stops trying; what is on its way gets a moment to arrive. What is not acknowledged stays in the journal.
-   */
+  /** Stops retries and waits a moment for reports that are being sent. Unacknowledged ones stay in the journal. */
   async close(): Promise<void> {
-    for (const { settled } of this.#parcels.values()) settled.abort();
+    for (const { settled } of this.#reports.values()) settled.abort();
     const arrived = new AbortController();
     const arrivals = Promise.allSettled(this.#deliveries).then(() => arrived.abort());
-    await Promise.race([arrivals, pause(this.#deps.clock, LAST_MOMENT_MS, arrived.signal)]);
-    this.#parcels.clear();
+    await Promise.race([arrivals, pause(this.#deps.clock, CLOSE_WAIT_MS, arrived.signal)]);
+    this.#reports.clear();
   }
 
   #reportsOf(toolId: string): [string, PendingReport][] {
-    return [...this.#parcels].filter(
-      ([, parcel]) => parcel.toolId === toolId && parcel.report.undo_id === undefined,
+    return [...this.#reports].filter(
+      ([, pending]) => pending.toolId === toolId && pending.report.undo_id === undefined,
     );
   }
 
-  async #deliver(key: string, parcel: PendingReport): Promise<void> {
+  async #deliver(key: string, pending: PendingReport): Promise<void> {
     const { api, clock, logger } = this.#deps;
-    const { toolId } = parcel;
-    const { error_details: _, ...body } = parcel.report;
-    const failing = `Sending the result failed: ${toolId}`;
+    const { toolId } = pending;
+    const { error_details: _, ...body } = pending.report;
+    const failureMessage = `Sending the result failed: ${toolId}`;
     try {
       const { audit_head } = await retry(() => api.sendToolResult(toolId, body), {
         clock,
         logger,
-        failing,
-        signal: parcel.settled.signal,
+        failureMessage,
+        signal: pending.settled.signal,
         isFinal: isRefusedResult,
-        hurry: () => {
-          if (parcel.hurry.signal.aborted) parcel.hurry = new AbortController();
-          return parcel.hurry.signal;
+        retryNow: () => {
+          if (pending.retryNow.signal.aborted) pending.retryNow = new AbortController();
+          return pending.retryNow.signal;
         },
       });
-      this.#settle(key, parcel, { audit_head });
+      this.#settle(key, pending, { audit_head });
     } catch (error) {
-      if (!isRefusedResult(error)) return; // nobody waits for it any more
-      const { report } = parcel;
-      if (report.result === undefined || !undeliverable.has(error.code) || parcel.settled.signal.aborted)
-        return this.#settle(key, parcel, { refused: `${error.code}: ${error.message}` });
-      logger.error(failing, { error });
-      parcel.report = withoutResult(report, error.code);
-      await this.#deliver(key, parcel);
+      if (!isRefusedResult(error)) return; // acknowledged in another way, or closed
+      const { report } = pending;
+      if (report.result === undefined || !undeliverable.has(error.code) || pending.settled.signal.aborted)
+        return this.#settle(key, pending, { refused: `${error.code}: ${error.message}` });
+      logger.error(failureMessage, { error });
+      pending.report = smaller(report, error.code);
+      await this.#deliver(key, pending);
     }
   }
 
-  #settle(key: string, parcel: PendingReport, delivery: Delivery): void {
-    if (!this.#parcels.delete(key)) return;
-    parcel.settled.abort();
-    this.#deps.onDelivered(parcel.toolId, parcel.report, delivery);
+  #settle(key: string, pending: PendingReport, delivery: Delivery): void {
+    if (!this.#reports.delete(key)) return;
+    pending.settled.abort();
+    this.#deps.onDelivered(pending.toolId, pending.report, delivery);
   }
 }
 
 const keyOf = (toolId: string, { attempt, undo_id }: ResultReport): string =>
   `${toolId}#${undo_id ?? attempt}`;
 
-/** The server has another result or does not know the call. An expired token is not final: a new one is made. */
+/** The server refused the result for good. An expired token is not final: it is renewed. */
 const isRefusedResult = (error: unknown): error is CountersignError =>
   isRefusal(error) && error.code !== 'UNAUTHENTICATED';
 
 const undeliverable: ReadonlySet<ErrorCode> = new Set(['BODY_TOO_LARGE', 'INVALID_BODY']);
 
-/** A result that no server will ever take must not keep its call open for ever: the call is told that instead. */
+/** What to send in place of a report that the server can never take: without diffs, else as a failure. */
+function smaller(report: ResultReport, code: ErrorCode): ResultReport {
+  if (report.status !== 'completed' || report.run_changes === undefined) return withoutResult(report, code);
+  const { run_changes: _, ...rest } = report;
+  return rest;
+}
+
+/** Replaces a result that the server can never take by a failure, so that the call does not stay open for ever. */
 function withoutResult({ result: _, ...rest }: ResultReport, code: ErrorCode): ResultReport {
   if (rest.status !== 'completed') return rest;
   const problem = `it ended, but its result could not be delivered (${code})`;

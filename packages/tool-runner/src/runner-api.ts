@@ -5,24 +5,25 @@ import type {
   RequestBody,
   ResponseBody,
   RouteName,
+  RunChange,
   ToolErrorValue,
 } from '@countersign/protocol';
 import type { z } from 'zod';
 
 /**
- * What a runner says to the server: the bodies of the protocol's routes. Methods throw CountersignError with the
- * server's code where it refuses.
+ * The requests that a runner sends, with the bodies of the protocol's routes. Methods throw a CountersignError with the
+ * server's code if it refuses.
  */
 export interface RunnerApi {
   approveToolExecution(approvalId: string, decision: RequestBody<'approve'>): Promise<DecisionAnswer>;
   rejectToolExecution(approvalId: string, decision: RequestBody<'reject'>): Promise<DecisionAnswer>;
   sendToolResult(toolId: string, result: SentBody<'submitResult'>): Promise<ResultAnswer>;
-  /** The claim (EX-6). Without it, nothing that is not read-only ever runs. */
+  /** Claims a call (EX-6). Without this method only LOW calls run. */
   startToolExecution?(toolId: string, claim: Claim): Promise<unknown>;
   sendToolPreview?(approvalId: string, preview: PreviewReport): Promise<unknown>;
   sendToolProgress?(toolId: string, progress: ProgressReport): Promise<unknown>;
   sendHeartbeat?(beat: Heartbeat): Promise<HeartbeatAnswer>;
-  /** Parameters that an event left out for their size (EV-2). */
+  /** Fetches parameters that an event omitted for their size (EV-2). */
   fetchToolParams?(toolId: string): Promise<Record<string, JsonValue>>;
 }
 
@@ -30,7 +31,7 @@ export interface RunnerApi {
 type SentBody<Name extends RouteName> = WithoutRunner<RequestBody<Name>>;
 type WithoutRunner<Body> = Body extends unknown ? Omit<Body, 'runner_id' | 'instance'> : never;
 
-/** A decision's 409 is a value: the same decision stood already, or somebody else or the timer was first. */
+/** A 409 is not thrown: the same decision stood `already`, or another decision or the timer `overruled` it. */
 export type DecisionAnswer =
   | { readonly outcome: 'recorded'; readonly response: ResponseBody<'approve'> }
   | { readonly outcome: 'already' | 'overruled'; readonly standing: Standing };
@@ -43,16 +44,24 @@ export type ProgressReport = SentBody<'submitProgress'>;
 export type Heartbeat = SentBody<'heartbeat'>;
 export type HeartbeatAnswer = Omit<ResponseBody<'heartbeat'>, 'success'>;
 
-/** How a call or an undo ended: the body that the server gets, and what only this machine keeps. */
+/** How a call or an undo ended. All fields but `error_details` are sent to the server. */
 export type ResultReport = {
   readonly attempt: number;
-  /** Left out where it is unknown: the runner that executed it was lost. */
+  /** Undefined if the process that executed the call was lost. */
   readonly execution_time_ms?: number;
   readonly undo_id?: string;
-  /** For ToolExecutionResult and the journal; the server gets `error` alone (RE-3). */
+  /** The calls that were undone as one. */
+  readonly undo_tool_ids?: string[];
+  /** Only for ToolExecutionResult and the journal (RE-3). */
   readonly error_details?: JsonValue;
 } & (
-  | { readonly status: 'completed'; readonly result: JsonValue; readonly error?: never }
+  | {
+      readonly status: 'completed';
+      readonly result: JsonValue;
+      /** What the run has made of the files that the call changed. */
+      readonly run_changes?: RunChange[];
+      readonly error?: never;
+    }
   | { readonly status: 'failed'; readonly error: ToolErrorValue; readonly result?: JsonValue }
   | { readonly status: 'cancelled'; readonly error?: ToolErrorValue; readonly result?: JsonValue }
 );

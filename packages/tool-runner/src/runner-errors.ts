@@ -1,3 +1,4 @@
+import type { Refused } from '@countersign/policy';
 import { builtInToolNames, CountersignError, type ErrorCode, type Reason } from '@countersign/protocol';
 import type { CommandChanges } from './commands/workspace-changes.ts';
 
@@ -25,7 +26,7 @@ export class EndedAfterChanges extends CountersignError {
 
 /** The server refused a request, in its own words. */
 export class RefusedByServer extends CountersignError {
-  /** A newer server refused for a reason that this runner does not know, and would refuse again. */
+  /** True: the server's code is unknown to this runner, and a retry would be refused too. */
   readonly isFinal: boolean;
 
   constructor(code: ErrorCode, message: string, isFinal: boolean, options?: { cause?: unknown }) {
@@ -46,11 +47,7 @@ export class ToolTypeError extends CountersignError {
 export class RefusedHere extends CountersignError {
   readonly reasons: readonly Reason[];
 
-  constructor(verdict: {
-    readonly code: ErrorCode;
-    readonly message: string;
-    readonly reasons: readonly Reason[];
-  }) {
+  constructor(verdict: Refused) {
     super(verdict.code);
     this.message = verdict.message;
     this.reasons = verdict.reasons;
@@ -64,7 +61,7 @@ export class ConcurrencyLimitError extends CountersignError {
   }
 }
 
-/** Nobody answered in time. The card is withdrawn; only the server expires the request (AP-3). */
+/** The card's time is over. It is withdrawn; only the server expires the request (AP-3). */
 export class ToolApprovalTimeout extends CountersignError {
   constructor() {
     super('APPROVAL_TIMEOUT', {});

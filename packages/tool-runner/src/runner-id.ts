@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** The id by which the server knows the runner of a workspace, the same at every start (EX-6, EX-7). */
 export function runnerIdOf(stateFolder: string): string {
-  const path = pathIn(stateFolder);
+  const path = idFileIn(stateFolder);
   try {
     const known = readFileSync(path, 'utf8').trim();
     if (/^[A-Za-z0-9_-]{1,64}$/.test(known)) return known;
@@ -18,18 +18,18 @@ export function runnerIdOf(stateFolder: string): string {
 }
 
 /**
- * Which program that runner is (docs/decisions/0006): the same at every start, and another one where the folder was
- * copied or restored, whose journal does not know what the first one has begun.
+ * Distinguishes copies of one runner (docs/decisions/0006): the same at every start, but different for a state folder that
+ * was copied or restored, because the copied journal does not know which calls the original has started.
  */
 export function runnerInstanceOf(stateFolder: string): string {
   runnerIdOf(stateFolder);
-  const { ino } = statSync(pathIn(stateFolder), { bigint: true });
+  const { ino } = statSync(idFileIn(stateFolder), { bigint: true });
   return createHash('sha256').update(`${machineId()}\n${ino}`).digest('hex').slice(0, 32);
 }
 
-const pathIn = (stateFolder: string): string => join(stateFolder, 'runner-id');
+const idFileIn = (stateFolder: string): string => join(stateFolder, 'runner-id');
 
-/** Linux names each installation; elsewhere the file's own number has to do. */
+/** The id of this Linux installation; empty elsewhere, where only the inode tells copies apart. */
 function machineId(): string {
   try {
     return readFileSync('/etc/machine-id', 'utf8').trim();

@@ -26,7 +26,7 @@ const settingsSchema = z.strictObject({
   limits: handlerSettingsSchema.default({}),
 });
 
-/** What the person, as the operator of this machine, chose for its tools (VA-7, RN-7, TL-3). */
+/** The contents of `runner.json`: the choices of this machine's operator (VA-7, RN-7, TL-3). */
 export interface RunnerSettings {
   readonly environment: readonly string[];
   readonly languageServers: readonly ConfiguredServer[];
@@ -34,8 +34,8 @@ export interface RunnerSettings {
 }
 
 /**
- * Reads `runner.json` of the person's configuration folder; never anything of the workspace. A file that is there and
- * cannot be used is an error: running without what the person asked for would only look as if it worked.
+ * Reads `runner.json` from the person's configuration folder, never from the workspace. Throws USAGE for an invalid file:
+ * a runner that ignored the person's settings would only seem to work.
  */
 export function readRunnerSettings(configFolder: string, workspaceRoot: string): RunnerSettings {
   const path = join(configFolder, 'runner.json');

@@ -8,45 +8,45 @@ import type { LanguageFeatures } from './lsp/editor-language.ts';
 import type { ApprovalRequest } from './runner-api.ts';
 import type { Workspace } from './workspace.ts';
 
-/** What a card shows of a call and what its approval stands for (AP-7, AP-8). */
+/** Makes the preview of a call and the base of its digest (AP-7, AP-8). */
 export interface CallPreviews {
   preview(call: ToolCall, decision: PolicyDecision): Promise<{ preview: Preview; base: string }>;
-  /** The same base without drawing anything, for a call that nobody was shown. */
+  /** The same base without the preview, for a call that needs no card. */
   base(call: ToolCall, decision: PolicyDecision): Promise<string>;
 }
 
 /**
- * Everything is optional: what is missing is the real thing, in the folder that the process stands in. The settings (RN-1)
- * lower what `runner.json` or the specification says: commandTimeoutMs 300000, commandTimeoutDefaultMs 30000,
- * fileSizeMaxBytes 100 MiB, concurrencyLimit 3, approvalTimeoutMs 300000 (where a request says nothing of its time),
- * enableCaching true and cacheTtlMs 60000 (of read_file, EX-9). A bad one is a USAGE error that names it.
+ * Everything is optional. By default the real parts are used, in the current working directory. The settings (RN-1) can
+ * only lower the values of `runner.json` or these defaults: commandTimeoutMs 300000, commandTimeoutDefaultMs 30000,
+ * fileSizeMaxBytes 100 MiB, concurrencyLimit 3, approvalTimeoutMs 300000 (for requests without a timeout), enableCaching
+ * true and cacheTtlMs 60000 (of read_file, EX-9). An invalid setting throws USAGE with its name.
  */
 export interface ToolHandlerConfig extends HandlerSettings {
   readonly workspace?: Workspace;
-  /** Of the person, never in the workspace: `policy.json`, `ceiling.json`, `runner.json` and `mcp.json`. */
+  /** The person's folder with `policy.json`, `ceiling.json`, `runner.json` and `mcp.json`; never in the workspace. */
   readonly configFolder?: string;
   readonly executors?: readonly Executor[];
   readonly previews?: CallPreviews;
   /** The caller closes it. */
   readonly journal?: Journal;
-  /** The operator's decision: where nothing isolates commands, LOW ones run all the same instead of asking (RN-5). */
+  /** The operator allows LOW commands to run without asking even if nothing isolates them (RN-5). */
   readonly runUnisolated?: boolean;
   /** Whether commands run isolated; detected by default. */
   readonly isIsolated?: boolean;
-  /** `host:port` of the server: commands that have network do not reach it (AP-9). */
+  /** `host:port` addresses that commands with network must not reach: the server's (AP-9). */
   readonly refusedHosts?: readonly string[];
   /**
-   * Whether this runner would execute what is asked about; by default every call. Then its card is drawn from what
-   * this machine finds, and only such a decision counts as made here (RN-2).
+   * Whether this runner would execute the requested call; by default always true. If so, this machine draws the card
+   * itself. Only decisions on such a card count as made here (RN-2).
    */
   readonly executes?: (request: ApprovalRequest) => boolean;
   readonly clock?: RunnerClock;
   /** Secrets that must not be logged, such as the runner's own token. */
   readonly secrets?: readonly string[];
-  /** Of the editor that this runner is part of: they answer the language tools (RN-7). */
+  /** Language features of the editor that contains this runner, used by the language tools (RN-7). */
   readonly languageFeatures?: LanguageFeatures;
   /** This program's name, shown to another program that wants the journal (RN-10). */
   readonly program?: string;
-  /** An editor's runner: another one is asked to let go of the workspace when it is idle (RN-10). */
+  /** True for an editor's runner: it asks another runner to release the workspace when that is idle (RN-10). */
   readonly takesOver?: boolean;
 }

@@ -25,8 +25,8 @@ function start(): ToolHandler {
 it('[VA-3] a new ToolHandler logs what a command of a killed runner had planted', () => {
   const { root, stateFolder, home } = fixture.workspace;
   const scan = new WorkspaceScan({ root, home });
-  const killed = new ExecutingPlaceGuard({ root, stateFolder, look: () => scan.look() });
-  killed.protect(scan.look(), { writableGit: undefined, repositories: [] }); // never released
+  const killed = new ExecutingPlaceGuard({ root, stateFolder, findPlaces: () => scan.findPlaces() });
+  killed.protect(scan.findPlaces(), {}); // never released
   writeFileSync(join(root, '.envrc'), 'evil');
   start();
   expect(fixture.logger.messages('error')).toEqual([

@@ -1303,6 +1303,33 @@ describe('undo', () => {
     expect(again.error?.code).toBe('NOT_UNDOABLE');
   });
 
+  it('[RN-3] undoes several calls as one and reports them together, with what their run changed before', async () => {
+    writeFileSync(join(fixture.files.root, 'notes.md'), 'old\n');
+    const handler = makeHandler();
+    for (const [tool_id, content] of [
+      ['tool-1', 'new\n'],
+      ['tool-2', 'newer\n'],
+    ] as const) {
+      const approval_id = `approval-${tool_id}`;
+      const tool_params = { path: 'notes.md', content, mode: 'write' };
+      const signal = await approvedWrite(handler, { tool_id, approval_id, tool_params });
+      await handler.handleToolExecutionSignal({ ...signal, run_id: 'run' });
+    }
+    await settle();
+    expect(fixture.api.reports.map((report) => 'run_changes' in report && report.run_changes)).toMatchObject([
+      [{ path: 'notes.md', diff: expect.stringContaining('-old\n+new\n') }],
+      [{ path: 'notes.md', diff: expect.stringContaining('-old\n+newer\n') }],
+    ]);
+    const undo = { tool_id: 'tool-2', tool_ids: ['tool-2', 'tool-1'], undo_id: 'undo-1', force: false };
+    const place = { runner_id: 'runner-1', project_id: 'project', session_id: 'session', timestamp: '' };
+    await handler.handleToolUndo({ ...undo, ...place });
+    await settle();
+    expect(contentOf('notes.md')).toBe('old\n');
+    expect(fixture.api.reports.slice(2)).toMatchObject([
+      { status: 'completed', undo_id: 'undo-1', undo_tool_ids: ['tool-2', 'tool-1'] },
+    ]);
+  });
+
   it('an undo that was not acknowledged is reported by the next life', async () => {
     const handler = makeHandler();
     await handler.handleToolExecutionSignal(await approvedWrite(handler));

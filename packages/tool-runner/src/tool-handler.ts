@@ -15,7 +15,6 @@ import {
   type ToolExecutionResult,
 } from './call-execution.ts';
 import { readCeiling } from './call-permission.ts';
-import type { RunnerClock } from './clock.ts';
 import type { ToolServers } from './custom/tool-servers.ts';
 import { ExecutionHistory, type ExecutionHistoryEntry } from './execution-history.ts';
 import { ExecutionQueue } from './execution-queue.ts';
@@ -23,7 +22,7 @@ import type { Executor } from './executor.ts';
 import type { SettingsInForce } from './handler-settings.ts';
 import type { Journal } from './journal/journal.ts';
 import { recoverJournal } from './journal/recovery.ts';
-import type { Logger } from './logger.ts';
+import type { LogDetails, Logger } from './logger.ts';
 import { maskedLogger } from './masked-logger.ts';
 import {
   type ApprovalDialogProvider,
@@ -34,7 +33,7 @@ import {
 } from './open-approval.ts';
 import { openWorkspace, type WorkspaceParts } from './open-workspace.ts';
 import type { OwnVerdict } from './own-verdict.ts';
-import { lookAt } from './own-view.ts';
+import { makeOwnView } from './own-view.ts';
 import { failedReport, ResultOutbox } from './result-outbox.ts';
 import type {
   ApprovalRequest,
@@ -53,20 +52,19 @@ import { FileUndo } from './undo/file-undo.ts';
 import type { UndoOptions } from './undo/undo-plan.ts';
 
 const MAX_QUEUED = 1000;
-/** Calls of one kind that one heartbeat names; the others are named by a later one. */
+/** The most calls that one list of a heartbeat names. */
 const MAX_NAMED = 2000;
+
 /**
  * Takes a tool call from the server's signal to its acknowledged result on this machine (RN-1), and asks the person
  * here where a card can be shown. To learn the runner, start with `handleToolExecutionSignal`.
  */
 export class ToolHandler {
-  readonly #api: RunnerApi;
-  /** Masks secrets before a line is written. */
+  /** Masks secrets in every line. */
   readonly logger: Logger;
-  readonly #clock: RunnerClock;
   readonly #parts: WorkspaceParts;
   readonly #journal: Journal;
-  /** Requests that nobody has decided, by approval id. */
+  /** Undecided requests, by approval id. */
   readonly #approvals = new Map<string, OpenApproval>();
   readonly #approvalDeps: OpenApprovalDeps;
   readonly #active = new Map<string, CallExecution>();
@@ -76,12 +74,12 @@ export class ToolHandler {
   readonly #undo: FileUndo;
   readonly #queue: ExecutionQueue;
   readonly #history: ExecutionHistory;
-  /** Resolves when calls of an earlier runner are settled. Nothing starts before. */
+  /** Resolves when the unfinished calls of earlier processes are settled. No call starts before that. */
   readonly #recovered: Promise<void>;
   readonly #ended = new AbortController();
   #disposed: Promise<void> | undefined;
 
-  /** Without a dialogProvider nobody is asked here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace. */
+  /** Without a dialogProvider no cards are shown here. Throws JOURNAL_UNAVAILABLE when another runner has the workspace. */
   constructor(
     api: RunnerApi,
     dialogProvider: ApprovalDialogProvider | undefined,
@@ -95,12 +93,10 @@ export class ToolHandler {
     });
     this.logger = maskedLogger(logger, masker);
     const parts = openWorkspace(config, this.logger);
-    this.#api = api;
     this.#parts = parts;
     const { workspace, configFolder, journal, clock, previews, settings, readableSecrets, custom } = parts;
     for (const { path, keptIn } of parts.planted.setAside)
       this.logger.error(`Planted file set aside: ${path}, left by a runner that was killed`, { keptIn });
-    this.#clock = clock;
     this.#journal = journal;
     this.#executorOf = new Map(
       parts.executors.flatMap((executor) => executor.tools.map((tool) => [tool, executor])),
@@ -130,7 +126,7 @@ export class ToolHandler {
       dialogs: dialogProvider,
       defaultTimeoutMs: settings.approvalTimeoutMs,
       executes: config.executes ?? (() => true),
-      look: (request) => lookAt(request, { ...common, readableSecrets }),
+      look: (request) => makeOwnView(request, { ...common, readableSecrets }),
       onApproving: (request, digest) => this.#rememberApproval(request, digest),
       onRejecting: (request) => this.#forgetApproval(request),
     };
@@ -152,12 +148,12 @@ export class ToolHandler {
     this.#recovered = this.#recover();
   }
 
-  /** Of this machine, without what the server told (TL-3). */
+  /** This machine's settings, without the server's limits (TL-3). */
   get settings(): SettingsInForce {
     return this.#parts.settings;
   }
 
-  /** The person's own tools (RN-8). The owner of the event stream starts them. */
+  /** The person's custom tools (RN-8). WorkspaceRunner starts them. */
   get toolServers(): ToolServers {
     return this.#parts.toolServers;
   }
@@ -166,29 +162,29 @@ export class ToolHandler {
     return this.#parts.previews;
   }
 
-  /** Cards that are open here, by tool id. */
+  /** Requests with an open card on this machine, by tool id. */
   get pendingApprovals(): ReadonlyMap<string, OpenApproval> {
     const asked = [...this.#approvals.values()].filter(({ isAsked }) => isAsked);
     return new Map(asked.map((approval) => [approval.request.tool_id, approval]));
   }
 
-  /** Calls that were signalled and have not ended, queued ones too, by tool id. */
+  /** Calls that were signalled and have not ended, including queued ones, by tool id. */
   get activeExecutions(): ReadonlyMap<string, CallExecution> {
     return this.#active;
   }
 
-  /** Whether nothing is queued, executing, asked here or running in the background: another runner may take over. */
+  /** True if no call is active, no card is open and no background job runs: another runner may take over. */
   get isIdle(): boolean {
     const isBusy = [...this.#executorOf.values()].some((executor) => executor.isBusy);
     return !isBusy && this.#active.size === 0 && this.pendingApprovals.size === 0;
   }
 
-  /** The editor that asks to be given this workspace, if one does (RN-10). */
+  /** The name of the editor that asked to take over this workspace, if any (RN-10). */
   get wantedBy(): string | undefined {
     return this.#journal.wantedBy;
   }
 
-  /** One entry for each call, the newest call last; the oldest are forgotten. */
+  /** One entry per call, newest last; the oldest entries are dropped. */
   get executionHistory(): readonly ExecutionHistoryEntry[] {
     return this.#history.entries;
   }
@@ -202,7 +198,7 @@ export class ToolHandler {
     return this.#queue.waiting;
   }
 
-  /** This machine's own decision on a call, and its preview: what a card shows (VA-8, AP-7). */
+  /** This machine's own policy decision on a call (VA-8). */
   decide(...asked: Parameters<OwnVerdict['decide']>): PolicyDecision {
     const decision = this.#parts.verdict.decide(...asked);
     const { decision: verdict, reasons } = decision.verdict;
@@ -210,7 +206,7 @@ export class ToolHandler {
     return decision;
   }
 
-  /** The whole text of a file before and after a call, for an editor's own diff; undefined where there is none. */
+  /** The whole text of a file before and after a call, for an editor's own diff. Undefined for other calls. */
   async proposedText(tool: string, params: Record<string, JsonValue>): Promise<ProposedText | undefined> {
     const own = this.decide(tool, params);
     if (!own.call || own.verdict.decision === 'REJECT') return undefined;
@@ -218,8 +214,8 @@ export class ToolHandler {
   }
 
   /**
-   * Previews the call where this machine would execute it, asks the person here and sends what they decide. Throws
-   * ToolTypeError for a tool that nobody knows.
+   * Previews the call if this machine would execute it, shows a card and sends the person's decision. Throws
+   * ToolTypeError for an unknown tool.
    */
   async handleToolApprovalRequest(event: ApprovalRequest): Promise<void> {
     const { approval_id, tool_id, tool_name, risk_level } = event;
@@ -231,17 +227,17 @@ export class ToolHandler {
     });
     this.logger.debug(`Tool arguments: ${tool_id}`, { call: tool_id, arguments: event.tool_params });
     if (this.#disposed) return;
-    // The preview says it too where nobody knows the tool: that ends the call (AP-7).
+    // Open it even for an unknown tool: the failed preview ends the call at the server (AP-7).
     const approval = this.#openApproval(event);
     if (!findTool(tool_name) && !isCustomToolName(tool_name)) throw new ToolTypeError(tool_name);
     this.#history.asked(event);
     const decided = await approval.ask();
     if (decided === undefined) return;
-    this.#history.decided(tool_id, decided);
+    this.#history.resolved({ tool_id, status: decided, approved_by: 'user' });
     this.logger.info(`Tool ${decided}: ${tool_id}`, { call: tool_id });
   }
 
-  /** Decided, expired or cancelled: the card goes (AP-2). */
+  /** Withdraws the card of a request that was decided, expired or cancelled (AP-2). */
   handleApprovalResolved(event: EventPayload<'approval.resolved'>): void {
     const { tool_id, approval_id, status, device } = event;
     const details = { call: tool_id, approval: approval_id, status, device };
@@ -256,7 +252,7 @@ export class ToolHandler {
     this.#approvals.get(event.approval_id)?.update(event);
   }
 
-  /** Sends what a card of this machine decided; undefined for an approval that is not followed here. */
+  /** Sends a decision made on this machine. Returns undefined if the approval is not open here. */
   sendDecision(approvalId: string, decision: DialogDecision): Promise<DecisionAnswer> | undefined {
     return this.#approvals.get(approvalId)?.decide(decision);
   }
@@ -268,8 +264,8 @@ export class ToolHandler {
   }
 
   /**
-   * Executes the call and sees to it that its result gets to the server. Resolves when it has ended here. The same
-   * signal again answers from what is running or from the journal: nothing runs twice (EX-6).
+   * Executes the call and queues its result for the server. Resolves when the call has ended on this machine. A repeated
+   * signal gets the result of the running or journalled attempt: nothing runs twice (EX-6).
    */
   async handleToolExecutionSignal(given: ExecutionSignal): Promise<ToolExecutionResult> {
     const { tool_id, tool_name, attempt, risk_level: risk, approved_by } = given;
@@ -280,24 +276,19 @@ export class ToolHandler {
       attempt,
       approved_by,
     });
-    const event = {
-      ...given,
-      tool_params: await callParams(given, this.#api, {
-        clock: this.#clock,
-        logger: this.logger,
-        signal: this.#ended.signal,
-      }),
-    };
+    const { api, clock, logger } = this.#callDeps;
+    const retrying = { clock, logger, signal: this.#ended.signal };
+    const event = { ...given, tool_params: await callParams(given, api, retrying) };
     this.logger.debug(`Tool arguments: ${tool_id}`, { call: tool_id, arguments: event.tool_params });
     await this.#recovered;
-    // Everything from the last look at what runs to the entry of this call happens in one turn: no second one starts.
+    // No await between the last check of #active and `#active.set`, so two signals cannot start the same call.
     for (let running = this.#active.get(tool_id); running; running = this.#active.get(tool_id)) {
       if (running.signal.attempt === attempt) return running.done;
-      if (running.signal.attempt > attempt) break; // an old signal, repeated: what runs goes on
-      running.abort.abort(); // the server has given up the attempt before this one
+      if (running.signal.attempt > attempt) break; // an old signal, repeated: the newer attempt goes on
+      running.abort.abort(); // the server has given up the older attempt
       await running.done;
     }
-    const resultOf = (report: ResultReport) => executionResult(event, report, this.#clock.now());
+    const resultOf = (report: ResultReport) => executionResult(event, report, clock.now());
     const unreported = () => resultOf(failedReport(new ExecutionCancelled(), attempt, 0));
     if (this.#disposed) return unreported();
     const known = this.#journalled(event);
@@ -311,7 +302,7 @@ export class ToolHandler {
     return execution.done;
   }
 
-  /** An old one that the stream repeats must not drop the result of another attempt: the attempt decides (EX-6). */
+  /** Drops the result of the named attempt only, because the stream may repeat old acknowledgements (EX-6). */
   handleToolResultAck({ tool_id, status, attempt, error, audit_head }: ResultAck): void {
     this.logger.info(`Tool result ack received: ${tool_id}, ${status}`, { call: tool_id, status, attempt });
     if (status === 'rejected')
@@ -321,29 +312,30 @@ export class ToolHandler {
     else this.#outbox.acknowledge(tool_id, { audit_head }, attempt);
   }
 
-  /** EX-8: in the queue at once; while executing, what the executor makes of it is reported. */
+  /** Cancels a queued call at once; an executing call ends as its executor reports (EX-8). */
   handleToolCancel({ tool_id }: { readonly tool_id: string }): void {
     this.logger.info(`Tool cancel received: ${tool_id}`, { call: tool_id });
     this.#active.get(tool_id)?.abort.abort();
   }
 
   /**
-   * Restores what a call changed and reports that with the undo's id (RN-3). Where some decisions must be made on this
-   * machine, the server's word alone does not replace what was changed here after the call (RN-2).
+   * Restores the files that calls changed and reports the outcome with the undo's id (RN-3). If the ceiling requires
+   * decisions on this machine, the server cannot force an undo over later changes (RN-2).
    */
-  async handleToolUndo({ tool_id, undo_id, force }: EventPayload<'tool.undo'>): Promise<void> {
+  async handleToolUndo({ tool_id, tool_ids, undo_id, force }: EventPayload<'tool.undo'>): Promise<void> {
     const { configFolder, workspace } = this.#parts;
     const ceiling = readCeiling(configFolder, workspace.root);
     const mayForce = ceiling.ok && ceiling.decideHere.length === 0;
     const whyNotForced = 'replacing that is decided here: countersign undo --offline --force';
-    await this.undoCalls([tool_id], {
+    await this.undoCalls(tool_ids ?? [tool_id], {
       undoId: undo_id,
+      skipUndone: true,
       force: force && mayForce,
       ...(force && !mayForce && { whyNotForced }),
     });
   }
 
-  /** Restores what some calls changed, as one, the newest change first; the server learns of each. */
+  /** Restores the files that these calls changed, as one undo, newest change first. Reports it once, for all of them. */
   async undoCalls(
     toolIds: readonly string[],
     { undoId = randomUUID(), ...options }: UndoOptions & { readonly undoId?: string },
@@ -353,8 +345,14 @@ export class ToolHandler {
     const report = await this.#undo.undo(undoId, toolIds, options);
     const { status, error } = report;
     this.logger.info(`Tool undo ${status}: ${toolIds.join(', ')}`, { undo: undoId, status, error });
-    for (const toolId of toolIds) this.#outbox.add(toolId, report);
+    this.#reportUndo(toolIds, report);
     return report;
+  }
+
+  #reportUndo([first, ...others]: readonly string[], report: ResultReport): void {
+    if (first === undefined) return;
+    const all = others.length > 0 && { undo_tool_ids: [first, ...others] };
+    this.#outbox.add(first, { ...report, ...all });
   }
 
   /** Calls that are queued, executing or unacknowledged, for the server (EX-7). */
@@ -374,23 +372,19 @@ export class ToolHandler {
     this.#witness(audit_head);
   }
 
-  /** The server is back: results that it has not acknowledged are sent now. */
+  /** Sends unacknowledged results now. Call when the server is reachable again. */
   resendResults(): void {
     this.#outbox.resend();
   }
 
-  /** Deletes old entries of the journal. Call it once in a while. */
+  /** Deletes old journal entries. */
   pruneJournal(): void {
-    try {
-      this.#journal.prune();
-    } catch (error) {
-      this.logger.error('Journal not pruned', { error });
-    }
+    this.#tryJournal('Journal not pruned', {}, () => this.#journal.prune());
   }
 
   /**
-   * Withdraws every card without a decision, cancels what runs and waits until nothing of it is left. What had
-   * started is in the journal, and the next process reports it. Calling it twice is harmless.
+   * Withdraws every card without a decision, cancels all calls and waits until they have ended. The next process reports
+   * unacknowledged results from the journal. Calling it twice is harmless.
    */
   dispose(): Promise<void> {
     this.#disposed ??= this.#disposeOnce();
@@ -409,7 +403,7 @@ export class ToolHandler {
     await this.#parts.dispose();
   }
 
-  /** The approval with this version of its request. It takes the place of another one for the same call. */
+  /** Opens an approval or updates it to this request. Closes any other approval of the same call. */
   #openApproval(request: ApprovalRequest): OpenApproval {
     const { approval_id, tool_id } = request;
     for (const [id, other] of this.#approvals)
@@ -431,72 +425,71 @@ export class ToolHandler {
       await this.#undo.recover();
       for (const { toolId, report } of this.#journal.unacknowledged()) this.#outbox.add(toolId, report);
       for (const { toolIds, report } of this.#journal.unacknowledgedUndos())
-        for (const toolId of toolIds) this.#outbox.add(toolId, report);
+        this.#reportUndo(toolIds, report);
     } catch (error) {
-      // Then nothing can be journalled either, and so nothing that needs it will run.
+      // No call above LOW can start now, because it must be journalled first.
       this.logger.error('Journal recovery failed', { error });
     }
   }
 
-  /** The report of an attempt that has been here before. */
+  /** The journalled report of this attempt; undefined if it never started here. */
   #journalled({ tool_id, attempt }: ExecutionSignal): ResultReport | undefined {
-    try {
-      const known = this.#journal.attempt(tool_id, attempt);
-      return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt));
-    } catch (error) {
-      // Calls that only read may continue. All others must write to the journal first, and fail there.
-      this.logger.error(`Journal not readable: ${tool_id}`, { call: tool_id, error });
-      return undefined;
-    }
+    // If the journal is not readable, LOW calls go on. All others must write to it first, and fail there.
+    const known = this.#tryJournal(`Journal not readable: ${tool_id}`, { call: tool_id }, () =>
+      this.#journal.attempt(tool_id, attempt),
+    );
+    return known && (known.report ?? failedReport(new CountersignError('RUNNER_LOST'), attempt));
   }
 
-  /** Whether the server has started a newer attempt: then a repeated signal starts nothing. */
+  /** True if a newer attempt is active or journalled: then this signal is an old one, repeated. */
   #hasNewerAttempt({ tool_id, attempt }: ExecutionSignal): boolean {
     if (this.#active.has(tool_id)) return true;
     try {
       return (this.#journal.newestAttempt(tool_id) ?? 0) > attempt;
     } catch {
-      return false; // then nothing that needs the journal starts either
+      return false; // no call above LOW starts without the journal
     }
   }
 
-  /** Records the decision for the ceiling, by the digest of the card that this machine drew. */
-  #rememberApproval({ approval_id, tool_id }: ApprovalRequest, digest: string): void {
-    try {
-      this.#journal.recordDecision({ approvalId: approval_id, toolId: tool_id, digest });
-    } catch (error) {
-      this.logger.error(`Decision of this machine not recorded: ${tool_id}`, { call: tool_id, error });
-    }
+  /** Records an approval made on this machine, with the digest of the card that this machine drew (RN-2). */
+  #rememberApproval({ approval_id: approvalId, tool_id: toolId }: ApprovalRequest, digest: string): void {
+    this.#tryJournal(`Decision of this machine not recorded: ${toolId}`, { call: toolId }, () =>
+      this.#journal.recordDecision({ approvalId, toolId, digest }),
+    );
   }
 
-  /** It was rejected, expired or cancelled since. */
+  /** Deletes the recorded approval of a request that was rejected, expired or cancelled. */
   #forgetApproval({ approval_id, tool_id }: Pick<ApprovalRequest, 'approval_id' | 'tool_id'>): void {
-    try {
-      this.#journal.forgetDecision(approval_id);
-    } catch (error) {
-      this.logger.error(`Decision of this machine not forgotten: ${tool_id}`, { call: tool_id, error });
-    }
+    this.#tryJournal(`Decision of this machine not forgotten: ${tool_id}`, { call: tool_id }, () =>
+      this.#journal.forgetDecision(approval_id),
+    );
   }
 
   #acknowledged(toolId: string, { attempt, undo_id }: ResultReport, refused?: string): void {
     if (undo_id === undefined) this.#history.acknowledged(toolId, attempt, refused);
-    try {
+    this.#tryJournal(`Acknowledgement not journalled: ${toolId}`, { call: toolId }, () => {
       if (undo_id === undefined) this.#journal.acknowledge(toolId, attempt);
       else this.#journal.acknowledgeUndo(undo_id);
-    } catch (error) {
-      this.logger.error(`Acknowledgement not journalled: ${toolId}`, { call: toolId, error });
-    }
+    });
   }
 
+  /** Compares the head of the server's audit log with the one seen before, and keeps it (DA-4). */
   #witness(head: string | undefined): void {
+    if (head === undefined) return;
+    this.#tryJournal('Audit head not recorded', {}, () => {
+      if (this.#journal.witness(head)) return;
+      const seen = this.#journal.auditHead;
+      this.logger.error("Server's audit log was cut or rewritten", { head, seen });
+    });
+  }
+
+  /** Logs a failure of the journal instead of throwing it. */
+  #tryJournal<T>(failing: string, details: LogDetails, use: () => T): T | undefined {
     try {
-      if (head !== undefined && !this.#journal.witness(head))
-        this.logger.error("Server's audit log was cut or rewritten", {
-          head,
-          seen: this.#journal.auditHead,
-        });
+      return use();
     } catch (error) {
-      this.logger.error('Audit head not recorded', { error });
+      this.logger.error(failing, { ...details, error });
+      return undefined;
     }
   }
 }

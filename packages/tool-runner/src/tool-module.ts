@@ -16,20 +16,21 @@ import type { LspExecutor } from './lsp/lsp-executor.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
- * One built-in tool on this machine. Its row in the protocol says what it is; the module says what it does. Parameters have
- * been parsed and the policy has been asked before. The policy looked at names, so a module looks again at what it
- * opens (VA-1, VA-2), by `inFile` (files/workspace-file.ts), `inDirectory` (files/workspace-directory.ts), a plan of
- * changes (`changingFiles`), `operandForGit` or `WorkspaceTexts`. refused-reads.test.ts tries every tool that reads.
+ * One built-in tool on this machine. The protocol's catalogue describes the tool; the module previews and executes it.
+ * Parameters are parsed and the policy has decided before a module is called. The policy checked names, so a module must
+ * check again what it opens (VA-1, VA-2), with `inFile` (files/workspace-file.ts), `inDirectory`
+ * (files/workspace-directory.ts), a plan of changes (`changingFiles`), `operandForGit` or `WorkspaceTexts`.
+ * refused-reads.test.ts tests this for every tool that reads.
  */
 export interface ToolModule<N extends BuiltInToolName> {
   /**
-   * Says what the call will do, from the disk as it is now, and changes nothing (AP-7, AP-8). `decision` is this machine's
-   * own. Throws where the call cannot succeed (no match, no such file, permissions): the call ends with that reason.
+   * Previews the call from the disk as it is now, and changes nothing (AP-7, AP-8). `decision` is this machine's own.
+   * Throws if the call cannot succeed (no match, no such file, permissions): the call ends with that reason.
    */
   look(call: CallOf<N>, decision: PolicyDecision, services: ServicesOf<N>): Look | Promise<Look>;
-  /** A tool that changes files compares `context.digest` with its own plan and tells `context.changes` before it begins. */
+  /** A tool that changes files first compares `context.digest` with its own plan and calls `context.changes.begin`. */
   execute(call: CallOf<N>, context: CallContext, services: ServicesOf<N>): Promise<ToolSuccess<N>>;
-  /** One text file before and after the call, for an editor's own diff. Undefined where it is not text. */
+  /** One text file before and after the call, for an editor's own diff. Undefined if the file is not text. */
   propose?(
     call: CallOf<N>,
     decision: PolicyDecision,
@@ -45,7 +46,7 @@ export type CallOf<N extends BuiltInToolName> = {
 
 export type ServicesOf<N extends BuiltInToolName> = ToolServices[ToolCategoryOf<N>];
 
-/** What the tools of one workspace work with, by category. */
+/** The services that the tools of one workspace use, by category. */
 export interface ToolServices {
   readonly filesystem: FileServices;
   readonly command: CommandServices;
@@ -57,7 +58,7 @@ export interface ToolServices {
 export interface FileServices {
   readonly workspace: Workspace;
   readonly cache: ResultCache;
-  /** Workspace-relative paths that the person's own policy file lifts from VA-2; asked at each call. */
+  /** Workspace-relative paths that the person's own policy file lifts from VA-2; read again for each call. */
   readonly liftedSensitivePaths?: () => ReadonlySet<string>;
 }
 
@@ -73,7 +74,7 @@ export interface ShellServices extends CommandServices {
 export interface Look {
   /** The base of the call's digest: the call, its place and the files as they are (AP-8). */
   readonly digest: string;
-  /** Called only where the preview is shown. */
+  /** Called only if the preview is shown. */
   readonly draw: () => Preview;
 }
 
@@ -81,13 +82,13 @@ export interface Look {
 export interface ProposedText {
   /** Workspace-relative, links resolved. */
   readonly path: string;
-  /** Null where there is no file yet. */
+  /** Null if there is no file yet. */
   readonly before: string | null;
   readonly after: string;
 }
 
 /** A recorded change that the disk shows as made. */
 export interface MadeChange extends Pick<FileChange, 'path' | 'operation'> {
-  /** Bytes of the file now; 0 where there is none. */
+  /** Bytes of the file now; 0 if there is no file. */
   readonly size: number;
 }

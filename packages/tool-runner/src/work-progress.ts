@@ -11,7 +11,7 @@ export interface WorkProgress {
   readonly describe: () => Progress | undefined;
 }
 
-/** Runs some work and reports its progress if it takes long, whenever something is new (EV-1). */
+/** Runs `work` and reports its progress at intervals, whenever it has changed (EV-1). */
 export async function tellProgress<T>(
   { report, describe }: WorkProgress,
   work: () => Promise<T>,
@@ -61,14 +61,14 @@ export class BytesDone {
 
 const megabytes = (bytes: number): string => (bytes / 1_000_000).toFixed(1);
 
-/** Characters of output that wait while a report is on its way; of more, the newest stay. The result has it all. */
+/** While a report is being sent, only this many of the newest characters are kept. The result has the whole output. */
 const MAX_WAITING = 16 * 1024;
 
 type Stream = 'stdout' | 'stderr';
 
 /**
- * Sends the progress of one call, one report at a time: what comes meanwhile is joined. A percentage never goes back.
- * Losing some does no harm.
+ * Sends the progress of one call, one report at a time, and merges what arrives meanwhile. The percentage never
+ * decreases. A report that cannot be sent is dropped, which does no harm.
  */
 export class ProgressSender {
   readonly #send: (report: ProgressReport) => Promise<unknown>;
@@ -97,7 +97,7 @@ export class ProgressSender {
     if (!this.#isSending) void this.#sendWaiting();
   }
 
-  /** The call has ended: nothing follows. */
+  /** Call when the tool call has ended: no further report is sent. */
   close(): void {
     this.#isClosed = true;
   }

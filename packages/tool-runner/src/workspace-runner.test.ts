@@ -241,7 +241,9 @@ it('[AP-7] a preview that takes more than a minute ends the call, and what comes
   later[1]?.reject(new Error('late'));
   await settle();
   expect(previews().length).toBe(2);
-  expect(fixture.logger.lines.filter(({ message }) => message === 'No preview of write_file')).toMatchObject([
+  expect(
+    fixture.logger.lines.filter(({ message }) => message === 'Preview failed: write_file'),
+  ).toMatchObject([
     { level: 'error', details: { call: 'tool-a', approval: 'a', error: { code: 'PREVIEW_FAILED' } } },
     { level: 'error', details: { call: 'tool-b', approval: 'b', error: { code: 'PREVIEW_FAILED' } } },
   ]);

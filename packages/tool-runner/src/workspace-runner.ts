@@ -11,11 +11,11 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
   readonly runnerId: string;
   readonly workspace: Workspace;
   readonly api: RunnerApi;
-  /** Undefined: nobody is asked at this machine. */
+  /** Undefined: no cards are shown on this machine. */
   readonly dialogProvider: ApprovalDialogProvider | undefined;
   readonly logger: Logger;
   readonly clock?: RunnerClock;
-  /** The project of this workspace; requests of others that come over the same stream are not previewed here. */
+  /** The project of this workspace. Requests of other projects on the same stream are not previewed here. */
   readonly projectId?: string;
   /**
    * Called when an editor wants to take over the workspace and nothing is running here (RN-10). To hand it over, dispose
@@ -28,11 +28,11 @@ const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
 /** About once an hour. */
 const BEATS_BETWEEN_PRUNING = 360;
 /** How often to check whether an editor asks for the workspace. */
-const LOOK_FOR_EDITOR_MS = 1000;
+const TAKEOVER_POLL_MS = 1000;
 
 /**
- * The runner of one workspace: the owner of the event stream gives it each event, and it does the rest (RN-1, RN-10).
- * It outlives every failure of the api. Throws JOURNAL_UNAVAILABLE when another runner has the workspace.
+ * The runner of one workspace: handles the events of the stream and sends heartbeats (RN-1, RN-10). It survives every
+ * failure of the API. The constructor throws JOURNAL_UNAVAILABLE when another runner has the workspace.
  */
 export class WorkspaceRunner {
   readonly handler: ToolHandler;
@@ -41,12 +41,12 @@ export class WorkspaceRunner {
   readonly #logger: Logger;
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
-  #cancelLooking = () => {};
+  #cancelTakeoverPoll = () => {};
   #isBeating = false;
   #isHeartbeatLost = false;
-  /** The server may have forgotten our custom tools, or never heard of them as they are now. */
+  /** The server may not know our current custom tools: the next heartbeat lists them. */
   #toolsDirty = true;
-  #owesLimits = true;
+  #limitsDirty = true;
   #areToolsUp = false;
   #heartbeatQueued = false;
   #beats = 0;
@@ -62,10 +62,10 @@ export class WorkspaceRunner {
     });
     this.#logger = this.handler.logger;
     this.#scheduleHeartbeat();
-    if (options.onWanted) this.#lookForEditor(options.onWanted);
+    if (options.onWanted) this.#pollTakeover(options.onWanted);
   }
 
-  /** Takes one event of the stream. Never throws, never waits: what it starts goes on by itself. */
+  /** Handles one event of the stream in the background. Never throws, never waits. */
   receive(event: CountersignEvent): void {
     if (this.#ended.signal.aborted) return;
     this.#route(event).catch((error: unknown) => {
@@ -76,7 +76,7 @@ export class WorkspaceRunner {
   /** Call when the stream is open, for the first time or again: sends unacknowledged results and a heartbeat. */
   connected(): void {
     this.handler.resendResults();
-    this.#owesLimits = true;
+    this.#limitsDirty = true;
     void this.#startTools();
     void this.#beat();
   }
@@ -85,7 +85,7 @@ export class WorkspaceRunner {
   async dispose(): Promise<void> {
     this.#ended.abort();
     this.#cancelHeartbeat();
-    this.#cancelLooking();
+    this.#cancelTakeoverPoll();
     await this.handler.dispose();
   }
 
@@ -111,11 +111,11 @@ export class WorkspaceRunner {
         // The pending requests follow. The others were decided while we were disconnected.
         return this.handler.withdrawApprovals();
       default:
-        return; // for front ends
+        return; // events for front ends only
     }
   }
 
-  /** Whether this runner would execute it: it belongs to this workspace, and no other runner has it. */
+  /** Whether this runner would execute the call: it belongs to this project, and no other runner has it. */
   #isOurs({ runner_id, project_id }: ApprovalRequest): boolean {
     const { runnerId, projectId } = this.#options;
     if (runner_id !== null && runner_id !== runnerId) return false;
@@ -131,33 +131,33 @@ export class WorkspaceRunner {
     });
   }
 
-  #lookForEditor(onWanted: (program: string) => void): void {
-    this.#cancelLooking = this.#clock.after(LOOK_FOR_EDITOR_MS, () => {
-      this.#lookForEditor(onWanted);
+  #pollTakeover(onWanted: (program: string) => void): void {
+    this.#cancelTakeoverPoll = this.#clock.after(TAKEOVER_POLL_MS, () => {
+      this.#pollTakeover(onWanted);
       const { wantedBy, isIdle } = this.handler;
       if (wantedBy !== undefined && isIdle) onWanted(wantedBy);
     });
   }
 
-  /** Until they are up, the server keeps what it knew of them. */
+  /** Starts the custom tool servers. Until they are up, heartbeats do not list tools, and the server keeps its old list. */
   async #startTools(): Promise<void> {
     const { toolServers } = this.handler;
     this.#toolsDirty = true;
     await toolServers.start();
     if (this.#areToolsUp) return;
     this.#areToolsUp = true;
-    toolServers.onChange(() => this.#tellTools());
+    toolServers.onChange(() => this.#reportTools());
     // An empty list is reported with the next heartbeat.
-    if (toolServers.tools.length > 0) this.#tellTools();
+    if (toolServers.tools.length > 0) this.#reportTools();
   }
 
-  #tellTools(): void {
+  #reportTools(): void {
     this.#toolsDirty = true;
     this.#heartbeatQueued = this.#isBeating;
     void this.#beat();
   }
 
-  /** One at a time: a server that answers slowly is not asked twice. */
+  /** Sends one heartbeat at a time, so that a slow server does not get a second one. */
   async #beat(): Promise<void> {
     const { api } = this.#options;
     if (this.#isBeating || this.#ended.signal.aborted) return;
@@ -168,10 +168,10 @@ export class WorkspaceRunner {
       if (answer && !this.#ended.signal.aborted) this.handler.applyHeartbeatAnswer(answer);
     } catch (error) {
       this.#toolsDirty = true;
-      this.#owesLimits = true;
-      // A new runner's stream opens a moment before the server has registered it: the next beat is in time.
+      this.#limitsDirty = true;
+      // The server registers a new runner a moment after its stream has opened: the next heartbeat succeeds.
       const isTooSoon = error instanceof CountersignError && error.code === 'NOT_FOUND';
-      // While the server is away one line is enough; the stream tells when it is back.
+      // Log one error while the server is away; the stream logs when it is back.
       this.#logger[isTooSoon || this.#isHeartbeatLost ? 'debug' : 'error']('Heartbeat failed', { error });
       this.#isHeartbeatLost ||= !isTooSoon;
     } finally {
@@ -184,9 +184,9 @@ export class WorkspaceRunner {
 
   #heartbeat(): Heartbeat {
     const { settings, toolServers } = this.handler;
-    const limits = this.#owesLimits && { limits: toldLimits(settings.limits) };
+    const limits = this.#limitsDirty && { limits: toldLimits(settings.limits) };
     const tools = this.#areToolsUp && this.#toolsDirty && { custom_tools: [...toolServers.tools] };
-    this.#owesLimits = false;
+    this.#limitsDirty = false;
     if (tools) this.#toolsDirty = false;
     return { ...this.handler.heartbeat(), ...limits, ...tools };
   }

@@ -1,7 +1,7 @@
 import type { Limits } from '@countersign/protocol';
 import type { OpenDocuments } from './open-documents.ts';
 
-/** The one folder that a runner works in, and where the runner keeps what is its own. */
+/** The folder that a runner works in, and the folder for the runner's own state. */
 export interface Workspace {
   /** Absolute, links resolved. */
   readonly root: string;
@@ -14,6 +14,6 @@ export interface Workspace {
   readonly addedEnvironment: readonly string[];
   /** The ripgrep to search with; our own by default. */
   readonly ripgrep?: string;
-  /** Of the editor that this runner is part of; none elsewhere. */
+  /** Documents that are open in the editor that contains this runner; undefined elsewhere. */
   readonly documents?: OpenDocuments;
 }

@@ -4,12 +4,13 @@ import { CountersignError } from '@countersign/protocol';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { KeptOutput } from './command-output.ts';
-import { ended, notes, statusOf } from './run-to-end.ts';
+import { notes, statusOf, waitForEnd } from './run-to-end.ts';
 
-/** How many jobs of one session may run, and how many are remembered with what they printed. */
+/** Limit per session. */
 export const maxRunningJobs = 8;
+/** Limit per session. An ended job is remembered with its output. */
 const maxRememberedJobs = 32;
-/** Limit for all sessions together, since each job keeps its output: some megabytes. */
+/** Limit for all sessions together, because each job keeps up to some megabytes of output. */
 const maxRememberedInTotal = 64;
 
 export interface JobState {
@@ -17,7 +18,7 @@ export interface JobState {
   readonly stderr: string;
   readonly isCut: boolean;
   readonly isRunning: boolean;
-  /** Null while it runs and when a signal ended it. */
+  /** Null while the job runs, or if a signal ended it. */
   readonly exitCode: number | null;
 }
 
@@ -29,7 +30,7 @@ interface Job {
   isRunning: boolean;
 }
 
-/** Shell lines that go on after the call that started them. A job is visible only to its session. */
+/** Shell lines that continue after the call that started them. A job is visible only to its session. */
 export class BackgroundJobs {
   readonly #starter: IsolatingStarter;
   readonly #outputBytes: number;
@@ -76,7 +77,7 @@ export class BackgroundJobs {
     };
   }
 
-  /** Resolves with the exit code when no process of the job is left. A job that has ended stays as it is. */
+  /** Stops a job if it still runs. Resolves with the exit code when all its processes have ended. */
   async end(session: string, id: string): Promise<number | null> {
     const job = this.#find(session, id);
     if (job.isRunning) {
@@ -105,7 +106,7 @@ export class BackgroundJobs {
   async #follow(child: ChildProcess, jobOf: () => Job): Promise<void> {
     let problem: string[] = [];
     try {
-      await ended(this.#starter, child, 'bash');
+      await waitForEnd(this.#starter, child, 'bash');
     } catch (error) {
       problem = [`${(error as Error).message}\n`];
     }
@@ -126,7 +127,7 @@ function exitCodeOf(child: ChildProcess): number | null {
   return 'exitCode' in status ? status.exitCode : null;
 }
 
-/** Forgets up to `count` jobs that have ended, the oldest first; returns how many. */
+/** Forgets up to `count` jobs that have ended, the oldest first. Returns how many it forgot. */
 function forgetOldest(jobs: Map<string, Job>, count: number): number {
   const ended = [...jobs].filter(([, { isRunning }]) => !isRunning).slice(0, Math.max(count, 0));
   for (const [id] of ended) jobs.delete(id);

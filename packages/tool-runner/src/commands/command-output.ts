@@ -1,9 +1,7 @@
 import type { Progress } from '../executor.ts';
+import { cutOffLength } from '../files/utf8-check.ts';
 
-/**
- * Keeps the output of one stream (TL-3): all of it up to the limit, else its head and its tail, half each. It uses no
- * more memory than that, however much a program prints.
- */
+/** Keeps the output of one stream (TL-3). Output beyond the limit is reduced to its head and its tail, half each. */
 export class KeptOutput {
   readonly #half: number;
   readonly #limit: number;
@@ -33,7 +31,7 @@ export class KeptOutput {
     this.#dropOld();
   }
 
-  /** Drops whole chunks that the tail does not need any more; joins many small chunks into one. */
+  /** Drops chunks that the tail does not need any more, and joins many small chunks into one. */
   #dropOld(): void {
     const wanted = this.#limit - this.#half;
     let oldest = this.#tail[0];
@@ -49,7 +47,7 @@ export class KeptOutput {
     return this.#total > this.#limit;
   }
 
-  /** The text so far, with a line in the middle that says what was cut. */
+  /** Returns the output so far. If it was cut, a line in the middle tells how much. */
   text(): string {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
@@ -63,14 +61,14 @@ export class KeptOutput {
 
 type Stream = 'stdout' | 'stderr';
 
-/** An event holds at most this many bytes of output (EV-2). */
+/** Maximum output in one event (EV-2). */
 const chunkBytes = 32 * 1024;
-/** Output of one interval is reported together. A command that ends sooner is reported by its result alone. */
+/** Output is collected for this long before it is reported. A command that ends sooner reports only its result. */
 const intervalMs = 100;
 
 /**
- * Reports what a command prints while it runs: at most one chunk of each stream in an interval, without splitting a
- * character. If more is printed, the older part is left out and the chunk says so; the result has its own limits.
+ * Reports a command's output while it runs: at most one chunk of each stream per interval, without splitting a character.
+ * If there is more output, the older part is left out and the chunk says so. The result has its own limits.
  */
 export class OutputProgress {
   readonly #report: (progress: Progress) => void;
@@ -97,7 +95,7 @@ export class OutputProgress {
     }, intervalMs);
   }
 
-  /** Reports the rest, if something was reported before. */
+  /** Reports the rest, but only if output was reported before. */
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -121,22 +119,12 @@ export class OutputProgress {
 /** Room for the line that says how much was left out. */
 const noteBytes = 64;
 
-/** How many bytes are whole UTF-8 characters: excludes a character at the end that is not complete yet. */
-function wholeCharacters(bytes: Uint8Array): number {
-  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
-    const byte = bytes[bytes.length - back] as number;
-    if (isContinuation(byte)) continue;
-    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return needed > back ? bytes.length - back : bytes.length;
-  }
-  return bytes.length;
-}
+/** Returns the length without an incomplete UTF-8 character at the end. */
+const wholeCharacters = (bytes: Uint8Array): number => bytes.length - cutOffLength(bytes);
 
-/** The first position from `start` on that begins a character. */
+/** Returns the first position at or after `start` that begins a UTF-8 character. */
 function characterStart(bytes: Uint8Array, start: number): number {
   let cut = start;
-  while (cut < bytes.length && cut - start < 3 && isContinuation(bytes[cut])) cut += 1;
+  while (cut < bytes.length && cut - start < 3 && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut += 1;
   return cut;
 }
-
-const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

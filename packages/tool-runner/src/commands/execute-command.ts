@@ -2,7 +2,7 @@ import { lookAtCommand } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { commandConfinement, runCommand } from './run-command.ts';
 
-/** One program, no shell, in isolation (RN-4). */
+/** Runs one program in isolation, without a shell (RN-4). */
 export const executeCommand: ToolModule<'execute_command'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace),
   execute({ params: { command, args, timeout } }, context, services) {

@@ -2,8 +2,8 @@ import type { Progress } from '../executor.ts';
 import { GitPhases } from '../git/git-phases.ts';
 
 /**
- * Adds progress to the reported output: read from git's progress lines, whatever program prints them, and the latest
- * line of npm. Only commands that take a while report output (OutputProgress).
+ * Adds progress messages to reported output, taken from git's progress lines (of any program) and from the latest line of
+ * npm. Only commands that run longer than OutputProgress's interval report output.
  */
 export function withLineProgress(
   command: string,

@@ -9,16 +9,16 @@ import { withChanges } from './workspace-changes.ts';
 export type CommandResult = ToolSuccess<'execute_command' | 'shell_exec'>;
 
 export interface Command {
-  /** What the person reads of it: its program, or the line. */
+  /** The program or the shell line. */
   readonly text: string;
-  /** What the result calls it. */
+  /** The command's name in error messages. */
   readonly name: string;
   readonly request: ProcessRequest;
-  /** Seconds; the workspace's limit holds as well. */
+  /** In seconds. The workspace's limit applies too. */
   readonly timeout: number;
 }
 
-/** One command from its start to its result: what it printed, how it ended and which files it changed (TL-2). */
+/** Runs a command and returns its output, its exit code and the files that it changed (TL-2). */
 export async function runCommand(
   { text, name, request, timeout }: Command,
   { workspace, starter }: CommandServices,
@@ -27,7 +27,7 @@ export async function runCommand(
   const { limits } = workspace;
   const limit = limits.commandTimeoutMaxSeconds;
   const timeoutSeconds = Math.min(timeout, limit);
-  // Where the workspace is read-only nothing can change in it.
+  // A command cannot change files if the workspace is mounted read-only.
   const mayWrite = request.confinement.workspace === 'write';
   const outputBytes = limits.outputStreamBytes;
   const onProgress = withLineProgress(text, report);
@@ -37,16 +37,13 @@ export async function runCommand(
   return { ...commandResult(name, ending, { timeout: timeoutSeconds, limit }), ...changes };
 }
 
-/** In seconds: what the command had, and the most that it could have asked for. */
+/** The command's timeout and the workspace's maximum, in seconds. */
 interface CommandTimes {
   readonly timeout: number;
   readonly limit: number;
 }
 
-/**
- * The result of TL-2. A command that ended by itself has an exit code, and success says whether it was 0; one that was
- * stopped or killed failed, and still says what it had printed.
- */
+/** Returns the result of TL-2. A command that was stopped or killed has no exit code, but an error and its output. */
 function commandResult(program: string, ending: Ending, times: CommandTimes): CommandResult {
   const { status, stdout, stderr, isCut, seconds } = ending;
   const exitCode = typeof status === 'object' && 'exitCode' in status ? status.exitCode : null;
@@ -68,12 +65,15 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
   return describeError('COMMAND_FAILED', { program, outcome: `the signal ${status.signal}` });
 }
 
-/** Subcommands of git that neither check out files nor change git's configuration. Files of a patch are not from history. */
+/**
+ * Git subcommands that neither check out files nor change git's configuration. `apply` is one of them, because the files
+ * of a patch do not come from reviewed history.
+ */
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
 
 /**
- * What a command may do (RN-5). A LOW command runs without approval, so it may only read, and never secrets. An approved
- * command may write in the workspace, and has the network access that its card showed.
+ * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An
+ * approved command may write in the workspace and has the network access that its card showed.
  */
 export function commandConfinement(
   { riskLevel, network }: Pick<CallContext, 'riskLevel' | 'network'>,
@@ -81,7 +81,7 @@ export function commandConfinement(
   args: readonly string[],
 ): Confinement {
   const subcommand = args[0] ?? '';
-  // `git am` goes on with steps of its own after a conflict: only its files are looked at.
+  // `git am` must write its state for continuing after a conflict, but the files of a patch may be planted.
   const gitWrites = dataOnly.has(subcommand) ? 'data' : subcommand === 'am' ? 'patches' : 'everything';
   return riskLevel === 'LOW'
     ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }

@@ -11,7 +11,7 @@ import { KeptOutput, OutputProgress } from './command-output.ts';
 
 export interface RunOptions extends Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'> {
   readonly timeoutSeconds: number;
-  /** How much is kept of each stream. */
+  /** Maximum size of the output that is kept of each stream. */
   readonly outputBytes: number;
 }
 
@@ -21,7 +21,7 @@ interface StopOptions {
   readonly onProcess: CallContext['onProcess'];
 }
 
-/** How a command ended. Any exit code of its own, also one that means failure, is a normal result. */
+/** How a command ended. Every exit code is a normal result, even if it means failure. */
 export interface Ending {
   readonly stdout: string;
   readonly stderr: string;
@@ -30,12 +30,12 @@ export interface Ending {
   readonly status: { readonly exitCode: number } | { readonly signal: string } | 'timeout';
 }
 
-/** Pipes close when the last process has ended, unless one escaped, which only happens without isolation. */
+/** Maximum wait for the output pipes to close. Without isolation, a process that escaped may keep them open. */
 const pipesCloseMs = 1_000;
 
 /**
- * Runs one program until no process of it is left, or until its time is over. Throws ExecutionCancelled if the signal
- * aborts while it runs, and what ProcessStarter throws.
+ * Runs a program until all its processes have ended, and stops it after the timeout. Throws ExecutionCancelled if the
+ * signal aborts, and what ProcessStarter throws.
  */
 export async function runToEnd(
   starter: IsolatingStarter,
@@ -57,8 +57,8 @@ export async function runToEnd(
     progress.push('stderr', chunk);
   });
 
-  const untilEnd = () => ended(starter, child, request.program);
-  const isTimeOver = await stopInTime(
+  const untilEnd = () => waitForEnd(starter, child, request.program);
+  const hasTimedOut = await stopInTime(
     starter,
     child,
     { timeoutSeconds, signal, onProcess },
@@ -73,13 +73,13 @@ export async function runToEnd(
     stderr: stderr.text(),
     isCut: stdout.isCut || stderr.isCut,
     seconds: (performance.now() - startedAt) / 1_000,
-    status: isTimeOver ? 'timeout' : statusOf(child),
+    status: hasTimedOut ? 'timeout' : statusOf(child),
   };
 }
 
 /**
- * Stops a program when its time is over or the signal aborts, while `untilEnd` waits for its end. Returns whether its
- * time was over. Throws ExecutionCancelled, and what `untilEnd` throws.
+ * Waits for `untilEnd`, and stops the program after the timeout or if the signal aborts. Returns whether it timed out.
+ * Throws ExecutionCancelled, and what `untilEnd` throws.
  */
 export async function stopInTime(
   starter: IsolatingStarter,
@@ -107,9 +107,9 @@ export async function stopInTime(
 }
 
 /**
- * Stops a program unless it has ended by itself; calls `onStop` first. After the runner was suspended or busy, Node
- * reports time-outs and cancels before an exit that happened earlier. So this waits for one more turn of the event loop
- * before it assumes that the program still runs. (The first immediate may still belong to the current turn.)
+ * Calls `onStop` and stops a program, unless the program has ended by itself. After the runner was suspended or busy, Node
+ * may run timers before it reports an earlier exit. So this waits for one more turn of the event loop first. The first
+ * immediate may still belong to the current turn, hence two.
  */
 function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
   const look = (): void => {
@@ -120,8 +120,12 @@ function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop:
   setImmediate(() => setImmediate(look));
 }
 
-/** Waits until no process is left and all output has arrived. Throws SPAWN_FAILED if it never started. */
-export async function ended(starter: IsolatingStarter, child: ChildProcess, program: string): Promise<void> {
+/** Waits until all processes have ended and all output has arrived. Throws SPAWN_FAILED if the program did not start. */
+export async function waitForEnd(
+  starter: IsolatingStarter,
+  child: ChildProcess,
+  program: string,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const cause = await new Promise<Error | undefined>((resolve) => {
     child.once('exit', () => resolve(undefined));
@@ -136,11 +140,11 @@ export async function ended(starter: IsolatingStarter, child: ChildProcess, prog
   child.stderr?.destroy();
 }
 
-/** Notes for the agent that are added to the program's own output. */
+/** Returns notes for the agent, which are added to the program's standard error. */
 export const notes = (starter: IsolatingStarter, child: ChildProcess): string[] =>
   plantedNotes(starter.planted(child)).map((note) => `\n[Countersign: ${note}]\n`);
 
-/** One sentence for each place that an ended program had planted (VA-3). */
+/** Returns one sentence for each place that an ended program had planted (VA-3). */
 export function plantedNotes({ setAside, problem }: Planted): string[] {
   return [
     ...setAside.map(({ path }) => `"${path}" would execute later; it was set aside (VA-3)`),
@@ -152,7 +156,7 @@ export function plantedNotes({ setAside, problem }: Planted): string[] {
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-/** bubblewrap reports a signal as exit code 128 plus its number, as shells do. */
+/** Like a shell, bubblewrap reports a signal as exit code 128 plus the signal's number. */
 export function statusOf({ exitCode, signalCode }: ChildProcess): { exitCode: number } | { signal: string } {
   if (exitCode === null) return { signal: signalCode ?? 'unknown' };
   const name = exitCode > 128 ? signalNames.get(exitCode - 128) : undefined;

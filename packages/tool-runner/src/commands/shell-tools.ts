@@ -8,7 +8,7 @@ import type { ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { commandConfinement, runCommand } from './run-command.ts';
 
-/** A bash line that is waited for (TL-1). */
+/** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
   async execute({ params }, context, services) {
@@ -18,7 +18,7 @@ export const shellExec: ToolModule<'shell_exec'> = {
   },
 };
 
-/** A bash line that goes on after the call. */
+/** Starts a bash line as a background job. */
 export const shellBackground: ToolModule<'shell_background'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
   async execute({ params }, context, { workspace, jobs }) {

@@ -2,24 +2,30 @@ import { closeSync, constants, lstatSync, type Stats } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
-import { lookFlags, openExactly, pathBytes, type RawPath, rawPath, shownName } from '../files/exact-path.ts';
+import {
+  joinPath,
+  openExactly,
+  pathBytes,
+  type RawPath,
+  rawPath,
+  shownName,
+  statFlags,
+} from '../files/exact-path.ts';
 import { isBelowRepository } from '../files/repository-above.ts';
 import { runRipgrep } from '../files/ripgrep.ts';
 import { FoundNames } from '../files/ripgrep-records.ts';
 import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
+import { tryOr } from '../try-or.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** A type, not an interface, because it becomes part of a JSON result. Empty fields are left out. */
+/** Part of a command's result. A type, because no interface is assignable to JSON. Empty fields are left out. */
 export type CommandChanges = {
   changed_files?: { path: string; operation: 'created' | 'modified' | 'deleted' }[];
   /** Why `changed_files` may be incomplete. */
   changed_files_incomplete?: string;
 };
 
-/**
- * Runs something that may change files, and returns which files changed. Rethrows its error, as EndedAfterChanges if
- * files had changed by then.
- */
+/** Calls `run` and returns which files changed meanwhile. If `run` throws after changes, throws EndedAfterChanges. */
 export async function withChanges<T>(
   workspace: Workspace,
   mayWrite: boolean,
@@ -41,23 +47,23 @@ export async function withChanges<T>(
 
 export interface ComparisonBounds {
   readonly files?: number;
-  /** For each of the two looks. */
+  /** Time limit for the scan before the command, and again for the scan after it. */
   readonly milliseconds?: number;
-  /** The clock of a network disk may differ from ours by this much. */
+  /** Tolerated difference between our clock and that of a network disk. */
   readonly clockSlackMs?: number;
 }
 
 /**
- * Looks at the files of a workspace before a command, and returns a function that finds what changed since (TL-2). Call
- * that function when no process of the command is left.
+ * Scans the files of a workspace before a command, and returns a function that finds what changed since (TL-2). Call that
+ * function after all processes of the command have ended.
  *
- * Compared are inode, size and times of the files that git does not ignore: a build may write thousands of ignored
- * files, which no editor has open. Outside a repository nothing is ignored, except installed packages as everywhere.
- * The names come from ripgrep, which reads ignore files; the directories are opened without following links (VA-1).
- * Links, `.git` and sensitive files (VA-2) are never listed. Each look is limited to 20,000 files and one second; the
- * result says if it was cut. Changes by a person or another call at the same time are listed too: they look the same.
+ * Compares inode, size and times of the files that git does not ignore: a build may write thousands of ignored files,
+ * which nobody edits. Outside a repository, only installed packages are ignored. ripgrep lists the names, because it
+ * reads ignore files; directories are opened without following links (VA-1). Links, `.git` and sensitive files (VA-2) are
+ * never listed. Each scan is limited to 20,000 files and one second; the result says if a limit was reached. Changes by a
+ * person or another call at the same time are listed too, because they cannot be told apart.
  *
- * An overlay that collects what a command writes (RN-11) can take the place of this file: only its result is used.
+ * Callers use only the result, so an overlay that collects a command's writes (RN-11) could replace this file.
  */
 export async function watchChanges(
   workspace: Workspace,
@@ -66,7 +72,7 @@ export async function watchChanges(
 ): Promise<() => Promise<CommandChanges>> {
   const startedAt = Date.now();
   const names: RawPath[] = [];
-  const first = new Look(workspace, milliseconds);
+  const first = new FileScan(workspace, milliseconds);
   let problem = await first.list(signal, (path) => names.push(path) <= files);
   if (names.length > files) problem = `the workspace has more than ${files} files; others were not compared`;
   const before = new Map<RawPath, string>();
@@ -77,13 +83,13 @@ export async function watchChanges(
   problem ??= first.problem;
 
   return async () => {
-    const second = new Look(workspace, milliseconds);
+    const second = new FileScan(workspace, milliseconds);
     const changes: Change[] = [];
     await second.stat([...before.keys()], (path, found) => {
       if (!found) changes.push({ path, operation: 'deleted' });
       else if (identityOf(found) !== before.get(path)) changes.push({ path, operation: 'modified' });
     });
-    // If not all names were known before, a new name proves nothing.
+    // Look for new files only if the first scan was complete: otherwise an unknown name may be an old file.
     if (problem === undefined) {
       const unknown: RawPath[] = [];
       problem = await second.list(undefined, (path) => {
@@ -91,7 +97,7 @@ export async function watchChanges(
         return unknown.length <= files;
       });
       await second.stat(unknown, (path, found) => {
-        // An older file was there before: git's ignore rules have changed, not the file.
+        // A file with an older ctime existed before the command: only git's ignore rules have changed.
         if (found && found.ctimeMs > startedAt - clockSlackMs) changes.push({ path, operation: 'created' });
       });
     }
@@ -104,20 +110,20 @@ interface Change {
   readonly operation: 'created' | 'modified' | 'deleted';
 }
 
-/** How long it works before the event loop gets a turn. */
+/** Time after which the scan yields to the event loop. */
 const turnMs = 15;
-/** Installed packages: very many files that only a package manager changes. */
+/** Folders of installed packages, whose many files only a package manager changes. */
 const packageFolders = ['node_modules', 'site-packages'];
 
 type Stamp = Pick<Stats, 'ino' | 'size' | 'mtimeMs' | 'ctimeMs'>;
 
 const identityOf = ({ ino, size, mtimeMs, ctimeMs }: Stamp): string => `${ino}:${size}:${mtimeMs}:${ctimeMs}`;
 
-/** One look at the workspace, until its time is over. */
-class Look {
+/** One scan of the workspace, with a time limit. */
+class FileScan {
   readonly #workspace: Workspace;
   readonly #deadline: number;
-  /** Why something was left out. */
+  /** Why the scan is incomplete. */
   problem: string | undefined;
 
   constructor(workspace: Workspace, milliseconds: number) {
@@ -125,12 +131,12 @@ class Look {
     this.#deadline = performance.now() + milliseconds;
   }
 
-  /** Calls `take` with each name until it returns false. Returns why names may be missing. */
+  /** Calls `take` with each name until it returns false. Returns the reason if names may be missing. */
   async list(signal: AbortSignal | undefined, take: (path: RawPath) => boolean): Promise<string | undefined> {
     const { root, limits, ripgrep } = this.#workspace;
     const names = new FoundNames();
     const time = AbortSignal.timeout(Math.max(0, Math.ceil(this.#deadline - performance.now())));
-    const question = {
+    const query = {
       content: undefined,
       names: [],
       without: packageFolders,
@@ -146,7 +152,7 @@ class Look {
       return true;
     };
     try {
-      await runRipgrep(root, question, signal ? AbortSignal.any([signal, time]) : time, takeAll, ripgrep);
+      await runRipgrep(root, query, signal ? AbortSignal.any([signal, time]) : time, takeAll, ripgrep);
       return undefined;
     } catch (error) {
       if (signal?.aborted) throw error;
@@ -180,14 +186,19 @@ class Look {
     take: (path: RawPath, found: Stamp | undefined) => void,
   ): void {
     const root = rawPath(this.#workspace.root);
-    const descriptor = openExactly(root, directory, lookFlags | constants.O_DIRECTORY);
-    const isGone = descriptor === undefined && !isClosed(joined(root, directory));
-    const reach = isLinux ? `/proc/self/fd/${descriptor}` : joined(root, directory);
+    const descriptor = openExactly(root, directory, statFlags | constants.O_DIRECTORY);
+    const path = `${root}/${directory}`;
+    const isGone = descriptor === undefined && statOrClosed(path) !== 'closed';
+    const fsPath = process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : path;
     try {
       for (const name of names) {
-        const found = isGone ? undefined : descriptor === undefined ? 'closed' : look(`${reach}/${name}`);
+        const found = isGone
+          ? undefined
+          : descriptor === undefined
+            ? 'closed'
+            : statOrClosed(`${fsPath}/${name}`);
         if (found === 'closed') this.problem = notPermitted;
-        else take(joined(directory, name), found?.isFile() ? found : undefined);
+        else take(joinPath(directory, name), found?.isFile() ? found : undefined);
       }
     } finally {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -195,24 +206,12 @@ class Look {
   }
 }
 
-const isLinux = process.platform === 'linux';
-
-/** Stats a path; `closed` if we have no permission, which a command can take away. */
-function look(path: RawPath): Stats | 'closed' | undefined {
-  try {
-    return lstatSync(pathBytes(path), { throwIfNoEntry: false });
-  } catch {
-    return 'closed';
-  }
-}
-
-const isClosed = (path: RawPath): boolean => look(path) === 'closed';
+/** Returns `closed` if we lack permission: a command can remove permissions. */
+const statOrClosed = (path: RawPath): Stats | 'closed' | undefined =>
+  tryOr(() => lstatSync(pathBytes(path), { throwIfNoEntry: false }), 'closed');
 
 const notPermitted = 'some folders may not be looked into; their files were not compared';
 const outOfTime = 'comparing the workspace took too long; not every file was compared';
-
-const joined = (directory: RawPath, name: RawPath): RawPath =>
-  directory === '' ? name : `${directory}/${name}`;
 
 function byDirectory(paths: readonly RawPath[]): Map<RawPath, RawPath[]> {
   const directories = new Map<RawPath, RawPath[]>();

@@ -4,7 +4,7 @@ import { ManualClock } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
-import { readServerList, runsWords, type ServerEntry } from './server-entry.ts';
+import { describeReach, readServerList, type ServerEntry } from './server-entry.ts';
 import { neededFolders, readServers } from './server-files.ts';
 import { ToolServer } from './tool-server.ts';
 import { hostile, hostileServer, ToolServersFixture } from './tool-servers-fixture.test-data.ts';
@@ -50,14 +50,16 @@ describe('[RN-8] the usual configuration', () => {
       },
       { name: 'web', reach: { kind: 'http', url: 'https://example.test/mcp' }, network: true },
     ]);
-    expect(entries.map(runsWords)).toEqual(["node 'a b.ts'", 'https://example.test/mcp']);
+    expect(entries.map(describeReach)).toEqual(["node 'a b.ts'", 'https://example.test/mcp']);
   });
 
   it('shows a command line as it is: nothing in it hides or moves the cursor', () => {
     const { entries } = read({
       a: { command: 'node', args: ['\u001b[2J', 'x\ny', "it's", '\u202egpj.exe'] },
     });
-    expect(entries.map(runsWords)).toEqual(["node '⟨U+001B⟩[2J' 'x⟨U+000A⟩y' 'it'\\''s' '⟨U+202E⟩gpj.exe'"]);
+    expect(entries.map(describeReach)).toEqual([
+      "node '⟨U+001B⟩[2J' 'x⟨U+000A⟩y' 'it'\\''s' '⟨U+202E⟩gpj.exe'",
+    ]);
   });
 
   it.each([

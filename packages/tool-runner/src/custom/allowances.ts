@@ -17,8 +17,8 @@ const fileSchema = z.strictObject({ version: z.literal(1), allowed: z.array(allo
 type Allowance = z.output<typeof allowanceSchema>;
 
 /**
- * The servers that the person has allowed on this machine, for those that their own configuration does not allow
- * already. An allowance names the digest of the whole entry and of the workspace's files that its command line names:
+ * The servers that the person has allowed on this machine, besides those of their own configuration. An allowance names
+ * the digest of the whole entry and of the workspace's files that its command line names:
  * if one of them changes, the person is asked again. The file is in the person's configuration folder, which no
  * isolated command sees.
  */
@@ -54,7 +54,7 @@ export class Allowances {
     return this.#ofWorkspace(name).length > 0;
   }
 
-  /** `digest` is that of what was shown. Throws if the server has changed since. */
+  /** `digest` is what the person was shown. Throws if the server has changed since. */
   allow(entry: ServerEntry, digest: string, now: Date): void {
     if (this.digestOf(entry) !== digest)
       throw new CountersignError('USAGE', {

@@ -7,14 +7,14 @@ import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 
 const KEPT_ERROR_BYTES = 16 * 1024;
-/** Some servers print a greeting to standard output; one that prints more lines than this does not speak MCP. */
+/** Some servers print a greeting to standard output. A server that prints more lines than this does not speak MCP. */
 const MAX_OTHER_LINES = 1_000;
-/** Limit for messages that it has not read; the parameters of a call are far smaller. */
+/** Limit for messages that the server has not read; the parameters of a call are far smaller. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
 /**
- * MCP over the pipes of an isolated process: each message is a line. However it ends, the process and all it started
- * are ended with it.
+ * MCP over the pipes of an isolated process: each message is a line. When the transport closes or fails, the process and
+ * all that it started are ended.
  */
 export class ChildTransport implements Transport {
   onclose?: () => void;
@@ -34,17 +34,17 @@ export class ChildTransport implements Transport {
     this.#request = request;
   }
 
-  /** The end of its standard error, and of other lines on its standard output. */
+  /** The end of the server's standard error, with lines of its standard output that are not messages. */
   get lastWords(): string {
     return this.#standardError.text();
   }
 
-  /** Why it ended; undefined while it runs, or if we ended it. */
+  /** Why the server ended; undefined while it runs, or if we ended it. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** What it planted (VA-3), in sentences; known once `close` has resolved. */
+  /** Sentences about the files that the server planted (VA-3); complete once `close` has resolved. */
   get planted(): readonly string[] {
     return this.#child ? plantedNotes(this.#starter.planted(this.#child)) : [];
   }
@@ -60,7 +60,6 @@ export class ChildTransport implements Transport {
     this.#lines = new BoundedLines(stdout, {
       onLine: (line) => this.#take(line),
       onError: (problem) => this.#fail(problem),
-      onEnd: () => {}, // its exit code tells more
     });
     child.on('error', (error) => this.#fail(`it could not be started: ${error.message}`));
     child.on('exit', (code, signal) => this.#fail(`it ended with ${code ?? signal}`));
@@ -74,7 +73,7 @@ export class ChildTransport implements Transport {
     if (stdin.writableLength > MAX_UNREAD_BYTES) this.#fail('it does not read what it is told');
   }
 
-  /** Resolves when no process of it is left. Harmless twice. */
+  /** Resolves when no process of the server is left. Harmless twice. */
   async close(): Promise<void> {
     this.#end();
     await this.#ended;
@@ -91,7 +90,7 @@ export class ChildTransport implements Transport {
     if (this.#otherLines > MAX_OTHER_LINES) this.#fail('what it writes is not the Model Context Protocol');
   }
 
-  /** The library assumes some fields and throws if they are missing; that must not break the stream. */
+  /** The library assumes some fields and throws if they are missing: then the server is at fault. */
   #handOver(message: JSONRPCMessage): void {
     try {
       this.onmessage?.(message);
@@ -126,11 +125,11 @@ function parseMessage(line: string): JSONRPCMessage | undefined {
   }
 }
 
-/** A result with the largest picture that we keep is far smaller. */
+/** Far more than a result with the largest picture that we keep. */
 const LINE_BYTES = 8 * 1024 * 1024;
 /** If more lines than this arrive at once, reading pauses between batches. */
 const LINES_AT_ONCE = 100;
-/** This many lines may come at once; then LINES_PER_SECOND. A server that writes more is ended. */
+/** This many lines may come at once, and then LINES_PER_SECOND. A server that writes more is ended. */
 const BURST = 2_000;
 const LINES_PER_SECOND = 500;
 
@@ -138,7 +137,6 @@ export interface LineListener {
   onLine(line: string): void;
   /** After the first error nothing more is read. */
   onError(problem: string): void;
-  onEnd(): void;
 }
 
 /**
@@ -158,8 +156,7 @@ export class BoundedLines {
     this.#input = input;
     this.#listener = listener;
     input.on('data', (chunk: Buffer) => this.#read(chunk));
-    input.once('end', () => listener.onEnd());
-    input.on('error', () => {}); // `end` or `close` follows
+    input.on('error', () => {}); // the exit code says more
   }
 
   /** Further output is read and discarded, so that the server never blocks. */

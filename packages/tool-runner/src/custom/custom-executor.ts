@@ -1,4 +1,3 @@
-import type { PolicyDecision } from '@countersign/policy';
 import {
   CountersignError,
   type CustomToolCall,
@@ -12,7 +11,7 @@ import { digestOf } from '../preview/call-digest.ts';
 import { fitPreview } from '../preview/look.ts';
 import type { Workspace } from '../workspace.ts';
 import type { ListedTool } from './listed-tools.ts';
-import { onOneLine } from './server-entry.ts';
+import { describeReach, onOneLine } from './server-entry.ts';
 import { resultOfAnswer } from './tool-answer.ts';
 import type { FoundTool, ToolServers } from './tool-servers.ts';
 
@@ -20,7 +19,7 @@ const MAX_SUMMARY = 500;
 
 /** Custom tools (RN-8): the preview for the card, the digest of the approval, and the call itself. */
 export class CustomExecutor implements Executor {
-  /** Empty: the person's configuration names them. */
+  /** Empty, because the person's configuration names the tools. */
   readonly tools = [] as const;
   readonly #workspace: Workspace;
   readonly #servers: ToolServers;
@@ -30,7 +29,7 @@ export class CustomExecutor implements Executor {
     this.#servers = servers;
   }
 
-  preview(call: CustomToolCall, decision: PolicyDecision): { preview: Preview; base: string } {
+  preview(call: CustomToolCall): { preview: Preview; base: string } {
     const { server, listed } = this.#locate(call);
     const { tool, ownName } = listed;
     const preview: Preview = {
@@ -38,18 +37,18 @@ export class CustomExecutor implements Executor {
       server: server.entry.name,
       tool: onOneLine(ownName.slice(0, 200)),
       summary: tool.description.slice(0, MAX_SUMMARY),
-      runs: server.runs,
+      runs: describeReach(server.entry),
       network: tool.network,
       hints: [
         ...(tool.read_only ? ['read_only' as const] : []),
         ...(tool.destructive ? ['destructive' as const] : []),
       ],
     };
-    return { preview: fitPreview(preview), base: this.digest(call, decision) };
+    return { preview: fitPreview(preview), base: this.digest(call) };
   }
 
   /** Covers the call, the tool as its server describes it, and the server's entry (AP-8). */
-  digest(call: CustomToolCall, _decision: PolicyDecision): string {
+  digest(call: CustomToolCall): string {
     return this.#digestOf(call, this.#locate(call).listed);
   }
 
@@ -70,9 +69,9 @@ export class CustomExecutor implements Executor {
       },
       onProgress: ({ progress, total, message }) => {
         const percent = total !== undefined && total > 0 ? (100 * progress) / total : undefined;
-        const isMeant = percent !== undefined && Number.isFinite(percent);
+        const isKnown = percent !== undefined && Number.isFinite(percent);
         context.onProgress({
-          ...(isMeant && { percent: Math.min(100, Math.max(0, percent)) }),
+          ...(isKnown && { percent: Math.min(100, Math.max(0, percent)) }),
           ...(message !== undefined && { message: makeVisible(server.mask(message)).slice(0, 500) }),
         });
       },

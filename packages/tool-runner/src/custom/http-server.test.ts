@@ -60,7 +60,7 @@ it('[RN-8] is reached at the address that the person configured, with their head
   expect(fixture.status('stranger').state).toBe('failed');
   const told = JSON.stringify([fixture.servers.status, fixture.logger.lines, fixture.servers.tools]);
   expect(told).not.toContain('top-secret');
-  expect(fixture.executor.preview({ tool: 'remote__add', params: {} }, {} as never).preview).toEqual({
+  expect(fixture.executor.preview({ tool: 'remote__add', params: {} }).preview).toEqual({
     kind: 'custom',
     server: 'remote',
     tool: 'add',

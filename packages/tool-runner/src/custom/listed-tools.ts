@@ -13,12 +13,11 @@ import {
 import { z } from 'zod';
 import type { ServerEntry } from './server-entry.ts';
 
-/** One tool of a server, with its name here and at its server, and its digest. */
 export interface ListedTool {
   readonly tool: CustomTool;
-  /** Its name at its server. */
+  /** The tool's name at its server. */
   readonly ownName: string;
-  /** Covers its description, schema, hints and its server's entry: what an approval covers (AP-8). */
+  /** Covers the tool's description, schema and hints, and its server's entry (AP-8). */
   readonly digest: string;
 }
 
@@ -52,12 +51,12 @@ const declaredSchema = z.object({
 });
 
 /** Reads a server's list of tools. Tools that cannot be used are left out, with the reason. */
-export function listTools(said: readonly unknown[], entry: ServerEntry, definition: string): ToolListing {
+export function listTools(rawTools: readonly unknown[], entry: ServerEntry, definition: string): ToolListing {
   const tools = new Map<string, ListedTool>();
   const leftOut: string[] = [];
-  for (const raw of said) {
+  for (const raw of rawTools) {
     if (tools.size >= MAX_TOOLS) {
-      leftOut.push(`it has ${said.length} tools; the first ${MAX_TOOLS} are used`);
+      leftOut.push(`it has ${rawTools.length} tools; the first ${MAX_TOOLS} are used`);
       break;
     }
     const listed = readTool(raw, entry, definition);
@@ -102,7 +101,7 @@ function readTool(raw: unknown, entry: ServerEntry, definition: string): ListedT
   return { tool: tool.data, ownName, digest: `sha256:${hash('sha256', canonicalJson(covered))}` };
 }
 
-/** Models accept only letters, digits, `_` and `-`. */
+/** The tool's name for the model, which accepts only letters, digits, `_` and `-`. */
 function callName(server: string, ownName: string): CustomToolName | undefined {
   const plain = ownName.replaceAll(/[^A-Za-z0-9_-]/g, '_').replace(/^[^A-Za-z0-9]+/, '');
   return plain === '' ? undefined : `${server}__${plain.slice(0, MAX_NAME - server.length - 2)}`;

@@ -26,7 +26,7 @@ const MAX_PAGES = 20;
 const MAX_LIST_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LISTED = 10_000;
 
-/** RN-8. */
+/** Limits of a server's process (RN-8). */
 const limits = { cpuSeconds: 3_600, memoryBytes: 1024 ** 3, files: 100 };
 
 export interface ConnectionDeps {
@@ -50,7 +50,7 @@ export interface ConnectionListener {
 
 export interface OpenRequest {
   readonly entry: ServerEntry;
-  /** Whether it may write the workspace, as an approved command may. */
+  /** Whether the server may write to the workspace, like an approved command. */
   readonly mayWrite: boolean;
   readonly deps: ConnectionDeps;
   readonly listener: ConnectionListener;
@@ -58,6 +58,7 @@ export interface OpenRequest {
 }
 
 type HttpReach = Extract<ServerEntry['reach'], { kind: 'http' }>;
+type StdioReach = Exclude<ServerEntry['reach'], HttpReach>;
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 
@@ -68,7 +69,7 @@ const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 export class ServerConnection {
   readonly #client: Client;
   readonly #transport: Transport;
-  /** The transport, if it is a process on this machine. */
+  /** The transport, if the server is a process on this machine. */
   readonly #child: ChildTransport | undefined;
   #isClosing = false;
 
@@ -91,7 +92,8 @@ export class ServerConnection {
 
   static async #connect(request: OpenRequest, mode: 'auto' | 'legacy'): Promise<ServerConnection> {
     const { entry, listener, signal } = request;
-    const transport = entry.reach.kind === 'http' ? httpTransport(entry.reach) : childTransport(request);
+    const transport =
+      entry.reach.kind === 'http' ? httpTransport(entry.reach) : childTransport(request, entry.reach);
     const client = new Client(
       { name: 'countersign', version: '1.0.0' },
       {
@@ -117,16 +119,17 @@ export class ServerConnection {
     return connection;
   }
 
+  /** The end of the server's standard error. */
   get lastWords(): string {
     return this.#child?.lastWords ?? '';
   }
 
-  /** What it planted (VA-3), in sentences; known once `close` has resolved. */
+  /** Sentences about the files that the server planted (VA-3); complete once `close` has resolved. */
   get planted(): readonly string[] {
     return this.#child?.planted ?? [];
   }
 
-  /** As the server sends it, unchecked. */
+  /** The server's list of tools, unchecked. */
   async listTools(signal: AbortSignal): Promise<readonly unknown[]> {
     const tools: unknown[] = [];
     let cursor: string | undefined;
@@ -157,7 +160,7 @@ export class ServerConnection {
     });
   }
 
-  /** Whether it still answers anything. */
+  /** Whether the server still answers. */
   async isAlive(): Promise<boolean> {
     try {
       await this.#client.ping({ timeout: PING_MS });
@@ -167,7 +170,7 @@ export class ServerConnection {
     }
   }
 
-  /** Resolves when no process of it is left. Harmless twice. */
+  /** Resolves when no process of the server is left. Harmless twice. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#client.close().catch(() => {});
@@ -194,10 +197,9 @@ export class ServerConnection {
   }
 }
 
-function childTransport({ entry, mayWrite, deps }: OpenRequest): ChildTransport {
-  if (entry.reach.kind !== 'stdio') throw new TypeError('it is not a program');
+function childTransport({ entry, mayWrite, deps }: OpenRequest, reach: StdioReach): ChildTransport {
   const { workspace, configFolder, starter } = deps;
-  const { command, args, env, cwd } = entry.reach;
+  const { command, args, env, cwd } = reach;
   const { root, home, stateFolder } = workspace;
   const readable = neededFolders(entry, { root, home, config: configFolder, state: stateFolder });
   return new ChildTransport(starter, {
@@ -209,7 +211,7 @@ function childTransport({ entry, mayWrite, deps }: OpenRequest): ChildTransport 
     confinement: {
       workspace: entry.workspace === 'write' && !mayWrite ? 'read' : entry.workspace,
       network: entry.network,
-      // No card can say which secrets it would read.
+      // Masked, because no card says which secrets the server would read.
       maskSensitive: true,
       readable,
       limits,
@@ -260,7 +262,7 @@ function bounded(response: Response): Response {
   });
   const { status, statusText, headers } = response;
   const copy = new Response(response.body.pipeThrough(counted), { status, statusText, headers });
-  // The transport checks where a response came from.
+  // The transport checks the origin of a response by these two.
   Object.defineProperty(copy, 'url', { value: response.url });
   Object.defineProperty(copy, 'redirected', { value: response.redirected });
   return copy;

@@ -8,12 +8,12 @@ import {
 } from '@countersign/protocol';
 import { z } from 'zod';
 
-/** Whose configuration names the server. A workspace's server is started only once the person has allowed it here. */
+/** The owner of the configuration. A workspace's server starts only after the person has allowed it on this machine. */
 export type ServerOwner = 'person' | 'workspace';
 
 /** One valid server of `mcpServers`. */
 export interface ServerEntry {
-  /** The first part of its tools' names. */
+  /** The first part of the names of its tools. */
   readonly name: string;
   readonly owner: ServerOwner;
   readonly reach:
@@ -67,7 +67,7 @@ const text = z
   .string()
   .max(32_768)
   .refine((value) => !value.includes('\0'), 'has a NUL character');
-/** Not strict: other programs have fields of their own in it. */
+/** Not strict, because other programs add their own fields. */
 const entrySchema = z.object({
   type: z.string().optional(),
   command: text.min(1).optional(),
@@ -183,11 +183,17 @@ const broken = (owner: ServerOwner, problem: string): ServerList => ({
   unusable: [{ name: owner === 'person' ? 'mcp.json' : '.mcp.json', owner, problem }],
 });
 
-/** The command line as for a shell, or the address, with hidden and control characters made visible. */
-export function runsWords({ reach }: ServerEntry): string {
-  if (reach.kind === 'http') return onOneLine(reach.url);
-  return [reach.command, ...reach.args].map(quoted).join(' ');
+/** The command line as for a shell, or the address: masked, and with hidden and control characters made visible. */
+export function describeReach(entry: ServerEntry): string {
+  const { reach } = entry;
+  const line =
+    reach.kind === 'http' ? onOneLine(reach.url) : [reach.command, ...reach.args].map(quoted).join(' ');
+  return shownMaskerOf(entry)(line);
 }
+
+/** Masks the secrets of a person's own entry. A workspace's entry contains none, and the person must see all of it. */
+export const shownMaskerOf = (entry: ServerEntry): ((text: string) => string) =>
+  maskerOf(entry.owner === 'person' ? secretsOf(entry) : []);
 
 /** Makes hidden and control characters visible, line feeds and tabs included. */
 export const onOneLine = (text: string): string =>
@@ -205,7 +211,7 @@ export function maskerOf(secrets: readonly string[]): (text: string) => string {
   return (text) => longestFirst.reduce((masked, secret) => masked.replaceAll(secret, '[masked]'), text);
 }
 
-/** The same for a JSON value; the result is always valid JSON. */
+/** Masks every text and key of a JSON value. */
 export function maskedJson<T>(value: T, mask: (text: string) => string): T {
   return JSON.parse(JSON.stringify(value), (_name, inner: unknown) => {
     if (typeof inner === 'string') return mask(inner);
@@ -235,10 +241,10 @@ export function secretsOf({ reach }: ServerEntry): readonly string[] {
 const secretName = /key|token|secret|passw|pwd|auth|cred|cookie|private/i;
 const plainWord = /^([A-Za-z]{1,15}|\d{1,9})$/;
 
-/** In `Bearer abc`, the second part alone is the secret too. */
+/** In `Bearer abc`, `abc` alone is a secret too. */
 const withoutScheme = (value: string): string[] => [value, value.replace(/^\w+ +/, '')];
 
-/** `--token=abc`, `--token abc`. */
+/** The secret in `--token=abc` or `--token abc`. */
 function secretOfOption(word: string, index: number, all: readonly string[]): string[] {
   const [, name = '', value] = /^--?([\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
   if (!secretName.test(name)) return [];

@@ -15,18 +15,19 @@ import { namesIn } from '../isolation/disk-names.ts';
 import { isInside } from '../isolation/fixed-path.ts';
 import { openInside } from '../open-inside.ts';
 import { MAX_SETTINGS_BYTES, readPersonsFile } from '../persons-file.ts';
+import { realPath } from '../real-disk.ts';
 import { readServerList, type ServerEntry, type ServerList } from './server-entry.ts';
 
 /** Where a workspace configures its own servers: a place that executes later (VA-3). */
 const WORKSPACE_SERVERS = '.mcp.json';
-/** A larger file is not read every few seconds: its size, inode and change time are its version. */
+/** A larger script is not hashed every few seconds; its size, inode and change time are its version. */
 const MAX_SCRIPT_BYTES = 16 * 1024 * 1024;
 const MAX_LINKED = 50;
 
-/** Every server that is configured for this workspace. If two have one name, the person's own wins. */
+/** Every server that is configured for this workspace. If two have the same name, the person's own wins. */
 export function readServers(configFolder: string, root: string): ServerList {
-  const own = readPersons(configFolder, root);
-  const workspace = readWorkspaces(root);
+  const own = readPersonsServers(configFolder, root);
+  const workspace = readWorkspaceServers(root);
   const names = new Set(own.entries.map(({ name }) => name));
   const taken = workspace.entries.filter(({ name }) => names.has(name));
   return {
@@ -39,7 +40,7 @@ export function readServers(configFolder: string, root: string): ServerList {
   };
 }
 
-function readPersons(configFolder: string, root: string): ServerList {
+function readPersonsServers(configFolder: string, root: string): ServerList {
   const file = readPersonsFile(join(configFolder, 'mcp.json'), root);
   if (file.state === 'missing') return { entries: [], unusable: [] };
   if (file.state === 'refused')
@@ -47,7 +48,7 @@ function readPersons(configFolder: string, root: string): ServerList {
   return readServerList(file.text, 'person', root);
 }
 
-function readWorkspaces(root: string): ServerList {
+function readWorkspaceServers(root: string): ServerList {
   const refused = (problem: string): ServerList => ({
     entries: [],
     unusable: [{ name: WORKSPACE_SERVERS, owner: 'workspace', problem }],
@@ -78,7 +79,7 @@ export interface NamedFile {
 
 const codeExtension = /\.([cm]?[jt]sx?|py|rb|pl|php|lua|sh|bash|jar|wasm)$/i;
 
-/** Sorted by path. What such a file loads in turn is not covered, as with any script (decision 0005). */
+/** The named scripts, sorted by path. Files that they load in turn are not covered (docs/decisions/0005). */
 export function namedFiles({ reach }: ServerEntry, root: string): readonly NamedFile[] {
   if (reach.kind === 'http') return [];
   const found = new Map<string, string>();
@@ -90,7 +91,7 @@ export function namedFiles({ reach }: ServerEntry, root: string): readonly Named
     const isTooLarge = size > MAX_SCRIPT_BYTES;
     const bytes = isTooLarge ? Buffer.alloc(0) : readFileSync(file.real);
     const looksLikeCode = codeExtension.test(file.real) || bytes.subarray(0, 2).equals(shebang);
-    if (!isCode && !looksLikeCode) continue; // data, which the server may change itself
+    if (!isCode && !looksLikeCode) continue; // data, which the server may change
     if (basename(path) === 'package.json')
       started.push(
         ...mainOf(bytes.toString()).map((main) => ({ path: join(dirname(file.real), main), isCode })),
@@ -126,7 +127,7 @@ export function neededFolders({ reach, owner, readable }: ServerEntry, private_:
   const packages = named.map(packageFolder);
   const isShown = (folder: string): boolean =>
     folder !== '/' && !Object.values(private_).some((own) => isInside(folder, own));
-  const needed = [...packages, ...packages.flatMap(linkedPackages), ...readable.flatMap(realPath)];
+  const needed = [...packages, ...packages.flatMap(linkedPackages), ...existing(readable)];
   const shown = [...needed.filter(isShown), ...named];
   return [...new Set(shown.filter((path) => !isInside(private_.root, path)))];
 }
@@ -151,24 +152,17 @@ function linkedPackages(folder: string): string[] {
     ...namesIn(modules),
     ...scopes.flatMap((scope) => namesIn(join(modules, scope)).map((name) => `${scope}/${name}`)),
   ];
-  const linked = names
+  const links = names
     .map((name) => join(modules, name))
     .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
-    .slice(0, MAX_LINKED)
-    .flatMap(realPath);
-  return linked.flatMap((target) => [
+    .slice(0, MAX_LINKED);
+  return existing(links).flatMap((target) => [
     target,
-    ...foldersAbove(target).flatMap((above) => realPath(join(above, 'node_modules'))),
+    ...existing(foldersAbove(target).map((above) => join(above, 'node_modules'))),
   ]);
 }
 
-function realPath(path: string): string[] {
-  try {
-    return [realpathSync(path)];
-  } catch {
-    return [];
-  }
-}
+const existing = (paths: readonly string[]): string[] => paths.flatMap((path) => realPath(path) ?? []);
 
 function realFile(path: string): { readonly real: string; readonly stats: Stats } | undefined {
   try {
@@ -185,12 +179,12 @@ type CommandLine = Pick<Extract<ServerEntry['reach'], { kind: 'stdio' }>, 'comma
 /** A path as written in a command line. It may not exist. */
 export interface CodePath {
   readonly path: string;
-  /** If false, it counts only if it looks like code: `server.ts data.csv` names both. */
+  /** If false, the file counts only if it looks like code: `server.ts data.csv` names code and data. */
   readonly isCode: boolean;
 }
 
 /**
- * The code that a command line would start, judged by its words: files that it names, also in an option
+ * The files that a command line may run, found by its words: files that it names, also in an option
  * (`--require=./a.js`), in a shell line or in a variable (`NODE_OPTIONS`); files that an interpreter derives from a
  * name (`node tools/server`, `node .`, `python -m tools`); files that a package manager reads (`npm run serve`, `npx
  * server`).

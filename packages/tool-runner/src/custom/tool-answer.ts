@@ -116,7 +116,7 @@ function otherItem(item: Item, room: { bytes: number }, mask: AnswerBounds['mask
   }
 }
 
-/** As for binary files: `encoding` tells the server not to send it to the model. */
+/** `encoding` tells the server not to send the data to the model, as with binary files. */
 function base64(data: string, room: { bytes: number }): { [key: string]: JsonValue } {
   // One character class, so no backtracking: the text may be very long.
   if (/[^A-Za-z0-9+/=\r\n]/.test(data)) return { left_out: 'it is not base64' };

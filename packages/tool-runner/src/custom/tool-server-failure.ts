@@ -1,20 +1,13 @@
 /** A tool server failed, or returned an error. */
 export class ToolServerFailure extends Error {
-  /** The end of its standard error. */
+  /** The end of the server's standard error. */
   readonly lastWords: string;
-  /** True: it returned an error; the server itself works. */
+  /** True: the server works, and returned an error. */
   readonly isAnswer: boolean;
 
-  constructor(
-    problem: string,
-    {
-      lastWords = '',
-      isAnswer = false,
-      cause,
-    }: { lastWords?: string; isAnswer?: boolean; cause?: unknown } = {},
-  ) {
-    super(problem, { cause });
-    this.lastWords = lastWords;
-    this.isAnswer = isAnswer;
+  constructor(problem: string, options: { lastWords?: string; isAnswer?: boolean; cause?: unknown } = {}) {
+    super(problem, { cause: options.cause });
+    this.lastWords = options.lastWords ?? '';
+    this.isAnswer = options.isAnswer ?? false;
   }
 }

@@ -4,18 +4,17 @@ import { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { Allowances } from './allowances.ts';
 import {
-  maskerOf,
+  describeReach,
   onOneLine,
-  runsWords,
   type ServerEntry,
   type ServerOwner,
-  secretsOf,
+  shownMaskerOf,
 } from './server-entry.ts';
 import { namedFiles, readServers } from './server-files.ts';
 import type { ServerStatus } from './tool-server.ts';
 import { ToolServers } from './tool-servers.ts';
 
-/** What the person is shown before they allow a server. All texts are made visible. */
+/** A server as the person sees it before they allow it. Hidden characters are made visible. */
 export interface ServerQuestion {
   readonly name: string;
   readonly owner: ServerOwner;
@@ -37,7 +36,7 @@ export interface ServerQuestion {
   readonly digest: string;
 }
 
-/** The tool servers of a workspace as `countersign tools` sees them: looked at, allowed, forbidden. */
+/** Lists, allows and forbids the tool servers of a workspace, for `countersign tools`. */
 export class ToolServerList {
   readonly #workspace: Workspace;
   readonly #configFolder: string;
@@ -68,37 +67,16 @@ export class ToolServerList {
     }
   }
 
-  /** Throws NOT_FOUND where no server has that name. */
+  /** Throws NOT_FOUND if no server has that name. */
   question(name: string): ServerQuestion {
-    return this.#questionOf(this.#entry(name));
-  }
-
-  /** `digest` is that of the question that was shown. Throws if the server has changed since. */
-  allow(name: string, digest: string): void {
-    this.#allowances.allow(this.#entry(name), digest, new Date());
-  }
-
-  /** Takes an allowance back. Returns whether there was one. */
-  forbid(name: string): boolean {
-    return this.#allowances.forbid(name);
-  }
-
-  #entry(name: string): ServerEntry {
-    const { entries } = readServers(this.#configFolder, this.#workspace.root);
-    const entry = entries.find((one) => one.name === name);
-    if (!entry) throw new CountersignError('NOT_FOUND', { what: 'tool server' });
-    return entry;
-  }
-
-  #questionOf(entry: ServerEntry): ServerQuestion {
-    const { name, owner, reach, network, workspace } = entry;
+    const entry = this.#entry(name);
+    const { owner, reach, network, workspace } = entry;
     const isStdio = reach.kind === 'stdio';
-    // A workspace's entry contains no secrets of the person, and nothing of it may be hidden from them.
-    const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
+    const mask = shownMaskerOf(entry);
     return {
       name,
       owner,
-      runs: mask(runsWords(entry)),
+      runs: describeReach(entry),
       cwd: isStdio ? onOneLine(reach.cwd || '.') : '',
       env: isStdio
         ? Object.entries(reach.env).map(([variable, value]) => ({
@@ -115,5 +93,22 @@ export class ToolServerList {
       wasAllowed: this.#allowances.wasAllowed(entry),
       digest: this.#allowances.digestOf(entry),
     };
+  }
+
+  /** `digest` is that of the question that the person saw. Throws if the server has changed since. */
+  allow(name: string, digest: string): void {
+    this.#allowances.allow(this.#entry(name), digest, new Date());
+  }
+
+  /** Takes an allowance back. Returns whether there was one. */
+  forbid(name: string): boolean {
+    return this.#allowances.forbid(name);
+  }
+
+  #entry(name: string): ServerEntry {
+    const { entries } = readServers(this.#configFolder, this.#workspace.root);
+    const found = entries.find((entry) => entry.name === name);
+    if (!found) throw new CountersignError('NOT_FOUND', { what: 'tool server' });
+    return found;
   }
 }

@@ -9,9 +9,9 @@ import type {
   ServerConnection,
 } from './server-connection.ts';
 import {
+  describeReach,
   maskedJson,
   maskerOf,
-  runsWords,
   type ServerEntry,
   type ServerOwner,
   secretsOf,
@@ -20,15 +20,15 @@ import { ToolServerFailure } from './tool-server-failure.ts';
 
 export interface ToolServerDeps extends ConnectionDeps {
   readonly clock: RunnerClock;
-  /** Its tools or its state have changed. */
+  /** Called when the server's tools or state have changed. */
   readonly onChange: () => void;
-  /** It planted something that would execute later (VA-3); the note says what became of it. */
+  /** Called if the server planted a file that would execute later (VA-3); the note says what became of the file. */
   readonly onPlanted: (note: string) => void;
-  /** Whether its entry and the scripts it names are still the ones that were allowed. */
+  /** Whether the server's entry and scripts are still the ones that were allowed. */
   readonly isStillAllowed: () => boolean;
-  /** How long a server may still write the workspace after its last call. */
+  /** How long a server may still write to the workspace after its last call. */
   readonly idleMs?: number;
-  /** Pause before its list of tools is read again, after it reported a change. */
+  /** How long to wait after a reported change before the list of tools is read again. */
   readonly listPauseMs?: number;
 }
 
@@ -41,7 +41,7 @@ export interface ServerStatus {
   readonly runs: string;
   readonly network: boolean;
   readonly problem?: string;
-  /** The end of what it wrote on standard error. */
+  /** The end of its standard error. */
   readonly lastWords?: string;
   readonly tools: readonly ListedTool[];
   readonly leftOut: readonly string[];
@@ -73,11 +73,11 @@ interface Current {
 /**
  * One configured server: started, listed, called, and started again when it fails. Between calls it runs with the
  * workspace read-only. An approved call restarts it with the workspace writable; a while after the last call it is
- * restarted read-only. So what it planted (VA-3) is searched for soon after the call.
+ * restarted read-only, so that planted files (VA-3) are found soon after the call.
  */
 export class ToolServer {
   readonly entry: ServerEntry;
-  /** Digest of the entry and the scripts it names: with another digest it is another server. */
+  /** Digest of the entry and the scripts that it names. If it changes, ToolServers replaces the server. */
   readonly definition: string;
   readonly mask: (text: string) => string;
   readonly #deps: ToolServerDeps;
@@ -108,12 +108,6 @@ export class ToolServer {
     return this.#listing.tools;
   }
 
-  /** What it runs, for cards and lists. A workspace's entry contains no secrets of the person, so it is not masked. */
-  get runs(): string {
-    const words = runsWords(this.entry);
-    return this.entry.owner === 'person' ? this.mask(words) : words;
-  }
-
   get status(): ServerStatus {
     const { name, owner, network } = this.entry;
     const words = this.#current?.connection.lastWords ?? this.#lastWords;
@@ -122,7 +116,7 @@ export class ToolServer {
       name,
       owner,
       state: this.#state,
-      runs: this.runs,
+      runs: describeReach(this.entry),
       network,
       ...(this.#problem !== undefined && { problem: this.#problem }),
       ...(lastWords !== '' && { lastWords }),
@@ -155,7 +149,7 @@ export class ToolServer {
       throw this.#failureOf(error);
     } finally {
       this.#users -= 1;
-      if (this.#users === 0) this.#restSoon();
+      if (this.#users === 0) this.#restartReadOnlySoon();
     }
   }
 
@@ -207,7 +201,7 @@ export class ToolServer {
       this.#problem = undefined;
       this.#readyAt = this.#deps.clock.monotonic();
       this.#deps.onChange();
-      if (this.#users === 0) this.#restSoon(); // the call that needed it writable was cancelled
+      if (this.#users === 0) this.#restartReadOnlySoon(); // the call that needed write access was cancelled
       return connection;
     } catch (error) {
       await this.#drop();
@@ -226,12 +220,12 @@ export class ToolServer {
   }
 
   async #list(connection: ServerConnection): Promise<void> {
-    const said = await connection.listTools(this.#ending.signal);
+    const rawTools = await connection.listTools(this.#ending.signal);
     // Descriptions reach the model: they must not contain secrets of the configuration.
-    this.#listing = listTools(maskedJson(said, this.mask), this.entry, this.definition);
+    this.#listing = listTools(maskedJson(rawTools, this.mask), this.entry, this.definition);
   }
 
-  /** Reads its list once in a while, however often it reports changes. */
+  /** Reads the list of tools after a pause, however often the server reports changes. */
   #listSoon(): void {
     if (this.#cancelListing || this.#ending.signal.aborted) return;
     const { clock, listPauseMs = LIST_PAUSE_MS } = this.#deps;
@@ -247,7 +241,7 @@ export class ToolServer {
 
   #lost(problem: string): void {
     const { connection } = this.#current ?? {};
-    // While it is being opened, #connect gets the error.
+    // While the connection is being opened, #connect handles the error.
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
     this.#current = undefined;
     this.#turn = this.#turn.then(() => this.#close(connection));
@@ -270,8 +264,8 @@ export class ToolServer {
   }
 
   /**
-   * A call that was cancelled or timed out may still be running. A process that no other call uses is ended, so that
-   * nothing goes on; one that is shared, or on another machine, only if it does not answer any more.
+   * A call that was cancelled or timed out may still be running, so a process that no other call uses is ended. A shared
+   * process, or a server on another machine, is dropped only if it no longer answers.
    */
   async #afterFailure(used: ServerConnection, error: unknown): Promise<void> {
     if (this.#current?.connection !== used) return;
@@ -285,7 +279,7 @@ export class ToolServer {
     else this.#failed(error);
   }
 
-  #restSoon(): void {
+  #restartReadOnlySoon(): void {
     if (!this.#current?.mayWrite || this.#ending.signal.aborted) return;
     this.#cancelIdle();
     this.#cancelIdle = this.#deps.clock.after(this.#deps.idleMs ?? IDLE_MS, () => {

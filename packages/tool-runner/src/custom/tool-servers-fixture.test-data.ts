@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { PolicyDecision } from '@countersign/policy';
 import {
   CountersignError,
   type CustomToolCall,
@@ -74,7 +73,7 @@ export class ToolServersFixture {
 
   /** The digest that an approval of this call covers. */
   digest(call: CustomToolCall): string {
-    return this.executor.digest(call, {} as PolicyDecision);
+    return this.executor.digest(call);
   }
 
   /** Calls as the handler does, with the approval of what the tool is now. */

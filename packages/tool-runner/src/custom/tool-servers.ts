@@ -5,7 +5,7 @@ import type { Logger } from '../logger.ts';
 import { Allowances } from './allowances.ts';
 import type { ListedTool } from './listed-tools.ts';
 import type { ConnectionDeps } from './server-connection.ts';
-import { maskerOf, runsWords, type ServerEntry, secretsOf } from './server-entry.ts';
+import { describeReach, type ServerEntry } from './server-entry.ts';
 import { readServers } from './server-files.ts';
 import { type ServerStatus, ToolServer, type ToolServerDeps } from './tool-server.ts';
 
@@ -19,8 +19,8 @@ export interface ToolServersOptions extends ConnectionDeps, Pick<ToolServerDeps,
 /** Short: the files are small, and a person who has just allowed a server waits for it. */
 const LOOK_MS = 3_000;
 const MAX_TOOLS = 500;
-/** Limit for all tool definitions together, as they are sent to the server. */
-const MAX_TOLD_BYTES = 512 * 1024;
+/** Limit for all tool definitions that are sent to the server. */
+const MAX_SENT_BYTES = 512 * 1024;
 
 export interface FoundTool {
   readonly server: ToolServer;
@@ -35,55 +35,54 @@ export class ToolServers implements CustomTools {
   readonly #options: ToolServersOptions;
   readonly #allowances: Allowances;
   readonly #servers = new Map<string, ToolServer>();
-  /** Servers that do not run, and why. */
+  /** Servers that are not started, and why. */
   #idle: readonly ServerStatus[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners: (() => void)[] = [];
   /** The last state of each server that was logged. */
   readonly #logged = new Map<string, string>();
-  #cancelLook = () => {};
-  #isOver = false;
+  #cancelUpdate = () => {};
+  #isDisposed = false;
   #started: Promise<void> | undefined;
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #stopping = new Set<Promise<void>>();
 
   constructor(options: ToolServersOptions) {
     this.#options = options;
     this.#allowances = new Allowances(options.configFolder, options.workspace.root);
   }
 
-  /** Starts what is configured, and follows changes. Resolves when each server is up or has failed. Harmless twice. */
+  /** Starts the configured servers and follows changes. Resolves when each is up or has failed. Harmless twice. */
   start(): Promise<void> {
-    this.#started ??= this.#look().then(() => {
+    this.#started ??= this.#update().then(() => {
       this.#changed();
-      this.#lookAgain();
+      this.#scheduleUpdate();
     });
     return this.#started;
   }
 
-  /** Calls back when the tools may have changed. Returns a function that stops it. */
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Calls back when the tools may have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
   }
 
-  /** As many as fit. Servers with the smallest definitions come first, so that a large one crowds out no other. */
+  /** As many tools as fit into a heartbeat, small servers first, so that a large one cannot crowd them out. */
   get tools(): readonly CustomTool[] {
-    const told = this.#told();
-    return this.#all().flatMap(({ listed }) => (told.has(listed) ? [listed.tool] : []));
+    const sent = this.#sent();
+    return this.#all().flatMap(({ listed }) => (sent.has(listed) ? [listed.tool] : []));
   }
 
-  #told(): ReadonlySet<ListedTool> {
+  #sent(): ReadonlySet<ListedTool> {
     const sizeOf = ({ tool }: ListedTool): number => JSON.stringify(tool).length;
     const servers = [...this.#servers.values()]
       .map(({ tools }) => ({ tools, size: tools.reduce((sum, listed) => sum + sizeOf(listed), 0) }))
       .toSorted((a, b) => a.size - b.size);
-    const told = new Set<ListedTool>();
+    const sent = new Set<ListedTool>();
     let bytes = 0;
     for (const listed of servers.flatMap(({ tools }) => tools)) {
       bytes += sizeOf(listed);
-      if (told.size >= MAX_TOOLS || bytes > MAX_TOLD_BYTES) break;
-      told.add(listed);
+      if (sent.size >= MAX_TOOLS || bytes > MAX_SENT_BYTES) break;
+      sent.add(listed);
     }
-    return told;
+    return sent;
   }
 
   get names(): readonly string[] {
@@ -99,28 +98,28 @@ export class ToolServers implements CustomTools {
     return this.#all().find(({ listed }) => listed.tool.name === name);
   }
 
-  /** Whether that tool is run by a program on this machine. */
+  /** Whether a program on this machine runs the tool. */
   startsProcess(name: string): boolean {
     return this.locate(name)?.server.entry.reach.kind === 'stdio';
   }
 
   get status(): readonly ServerStatus[] {
-    const told = this.#told();
+    const sent = this.#sent();
     const running = [...this.#servers.values()].map(({ status }) => {
-      const untold = status.tools.filter((listed) => !told.has(listed)).length;
-      const why = `${untold} of its tools: there are more than can be told`;
-      return untold === 0 ? status : { ...status, leftOut: [...status.leftOut, why] };
+      const unsent = status.tools.filter((listed) => !sent.has(listed)).length;
+      const why = `${unsent} of its tools: there are more than can be told`;
+      return unsent === 0 ? status : { ...status, leftOut: [...status.leftOut, why] };
     });
     return [...running, ...this.#idle];
   }
 
   /** Leaves no process behind. Harmless twice. */
   async dispose(): Promise<void> {
-    this.#isOver = true;
-    this.#cancelLook();
-    for (const server of this.#servers.values()) this.#leave(server);
+    this.#isDisposed = true;
+    this.#cancelUpdate();
+    for (const server of this.#servers.values()) this.#stop(server);
     this.#servers.clear();
-    await Promise.allSettled(this.#leaving);
+    await Promise.allSettled(this.#stopping);
   }
 
   #all(): FoundTool[] {
@@ -129,35 +128,35 @@ export class ToolServers implements CustomTools {
     );
   }
 
-  #lookAgain(): void {
-    if (this.#isOver) return;
-    this.#cancelLook = this.#options.clock.after(this.#options.lookMs ?? LOOK_MS, () => {
-      this.#lookNow();
-      this.#lookAgain();
+  #scheduleUpdate(): void {
+    if (this.#isDisposed) return;
+    this.#cancelUpdate = this.#options.clock.after(this.#options.lookMs ?? LOOK_MS, () => {
+      this.#updateInBackground();
+      this.#scheduleUpdate();
     });
   }
 
-  #lookNow(): void {
-    void this.#look().catch((error: unknown) => {
+  #updateInBackground(): void {
+    void this.#update().catch((error: unknown) => {
       this.#options.logger.error('Tool configuration not readable', { error });
     });
   }
 
-  /** A tool may have changed a server's program since the last look: then it is not what the person agreed to. */
+  /** False if a tool has changed the server's program since: then it is not what the person has allowed. */
   #isStillAllowed(entry: ServerEntry, definition: string): boolean {
     const isSame = this.#allowances.allowedDigest(entry) === definition;
-    if (!isSame) this.#lookNow();
+    if (!isSame) this.#updateInBackground();
     return isSame;
   }
 
   /** Starts and stops servers so that they match the configuration. */
-  async #look(): Promise<void> {
-    if (this.#isOver) return;
+  async #update(): Promise<void> {
+    if (this.#isDisposed) return;
     const { configFolder, workspace } = this.#options;
     const { entries, unusable } = readServers(configFolder, workspace.root);
     const wanted = new Map<string, { entry: ServerEntry; definition: string }>();
     const idle: ServerStatus[] = unusable.map(({ name, owner, problem }) => ({
-      ...nothing,
+      ...emptyStatus,
       name,
       owner,
       state: 'unusable',
@@ -165,8 +164,7 @@ export class ToolServers implements CustomTools {
     }));
     for (const entry of entries) {
       const { name, owner, network } = entry;
-      const mask = maskerOf(owner === 'person' ? secretsOf(entry) : []);
-      const about = { ...nothing, name, owner, network, runs: mask(runsWords(entry)) };
+      const about = { ...emptyStatus, name, owner, network, runs: describeReach(entry) };
       const definition = entry.isDisabled ? undefined : this.#allowances.allowedDigest(entry);
       if (entry.isDisabled) idle.push({ ...about, state: 'disabled' });
       else if (definition === undefined) {
@@ -182,7 +180,7 @@ export class ToolServers implements CustomTools {
     for (const [name, server] of this.#servers) {
       if (wanted.get(name)?.definition === server.definition) continue;
       this.#servers.delete(name);
-      this.#leave(server);
+      this.#stop(server);
       isChanged = true;
     }
     const started: Promise<void>[] = [];
@@ -202,15 +200,15 @@ export class ToolServers implements CustomTools {
     await Promise.all(started);
   }
 
-  #leave(server: ToolServer): void {
-    const left = server.stop();
-    this.#leaving.add(left);
-    const forget = () => this.#leaving.delete(left);
-    left.then(forget, forget);
+  #stop(server: ToolServer): void {
+    const stopped = server.stop();
+    this.#stopping.add(stopped);
+    const forget = () => this.#stopping.delete(stopped);
+    stopped.then(forget, forget);
   }
 
   #changed(): void {
-    if (this.#isOver) return;
+    if (this.#isDisposed) return;
     for (const { name, state, problem } of this.status) {
       const how = problem === undefined ? state : `${state}: ${problem}`;
       if (this.#logged.get(name) !== how) this.#options.logger.info(`Tool server state: ${name}, ${how}`);
@@ -220,4 +218,4 @@ export class ToolServers implements CustomTools {
   }
 }
 
-const nothing = { runs: '', network: false, tools: [], leftOut: [] } as const;
+const emptyStatus = { runs: '', network: false, tools: [], leftOut: [] } as const;

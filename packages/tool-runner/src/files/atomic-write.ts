@@ -4,29 +4,29 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { failedWith } from '../real-disk.ts';
-import { openDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
+import { tryOr } from '../try-or.ts';
+import { openIfThere, type WorkspaceDirectory } from './workspace-directory.ts';
 
 export interface Replacement {
   readonly directory: WorkspaceDirectory;
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** Undefined: what the system gives to a new file. */
+  /** If undefined, the system's default for a new file. */
   readonly mode: number | undefined;
-  /** Undefined: the user that runs this. */
+  /** If undefined, the user that runs this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
-  /** Part of the temporary file's name, so that after a crash its call is known. */
+  /** Part of the temporary file's name, so that recovery finds the file after a crash. */
   readonly toolId: string;
-  /** Told after each piece. */
+  /** Called after each piece with the number of bytes written so far. */
   readonly onWritten?: (length: number, size: number) => void;
-  /** The last look before the file is replaced; throws when it must not be. */
+  /** Called just before the file is replaced. Throws if it must not be replaced. */
   readonly confirm: () => Promise<void> | void;
 }
 
 /**
- * Gives a file a new content at once: under its name stands the old content whole or the new content whole, whenever
- * the machine stops (RN-3). The content is on the disk before its name is. Where it fails, nothing has changed and
- * no temporary file is left. Another name of the same file (a hard link) keeps the old content; extended attributes
- * are not carried over, since Node cannot read them.
+ * Replaces the content of a file atomically: after a crash, the file has either the whole old content or the whole new
+ * content (RN-3). If it throws, nothing has changed and no temporary file is left. Other hard links to the file keep the
+ * old content. Extended attributes are lost, because Node cannot read them.
  */
 export async function replaceFile(replacement: Replacement): Promise<void> {
   const { directory, name, toolId, confirm } = replacement;
@@ -35,7 +35,7 @@ export async function replaceFile(replacement: Replacement): Promise<void> {
   const file = await open(directory.at(temporary), createFlags, mode);
   try {
     try {
-      await fill(file, replacement);
+      await writeContent(file, replacement);
     } finally {
       await file.close();
     }
@@ -43,13 +43,14 @@ export async function replaceFile(replacement: Replacement): Promise<void> {
     directory.assertSamePlace();
     renameSync(directory.at(temporary), directory.at(name));
   } catch (error) {
-    remove(directory, temporary);
+    // Keep the first error if removing fails too: recovery removes temporary files by their name.
+    tryOr(() => unlinkSync(directory.at(temporary)), undefined);
     throw error;
   }
   flushNames(directory);
 }
 
-/** Removes a file at once. A regular file is what `confirm` must have seen: unlinking takes links too. */
+/** Removes a file. `confirm` must throw unless it is a regular file, because unlink removes links too. */
 export async function removeFile(
   directory: WorkspaceDirectory,
   name: string,
@@ -61,18 +62,10 @@ export async function removeFile(
   flushNames(directory);
 }
 
-/**
- * Removes the temporary files that an interrupted call left beside the file it was about to write, and no others.
- * Returns how many there were.
- */
+/** Removes the temporary files that an interrupted call left beside `path`. Returns how many there were. */
 export function removeLeftovers(root: string, path: string, toolId: string): number {
-  let directory: WorkspaceDirectory;
-  try {
-    directory = openDirectory(root, dirname(path));
-  } catch (error) {
-    if (failedWith(error, 'ENOENT', 'ENOTDIR')) return 0;
-    throw error;
-  }
+  const directory = openIfThere(root, dirname(path), 'ENOTDIR');
+  if (!directory) return 0;
   try {
     const prefix = prefixFor(toolId);
     const left = readdirSync(directory.at('.')).filter(
@@ -92,28 +85,20 @@ const prefixFor = (toolId: string): string =>
 
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-async function fill(file: FileHandle, { bytes, mode, owner, onWritten }: Replacement): Promise<void> {
+async function writeContent(file: FileHandle, { bytes, mode, owner, onWritten }: Replacement): Promise<void> {
   for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
-    // It goes on where the piece before ended, and writes the piece whole.
+    // FileHandle.writeFile appends at the current position and writes the whole piece.
     await file.writeFile(bytes.subarray(from, from + PIECE_BYTES));
     onWritten?.(Math.min(from + PIECE_BYTES, bytes.length), bytes.length);
   }
   const own = await file.stat();
-  // The owner first: changing it takes set-user-id bits away.
+  // Change the owner before the mode, because chown clears the set-user-id bits.
   if (owner && (own.uid !== owner.uid || own.gid !== owner.gid)) await file.chown(owner.uid, owner.gid);
   if (mode !== undefined) await file.chmod(mode);
   await file.sync();
 }
 
-function remove(directory: WorkspaceDirectory, name: string): void {
-  try {
-    unlinkSync(directory.at(name));
-  } catch {
-    // The failure that brought us here is the one to tell; recovery looks for leftovers by their name.
-  }
-}
-
-/** The change has happened, but may be lost if the machine stops now. */
+/** The file was changed, but the change may be lost if the machine stops now. */
 export class ChangeNotFlushed extends CountersignError {
   constructor(cause: unknown) {
     const problem = 'the file was changed, but the disk could not be told to keep that';
@@ -125,7 +110,7 @@ function flushNames(directory: WorkspaceDirectory): void {
   try {
     directory.sync();
   } catch (cause) {
-    // Some file systems flush names by themselves and say so.
+    // These file systems flush names by themselves and do not support fsync on a directory.
     if (failedWith(cause, 'EINVAL', 'ENOTSUP')) return;
     throw new ChangeNotFlushed(cause);
   }

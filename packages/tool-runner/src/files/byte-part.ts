@@ -1,18 +1,20 @@
-import { checkUtf8, fill } from './line-range.ts';
+import { checkUtf8, readFully } from './line-range.ts';
 import type { TextEncoding } from './text-encoding.ts';
 
-/** Which bytes of a text are wanted. */
+/** The range of bytes to read from a text file. */
 export interface PartRange {
   readonly encoding: TextEncoding;
-  /** How long the byte order mark is, and the whole file: the text lies between. */
-  readonly mark: number;
+  /** Length of the byte order mark, which is not part of the text. */
+  readonly bomLength: number;
+  /** Size of the whole file. */
   readonly size: number;
-  /** The first byte, and the one behind the last. */
+  /** Offset of the first byte. */
   readonly from: number;
+  /** Offset after the last byte. */
   readonly to: number;
 }
 
-/** Whole characters, as they stand in the file; UTF-16 is little-endian here in any case. */
+/** Whole characters of a text file. UTF-16 is always converted to little-endian. */
 export interface TextPart {
   readonly bytes: Buffer;
   readonly start: number;
@@ -20,38 +22,38 @@ export interface TextPart {
   readonly encoding: TextEncoding;
 }
 
-/** The longest character of any encoding has 4 bytes, so a border can lie this far within one. */
-const WITHIN_CHARACTER = 3;
+/** A character has at most 4 bytes, so its start is at most this far before a border within it. */
+const CHARACTER_MARGIN = 3;
 
-/** Reads a part of a text file. What is not UTF-8 from the beginning of the file to the end of the part is Latin-1. */
+/** Reads a part of a text file. It counts as Latin-1 if the file, up to the end of the part, is not valid UTF-8. */
 export async function readTextPart(
   descriptor: number,
   range: PartRange,
   signal: AbortSignal,
 ): Promise<TextPart> {
-  const { mark, size, from, to } = range;
-  // Even, so that the units of UTF-16 lie in the window as they lie in the file.
-  const windowStart = Math.max(mark, Math.floor((from - WITHIN_CHARACTER) / 2) * 2);
-  const windowEnd = Math.min(size, to + WITHIN_CHARACTER);
+  const { bomLength, size, from, to } = range;
+  // An even offset, so that the window begins with a whole unit of UTF-16.
+  const windowStart = Math.max(bomLength, Math.floor((from - CHARACTER_MARGIN) / 2) * 2);
+  const windowEnd = Math.min(size, to + CHARACTER_MARGIN);
   let { encoding } = range;
   if (encoding === 'utf-8') {
-    const check = await checkUtf8(descriptor, { offset: mark, size: windowEnd, signal });
+    const check = await checkUtf8(descriptor, { offset: bomLength, size: windowEnd, signal });
     if (windowEnd === size) check.end();
     if (!check.isWellFormed) encoding = 'latin1';
   }
   const window = Buffer.allocUnsafe(Math.max(0, windowEnd - windowStart));
-  const length = await fill(descriptor, window, windowStart);
+  const length = await readFully(descriptor, window, windowStart);
   return textPart(window.subarray(0, length), windowStart, { ...range, encoding });
 }
 
 /**
- * A character that a border cuts in two belongs to the part behind that border, at both ends: parts that meet give the
- * text again, whichever borders were asked for. `window` holds the part and a few bytes around it.
+ * Cuts a part out of `window`, which also has a few bytes before and after it. A character that crosses a border belongs
+ * to the part after the border, so consecutive parts always join to the original text.
  */
 export function textPart(window: Buffer, windowStart: number, range: PartRange): TextPart {
-  const { encoding, mark, size } = range;
+  const { encoding, bomLength, size } = range;
   const borderAt = (at: number): number => {
-    if (at <= mark || at >= size) return at;
+    if (at <= bomLength || at >= size) return at;
     return windowStart + characterStart(window, at - windowStart, encoding);
   };
   const [start, end] = [borderAt(range.from), borderAt(range.to)];
@@ -60,7 +62,7 @@ export function textPart(window: Buffer, windowStart: number, range: PartRange):
   return { bytes, start, end, encoding };
 }
 
-/** Where the character begins that the byte at `at` belongs to. */
+/** Returns the offset of the first byte of the character that contains the byte at `at`. */
 function characterStart(bytes: Buffer, at: number, encoding: TextEncoding): number {
   if (encoding === 'latin1') return at;
   if (encoding === 'utf-8') {

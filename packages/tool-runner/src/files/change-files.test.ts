@@ -109,13 +109,23 @@ describe('[RN-3] changingFiles', () => {
           before: version('before'),
           after: version('after'),
           original: { bytes: Buffer.from('before'), mode: 0o604 },
+          renewed: { bytes: Buffer.from('after'), mode: 0o604 },
         },
       ],
     ]);
     const created = recordingContext();
     await execute('write_file', { path: 'n/b.md', content: '' }, created);
     expect(created.begun).toEqual([
-      [{ path: 'n/b.md', operation: 'created', before: null, after: version(''), original: undefined }],
+      [
+        {
+          path: 'n/b.md',
+          operation: 'created',
+          before: null,
+          after: version(''),
+          original: undefined,
+          renewed: { bytes: Buffer.alloc(0), mode: undefined },
+        },
+      ],
     ]);
     const deleted = recordingContext();
     await execute('delete_file', { path: 'n/b.md' }, deleted);
@@ -127,13 +137,20 @@ describe('[RN-3] changingFiles', () => {
           before: version(''),
           after: null,
           original: { bytes: Buffer.alloc(0), mode: 0o666 & ~process.umask() },
+          renewed: null,
         },
       ],
     ]);
     const directory = recordingContext();
     await execute('create_directory', { path: 'docs/d/e' }, directory);
     await execute('create_directory', { path: 'docs/d' }, directory);
-    const made = { operation: 'created', before: null, after: 'directory', original: undefined };
+    const made = {
+      operation: 'created',
+      before: null,
+      after: 'directory',
+      original: undefined,
+      renewed: null,
+    };
     expect(directory.begun).toEqual([
       [
         { path: 'docs/d', ...made },

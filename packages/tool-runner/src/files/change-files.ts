@@ -14,18 +14,24 @@ import { openDocumentAt } from '../open-documents.ts';
 import { type DigestedCall, type DigestedFile, digestOf } from '../preview/call-digest.ts';
 import { fileDiff } from '../preview/file-diff.ts';
 import { confirmJudged, visibleName } from '../preview/look.ts';
-import { failedWith, fileFailure } from '../real-disk.ts';
+import { fileFailure } from '../real-disk.ts';
 import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import type { CallOf, MadeChange, ToolModule } from '../tool-module.ts';
+import { tryOr } from '../try-or.ts';
 import { BytesDone, tellProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChangeNotFlushed, removeFile, replaceFile } from './atomic-write.ts';
 import { findTarget, type OnRead, type PlannedChange } from './file-plan.ts';
 import { type FileChange, identityNow, takeSnapshot, versionOf } from './file-snapshot.ts';
 import { decodeText } from './text-encoding.ts';
-import { openDirectory, openOrCreateDirectory, type WorkspaceDirectory } from './workspace-directory.ts';
+import {
+  openDirectory,
+  openIfThere,
+  openOrCreateDirectory,
+  type WorkspaceDirectory,
+} from './workspace-directory.ts';
 
-/** Says what a call will do to files, the file that the result names first, and changes nothing. */
+/** Returns the changes that a call would make. The first change is that of the file that the result names. */
 type Planner<N extends BuiltInToolName> = (
   params: ToolParams<N>,
   workspace: Workspace,
@@ -33,9 +39,10 @@ type Planner<N extends BuiltInToolName> = (
 ) => Promise<readonly PlannedChange[]>;
 
 /**
- * The module of a tool that changes files by a plan. It executes in the order of RN-3: plan, undo copy and journal,
- * temporary file, a last look that the file is still the one that was planned with, rename, directory. A failure leaves
- * the files as they were, or its report says which files changed. Where the call was approved (`context.digest`), the plan must be what was approved (AP-8).
+ * Makes the module of a tool that changes files. The module executes in the order of RN-3: plan, undo copy and journal,
+ * temporary file, check that the file is unchanged since the plan, rename, flush the directory. If it fails, the files
+ * are as they were, or the error lists the changed files. For an approved call (`context.digest`), the plan must have
+ * the approved digest (AP-8).
  */
 export function changingFiles<N extends BuiltInToolName>(plan: Planner<N>): ToolModule<N> {
   const planJudged = async ({ params }: CallOf<N>, decision: PolicyDecision, workspace: Workspace) => {
@@ -51,7 +58,7 @@ export function changingFiles<N extends BuiltInToolName>(plan: Planner<N>): Tool
       const changes = await planJudged(call, decision, workspace);
       return { digest: digestOfChanges(call, workspace, changes), draw: () => drawChanges(changes) };
     },
-    /** A copy is read and then written, which take about as long; of a write only the writing is told. */
+    /** For a copy, reading and writing count as half of the progress each. A write reports only the writing. */
     execute(call, context, { workspace }) {
       const read = new BytesDone('read');
       const written = new BytesDone('written');
@@ -92,7 +99,7 @@ function resultOf<N extends BuiltInToolName>(changes: readonly MadeChange[]): To
   return result as ToolSuccess<N>;
 }
 
-/** The base of such a call: part of what is displayed, and what is compared before anything is touched. */
+/** Returns the base of the call's digest. It is compared again before any file is touched (AP-8). */
 export function digestOfChanges(
   call: DigestedCall['call'],
   { root }: Workspace,
@@ -138,7 +145,7 @@ function drawChanges(changes: readonly PlannedChange[]): Preview {
 const HEAD_LINES = 40;
 const HEAD_CHARACTERS = 8_000;
 
-/** The first lines of a file that would be deleted, as a person may safely read them. */
+/** Returns the first lines of a file that would be deleted, with hidden characters made visible. */
 function fileHead(bytes: Uint8Array): string {
   const decoded = decodeText(bytes);
   if (!decoded) return '⟨binary content⟩';
@@ -147,8 +154,8 @@ function fileHead(bytes: Uint8Array): string {
 }
 
 /**
- * All or nothing: where a file cannot be changed, those before it are put back. A change that was made but not flushed
- * stays: putting the others back could remove the only copy of a moved file.
+ * Makes all changes or none: if a change fails, the changes before it are put back. After ChangeNotFlushed nothing is put
+ * back, because that could remove the only copy of a moved file.
  */
 async function carryOutAll(
   changes: readonly PlannedChange[],
@@ -179,26 +186,27 @@ const endedAfter = (error: CountersignError, made: readonly Pick<MadePlan, 'chan
 
 interface MadePlan {
   readonly change: PlannedChange;
-  /** Directories that were made for the file. */
+  /** Directories that were created for the file. */
   readonly created: readonly string[];
 }
 
-/** Carries out the opposite of a plan, also where the call was cancelled meanwhile. */
+/** Reverses a change that was made, even if the call was cancelled meanwhile. */
 async function putBack(
   { change, created }: MadePlan,
   context: CallContext,
   workspace: Workspace,
 ): Promise<void> {
-  const { path, before, after, encoding, saved } = change;
+  const { path, before, after, saved } = change;
   try {
-    // The disk had `saved`, and an editor text that was not saved: writing either of them would lose the other.
+    // The disk and the editor's buffer had different texts: restoring one of them would lose the other.
     if (saved) throw new Error('it had unsaved changes in an editor');
-    const { snapshot } = await findTarget(workspace, path, { ofDisk: true });
-    if (snapshot?.version !== (after ? versionOf(after) : undefined)) throw stale(`"${path}" was changed`);
+    const { snapshot } = await findTarget(workspace, path, { ignoreBuffers: true });
+    if (snapshot?.version !== (after ? versionOf(after) : undefined))
+      throw staleApproval(`"${path}" was changed`);
     const operation = before ? (snapshot ? 'modified' : 'created') : 'deleted';
     const opposite = { path, operation, before: snapshot ?? null, after: before?.bytes ?? null } as const;
     const uncancelled = { ...context, signal: new AbortController().signal };
-    await carryOut({ ...opposite, mode: before?.mode, encoding }, uncancelled, workspace, () => {});
+    await carryOut({ ...opposite, mode: before?.mode }, uncancelled, workspace, () => {});
     removeCreated(workspace, created);
   } catch (cause) {
     const problem = `"${path}" was changed, and could not be put back`;
@@ -215,7 +223,7 @@ async function carryOut(
 ): Promise<readonly string[]> {
   const name = basename(plan.path);
   const { directory, created } = openPlannedDirectory(plan, workspace);
-  const confirm = () => confirmBase(plan, directory, name, context, workspace);
+  const confirm = () => assertUnchanged(plan, directory, name, context, workspace);
   try {
     const { toolId } = context;
     if (plan.after === null) await removeFile(directory, name, confirm);
@@ -239,32 +247,25 @@ async function carryOut(
   }
 }
 
-/** The directory that the plan was made for. Only for a new file may it be missing. */
+/** Opens the planned directory, or creates it for a new file. Throws APPROVAL_STALE if the path leads elsewhere now. */
 function openPlannedDirectory(
   { path, before }: PlannedChange,
   { root }: Workspace,
 ): { directory: WorkspaceDirectory; created: readonly string[] } {
   const planned = dirname(path) === '.' ? '' : dirname(path);
   const opened = before
-    ? { directory: openExisting(root, planned, path), created: [] }
+    ? { directory: openIfThere(root, planned, 'ENOTDIR'), created: [] }
     : openOrCreateDirectory(root, planned);
-  if (opened.directory.path === planned) return opened;
-  opened.directory.close();
-  removeCreated({ root }, opened.created);
-  throw stale(`"${path}" leads somewhere else now`);
+  const { directory, created } = opened;
+  if (!directory) throw staleApproval(`"${path}" is gone`);
+  if (directory.path === planned) return { directory, created };
+  directory.close();
+  removeCreated({ root }, created);
+  throw staleApproval(`"${path}" leads somewhere else now`);
 }
 
-function openExisting(root: string, directory: string, path: string): WorkspaceDirectory {
-  try {
-    return openDirectory(root, directory);
-  } catch (error) {
-    if (failedWith(error, 'ENOENT', 'ENOTDIR')) throw stale(`"${path}" is gone`);
-    throw error;
-  }
-}
-
-/** The last look: the same file with the same bytes, or still none. */
-async function confirmBase(
+/** Throws APPROVAL_STALE unless the file is still the planned one with the same bytes, or still missing. */
+async function assertUnchanged(
   { path, before, saved }: PlannedChange,
   directory: WorkspaceDirectory,
   name: string,
@@ -272,48 +273,47 @@ async function confirmBase(
   { limits }: Workspace,
 ): Promise<void> {
   if (before && identityNow(directory, name) === before.identity) {
-    // A clock that ticks in milliseconds can hide a change from the identity; the bytes cannot.
+    // Compare the bytes too: with coarse timestamps, a change can leave the identity the same.
     const now = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes });
-    if (now?.version !== (saved ?? before).version) throw stale(`"${path}" has another content now`);
+    if (now?.version !== (saved ?? before).version) throw staleApproval(`"${path}" has another content now`);
   }
   stopIfCancelled(context);
   if (identityNow(directory, name) !== before?.identity)
-    throw stale(before ? `"${path}" was changed` : `"${path}" exists now`);
+    throw staleApproval(before ? `"${path}" was changed` : `"${path}" exists now`);
 }
 
-function recordOf({ path, operation, before, after }: PlannedChange): FileChange {
+function recordOf({ path, operation, before, after, mode }: PlannedChange): FileChange {
   return {
     path,
     operation,
     before: before?.version ?? null,
     after: after && versionOf(after),
     original: before ? { bytes: before.bytes, mode: before.mode } : undefined,
+    renewed: after && { bytes: after, mode },
   };
 }
 
 export function confirmApproved({ digest }: CallContext, planned: () => string): void {
   if (digest === undefined || digest === planned()) return;
-  throw stale('a file is not what it was in the preview');
+  throw staleApproval('a file is not what it was in the preview');
 }
 
 export function stopIfCancelled({ signal }: CallContext): void {
   if (signal.aborted) throw new ExecutionCancelled();
 }
 
-/** Removes directories that were made for a file that could not be written. A directory that is not empty stays. */
+/** Removes directories that were created for a file that could not be written, up to the first that is not empty. */
 export function removeCreated({ root }: Pick<Workspace, 'root'>, created: readonly string[]): void {
-  for (const path of created.toReversed()) {
-    try {
+  tryOr(() => {
+    for (const path of created.toReversed()) {
       const above = openDirectory(root, dirname(path));
       try {
         rmdirSync(above.at(basename(path)));
       } finally {
         above.close();
       }
-    } catch {
-      return; // Another program uses the directory already.
     }
-  }
+  }, undefined);
 }
 
 interface EditorWrite {
@@ -321,14 +321,14 @@ interface EditorWrite {
   readonly directory: WorkspaceDirectory;
   readonly name: string;
   readonly toolId: string;
-  /** The last look at the disk; throws when the file is not the planned one any more. */
+  /** Throws if the file on disk is not the planned one any more. */
   readonly confirm: () => Promise<void>;
 }
 
 /**
- * Carries out a change of a file that is open in the person's editor: the buffer gets the new text, so that undo works
- * there, and the editor saves it (RN-9). What a formatter made of it on the way is replaced by the approved bytes.
- * Returns false if the file is not open, or its buffer is merely behind the disk: then write to the disk.
+ * Changes a file that is open in the person's editor: the buffer gets the new text, so that undo works there, and the
+ * editor saves it (RN-9). If a formatter changes the text on saving, the approved bytes are written over it. Returns
+ * false if the caller must write to the disk: the file is not open, or its buffer is older than the disk.
  */
 async function writeInEditor(write: EditorWrite, workspace: Workspace): Promise<boolean> {
   const { plan, confirm } = write;
@@ -342,16 +342,16 @@ async function writeInEditor(write: EditorWrite, workspace: Workspace): Promise<
     text: after.text,
   });
   if (isReplaced) {
-    await settleBytes(write, workspace);
+    await writeApprovedBytes(write, workspace);
     return true;
   }
   if (plan.saved || openDocumentAt(workspace, plan.path)?.isUnsaved)
-    throw stale(`"${plan.path}" has another text in the editor now`);
+    throw staleApproval(`"${plan.path}" has another text in the editor now`);
   return false;
 }
 
-/** The saved bytes must be the approved ones; formatters that run when an editor saves do not know that. */
-async function settleBytes(
+/** Writes the approved bytes if the file that the editor saved is different, for example because of a formatter. */
+async function writeApprovedBytes(
   { plan, directory, name, toolId }: EditorWrite,
   { limits }: Workspace,
 ): Promise<void> {
@@ -366,4 +366,5 @@ async function settleBytes(
   await replaceFile({ directory, name, bytes, mode, owner: before?.owner, toolId, confirm });
 }
 
-const stale = (problem: string): CountersignError => new CountersignError('APPROVAL_STALE', { problem });
+const staleApproval = (problem: string): CountersignError =>
+  new CountersignError('APPROVAL_STALE', { problem });

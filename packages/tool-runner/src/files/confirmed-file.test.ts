@@ -7,7 +7,7 @@ import {
   temporaryWorkspace,
 } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
+import { ConfirmedFile, statExactly } from './confirmed-file.ts';
 import { openExactly } from './exact-path.ts';
 
 let workspace: TemporaryWorkspace;
@@ -81,8 +81,8 @@ describe('ConfirmedFile', () => {
       for (let i = 0; i < 10_000; i++) {
         seen.add(confirm(claim(path, 'CANARY-OUTSIDE')));
         seen.add(confirm(claim(path, 'INSIDE')));
-        seen.add(lookExactly(workspace.root, path)?.size.toString());
-        seen.add(lookExactly(workspace.root, `${input.race.path}/only-outside`)?.size.toString());
+        seen.add(statExactly(workspace.root, path)?.size.toString());
+        seen.add(statExactly(workspace.root, `${input.race.path}/only-outside`)?.size.toString());
       }
       expect(seen).toEqual(new Set([undefined, 'INSIDE', '7']));
     } finally {

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, readSync, type Stats } from 'node:fs';
-import { lookFlags, openExactly, type RawPath } from './exact-path.ts';
+import { openExactly, type RawPath, statFlags } from './exact-path.ts';
 import type { MatchedLine } from './ripgrep-records.ts';
 import { decodeText, markLength } from './text-encoding.ts';
 
-/** What stands at exactly this path inside the root now; undefined where nothing does. */
-export function lookExactly(root: RawPath, path: RawPath): Stats | undefined {
-  const descriptor = openExactly(root, path, lookFlags);
+/** Returns the stats of the entry at this path below the root, without following links; undefined if there is none. */
+export function statExactly(root: RawPath, path: RawPath): Stats | undefined {
+  const descriptor = openExactly(root, path, statFlags);
   if (descriptor === undefined) return undefined;
   try {
     return fstatSync(descriptor);
@@ -15,13 +15,12 @@ export function lookExactly(root: RawPath, path: RawPath): Stats | undefined {
   }
 }
 
-/** UTF-16 has to be decoded whole to find its lines again; larger files are not. */
+/** A UTF-16 file must be decoded as a whole to find its lines. Matches in larger files are left out. */
 const MAX_UTF16_BYTES = 8 * 1024 * 1024;
 
 /**
- * A file of the workspace, opened to see for ourselves that it says what ripgrep says it does. ripgrep may have been
- * led outside by a link swapped in at the right moment; a line that does not stand in the file inside, at that
- * very place, is not passed on (VA-1).
+ * A file of the workspace, opened to verify the lines that ripgrep found. A link that is swapped in at the right moment
+ * can lead ripgrep outside, so a line counts only if this file has it at the same offset (VA-1).
  */
 export class ConfirmedFile {
   readonly stats: Stats;
@@ -38,13 +37,13 @@ export class ConfirmedFile {
     this.stats = fstatSync(descriptor);
   }
 
-  /** The text of the line, or undefined when the file does not have it there. */
+  /** Returns the text of the line, or undefined if the file does not have it there. */
   confirm(found: MatchedLine): string | undefined {
     return this.#confirmAt(found, 0) ?? this.#confirmMarked(found);
   }
 
   #confirmAt({ offset, text, isCut }: MatchedLine, start: number): string | undefined {
-    // One byte more on both sides: it must be the whole line.
+    // Read one more byte on both sides, to check that this is a whole line.
     const before = offset > 0 ? 1 : 0;
     const bytes = this.#read(start + offset - before, before + text.length + 1);
     const after = bytes[before + text.length];
@@ -55,7 +54,7 @@ export class ConfirmedFile {
     return text.toString(isUtf8(text) ? 'utf8' : 'latin1');
   }
 
-  /** ripgrep takes no notice of a byte order mark, and decodes the UTF-16 behind it. */
+  /** Handles a file with a byte order mark: ripgrep's offsets do not count the mark, and it converts UTF-16 to UTF-8. */
   #confirmMarked(found: MatchedLine): string | undefined {
     const head = this.#read(0, 3);
     const mark = markLength(head, 'utf-8');
@@ -67,7 +66,7 @@ export class ConfirmedFile {
     return (found.isCut ? actual?.startsWith(claimed) : actual === claimed) ? claimed : undefined;
   }
 
-  /** As much of its beginning. */
+  /** Returns at most the first `bytes` bytes of the file. */
   head(bytes: number): Buffer {
     return this.#read(0, Math.min(bytes, this.stats.size));
   }

@@ -1,8 +1,7 @@
 import { CountersignError } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
 import { changingFiles } from './change-files.ts';
-import { findTarget, type OnRead, PERMISSIONS, type PlannedChange, written } from './file-plan.ts';
-import { decodeText } from './text-encoding.ts';
+import { findTarget, type OnRead, PERMISSIONS, type PlannedChange, plannedWrite } from './file-plan.ts';
 
 export const copyFile = changingFiles<'copy_file'>(async (params, workspace, onRead) => [
   await planCopy({ tool: 'copy_file', ...params }, workspace, onRead),
@@ -21,9 +20,8 @@ export async function planCopy(
     const problem = `source and dest are the same file, "${target.path}"`;
     throw new CountersignError('INVALID_PARAMS', { tool, problem });
   }
-  const encoding = decodeText(snapshot.bytes)?.encoding ?? 'binary';
   return {
-    ...written(workspace, target, snapshot.bytes, encoding),
+    ...plannedWrite(workspace, target, snapshot.bytes),
     mode: snapshot.mode & PERMISSIONS,
     source: { path: source.path, snapshot },
   };

@@ -6,9 +6,9 @@ import type { CallOf, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { confirmApproved, removeCreated, stopIfCancelled } from './change-files.ts';
 import { DIRECTORY, identityNow } from './file-snapshot.ts';
-import { belowRoot, findPlace, openDirectory, openOrCreateDirectory } from './workspace-directory.ts';
+import { findPlace, openOrCreateDirectory, realDirectory } from './workspace-directory.ts';
 
-/** Executes in the order of RN-3, as tools that change files do (change-files.ts). */
+/** Executes in the order of RN-3, like the tools in change-files.ts. */
 export const createDirectory: ToolModule<'create_directory'> = {
   look(call, decision, { workspace }) {
     const plan = planDirectory(workspace, call.params.path);
@@ -22,7 +22,13 @@ export const createDirectory: ToolModule<'create_directory'> = {
     const plan = planDirectory(workspace, call.params.path);
     confirmApproved(context, () => digestOfDirectory(call, workspace, plan));
     stopIfCancelled(context);
-    const made = { operation: 'created', before: null, after: DIRECTORY, original: undefined } as const;
+    const made = {
+      operation: 'created',
+      before: null,
+      after: DIRECTORY,
+      original: undefined,
+      renewed: null,
+    } as const;
     context.changes.begin(plan.missing.map((path) => ({ path, ...made })));
     const created: string[] = [];
     try {
@@ -55,20 +61,18 @@ function digestOfDirectory(
   return digestOf({ call, root, directory: '', network: false, files, base: [] });
 }
 
-/** What create_directory will do. */
 interface PlannedDirectory {
   /** Workspace-relative, links resolved. */
   readonly path: string;
-  /** Nothing is left to do. */
   readonly exists: boolean;
-  /** It and those above it that are not there, the outermost first. */
+  /** The directories to create, outermost first. */
   readonly missing: readonly string[];
 }
 
-/** Looks where a directory is or would be. Throws FILE_EXISTS where something else stands there. */
+/** Throws FILE_EXISTS if the path is not a directory. */
 function planDirectory({ root }: Workspace, asked: string): PlannedDirectory {
   try {
-    return { path: pathOfDirectory(root, belowRoot(root, asked)), exists: true, missing: [] };
+    return { path: realDirectory(root, asked), exists: true, missing: [] };
   } catch (error) {
     if (!failedWith(error, 'ENOENT', 'ENOTDIR')) throw fileFailure(error, asked, 'READ_FAILED');
   }
@@ -77,27 +81,17 @@ function planDirectory({ root }: Workspace, asked: string): PlannedDirectory {
     const other = directory && identityNow(directory, name);
     directory?.close();
     if (other !== undefined) throw new CountersignError('FILE_EXISTS', { path });
-    return { path, exists: false, missing: missingOnTheWay(root, path) };
+    const parts = path.split('/');
+    const all = parts.map((_, i) => parts.slice(0, i + 1).join('/'));
+    return { path, exists: false, missing: all.filter((one) => !isThere(root, one)) };
   } catch (error) {
     throw fileFailure(error, asked, 'READ_FAILED');
   }
 }
 
-function pathOfDirectory(root: string, path: string): string {
-  const directory = openDirectory(root, path);
-  directory.close();
-  return directory.path;
-}
-
-function missingOnTheWay(root: string, path: string): string[] {
-  const parts = path.split('/');
-  const all = parts.map((_, i) => parts.slice(0, i + 1).join('/'));
-  return all.filter((one) => !isThere(root, one));
-}
-
 function isThere(root: string, path: string): boolean {
   try {
-    pathOfDirectory(root, path);
+    realDirectory(root, path);
     return true;
   } catch (error) {
     if (failedWith(error, 'ENOENT')) return false;

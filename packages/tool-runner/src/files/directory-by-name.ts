@@ -4,9 +4,8 @@ import { CountersignError } from '@countersign/protocol';
 import { movedAway, type WorkspaceDirectory } from './workspace-directory.ts';
 
 /**
- * Where there is no `/proc/self/fd`: the directory is known by its real name, and each use of it first looks whether
- * the same directory still stands under that name. Between that look and the use a moment remains in which
- * somebody who may change the workspace could swap it; on Linux there is none.
+ * Opens a directory on a system without `/proc/self/fd`. The directory is used by its real path, and each use first checks
+ * that this path still leads to the same directory. Unlike on Linux, the directory can be swapped between check and use.
  */
 export function openDirectoryByName(root: string, path: string): WorkspaceDirectory {
   const realRoot = realpathSync(root);
@@ -45,16 +44,20 @@ class DirectoryByName implements WorkspaceDirectory {
 
   sync(): void {
     // Windows cannot open a directory, and flushes names by itself.
-    if (process.platform === 'win32') return;
-    const descriptor = openSync(this.#real, 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    if (process.platform !== 'win32') flushDirectory(this.#real);
   }
 
   close(): void {}
+}
+
+/** Flushes the names in a directory to the disk. */
+export function flushDirectory(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function identityOf(path: string, asked: string): string {

@@ -2,7 +2,7 @@ import { CountersignError, type ToolParams } from '@countersign/protocol';
 import type { Workspace } from '../workspace.ts';
 import { changingFiles } from './change-files.ts';
 import { applyEdit } from './exact-edit.ts';
-import { encode, findTarget, type PlannedChange, written } from './file-plan.ts';
+import { encode, findTarget, type PlannedChange, plannedWrite } from './file-plan.ts';
 import { decodeText } from './text-encoding.ts';
 
 export const editFile = changingFiles<'edit_file'>(async (params, workspace) => [
@@ -28,5 +28,5 @@ export async function planEdit(
     throw new CountersignError('INVALID_PARAMS', { tool: 'edit_file', problem });
   }
   const after = encode(outcome.text, existing, { tool: 'edit_file', path });
-  return written(workspace, target, after, existing.encoding);
+  return plannedWrite(workspace, target, after);
 }

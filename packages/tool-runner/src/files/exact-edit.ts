@@ -7,19 +7,18 @@ export interface Edit {
   readonly all: boolean;
 }
 
-/** No edit by a person or a model means more places than this; so many matches would fill the memory. */
+/** Limits memory. An edit with more matches is refused. */
 const MAX_MATCHES = 1_000_000;
-/** Enough to say how ambiguous a text is. */
+/** If an edit is ambiguous, at most this many matches are counted for the error message. */
 const MAX_COUNTED = 1_000;
 
-/** The text after the edit, or how often the old text occurs when that is not as it must be. */
+/** The edited text, or the number of occurrences of the old text if it is not allowed. */
 export type EditOutcome = { readonly text: string } | { readonly occurrences: number };
 
 /**
- * Replaces an exact piece of text. It must occur once, or at least once with `all`; two occurrences that overlap are
- * two. Line endings are kept (RN-3): `\n` in the old text stands for the end of a line, whichever the file has
- * there, and each `\n` in the new text becomes the ending of the line whose place it takes. Only who writes CRLF
- * themselves, in either text, is taken at their word.
+ * Replaces an exact piece of text. It must occur exactly once, or at least once with `all`. Without `all`, overlapping
+ * occurrences count separately. Line endings are kept (RN-3): `\n` in the old text matches CRLF too, and each `\n` in the
+ * new text becomes the ending of the line that it replaces. If either text contains CRLF, both are taken literally.
  */
 export function applyEdit(text: string, edit: Edit): EditOutcome {
   const matches = findMatches(text, edit);
@@ -47,32 +46,29 @@ function findMatches(text: string, { old, all }: Edit): Match[] {
   if (isLiteral) return findText(text, old, search).map((start) => ({ start, end: start + old.length }));
 
   const starts = findText(text.replaceAll('\r\n', '\n'), old, search);
-  const original = originalPositions(text);
-  // Overlapping matches go back in the text; the positions are asked for in order of starts, then of ends.
-  const begins = starts.map(original());
-  const ends = starts.map((start) => start + old.length).map(original());
+  // Convert starts and ends separately: matches may overlap, and each converter needs rising positions.
+  const begins = starts.map(originalPositions(text));
+  const ends = starts.map((start) => start + old.length).map(originalPositions(text));
   return begins.map((start, i) => ({ start, end: ends[i] as number }));
 }
 
 /**
- * From positions in the text without its returns to positions in the text itself: each of the answered functions
- * takes rising positions.
+ * Returns a function that converts positions in the text with `\n` for CRLF to positions in the text itself. Call it with
+ * rising positions only.
  */
-function originalPositions(text: string): () => (position: number) => number {
-  return () => {
-    let returns = 0;
-    let next = text.indexOf('\r\n');
-    return (position) => {
-      while (next >= 0 && next - returns < position) {
-        returns++;
-        next = text.indexOf('\r\n', next + 2);
-      }
-      return position + returns;
-    };
+function originalPositions(text: string): (position: number) => number {
+  let returns = 0;
+  let next = text.indexOf('\r\n');
+  return (position) => {
+    while (next >= 0 && next - returns < position) {
+      returns++;
+      next = text.indexOf('\r\n', next + 2);
+    }
+    return position + returns;
   };
 }
 
-/** The new text with the line endings of what it replaces, one by one; where it has more, those of the last. */
+/** Gives each line of the new text the ending of the line that it replaces, and further lines the last ending. */
 function withEndingsOf(text: string, start: number, end: number, replacement: string): string {
   const endings = lineEndingsIn(text.slice(start, end));
   const further = endings.at(-1) ?? lineEndingNear(text, end);

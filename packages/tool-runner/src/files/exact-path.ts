@@ -1,27 +1,26 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs';
 
-/**
- * The bytes of a name or path as the disk has them, one character for each: a name need not be UTF-8, and what a
- * file is called must survive being read and used again. `shownName` is what people and models see of it.
- */
+/** The bytes of a file name or path, one character (Latin-1) for each byte, because a name need not be UTF-8. */
 export type RawPath = string;
 
-/** Bytes that are not UTF-8 become U+FFFD. */
+/** Returns the name for people and models. Bytes that are not UTF-8 become U+FFFD. */
 export const shownName = (raw: RawPath): string =>
   isAscii(raw) ? raw : Buffer.from(raw, 'latin1').toString('utf8');
 
-/** The path as `fs` takes it. */
+/** Returns the path for `fs`. */
 export const pathBytes = (raw: RawPath): string | Buffer => (isAscii(raw) ? raw : Buffer.from(raw, 'latin1'));
 
 export const rawPath = (path: string): RawPath =>
   isAscii(path) ? path : Buffer.from(path, 'utf8').toString('latin1');
 
+/** Joins two paths. An empty directory is the root. */
+export const joinPath = (directory: RawPath, name: RawPath): RawPath =>
+  directory === '' ? name : `${directory}/${name}`;
+
 /**
- * Opens what stands at exactly this path below the root, with no link anywhere on the way; undefined where it does
- * not stand there now, or may not be opened. The name is trusted for nothing: the descriptor says where it is (VA-1),
- * so swapping a link in between only makes it undefined. The caller closes it.
- *
- * `root` has its links resolved.
+ * Opens the entry at this path below `root`, an absolute path with links resolved. Returns undefined if there is none, if
+ * it may not be opened, or if the path contains a link. The check uses the real path of the opened descriptor, so
+ * swapping a link in meanwhile cannot lead elsewhere (VA-1). The caller closes the descriptor.
  */
 export function openExactly(
   root: RawPath,
@@ -33,27 +32,25 @@ export function openExactly(
   let descriptor: number | undefined;
   try {
     descriptor = openSync(pathBytes(expected), flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stands = platform === 'linux' ? whereIs(descriptor) === expected : isStill(descriptor, expected);
-    if (stands) return descriptor;
+    const isExpected =
+      platform === 'linux' ? realPathOf(descriptor) === expected : isSameFile(descriptor, expected);
+    if (isExpected) return descriptor;
   } catch {
-    // Not there, not permitted, or swapped just now: nothing to open.
+    // There is no such entry, it may not be opened, or it was swapped just now.
   }
   if (descriptor !== undefined) closeSync(descriptor);
   return undefined;
 }
 
-/**
- * Flags to open something only in order to look at it: neither its permissions nor what kind of thing it is matter,
- * and nothing is done to a device. Node has no name for O_PATH; other systems than Linux do not have it.
- */
-export const lookFlags = process.platform === 'linux' ? 0o10000000 : constants.O_RDONLY;
+/** Flags to open an entry only for fstat. O_PATH, which Node does not name, needs no permission and opens no device. */
+export const statFlags = process.platform === 'linux' ? 0o10000000 : constants.O_RDONLY;
 
-function whereIs(descriptor: number): RawPath {
+function realPathOf(descriptor: number): RawPath {
   return readlinkSync(`/proc/self/fd/${descriptor}`, 'latin1');
 }
 
-/** Where descriptors have no names: the path leads through no link, and to what was opened. */
-function isStill(descriptor: number, expected: RawPath): boolean {
+/** Used on systems without /proc: checks that the path has no links and leads to the opened file. */
+function isSameFile(descriptor: number, expected: RawPath): boolean {
   const path = pathBytes(expected);
   const opened = fstatSync(descriptor, { bigint: true });
   const named = lstatSync(path, { bigint: true });

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 
-/** One entry of list_directory and search_files (TL-2). A type, not an interface: results are plain JSON. */
+/** An entry in results of list_directory and search_files (TL-2). A type, because no interface is assignable to JSON. */
 export type FileEntry = {
   readonly name: string;
   /** Workspace-relative, links resolved. */
@@ -21,13 +21,13 @@ export function describeEntry(path: string, stats: Stats): FileEntry {
   };
 }
 
-/** The result of a listing or a search. Sorted by path, each character by its code: the same order on every machine. */
+/** Returns the result of a listing or a search, sorted by path in code unit order, which is the same on every machine. */
 export function listingOf<Entry extends FileEntry>(found: { files: Entry[]; truncated: boolean }) {
   const files = found.files.sort((left, right) => (left.path < right.path ? -1 : 1));
   return { success: true as const, files, total_count: files.length, truncated: found.truncated };
 }
 
-// A disk can hold times that ISO 8601 has no four digits for.
+// File times outside these years cannot be written with a four-digit year.
 const firstMoment = Date.parse('0001-01-01T00:00:00Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59Z');
 

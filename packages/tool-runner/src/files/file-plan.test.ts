@@ -72,7 +72,6 @@ describe('[RN-3] the plan of a change', () => {
       before: null,
       after: Buffer.from('größe\n'),
       mode: undefined,
-      encoding: 'utf-8',
     });
     expect(readdirSync(workspace.root)).toEqual(before);
   });
@@ -88,7 +87,7 @@ describe('[RN-3] the plan of a change', () => {
       owner: { uid, gid },
       identity: expect.any(String),
     };
-    const modified = { path: 'a.md', operation: 'modified', before, mode: 0o640, encoding: 'utf-8' };
+    const modified = { path: 'a.md', operation: 'modified', before, mode: 0o640 };
     expect(await plan('write_file', { path: 'a.md', content: 'x' })).toEqual({
       ...modified,
       after: Buffer.from('x'),
@@ -118,7 +117,6 @@ describe('[RN-3] the plan of a change', () => {
       before: null,
       after: program,
       mode: 0o755,
-      encoding: 'binary',
       source: { path: 'tool', snapshot: { mode: 0o4755 } },
     });
     put('dest.md', 'old');
@@ -141,7 +139,6 @@ describe('[RN-3] the plan of a change', () => {
     put('a.txt', bytesOf(text, form));
     expect(await plan('edit_file', { path: 'a.txt', old: 'one\n', new: 'zwölf\n' })).toMatchObject({
       after: bytesOf(text.replace('one', 'zwölf'), form),
-      encoding: form.encoding,
     });
     expect(await afterOf('write_file', { path: 'a.txt', content: 'ü\nneu', mode: 'append' })).toEqual(
       bytesOf(`${text}ü\r\nneu`, form),

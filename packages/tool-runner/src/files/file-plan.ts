@@ -10,55 +10,50 @@ import {
   takeSnapshot,
   versionOf,
 } from './file-snapshot.ts';
-import { decodeText, encodeText, type TextEncoding, type TextForm } from './text-encoding.ts';
+import { decodeText, encodeText, type TextForm } from './text-encoding.ts';
 import { findPlace } from './workspace-directory.ts';
 
-/**
- * What a call will do to one file: the preview draws it, the digest covers it, the executor carries it out. Each of the
- * three plans anew, from the disk as it is then.
- */
+/** The change that a call will make to one file. Preview, digest and execution each plan anew from the current disk. */
 export interface PlannedChange {
-  /** Workspace-relative; where the call named a link, the file that it leads to. */
+  /** Workspace-relative. If the call named a link, the path of its target. */
   readonly path: string;
   readonly operation: FileChange['operation'];
   readonly before: FileSnapshot | null;
-  /** What the disk has, where `before` is an editor's unsaved buffer (RN-9). */
+  /** The content on disk. Set only if `before` is an editor's unsaved buffer (RN-9). */
   readonly saved?: FileSnapshot;
   readonly after: Uint8Array | null;
-  /** The permission bits afterwards; undefined: what the system gives to a new file. */
+  /** The permission bits afterwards. If undefined, the system's default for a new file. */
   readonly mode: number | undefined;
-  /** Of the text afterwards, or of the text that is deleted. */
-  readonly encoding: TextEncoding | 'binary';
-  /** The file that a copy is made of. */
+  /** The original, if this change is a copy. */
   readonly source?: { readonly path: string; readonly snapshot: FileSnapshot };
 }
 
 export type OnRead = SnapshotOptions['onRead'];
 
-/** Set-user-id and the like do not outlive a new content, as when the kernel writes it. */
+/** New content does not keep bits such as set-user-id: the kernel clears them on a write, too. */
 export const PERMISSIONS = 0o777;
 
-/** The file that a call names, or the place where it would be. */
+/** The file that a call names. `snapshot` is undefined if the file does not exist. */
 export interface Target {
   readonly path: string;
   readonly snapshot: FileSnapshot | undefined;
-  /** What the disk has, where the snapshot is of a buffer. */
+  /** The content on disk. Set only if `snapshot` is an editor's unsaved buffer. */
   readonly saved?: FileSnapshot;
   readonly throughLink: boolean;
 }
 
 /**
- * Finds a file through descriptors and follows no link out of the workspace (VA-1). Throws where the call cannot succeed:
- * too large, not a regular file, write-protected …
+ * Finds a file through descriptors, without following links out of the workspace (VA-1). Throws if the call cannot
+ * succeed, for example because the file is too large, not regular or write-protected. `ignoreBuffers` ignores unsaved buffers.
  */
 export async function findTarget(
   workspace: Workspace,
   asked: string,
   {
     toWrite = false,
-    ofDisk = false,
+    ignoreBuffers = false,
     onRead,
-  }: { readonly toWrite?: boolean; readonly ofDisk?: boolean; readonly onRead?: OnRead } = {},
+  }: { readonly toWrite?: boolean; readonly ignoreBuffers?: boolean; readonly onRead?: OnRead } = {},
 ): Promise<Target> {
   const { root, limits } = workspace;
   try {
@@ -66,9 +61,9 @@ export async function findTarget(
     if (!directory) return { path, snapshot: undefined, throughLink };
     try {
       const snapshot = await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes, onRead });
-      // Replacing a file asks only the directory; a file that is write-protected is to stay as it is all the same.
+      // A rename would replace a write-protected file, because it needs permission only for the directory.
       if (toWrite && snapshot) accessSync(directory.at(name), constants.W_OK);
-      const buffer = ofDisk ? undefined : snapshot && bufferOf(workspace, path, snapshot);
+      const buffer = ignoreBuffers ? undefined : snapshot && bufferOf(workspace, path, snapshot);
       return buffer
         ? { path, snapshot: buffer, saved: snapshot as FileSnapshot, throughLink }
         : { path, snapshot, throughLink };
@@ -80,7 +75,7 @@ export async function findTarget(
   }
 }
 
-/** The file as the person's editor has it; undefined where that is saved. */
+/** Returns the unsaved text in the person's editor as a snapshot; undefined if the file has no unsaved changes. */
 function bufferOf(workspace: Workspace, path: string, saved: FileSnapshot): FileSnapshot | undefined {
   const text = unsavedText(workspace, path);
   const form = decodeText(saved.bytes);
@@ -89,12 +84,11 @@ function bufferOf(workspace: Workspace, path: string, saved: FileSnapshot): File
   return { ...saved, bytes, version: versionOf(bytes) };
 }
 
-/** The plan of a file that gets these bytes. */
-export function written(
+/** Returns the plan to write these bytes to a file. */
+export function plannedWrite(
   { limits }: Workspace,
   { path, snapshot, saved }: Target,
   after: Uint8Array,
-  encoding: PlannedChange['encoding'],
 ): PlannedChange {
   if (after.length > limits.fileBytes)
     throw new CountersignError('CONTENT_TOO_LARGE', { size: after.length, limit: limits.fileBytes });
@@ -105,11 +99,10 @@ export function written(
     ...(saved && { saved }),
     after,
     mode: snapshot && snapshot.mode & PERMISSIONS,
-    encoding,
   };
 }
 
-/** The bytes of a text in the form that the file has. */
+/** Encodes a text like the existing file. Throws INVALID_PARAMS if the encoding lacks one of its characters. */
 export function encode(
   text: string,
   form: TextForm,
@@ -117,11 +110,11 @@ export function encode(
 ): Uint8Array {
   const bytes = encodeText(text, form);
   if (bytes) return bytes;
-  const problem = `"${path}" is kept in ${form.encoding}, which has no character ${firstUnknown(text, form)}`;
+  const problem = `"${path}" is kept in ${form.encoding}, which has no character ${firstUnencodable(text, form)}`;
   throw new CountersignError('INVALID_PARAMS', { tool, problem });
 }
 
-function firstUnknown(text: string, { encoding }: TextForm): string {
+function firstUnencodable(text: string, { encoding }: TextForm): string {
   for (const character of text) {
     if (encodeText(character, { encoding, bom: false })) continue;
     return `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;

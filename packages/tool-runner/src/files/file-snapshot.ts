@@ -5,12 +5,8 @@ import { CountersignError } from '@countersign/protocol';
 import { failedWith } from '../real-disk.ts';
 import type { WorkspaceDirectory } from './workspace-directory.ts';
 
-/**
- * What stands at a path: null where there is nothing, `directory`, or for a file `sha256:` and 64 hexadecimal digits of
- * its bytes.
- */
+/** The state of a path: `sha256:` and the hexadecimal digest for a file, `directory`, or null if nothing is there. */
 export type FileVersion = string | null;
-/** The version of a file with these bytes. */
 export const versionOf = (bytes: Uint8Array): NonNullable<FileVersion> => `sha256:${hash('sha256', bytes)}`;
 export const DIRECTORY = 'directory';
 
@@ -20,15 +16,17 @@ export interface FileChange {
   readonly operation: 'created' | 'modified' | 'deleted';
   readonly before: FileVersion;
   readonly after: FileVersion;
-  /** What undo puts back; undefined where there was no file. */
+  /** The content and mode that undo restores; undefined if there was no file. */
   readonly original: { readonly bytes: Uint8Array; readonly mode: number } | undefined;
+  /** What the call makes of it, if that is at hand: the diff of its run needs it. Null: no file, or a directory. */
+  readonly renewed?: { readonly bytes: Uint8Array; readonly mode: number | undefined } | null;
 }
 
-/** The journal's side of one call that changes files. */
+/** Records the changes of one call in the journal. */
 export interface ChangeRecorder {
   /**
-   * Keeps the undo copy and writes "started" with both digests, each flushed to the disk before it returns (RN-3).
-   * Only then may the file be touched. Throws JOURNAL_UNAVAILABLE: then nothing may run.
+   * Stores undo copies and the versions before and after, and flushes them to the disk (RN-3). Call it before touching a
+   * file. If it throws JOURNAL_UNAVAILABLE, no file may be touched.
    */
   begin(changes: readonly FileChange[]): void;
 }
@@ -37,27 +35,27 @@ export interface ChangeRecorder {
 export interface FileSnapshot {
   readonly bytes: Uint8Array;
   readonly version: NonNullable<FileVersion>;
-  /** The permission bits, with set-user-id and the like. */
+  /** The permission bits, including set-user-id, set-group-id and sticky. */
   readonly mode: number;
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** Device, inode, size and times: what changes when anything about the file does. */
+  /** Device, inode, mode, size and times. Any change to the file changes it, unless timestamps are too coarse. */
   readonly identity: string;
 }
 
 const TRIES = 3;
 const PIECE_BYTES = 4 * 1024 * 1024;
-/** Neither a link is followed nor a pipe waited for. */
+/** Does not follow a link, and does not block on a pipe. */
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export interface SnapshotOptions {
-  /** For messages only. */
+  /** Used only in error messages. */
   readonly path: string;
   readonly maxBytes: number;
-  /** Told after each piece. */
+  /** Called after each piece with the number of bytes read so far. */
   readonly onRead?: ((length: number, size: number) => void) | undefined;
 }
 
-/** Reads a whole file; undefined if there is none. */
+/** Reads a whole file; undefined if it does not exist. Retries if the file changes meanwhile. */
 export async function takeSnapshot(
   directory: WorkspaceDirectory,
   name: string,
@@ -96,13 +94,13 @@ export async function takeSnapshot(
   throw new CountersignError('READ_FAILED', { path, problem: 'it changes while it is read' });
 }
 
-/** The identity of what stands there now, undefined where nothing does. A link has its own. */
+/** Returns the identity of the entry, undefined if there is none. Does not follow a link. */
 export function identityNow(directory: WorkspaceDirectory, name: string): string | undefined {
   const stats = lstatSync(directory.at(name), { bigint: true, throwIfNoEntry: false });
   return stats && identityOf(stats);
 }
 
-/** The bytes, or undefined when the file does not have that many, or has more. */
+/** Returns undefined if the file has fewer or more bytes than `size`. */
 async function readExactly(
   file: FileHandle,
   size: number,

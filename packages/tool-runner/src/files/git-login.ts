@@ -1,7 +1,7 @@
-/** No person's git configuration is as long; a longer one is not read through but taken for what it may be. */
+/** A git configuration of this size or more counts as one with a login, without being searched. */
 export const MAX_GIT_CONFIG_BYTES = 256 * 1024;
 
-/** Whether this is git's configuration of a repository, which may hold a login. */
+/** Whether this path is a repository's git configuration, which may contain a login. */
 export const isGitConfig = (path: string): boolean =>
   /(^|\/)\.git\/(modules\/.+\/)?config(\.worktree)?$/i.test(path);
 
@@ -9,12 +9,11 @@ const login =
   /https?:\/\/[^\s/"@]+@|:\/\/[^\s/"@:]*:[^\s/"@]+@|^[^#;\n]*(?:extraheader|pass|password|token|secret)[ \t]*=/im;
 
 /**
- * Whether a git configuration is also a credential store (VA-2): a login in a URL, a header that carries a token, a
- * password. A person clones by such a URL without thinking of it, and so do build machines. `head` are its first
- * MAX_GIT_CONFIG_BYTES bytes.
+ * Whether a git configuration contains a login (VA-2): a password in a URL, a header with a token, or a password setting.
+ * Cloning by a URL with a password leaves one. `head` is the first MAX_GIT_CONFIG_BYTES bytes of the file.
  */
 export const holdsLogin = (head: Uint8Array): boolean =>
   head.length >= MAX_GIT_CONFIG_BYTES || login.test(Buffer.from(head).toString('latin1'));
 
-/** The kind of file, as a person reads it. */
+/** The kind of file, for the error message. */
 export const gitLoginKind = 'git configuration with a login in it';

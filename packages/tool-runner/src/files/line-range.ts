@@ -6,36 +6,37 @@ import { Utf8Check } from './utf8-check.ts';
 
 export interface LineRange {
   readonly encoding: TextEncoding;
-  /** Where the text begins and ends in the file: behind its byte order mark, and at its size. */
+  /** Offset of the text in the file, after the byte order mark. */
   readonly offset: number;
+  /** Size of the file. */
   readonly size: number;
-  /** From 1, both included. */
+  /** Counted from 1. */
   readonly startLine: number;
+  /** Inclusive. */
   readonly endLine: number;
-  /** How much of them is kept. */
+  /** Maximum number of bytes to return. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Told after each piece: how much of the file was read, and its size. */
+  /** Called after each chunk. */
   readonly onRead?: ((position: number, size: number) => void) | undefined;
 }
 
 export interface LinesRead {
-  /** The beginning of the lines, as they stand in the file; UTF-16 is little-endian here in any case. */
+  /** At most the first `maxBytes` bytes of the lines. UTF-16 is always converted to little-endian. */
   readonly bytes: Buffer;
-  /** The lines are longer than `maxBytes`, and their last character may be cut in two. */
+  /** True if the lines are longer than `maxBytes`. Then the last character of `bytes` may be incomplete. */
   readonly isCut: boolean;
-  /** Whether all that was read, from the beginning of the file, is well-formed UTF-8. */
+  /** Whether the file is well-formed UTF-8, from its beginning to the last byte that was read. */
   readonly isUtf8: boolean;
-  /** How many lines there were before the range, or in the whole file where it ends before the range begins. */
+  /** Number of lines before the range. If the file ends before the range begins, its number of lines. */
   readonly linesBefore: number;
-  /** Where `bytes` begin in the file. */
+  /** Offset of `bytes` in the file. */
   readonly start: number;
 }
 
 /**
- * Reads some lines of a file in one pass, in memory that does not grow with the file. A line ends with its line feed,
- * which belongs to it: the lines of a file one after the other are the file. `use` makes something of them; their
- * bytes are overwritten by the next who reads.
+ * Reads some lines of a file in one pass, in memory that does not grow with the file. A line includes its line feed.
+ * `use` must not keep the bytes: the next read overwrites them.
  */
 export async function readLines<T>(
   descriptor: number,
@@ -56,7 +57,7 @@ async function collectLines(descriptor: number, range: LineRange, buffers: LineB
   const unit = bytesOfUnit(range.encoding);
   const check = new Utf8Check();
   buffers.clear();
-  /** The line that the next byte belongs to, and whether bytes of it were seen. */
+  // `line` is the number of the line that contains the next byte; `isBegun` tells whether it has bytes already.
   let line = 1;
   let isBegun = false;
   let start = range.offset;
@@ -71,14 +72,14 @@ async function collectLines(descriptor: number, range: LineRange, buffers: LineB
       if (next !== undefined) line++;
     }
     if (buffers.kept.length === 0) start += from;
-    // Without an end there is nothing to count.
+    // Without an end line, the rest of the chunk is wanted and its lines need not be counted.
     let to = endLine === Number.POSITIVE_INFINITY ? chunk.length : from;
     while (line >= startLine && line <= endLine && to < chunk.length) {
       const next = lineAfter(chunk, to, unit);
       to = next ?? chunk.length;
       if (next !== undefined) line++;
     }
-    // One unit more than is wanted, to know that there is more.
+    // Keep one unit more than `maxBytes`, to detect that the lines are longer.
     buffers.keep(chunk.subarray(from, Math.min(to, from + maxBytes + unit - buffers.kept.length)));
     if (line > endLine || buffers.kept.length > maxBytes) break;
   }
@@ -92,7 +93,7 @@ async function collectLines(descriptor: number, range: LineRange, buffers: LineB
   };
 }
 
-/** Checks whether a file is UTF-8 from its byte `offset` to its byte `size`; the caller knows whether that is its end. */
+/** Checks whether a file is UTF-8 between `offset` and `size`. If `size` is the file's end, the caller calls `end()`. */
 export async function checkUtf8(
   descriptor: number,
   range: Pick<LineRange, 'offset' | 'size' | 'signal'>,
@@ -108,7 +109,7 @@ export async function checkUtf8(
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** The buffers for reading: one chunk of the file, and the part of it that is kept. */
+/** A buffer for one chunk of the file, and a growing buffer for the wanted lines. */
 class LineBuffers {
   readonly chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
@@ -135,12 +136,12 @@ class LineBuffers {
 }
 
 /**
- * Those of the last reader, for the next: otherwise a file that is read piece by piece would leave as much behind as
- * it is large until memory is swept. Who reads meanwhile makes new ones.
+ * The buffers of the last read, for the next one: reading a large file in parts would otherwise leave much garbage.
+ * Undefined while a read uses them; a concurrent read makes new buffers.
  */
 let spareBuffers: LineBuffers | undefined;
 
-/** The file in pieces that share one buffer: each is valid until the next. An empty one says that it is at its end. */
+/** Yields the file in chunks that share one buffer: a chunk is valid until the next. The last chunk is empty. */
 async function* chunksOf(
   file: number,
   {
@@ -154,7 +155,7 @@ async function* chunksOf(
 ): AsyncGenerator<Buffer> {
   for (let position = offset; ; ) {
     if (signal.aborted) throw new ExecutionCancelled();
-    const length = await fill(file, buffer.subarray(0, size - position), position);
+    const length = await readFully(file, buffer.subarray(0, size - position), position);
     position += length;
     onRead?.(position, size);
     const chunk = buffer.subarray(0, length);
@@ -166,8 +167,8 @@ async function* chunksOf(
 
 const readAt = promisify(read);
 
-/** Reads until the buffer is full or the file ends, so that only its last piece can have an odd length. */
-export async function fill(descriptor: number, buffer: Buffer, position: number): Promise<number> {
+/** Reads until the buffer is full or the file ends, so that only the last chunk can have an odd length. */
+export async function readFully(descriptor: number, buffer: Buffer, position: number): Promise<number> {
   let length = 0;
   while (length < buffer.length) {
     const { bytesRead } = await readAt(descriptor, buffer, length, buffer.length - length, position + length);
@@ -177,7 +178,7 @@ export async function fill(descriptor: number, buffer: Buffer, position: number)
   return length;
 }
 
-/** Where the line after the next line feed begins. */
+/** Returns the offset after the next line feed; undefined if the chunk has no further line feed. */
 function lineAfter(chunk: Buffer, from: number, unit: 1 | 2): number | undefined {
   const found = unit === 2 ? chunk.indexOf('\n', from, 'utf16le') : chunk.indexOf(0x0a, from);
   return found < 0 ? undefined : found + unit;

@@ -187,7 +187,7 @@ describe('[TL-2] list_directory', () => {
       make(...Array.from({ length: 100 }, (_, i) => `new/${folder}/${i}`));
     const { root } = workspace;
     const { files, truncated, visited } = await listEntries({
-      directory: { path: 'new', reach: join(root, 'new') },
+      directory: { path: 'new', fsPath: join(root, 'new') },
       root,
       recursive: true,
       visible: new VisibleEntries('*'),
@@ -204,7 +204,7 @@ describe('[TL-2] list_directory', () => {
     const before = open();
     const cancel = new AbortController();
     const listing = listEntries({
-      directory: { path: 'new', reach: join(workspace.root, 'new') },
+      directory: { path: 'new', fsPath: join(workspace.root, 'new') },
       root: workspace.root,
       recursive: true,
       visible: new VisibleEntries('no-such-name'),

@@ -1,40 +1,40 @@
-import { closeSync, constants, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs';
+import { closeSync, constants, type Dirent, lstatSync, opendirSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { summarised, visibleName } from '../preview/look.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { ToolModule } from '../tool-module.ts';
+import { tryOr } from '../try-or.ts';
 import { tellProgress } from '../work-progress.ts';
-import { openExactly, pathBytes, type RawPath, rawPath, shownName } from './exact-path.ts';
+import { joinPath, openExactly, pathBytes, type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
 import { VisibleEntries } from './visible-entries.ts';
-import { inDirectory } from './workspace-directory.ts';
+import { inDirectory, type OpenedPath } from './workspace-directory.ts';
 
-export interface Listing {
-  /** The directory that was asked for: where it is below the root, and what to give to `fs` for it. */
-  readonly directory: { readonly path: string; readonly reach: string };
-  /** Links resolved. */
+export interface ListingOptions {
+  readonly directory: OpenedPath;
+  /** Absolute, links resolved. */
   readonly root: string;
   readonly recursive: boolean;
   readonly visible: VisibleEntries;
   readonly limit: number;
   readonly signal: AbortSignal;
-  /** Kept up to date while it works. */
+  /** Updated while the listing runs. */
   readonly count?: { visited: number; found: number };
-  /** How long it works before others have their turn, in milliseconds. */
+  /** Time in milliseconds after which the listing yields to the event loop. */
   readonly turnMs?: number;
 }
 
-export interface Listed {
+export interface ListedEntries {
   readonly files: FileEntry[];
-  /** There is at least one more. */
+  /** True if there are more than `limit` entries. */
   readonly truncated: boolean;
-  /** How many names were read from the disk for it. */
+  /** Number of names that were read from the disk. */
   readonly visited: number;
 }
 
 const READ_AT_ONCE = 64;
 
-/** Sorted by path when all fit; otherwise the first that the disk gave. */
+/** The result is sorted by path. If it is truncated, it has the first entries in the disk's order. */
 export const listDirectory: ToolModule<'list_directory'> = {
   look: summarised(({ path }) => `Lists "${visibleName(path)}".`),
   execute({ params }, { signal, onProgress: report }, { workspace: { root, limits } }) {
@@ -53,34 +53,36 @@ export const listDirectory: ToolModule<'list_directory'> = {
 };
 
 /**
- * What is visible in a directory, and below it when `recursive`, in the order the disk gives: a directory first, then
- * those in it. It stops as soon as it knows that there are more than `limit`, however large the tree is. Links are
- * listed as links and never followed; a directory that may not be read, or went away meanwhile, counts as empty.
+ * Returns the visible entries of a directory in the disk's order; with `recursive`, each directory comes before its
+ * entries. Stops at the first entry after `limit`. Links are listed as links and never followed. A directory that is gone
+ * or may not be read counts as empty.
  */
-export async function listEntries(listing: Listing): Promise<Listed> {
+export async function listEntries(listing: ListingOptions): Promise<ListedEntries> {
   const { directory, recursive, visible, limit, signal, turnMs = 15 } = listing;
   const { count = { visited: 0, found: 0 } } = listing;
   const root = rawPath(listing.root);
-  const todo: Level[] = [{ raw: rawPath(directory.path), path: directory.path, below: '' }];
+  const todo: ListedPath[] = [{ raw: rawPath(directory.path), path: directory.path, below: '' }];
   const files: FileEntry[] = [];
   let turnStartedAt = performance.now();
-  for (let level = todo.pop(); level !== undefined; level = todo.pop()) {
+  for (let current = todo.pop(); current !== undefined; current = todo.pop()) {
     const opened: Opened | undefined =
-      level.below === '' ? { reach: rawPath(directory.reach) } : openLevel(root, level.raw);
+      current.below === '' ? { fsPath: rawPath(directory.fsPath) } : openListed(root, current.raw);
     if (!opened) continue;
-    const inner: Level[] = [];
+    const subdirectories: ListedPath[] = [];
     try {
-      for (const entry of entriesOf(opened.reach)) {
+      for (const entry of entriesOf(opened.fsPath)) {
         count.visited++;
         if (count.visited % READ_AT_ONCE === 0 && performance.now() - turnStartedAt > turnMs) {
           await setImmediate();
           if (signal.aborted) throw new ExecutionCancelled();
           turnStartedAt = performance.now();
         }
-        const found = within(level, entry.name);
-        if (recursive && entry.isDirectory() && visible.enters(found.below, found.path)) inner.push(found);
+        const found = entryPath(current, entry.name);
+        if (recursive && entry.isDirectory() && visible.mayEnter(found.below, found.path))
+          subdirectories.push(found);
         if (!visible.shows(found.below, found.path)) continue;
-        const stats = look(`${opened.reach}/${entry.name}`);
+        const path = pathBytes(`${opened.fsPath}/${entry.name}`);
+        const stats = tryOr(() => lstatSync(path), undefined);
         if (!stats) continue;
         if (files.length === limit) return { files, truncated: true, visited: count.visited };
         files.push(describeEntry(found.path, stats));
@@ -89,60 +91,50 @@ export async function listEntries(listing: Listing): Promise<Listed> {
     } finally {
       if (opened.descriptor !== undefined) closeSync(opened.descriptor);
     }
-    while (inner.length > 0) todo.push(inner.pop() as Level);
+    while (subdirectories.length > 0) todo.push(subdirectories.pop() as ListedPath);
   }
   return { files, truncated: false, visited: count.visited };
 }
 
-/** A directory on the way. */
-interface Level {
+/** An entry's path in three forms. */
+interface ListedPath {
+  /** From the root. */
   readonly raw: RawPath;
-  /** From the root, as it is shown. */
+  /** From the root, for people and models. */
   readonly path: string;
-  /** From the directory that was asked for, as it is shown. */
+  /** From the listed directory, for people and models. */
   readonly below: string;
 }
 
-function within({ raw, path, below }: Level, name: RawPath): Level {
+function entryPath({ raw, path, below }: ListedPath, name: RawPath): ListedPath {
   const shown = shownName(name);
-  return { raw: joined(raw, name), path: joined(path, shown), below: joined(below, shown) };
+  return { raw: joinPath(raw, name), path: joinPath(path, shown), below: joinPath(below, shown) };
 }
 
-const joined = (directory: string, name: string): string =>
-  directory === '' ? name : `${directory}/${name}`;
-
-/** A directory below the one that was asked for; `reach` is what to give to `fs` for it. */
+/** A directory to read, by its path for `fs`. If we opened it, `descriptor` must be closed. */
 interface Opened {
-  readonly reach: RawPath;
+  readonly fsPath: RawPath;
   readonly descriptor?: number;
 }
 
-function openLevel(root: RawPath, raw: RawPath): Opened | undefined {
+function openListed(root: RawPath, raw: RawPath): Opened | undefined {
   const descriptor = openExactly(root, raw, constants.O_RDONLY | constants.O_DIRECTORY);
   if (descriptor === undefined) return undefined;
   return {
-    reach: process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : `${root}/${raw}`,
+    fsPath: process.platform === 'linux' ? `/proc/self/fd/${descriptor}` : `${root}/${raw}`,
     descriptor,
   };
 }
 
-/** The entries of a directory, a few at a time; it is open only while it is read. */
-function* entriesOf(reach: RawPath): Generator<Dirent> {
-  const directory = opendirSync(pathBytes(reach) as string, {
-    encoding: 'latin1', // one character for each byte of a name
+/** Yields the entries of a directory, and closes it afterwards. */
+function* entriesOf(fsPath: RawPath): Generator<Dirent> {
+  const directory = opendirSync(pathBytes(fsPath) as string, {
+    encoding: 'latin1', // makes each name a RawPath
     bufferSize: READ_AT_ONCE,
   });
   try {
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) yield entry;
   } finally {
     directory.closeSync();
-  }
-}
-
-function look(path: RawPath): Stats | undefined {
-  try {
-    return lstatSync(pathBytes(path), { throwIfNoEntry: false });
-  } catch {
-    return undefined;
   }
 }

@@ -78,6 +78,7 @@ describe('[TL-1] move_file', () => {
           before: null,
           after: versionOf(text),
           original: undefined,
+          renewed: { bytes: text, mode: 0o750 },
         },
         {
           path: 'a.sh',
@@ -85,6 +86,7 @@ describe('[TL-1] move_file', () => {
           before: versionOf(text),
           after: null,
           original: { bytes: text, mode: 0o750 },
+          renewed: null,
         },
       ],
     ]);

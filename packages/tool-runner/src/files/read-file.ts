@@ -5,8 +5,8 @@ import { summarised, visibleName } from '../preview/look.ts';
 import type { FileServices, ToolModule } from '../tool-module.ts';
 import { BytesDone, tellProgress } from '../work-progress.ts';
 import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
-import { fill, readLines } from './line-range.ts';
-import { encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
+import { readFully, readLines } from './line-range.ts';
+import { countLines, encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
 import { cutOffLength } from './utf8-check.ts';
 import { inFile } from './workspace-file.ts';
 
@@ -14,7 +14,7 @@ type Params = ToolParams<'read_file'>;
 type FileRead = ToolSuccess<'read_file'>;
 
 interface Reading {
-  /** How many bytes are returned at most. */
+  /** Maximum size of the result. */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
   readonly onRead?: (position: number, size: number) => void;
@@ -33,30 +33,30 @@ export const readFile: ToolModule<'read_file'> = {
 };
 
 /**
- * read_file (TL-2, TL-4): text, whole or some lines of it, at most `readChunkBytes` of UTF-8 at a time; PDF and images
- * as base64, at most as many bytes of the file. What is cut ends with a whole line, so that the next range begins
- * after `end_line`; only a single line that is longer than all of that ends within itself, behind a whole character.
- * By `offset` and `length` any file is read in parts of bytes; `next_offset` goes on where any result ends.
+ * Executes read_file (TL-2, TL-4). Returns a text or some of its lines, at most `readChunkBytes` bytes of UTF-8; or a PDF
+ * or image as base64, at most `readChunkBytes` bytes of the file. A truncated text ends after a whole line, so that the
+ * caller can continue after `end_line`; only a line longer than the limit is cut, after a whole character. With `offset`
+ * and `length`, returns a part of any file. `next_offset` is the offset at which to continue.
  */
 function readPart(params: Params, services: FileServices, reading: Reading): Promise<FileRead> {
   const { path, start_line, end_line, offset, length, encoding } = params;
   return inFile(path, services, async ({ descriptor, stats, unsaved }) => {
     if (unsaved !== undefined) return readBuffer(unsaved, params, reading.maxBytes);
-    const question = [start_line, end_line, offset, length, encoding].join(':');
-    const known = services.cache.find(stats, question);
+    const request = [start_line, end_line, offset, length, encoding].join(':');
+    const known = services.cache.find(stats, request);
     if (known) return known;
     const result = await readContent(descriptor, stats, params, reading);
-    services.cache.store(stats, question, result);
+    services.cache.store(stats, request, result);
     return result;
   });
 }
 
-/** Reads an editor's unsaved buffer (RN-9), in UTF-8 whatever encoding the file has. */
+/** Reads an editor's unsaved buffer (RN-9). Offsets and sizes are those of its UTF-8 form. */
 function readBuffer(text: string, params: Params, maxBytes: number): FileRead {
-  if (wantsBytes(params)) {
+  if (isByteRange(params)) {
     const bytes = Buffer.from(text);
-    const form = { encoding: 'utf-8', mark: 0, size: bytes.length } as const;
-    const range = { ...form, ...wantedBytes(params, form, maxBytes) };
+    const form = { encoding: 'utf-8', bomLength: 0, size: bytes.length } as const;
+    const range = { ...form, ...byteRangeOf(params, form, maxBytes) };
     return partResult(textPart(bytes, 0, range), range, maxBytes);
   }
   const { start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
@@ -77,16 +77,16 @@ async function readContent(
   const { path, encoding: wanted, start_line = 1, end_line = Number.POSITIVE_INFINITY } = params;
   const size = Number(stats.size);
   const buffer = Buffer.allocUnsafe(Math.min(SNIFF_BYTES, size));
-  const head = buffer.subarray(0, await fill(descriptor, buffer, 0));
+  const head = buffer.subarray(0, await readFully(descriptor, buffer, 0));
   const kind = fileKindOf(head);
   if (kind.kind === 'media') return readMedia(descriptor, size, kind.mediaType, params, maxBytes);
   const encoding = encodingOf(head, wanted);
   if (encoding === undefined && kind.kind === 'binary') throw new CountersignError('BINARY_FILE', { path });
   if (encoding === undefined)
     throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted ?? '' });
-  const mark = markLength(head, encoding);
-  if (wantsBytes(params)) {
-    const range = { encoding, mark, size, ...wantedBytes(params, { mark, size }, maxBytes) };
+  const bomLength = markLength(head, encoding);
+  if (isByteRange(params)) {
+    const range = { encoding, bomLength, size, ...byteRangeOf(params, { bomLength, size }, maxBytes) };
     const part = await readTextPart(descriptor, range, signal);
     if (wanted === 'utf-8' && part.encoding !== wanted)
       throw new CountersignError('ENCODING_UNSUPPORTED', { path, encoding: wanted });
@@ -94,11 +94,11 @@ async function readContent(
   }
   const range = {
     encoding,
-    offset: mark,
+    offset: bomLength,
     size,
     startLine: start_line,
     endLine: end_line,
-    // Two bytes of UTF-16 can be one of UTF-8.
+    // A character of two bytes in UTF-16 may need only one byte in UTF-8.
     maxBytes: encoding.startsWith('utf-16') ? 2 * maxBytes : maxBytes,
     signal,
     onRead,
@@ -115,19 +115,19 @@ async function readContent(
 }
 
 interface LinesOfText {
-  /** The lines that were asked for, or the beginning of them. */
+  /** The requested lines. If `isCut`, only their beginning. */
   readonly text: string;
   readonly isCut: boolean;
   readonly encoding: TextEncoding;
   readonly size: number;
   readonly linesBefore: number;
-  /** Where they begin in the file. */
+  /** Offset of the lines in the file. */
   readonly start: number;
 }
 
 function linesResult(lines: LinesOfText, params: Params, maxBytes: number): FileRead {
   const { text, encoding, size } = lines;
-  const fitting = beginningOf(text, maxBytes);
+  const fitting = truncateUtf8(text, maxBytes);
   const truncated = lines.isCut || fitting.length < text.length;
   const content = truncated ? wholeLines(fitting) : fitting;
   const isRange = truncated || params.start_line !== undefined || params.end_line !== undefined;
@@ -141,7 +141,7 @@ function linesResult(lines: LinesOfText, params: Params, maxBytes: number): File
       start_line: params.start_line ?? 1,
       end_line: lines.linesBefore + countLines(content),
     }),
-    ...goesOnAt(lines.start + encodedLength(content, encoding), size),
+    ...nextOffset(lines.start + encodedLength(content, encoding), size),
   };
 }
 
@@ -152,12 +152,12 @@ async function readMedia(
   params: Params,
   maxBytes: number,
 ): Promise<FileRead> {
-  const { from, wantedTo } = wantedBytes(params, { mark: 0, size }, maxBytes);
-  // Whole groups of base64, so that parts can be joined as they are.
+  const { from, wantedTo } = byteRangeOf(params, { bomLength: 0, size }, maxBytes);
+  // A multiple of 3 bytes has no base64 padding, so that the base64 texts of the parts can be joined.
   const most = maxBytes < 3 ? maxBytes : maxBytes - (maxBytes % 3);
   const wanted = wantedTo - from;
   const bytes = Buffer.allocUnsafe(wanted <= maxBytes ? wanted : most);
-  const end = from + (await fill(descriptor, bytes, from));
+  const end = from + (await readFully(descriptor, bytes, from));
   return {
     success: true,
     content: bytes.toString('base64', 0, end - from),
@@ -165,32 +165,32 @@ async function readMedia(
     size,
     truncated: end < wantedTo,
     media_type,
-    ...(wantsBytes(params) && { offset: from }),
-    ...goesOnAt(end, size),
+    ...(isByteRange(params) && { offset: from }),
+    ...nextOffset(end, size),
   };
 }
 
-const wantsBytes = ({ offset, length }: Params): boolean => (offset ?? length) !== undefined;
+const isByteRange = ({ offset, length }: Params): boolean => (offset ?? length) !== undefined;
 
-interface WantedBytes extends Pick<PartRange, 'from' | 'to'> {
-  /** Where the part would end if there were no limit. */
+interface ByteRange extends Pick<PartRange, 'from' | 'to'> {
+  /** The end of the requested part, which may be beyond the limit. */
   readonly wantedTo: number;
 }
 
-function wantedBytes(
+function byteRangeOf(
   { offset = 0, length = Number.POSITIVE_INFINITY }: Params,
-  { mark, size }: Pick<PartRange, 'mark' | 'size'>,
+  { bomLength, size }: Pick<PartRange, 'bomLength' | 'size'>,
   maxBytes: number,
-): WantedBytes {
-  const from = Math.min(Math.max(offset, mark), size);
+): ByteRange {
+  const from = Math.min(Math.max(offset, bomLength), size);
   const wantedTo = Math.max(from, Math.min(size, offset + length));
   return { from, to: Math.min(wantedTo, from + maxBytes), wantedTo };
 }
 
-function partResult(part: TextPart, range: PartRange & WantedBytes, maxBytes: number): FileRead {
+function partResult(part: TextPart, range: PartRange & ByteRange, maxBytes: number): FileRead {
   const { start, encoding } = part;
   const text = decodePart(part.bytes, encoding, false);
-  const content = beginningOf(text, maxBytes);
+  const content = truncateUtf8(text, maxBytes);
   const end = content.length === text.length ? part.end : start + encodedLength(content, encoding);
   return {
     success: true,
@@ -199,12 +199,12 @@ function partResult(part: TextPart, range: PartRange & WantedBytes, maxBytes: nu
     size: range.size,
     truncated: end < range.wantedTo,
     offset: start,
-    // A part shorter than its first character is empty, and the next one holds that character.
-    ...goesOnAt(end > start ? end : range.to, range.size),
+    // A part that ends within its first character is empty. Continue at its end, not at the same offset again.
+    ...nextOffset(end > start ? end : range.to, range.size),
   };
 }
 
-const goesOnAt = (end: number, size: number) => (end < size ? { next_offset: end } : {});
+const nextOffset = (end: number, size: number) => (end < size ? { next_offset: end } : {});
 
 function encodedLength(text: string, encoding: TextEncoding): number {
   if (encoding === 'utf-8') return Buffer.byteLength(text);
@@ -221,18 +221,12 @@ function decodePart(bytes: Buffer, encoding: TextEncoding, isCut: boolean): stri
   return !isCut && bytes.length % 2 === 1 ? `${whole}\ufffd` : whole;
 }
 
-/** As much of a text as fits into so many bytes of UTF-8. */
-function beginningOf(text: string, maxBytes: number): string {
+/** Returns as much of the text as fits into `maxBytes` bytes of UTF-8. */
+function truncateUtf8(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;
   const bytes = Buffer.from(text).subarray(0, maxBytes);
   return bytes.toString('utf8', 0, bytes.length - cutOffLength(bytes));
 }
 
-/** Without the line that was cut, unless there is no other. */
+/** Removes an incomplete last line, unless it is the only line. */
 const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1) || text;
-
-function countLines(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
-  return text === '' || text.endsWith('\n') ? count : count + 1;
-}

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Whether the nearest git repository begins above a directory. Wrong answers only show or hide ignored files. */
+/** Whether the nearest `.git` is above this directory. A wrong result only shows or hides ignored files. */
 export function isBelowRepository(directory: string): boolean {
   if (existsSync(join(directory, '.git'))) return false;
   const above = dirname(directory);

@@ -5,21 +5,20 @@ import { type RunnerClock, systemClock } from '../clock.ts';
 export interface ResultCacheOptions {
   readonly enableCaching?: boolean;
   readonly cacheTtlMs?: number;
-  /** The most that all results together may hold in memory; the oldest go first. */
+  /** Memory limit for all results together. The oldest results are dropped first. */
   readonly maxBytes?: number;
   readonly clock?: Pick<RunnerClock, 'now' | 'monotonic'>;
 }
 
 type CachedResult = ToolSuccess<'read_file'>;
 
-/** A file that was changed this short a time ago may change again without its ctime moving: clocks are coarse. */
+/** With coarse timestamps, a file that changed this recently may change again without a new ctime: do not cache it. */
 const SETTLED_AFTER_MS = 2_000;
 
 /**
- * Results of read_file (EX-9). An entry belongs to one state of one file: device, inode, size and ctime, asked of
- * the opened descriptor each time. Whatever changes a file moves its ctime, which no program can set; so a
- * result that is found is never stale. (Only a program that writes through a memory map may be seen late, by as
- * long as the kernel takes to notice: hence the short TTL.)
+ * Caches results of read_file (EX-9) by the file's device, inode, size and ctime. Every change of a file changes its
+ * ctime, which programs cannot set, so a cached result is never stale. The one exception is a write through a memory
+ * map, which the kernel may notice late; the short TTL limits that.
  */
 export class ResultCache {
   readonly #entries = new Map<string, Entry>();
@@ -36,9 +35,9 @@ export class ResultCache {
     this.#contents = new ContentRing(maxBytes);
   }
 
-  /** `question` is everything besides the file that the answer depends on. */
-  find(file: BigIntStats, question: string): CachedResult | undefined {
-    const key = keyOf(file, question);
+  /** `request` identifies the requested range and encoding. */
+  find(file: BigIntStats, request: string): CachedResult | undefined {
+    const key = keyOf(file, request);
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     if (this.#options.clock.monotonic() - entry.storedAt < this.#options.cacheTtlMs)
@@ -47,8 +46,8 @@ export class ResultCache {
     return undefined;
   }
 
-  /** `file` as it was before it was read: a change during the read makes another key. */
-  store(file: BigIntStats, question: string, result: CachedResult): void {
+  /** `file` has the stats from before the read, so that a change during the read leads to another key. */
+  store(file: BigIntStats, request: string, result: CachedResult): void {
     const { enableCaching, cacheTtlMs, clock } = this.#options;
     const age = clock.now() - Number(file.ctimeNs / 1_000_000n);
     if (!enableCaching || cacheTtlMs <= 0 || age < SETTLED_AFTER_MS) return;
@@ -59,8 +58,8 @@ export class ResultCache {
       }
     });
     if (!place) return;
-    const key = keyOf(file, question);
-    this.#entries.delete(key); // so that the oldest stay in front
+    const key = keyOf(file, request);
+    this.#entries.delete(key); // setting it again moves it to the end, so that the oldest entries come first
     this.#entries.set(key, { result: { ...result, content: '' }, place, storedAt: clock.monotonic() });
   }
 
@@ -81,12 +80,12 @@ interface Place {
   readonly length: number;
 }
 
-/** About how many bytes an entry costs besides its content. */
+/** Approximate memory of an entry without its content. */
 const ENTRY_BYTES = 1_000;
 
 /**
- * Texts in one piece of memory, each written behind the one before it and over the oldest. As strings, which live for
- * a minute each, they would make the heap grow to a multiple of what is kept.
+ * A ring buffer of texts: each is written after the previous one and overwrites the oldest. Strings that live for a
+ * minute each would make the heap grow to a multiple of their size.
  */
 class ContentRing {
   readonly #size: number;
@@ -97,17 +96,17 @@ class ContentRing {
     this.#size = size;
   }
 
-  /** Undefined where it never fits. `forget` is called before others, the oldest first, are overwritten. */
+  /** Returns undefined if the text is too large. Calls `forget` before it overwrites older texts. */
   write(text: string, forget: (overwrites: (place: Place) => boolean) => void): Place | undefined {
     const length = Buffer.byteLength(text);
     const space = length + ENTRY_BYTES;
     if (space > this.#size) return undefined;
-    const turnsRound = this.#next + space > this.#size;
+    const wraps = this.#next + space > this.#size;
     const end = this.#next;
-    const start = turnsRound ? 0 : end;
+    const start = wraps ? 0 : end;
     forget(
       (place) =>
-        (turnsRound && place.start >= end) ||
+        (wraps && place.start >= end) ||
         (place.start < start + space && place.start + place.length + ENTRY_BYTES > start),
     );
     this.#bytes ??= Buffer.allocUnsafeSlow(this.#size);
@@ -126,5 +125,5 @@ class ContentRing {
   }
 }
 
-const keyOf = ({ dev, ino, size, ctimeNs }: BigIntStats, question: string): string =>
-  `${dev}:${ino}:${size}:${ctimeNs}:${question}`;
+const keyOf = ({ dev, ino, size, ctimeNs }: BigIntStats, request: string): string =>
+  `${dev}:${ino}:${size}:${ctimeNs}:${request}`;

@@ -1,11 +1,8 @@
-import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { arch, platform } from 'node:process';
+import { isExecutable } from '../isolation/fixed-path.ts';
 
-/**
- * The ripgrep that an editor of the VS Code family brings along, below its application folder; undefined where it has
- * none that we know. Code that runs in that editor trusts its programs already.
- */
+/** Returns the ripgrep that an editor of the VS Code family has in its application folder; undefined if not found. */
 export function ripgrepOfEditor(applicationFolder: string): string | undefined {
   const name = platform === 'win32' ? 'rg.exe' : 'rg';
   const below = [
@@ -18,16 +15,7 @@ export function ripgrepOfEditor(applicationFolder: string): string | undefined {
     .find(isExecutable);
 }
 
-/** Our own, which npm installed with this package. */
+/** Returns the ripgrep that npm installed with this package. */
 export async function ownRipgrep(): Promise<string> {
   return (await import('@vscode/ripgrep')).rgPath;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,20 +2,17 @@ import type { RawPath } from './exact-path.ts';
 
 /** One line that ripgrep printed. */
 export interface MatchedLine {
-  /** Below the directory that was searched. */
+  /** Relative to the searched directory. */
   readonly path: RawPath;
   readonly line: number;
-  /** Where the line begins in the file, without its byte order mark. */
+  /** Offset of the line in the file, not counting the byte order mark. */
   readonly offset: number;
-  /** Without the line feed; only the beginning where the line is long. */
+  /** Without the line feed. If `isCut`, only the beginning of the line. */
   readonly text: Buffer;
   readonly isCut: boolean;
 }
 
-/**
- * Takes what ripgrep prints for `--null` apart, however it is cut into pieces: `./path NUL line:offset:text LF`. A name
- * may hold anything but NUL, a line anything but a line feed.
- */
+/** Parses ripgrep's output with `--null`, piece by piece: `./path NUL line:offset:text LF`. */
 export class MatchedLines {
   #rest: Buffer = Buffer.alloc(0);
 
@@ -37,7 +34,7 @@ export class MatchedLines {
   }
 }
 
-/** Takes what ripgrep prints for `--files --null` apart: `./path NUL`. */
+/** Parses ripgrep's output with `--files --null`, piece by piece: `./path NUL`. */
 export class FoundNames {
   #rest = '';
 
@@ -49,7 +46,7 @@ export class FoundNames {
 }
 
 const MAX_NUMBERS = 40;
-/** Between two records, where a file turned out to be binary after its first matches. */
+/** ripgrep prints this line between two records if a file turns out to be binary after its first matches. */
 const binaryWarning = /^[^\0]*?: WARNING: stopped searching binary file after match \([^)\n]*\)\n/;
 const cutNotice = / \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$/;
 

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => workspace.remove());
 
-const question = {
+const query = {
   content: 'x',
   names: [],
   hidden: false,
@@ -26,18 +26,18 @@ const childrenOf = (pid: number): number[] =>
 
 describe('runRipgrep', () => {
   it('says so when it cannot start, or was stopped by somebody else', async () => {
-    await expect(
-      runRipgrep(join(workspace.root, 'missing'), question, never, () => true),
-    ).rejects.toMatchObject({
-      code: 'SPAWN_FAILED',
-    });
-    const impossible = { ...question, content: 'a\0b' };
+    await expect(runRipgrep(join(workspace.root, 'missing'), query, never, () => true)).rejects.toMatchObject(
+      {
+        code: 'SPAWN_FAILED',
+      },
+    );
+    const impossible = { ...query, content: 'a\0b' };
     await expect(runRipgrep(workspace.root, impossible, never, () => true)).rejects.toMatchObject({
       code: 'SPAWN_FAILED',
     });
     writeFileSync(join(workspace.root, 'many'), 'x\n'.repeat(5_000_000));
     const before = childrenOf(process.pid);
-    const stopped = runRipgrep(workspace.root, question, never, () => {
+    const stopped = runRipgrep(workspace.root, query, never, () => {
       for (const child of childrenOf(process.pid))
         if (!before.includes(child)) process.kill(child, 'SIGKILL');
       return true;
@@ -46,11 +46,11 @@ describe('runRipgrep', () => {
   });
 
   it('does not start for a call that was cancelled, and ends when its output cannot be used', async () => {
-    await expect(runRipgrep(workspace.root, question, AbortSignal.abort(), () => true)).rejects.toMatchObject(
-      { code: 'EXECUTION_CANCELLED' },
-    );
+    await expect(runRipgrep(workspace.root, query, AbortSignal.abort(), () => true)).rejects.toMatchObject({
+      code: 'EXECUTION_CANCELLED',
+    });
     const broken = new Error('cannot be used');
-    const failing = runRipgrep(workspace.root, { ...question, content: '' }, never, () => {
+    const failing = runRipgrep(workspace.root, { ...query, content: '' }, never, () => {
       throw broken;
     });
     await expect(failing).rejects.toBe(broken);

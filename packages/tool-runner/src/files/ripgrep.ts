@@ -5,47 +5,47 @@ import { CountersignError } from '@countersign/protocol';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { ownRipgrep } from './ripgrep-program.ts';
 
-/** A search as ripgrep takes it. Other options of ripgrep cannot be set. */
-export interface RipgrepQuestion {
-  /** Without one, only names are listed. */
+/** The parameters of a search. All other options of ripgrep are fixed. */
+export interface RipgrepQuery {
+  /** A regular expression. If undefined, ripgrep only lists file names. */
   readonly content: string | undefined;
-  /** Globs on the last component; any of them. */
+  /** Globs for the last path component. A file matches if any glob matches. */
   readonly names: readonly string[];
-  /** Names of folders that it does not look into. */
+  /** Names of folders to skip. */
   readonly without?: readonly string[];
   readonly hidden: boolean;
-  /** Whether git ignores something here because of a directory above: it takes time to ask them all. */
+  /** Whether ignore files of parent directories apply. Reading them takes time. */
   readonly ignoredFromAbove: boolean;
-  /** Whether it looks into `.git`. */
+  /** Whether to search in `.git`. */
   readonly gitFolder: boolean;
   readonly maxFileBytes: number;
   readonly maxMatchesPerFile: number;
-  /** A text to search in place of the directory. */
+  /** A text to search instead of the directory. */
   readonly text?: string;
-  /** More or less: it counts what looks like one. */
+  /** Approximate, because ripgrep counts grapheme clusters. */
   readonly maxLineCharacters: number;
 }
 
 /**
- * Runs ripgrep in a directory and hands on what it prints, piece by piece, until `take` answers false or it ends.
+ * Runs ripgrep in a directory and passes its output to `take`, until `take` returns false or ripgrep ends.
  *
- * It is not started through `ProcessStarter`: isolating a process costs about 10 ms and more the larger the
- * workspace is, and a search promises at most 1.3 times what plain `rg` takes. Instead it can do nothing but search: it
- * is our own binary (in an editor that editor's own), not one of the machine's; its options are fixed here, and the only words from outside stand behind `--` or in an option's value; no shell, no environment (so
- * no configuration file and no preprocessor), nothing on its standard input but a text to search; and its working directory is a
- * descriptor, so it starts in the directory that was checked. It writes nothing. It walks by names, though, and can
- * be led outside by a link that is swapped while it runs: believe nothing it says without a second look.
+ * ripgrep is not isolated: isolation takes 10 ms or more, and a search may take at most 1.3 times as long as plain `rg`.
+ * Instead, the call is restricted: the binary is our own or the editor's; options are fixed here, and words from outside
+ * appear only after `--` or as an option's value; there is no shell and no environment, so no configuration file and no
+ * preprocessor; standard input is empty or the text to search; the working directory is a descriptor of the directory
+ * that was checked. ripgrep writes nothing. But it walks by names, and a link that is swapped meanwhile can lead it
+ * outside: the caller must verify each result.
  */
 export async function runRipgrep(
   directory: string,
-  question: RipgrepQuestion,
+  query: RipgrepQuery,
   signal: AbortSignal,
   take: (piece: Buffer) => boolean,
   program?: string,
 ): Promise<void> {
   const ripgrep = program ?? (await ownRipgrep().catch(refuseStart));
   if (signal.aborted) throw new ExecutionCancelled();
-  const child = start(ripgrep, directory, question);
+  const child = start(ripgrep, directory, query);
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill);
   let complaint = '';
@@ -68,8 +68,8 @@ export async function runRipgrep(
     const [status] = (await once(child, 'close').catch(refuseStart)) as [number | null];
     if (signal.aborted) throw new ExecutionCancelled();
     if (failure !== undefined) throw failure;
-    // Files that cannot be read are silent, so what it complains of is the question.
-    if (!isEnough && status === 2 && complaint !== '') throw refusedPattern(question, complaint);
+    // With --no-messages, ripgrep does not report unreadable files: an error message is about the pattern.
+    if (!isEnough && status === 2 && complaint !== '') throw refusedPattern(query, complaint);
     if (!isEnough && status === null)
       throw new CountersignError('READ_FAILED', { path: '.', problem: 'ripgrep was stopped' });
   } finally {
@@ -80,16 +80,16 @@ export async function runRipgrep(
 function start(
   program: string,
   directory: string,
-  question: RipgrepQuestion,
+  query: RipgrepQuery,
 ): ChildProcessByStdio<Writable, Readable, Readable> {
   try {
-    const child = spawn(program, argumentsFor(question), {
+    const child = spawn(program, argumentsFor(query), {
       cwd: directory,
       env: {},
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    child.stdin.on('error', () => {}); // it has read enough
-    child.stdin.end(question.text ?? '');
+    child.stdin.on('error', () => {}); // ripgrep may exit before it has read everything
+    child.stdin.end(query.text ?? '');
     return child;
   } catch (error) {
     return refuseStart(error);
@@ -103,18 +103,18 @@ function refuseStart(cause: unknown): never {
 
 const MAX_COMPLAINT = 10_000;
 
-function argumentsFor(question: RipgrepQuestion): string[] {
-  const { content, names, without = [], hidden, ignoredFromAbove, gitFolder, maxFileBytes } = question;
-  const { maxMatchesPerFile, maxLineCharacters } = question;
+function argumentsFor(query: RipgrepQuery): string[] {
+  const { content, names, without = [], hidden, ignoredFromAbove, gitFolder, maxFileBytes } = query;
+  const { maxMatchesPerFile, maxLineCharacters } = query;
   return [
     ...['--no-config', '--no-messages', '--color=never', '--null', '--no-follow', '--no-pre'],
-    // Ignored is what git ignores, by files of the repository alone.
+    // Use only the repository's own rules: not the person's global gitignore, not .ignore files.
     ...['--no-ignore-global', '--no-ignore-dot'],
     ...(ignoredFromAbove ? [] : ['--no-ignore-parent']),
     ...(hidden ? ['--hidden'] : []),
     ...(hidden && !gitFolder ? ['--glob=!.git'] : []),
     ...without.map((name) => `--glob=!${name}`),
-    // A type, because a glob would bring back what git ignores.
+    // Use file types, because --glob would include files that git ignores.
     ...names.map((name) => `--type-add=wanted:${name}`),
     ...(names.length > 0 ? ['--type=wanted'] : []),
     ...(content === undefined
@@ -124,12 +124,12 @@ function argumentsFor(question: RipgrepQuestion): string[] {
           ...['--line-number', '--byte-offset', '--with-filename', '--no-heading'],
           `--max-count=${maxMatchesPerFile}`,
           ...[`--max-columns=${maxLineCharacters}`, '--max-columns-preview'],
-          ...['--', content, question.text === undefined ? './' : '-'],
+          ...['--', content, query.text === undefined ? './' : '-'],
         ]),
   ];
 }
 
-function refusedPattern({ content = '' }: RipgrepQuestion, complaint: string): CountersignError {
+function refusedPattern({ content = '' }: RipgrepQuery, complaint: string): CountersignError {
   const problem = complaint.replace(/^rg: /, '').replaceAll(/\s+/g, ' ').trim();
   return new CountersignError('PATTERN_INVALID', { pattern: content, problem });
 }

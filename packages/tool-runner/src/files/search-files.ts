@@ -4,46 +4,44 @@ import { type UnsavedText, unsavedTexts } from '../open-documents.ts';
 import { summarised, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { tellProgress } from '../work-progress.ts';
-import { ConfirmedFile, lookExactly } from './confirmed-file.ts';
-import { type RawPath, rawPath, shownName } from './exact-path.ts';
+import { ConfirmedFile, statExactly } from './confirmed-file.ts';
+import { joinPath, type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
 import { holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from './git-login.ts';
 import { isBelowRepository } from './repository-above.ts';
-import { type RipgrepQuestion, runRipgrep } from './ripgrep.ts';
+import { type RipgrepQuery, runRipgrep } from './ripgrep.ts';
 import { FoundNames, type MatchedLine, MatchedLines } from './ripgrep-records.ts';
 import { VisibleEntries } from './visible-entries.ts';
-import { inDirectory } from './workspace-directory.ts';
+import { inDirectory, type OpenedPath } from './workspace-directory.ts';
 
 interface Search {
-  /** The directory that is searched: where it is below the root, and what to give to a process as its own. */
-  readonly directory: { readonly path: string; readonly reach: string };
-  /** Links resolved. */
+  readonly directory: OpenedPath;
+  /** Absolute, links resolved. */
   readonly root: string;
   readonly visible: VisibleEntries;
   readonly content: string | undefined;
   readonly limits: Limits;
   readonly signal: AbortSignal;
-  /** What an editor has not saved yet: it is searched in place of the disk's (RN-9). */
-  readonly unsaved?: readonly UnsavedText[];
-  /** Kept up to date while it works. */
-  readonly count?: { found: number };
-  /** Our own by default. */
-  readonly ripgrep?: string | undefined;
+  /** Unsaved buffers of an editor, which are searched instead of the files on disk (RN-9). */
+  readonly unsaved: readonly UnsavedText[];
+  /** Updated while the search runs. */
+  readonly count: { found: number };
+  /** Path of ripgrep; our own if undefined. */
+  readonly ripgrep: string | undefined;
 }
 
-/** Types, not interfaces: results are plain JSON. */
-export type FoundFile = FileEntry & { readonly matches?: { readonly line: number; readonly text: string }[] };
+type Match = { readonly line: number; readonly text: string };
+export type FoundFile = FileEntry & { readonly matches?: Match[] };
 interface Found {
   readonly files: FoundFile[];
   readonly truncated: boolean;
 }
 
-/** Lines of one file that are shown. */
 const MATCHES_PER_FILE = 100;
-/** Characters of one line that are shown; what is cut ends in `…`. */
+/** A longer line is cut and ends with `…`. */
 const LINE_CHARACTERS = 500;
 
-/** Sorted by path. Where not all fit, chance decides which files are returned. */
+/** The result is sorted by path. If it is truncated, which files it has is arbitrary. */
 export const searchFiles: ToolModule<'search_files'> = {
   look: summarised(({ path = '.' }) => `Searches in "${visibleName(path)}".`),
   execute({ params }, { signal, onProgress: report }, { workspace }) {
@@ -61,12 +59,13 @@ export const searchFiles: ToolModule<'search_files'> = {
 };
 
 /**
- * Finds files by name, by content or both. At most `entries` files, 100 matches in each, 500 characters of a line, and
- * `outputStreamBytes` of text in all; it stops as soon as one bound is reached and says `truncated`. The files come in
- * no particular order.
+ * Finds files by name, by content or both, in no particular order. Returns at most `limits.entries` files, 100 matches
+ * per file, 500 characters per line, and `limits.outputStreamBytes` of text; `truncated` is true if a limit was reached.
  */
 async function findFiles(search: Search): Promise<Found> {
-  return search.content === undefined ? findByName(search) : inBuffers(search, await findByContent(search));
+  return search.content === undefined
+    ? findByName(search)
+    : withUnsavedBuffers(search, await findByContent(search));
 }
 
 async function findByName(search: Search): Promise<Found> {
@@ -77,16 +76,16 @@ async function findByName(search: Search): Promise<Found> {
   const take = (piece: Buffer): boolean => {
     for (const below of names.push(piece)) {
       const place = placeOf(search, below);
-      const stats = place && lookExactly(place.root, place.raw);
+      const stats = place && statExactly(place.root, place.raw);
       if (!stats) continue;
       truncated = files.length === limits.entries;
       if (truncated) return false;
       files.push(describeEntry(place.path, stats));
-      if (search.count) search.count.found = files.length;
+      search.count.found = files.length;
     }
     return true;
   };
-  await runRipgrep(directory.reach, questionOf(search), signal, take, ripgrep);
+  await runRipgrep(directory.fsPath, queryFor(search), signal, take, ripgrep);
   return { files, truncated };
 }
 
@@ -96,26 +95,26 @@ async function findByContent(search: Search): Promise<Found> {
   try {
     const take = (piece: Buffer): boolean => {
       for (const line of lines.push(piece)) if (!found.add(line)) return false;
-      if (search.count) search.count.found = found.files.length;
+      search.count.found = found.files.length;
       return true;
     };
-    await runRipgrep(search.directory.reach, questionOf(search), search.signal, take, search.ripgrep);
+    await runRipgrep(search.directory.fsPath, queryFor(search), search.signal, take, search.ripgrep);
   } finally {
     found.close();
   }
   return { files: found.files, truncated: found.truncated };
 }
 
-/** What was found on the disk, with the unsaved buffers in the place of their files. */
-async function inBuffers(search: Search, { files, truncated }: Found): Promise<Found> {
-  const { directory, visible, root, limits, unsaved = [] } = search;
+/** Replaces results from the disk by results from the editor's unsaved buffers. */
+async function withUnsavedBuffers(search: Search, { files, truncated }: Found): Promise<Found> {
+  const { directory, visible, root, limits, unsaved } = search;
   const below = directory.path === '' ? '' : `${directory.path}/`;
   const searched = unsaved.filter(
     ({ path }) => path.startsWith(below) && visible.shows(path.slice(below.length), path),
   );
   const found: FoundFile[] = [];
   for (const { path, text } of searched) {
-    const stats = lookExactly(rawPath(root), rawPath(path));
+    const stats = statExactly(rawPath(root), rawPath(path));
     const matches = stats && stats.nlink === 1 && (await matchesIn(text, search));
     if (stats && matches && matches.length > 0) found.push({ ...describeEntry(path, stats), matches });
   }
@@ -124,20 +123,20 @@ async function inBuffers(search: Search, { files, truncated }: Found): Promise<F
   return { files: all.slice(0, limits.entries), truncated: truncated || all.length > limits.entries };
 }
 
-async function matchesIn(text: string, search: Search): Promise<{ line: number; text: string }[]> {
+async function matchesIn(text: string, search: Search): Promise<Match[]> {
   const lines = new MatchedLines();
-  const matches: { line: number; text: string }[] = [];
+  const matches: Match[] = [];
   const take = (piece: Buffer): boolean => {
     for (const { line, text: bytes, isCut } of lines.push(piece))
       matches.push({ line, text: shownLine(bytes.toString('utf8'), isCut) });
     return matches.length <= MATCHES_PER_FILE;
   };
-  const question = { ...questionOf(search), names: [], text };
-  await runRipgrep(search.directory.reach, question, search.signal, take, search.ripgrep);
+  const query = { ...queryFor(search), names: [], text };
+  await runRipgrep(search.directory.fsPath, query, search.signal, take, search.ripgrep);
   return matches.slice(0, MATCHES_PER_FILE);
 }
 
-/** Collects what ripgrep found, line by line; the lines of a file come one after the other. */
+/** Collects the lines that ripgrep found, after verifying them. All lines of a file come one after the other. */
 class ConfirmedMatches {
   readonly files: FoundFile[] = [];
   truncated = false;
@@ -146,13 +145,13 @@ class ConfirmedMatches {
   #path: RawPath | undefined;
   #file: ConfirmedFile | undefined;
   #shown = '';
-  #matches: { line: number; text: string }[] = [];
+  #matches: Match[] = [];
 
   constructor(search: Search) {
     this.#search = search;
   }
 
-  /** False when that is enough. */
+  /** Returns false if a limit is reached and the search can stop. */
   add(found: MatchedLine): boolean {
     const { limits } = this.#search;
     if (found.path !== this.#path) this.#begin(found.path);
@@ -189,7 +188,7 @@ class ConfirmedMatches {
     this.#file = ConfirmedFile.open(place.root, place.raw);
     if (!this.#file) return;
     const showsLogin = isGitConfig(place.path) && holdsLogin(this.#file.head(MAX_GIT_CONFIG_BYTES));
-    // A file with several names may be one outside: `read_file` asks about it, so a search leaves it out (VA-1).
+    // Leave out a file with several hard links, which may be a file outside: read_file needs approval for it (VA-1).
     if (showsLogin || this.#file.stats.nlink > 1) this.close();
   }
 }
@@ -200,34 +199,33 @@ function shownLine(text: string, isCut: boolean): string {
   return `${line.slice(0, LINE_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Where something that ripgrep named is; undefined when it is not to be shown. */
+/** Returns the place of a path that ripgrep printed; undefined if it must not be shown. */
 function placeOf(
   { root, directory, visible }: Search,
   below: RawPath,
 ): { readonly root: RawPath; readonly raw: RawPath; readonly path: string } | undefined {
   const shown = shownName(below);
-  const path = directory.path === '' ? shown : `${directory.path}/${shown}`;
+  const path = joinPath(directory.path, shown);
   if (!visible.shows(shown, path)) return undefined;
-  const raw = directory.path === '' ? below : `${rawPath(directory.path)}/${below}`;
-  return { root: rawPath(root), raw, path };
+  return { root: rawPath(root), raw: joinPath(rawPath(directory.path), below), path };
 }
 
-function questionOf({ content, visible, limits, root, directory }: Search): RipgrepQuestion {
+function queryFor({ content, visible, limits, root, directory }: Search): RipgrepQuery {
   return {
     ignoredFromAbove: isBelowRepository(join(root, directory.path)),
     content,
     names: namesFor(visible.pattern),
-    hidden: visible.asksForDots,
+    hidden: visible.matchesDotFiles,
     gitFolder: visible.pattern.split('/').includes('.git'),
     maxFileBytes: limits.fileBytes,
-    maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to know that there are more
+    maxMatchesPerFile: MATCHES_PER_FILE + 1, // one more, to detect truncation
     maxLineCharacters: LINE_CHARACTERS,
   };
 }
 
 /**
- * Globs by which ripgrep can skip files itself: those on the last component that mean the same to it as to us. This only
- * saves work; `VisibleEntries` decides.
+ * Returns a glob for the last path component by which ripgrep skips files, if ripgrep interprets it like `VisibleEntries`.
+ * This only saves time: `VisibleEntries` decides which files are shown.
  */
 function namesFor(pattern: string): readonly string[] {
   const last = pattern.slice(pattern.lastIndexOf('/') + 1);

@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
 import type { ToolParams } from '@countersign/protocol';
 
-/** How text is named in tool parameters and results (TL-4). `latin1` is ISO 8859-1: a byte is a character. */
+/** The encodings in tool parameters and results (TL-4). `latin1` is ISO 8859-1, in which each byte is a character. */
 export type TextEncoding = NonNullable<ToolParams<'read_file'>['encoding']>;
 
-/** How a text stands in its file: enough to write it back byte by byte. */
+/** The encoding of a file, with which its text can be written back byte by byte. */
 export interface TextForm {
   readonly encoding: TextEncoding;
-  /** Whether a byte order mark stands in front. It is not part of the text. */
+  /** Whether the file begins with a byte order mark, which is not part of the text. */
   readonly bom: boolean;
 }
 
@@ -23,8 +23,8 @@ const marks: Readonly<Partial<Record<TextEncoding, readonly number[]>>> = {
 };
 
 /**
- * A whole file as text, so that `encodeText(text, form)` gives the very same bytes again. Undefined if that
- * is impossible: it is not text, or not in the wanted encoding.
+ * Decodes a whole file such that `encodeText` returns the same bytes again. Undefined if that is impossible, because the
+ * file is not text or not in the wanted encoding.
  */
 export function decodeText(bytes: Uint8Array, wanted?: TextEncoding): DecodedText | undefined {
   const encoding = encodingOf(bytes.subarray(0, SNIFF_BYTES), wanted);
@@ -36,7 +36,7 @@ export function decodeText(bytes: Uint8Array, wanted?: TextEncoding): DecodedTex
   return decoded;
 }
 
-/** The bytes of a text in a given form. Undefined where the encoding has no character for a part of it. */
+/** Returns undefined if the encoding lacks one of the text's characters. */
 export function encodeText(text: string, { encoding, bom }: TextForm): Uint8Array | undefined {
   const body = encodeBody(text, encoding);
   const mark = bom ? marks[encoding] : undefined;
@@ -44,8 +44,8 @@ export function encodeText(text: string, { encoding, bom }: TextForm): Uint8Arra
 }
 
 /**
- * The encoding of a file, detected from its first bytes; undefined if it is not text. `wanted` counts if the bytes are
- * text in it: UTF-16 without a mark cannot always be detected, but a program is not text in any encoding.
+ * Detects the encoding of a file from its first bytes; undefined if it is not text. If `wanted` is given, returns it
+ * unless the bytes contain control characters in it: UTF-16 without a mark cannot always be detected.
  */
 export function encodingOf(head: Uint8Array, wanted?: TextEncoding): TextEncoding | undefined {
   const kind = fileKindOf(head);
@@ -53,13 +53,13 @@ export function encodingOf(head: Uint8Array, wanted?: TextEncoding): TextEncodin
   return controls.test(decodeLeniently(head, wanted)) ? undefined : wanted;
 }
 
-/** As many bytes as the mark of an encoding takes at the beginning of a file: 0 where there is none. */
+/** Returns the length of the byte order mark at the beginning of a file; 0 if there is none. */
 export function markLength(head: Uint8Array, encoding: TextEncoding): number {
   const mark = marks[encoding] ?? [];
   return mark.every((byte, place) => head[place] === byte) ? mark.length : 0;
 }
 
-/** Bytes that cannot be read, and lone surrogates, become U+FFFD. */
+/** Invalid bytes and lone surrogates become U+FFFD. */
 function decodeLeniently(bytes: Uint8Array, encoding: TextEncoding): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (encoding) {
@@ -74,7 +74,7 @@ function decodeLeniently(bytes: Uint8Array, encoding: TextEncoding): string {
   }
 }
 
-/** Control characters that no text has: all but tab, line feed, vertical tab, form feed, return, escape. */
+/** Control characters that do not occur in text: all except tab, LF, vertical tab, form feed, CR and escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
 
@@ -87,7 +87,7 @@ function decodeExactly(bytes: Uint8Array, encoding: TextEncoding): DecodedText |
       return isUtf8(body) ? { text: body.toString('utf8'), ...form } : undefined;
     case 'latin1':
       return { text: body.toString('latin1'), ...form };
-    // A lone surrogate stays one in a string, and so it is written back as it was.
+    // A string keeps lone surrogates, so UTF-16 is written back unchanged.
     case 'utf-16le':
       return body.length % 2 === 0 ? { text: body.toString('utf16le'), ...form } : undefined;
     case 'utf-16be':
@@ -109,15 +109,21 @@ function encodeBody(text: string, encoding: TextEncoding): Uint8Array | undefine
   }
 }
 
-/** A copy with the two bytes of each unit exchanged; an odd byte at the end is left out. */
+/** Returns a copy with the two bytes of each UTF-16 unit swapped. An odd byte at the end is left out. */
 function swapped(bytes: Buffer): Buffer {
   return Buffer.from(bytes.subarray(0, bytes.length - (bytes.length % 2))).swap16();
 }
 
-/** How the lines of a text end. */
 export type LineEnding = '\n' | '\r\n';
 
-/** The one line ending that a text has throughout; undefined when it mixes them or has none. */
+/** Returns the number of lines, including a last line without a line feed. */
+export function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  return text === '' || text.endsWith('\n') ? count : count + 1;
+}
+
+/** Returns the line ending of all lines; undefined if they differ or there is none. */
 export function lineEndingOf(text: string): LineEnding | undefined {
   let seen: LineEnding | undefined;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
@@ -128,16 +134,13 @@ export function lineEndingOf(text: string): LineEnding | undefined {
   return seen;
 }
 
-/**
- * A text that comes for a file whose lines end in CRLF: who writes `\n` means the end of a line, as most tools show
- * it. A text that has CRLF of its own is taken as it is.
- */
+/** Converts `\n` to CRLF if all lines of the existing text end in CRLF. A text that contains CRLF stays as it is. */
 export function inLineEndingOf(existing: string, text: string): string {
   if (text.includes('\r\n') || lineEndingOf(existing) !== '\r\n') return text;
   return text.replaceAll('\n', '\r\n');
 }
 
-/** The endings of the lines that end in a text, in order. */
+/** Returns all line endings of a text, in order. */
 export function lineEndingsIn(text: string): LineEnding[] {
   const endings: LineEnding[] = [];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
@@ -145,7 +148,7 @@ export function lineEndingsIn(text: string): LineEnding[] {
   return endings;
 }
 
-/** The ending of the line that a position is in; of the line before it where it is the last one. */
+/** Returns the ending of the line at a position. The last line may have no ending: then that of the line before, or `\n`. */
 export function lineEndingNear(text: string, position: number): LineEnding {
   const next = text.indexOf('\n', position);
   const nearest = next >= 0 ? next : text.lastIndexOf('\n', position);

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Whether bytes that come in pieces are well-formed UTF-8 so far. */
+/** Checks in pieces whether bytes are well-formed UTF-8. */
 export class Utf8Check {
   isWellFormed = true;
   #rest = Buffer.alloc(0);
@@ -13,13 +13,13 @@ export class Utf8Check {
     this.#rest = Buffer.from(bytes.subarray(whole));
   }
 
-  /** Nothing more comes: what was begun must be complete. */
+  /** Call this after the last piece: an incomplete last character is not well-formed. */
   end(): void {
     if (this.#rest.length > 0) this.isWellFormed = false;
   }
 }
 
-/** How many bytes at the end are the beginning of a UTF-8 sequence whose rest is not there. */
+/** Returns the length of an incomplete UTF-8 character at the end. */
 export function cutOffLength(bytes: Uint8Array): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] as number;

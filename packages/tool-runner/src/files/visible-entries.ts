@@ -2,41 +2,41 @@ import { type Glob, parseGlob, sensitivePlaces } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 
 /**
- * Which entries a listing or a search shows: those whose names fit the pattern. Dot-files only when the pattern asks
- * for them (TL-2), and what stands in a dot-directory only when it asks for that with a path, such as `.github/**`.
- * Sensitive files (VA-2) never: a person who lifted one of them for tools did not ask for it to be found.
+ * Decides which entries a listing or a search shows: those that match the pattern. Dot-files are shown only if the pattern
+ * names a dot (TL-2), and the content of a dot-directory only for a pattern with a path, such as `.github/**`. Sensitive
+ * files (VA-2) are never shown, even if the person's policy file allows tools to read them.
  */
 export class VisibleEntries {
   readonly pattern: string;
-  readonly asksForDots: boolean;
+  readonly matchesDotFiles: boolean;
   readonly #glob: Glob | undefined;
-  readonly #entersDots: boolean;
+  readonly #entersDotFolders: boolean;
 
   constructor(pattern: string) {
     const parsed = parseGlob(pattern);
     if (!parsed.ok) throw new CountersignError('PATTERN_INVALID', { pattern, problem: parsed.problem });
     this.pattern = pattern;
-    this.asksForDots = /(^|[/{,])(\\?\.|\[\.)(?!\/|$)/.test(pattern);
+    this.matchesDotFiles = /(^|[/{,])(\\?\.|\[\.)(?!\/|$)/.test(pattern);
     this.#glob = pattern === '*' ? undefined : parsed.glob;
-    this.#entersDots = this.asksForDots && pattern.replace(/\/+$/, '').includes('/');
+    this.#entersDotFolders = this.matchesDotFiles && pattern.replace(/\/+$/, '').includes('/');
   }
 
-  /** `below` is the path from the directory that was asked for, `path` the one from the root. */
+  /** `below` is relative to the listed directory, `path` to the root. */
   shows(below: string, path: string): boolean {
     if (this.#isHidden(below)) return false;
     if (this.#glob && !this.#glob.matches(below)) return false;
     return sensitivePlaces.find(path) === undefined;
   }
 
-  /** Whether something that is shown may stand in this directory. */
-  enters(below: string, path: string): boolean {
-    if (!this.#entersDots && hasDot(below)) return false;
+  /** Whether this directory may contain entries that are shown. */
+  mayEnter(below: string, path: string): boolean {
+    if (!this.#entersDotFolders && hasDot(below)) return false;
     return sensitivePlaces.find(path) === undefined;
   }
 
   #isHidden(below: string): boolean {
-    if (!hasDot(below) || this.#entersDots) return false;
-    return !this.asksForDots || hasDot(below.slice(0, Math.max(0, below.lastIndexOf('/'))));
+    if (!hasDot(below) || this.#entersDotFolders) return false;
+    return !this.matchesDotFiles || hasDot(below.slice(0, Math.max(0, below.lastIndexOf('/'))));
   }
 }
 

@@ -5,26 +5,33 @@ import { CountersignError } from '@countersign/protocol';
 import { openInside } from '../open-inside.ts';
 import { failedWith, fileFailure } from '../real-disk.ts';
 import { openDirectoryByName } from './directory-by-name.ts';
+import { joinPath } from './exact-path.ts';
 
 /**
- * A directory of the workspace that we stand in: what happens to its names is done from here, never by walking the
- * whole path a second time (VA-1). The caller closes it.
+ * An open directory of the workspace. Its entries are used through this object and never by their whole path, because a
+ * link in the path may have been swapped since (VA-1). The caller closes it.
  */
 export interface WorkspaceDirectory {
-  /** Workspace-relative, links resolved, as it was when it was opened; `''` is the root. */
+  /** Workspace-relative, links resolved, at the time of opening. `''` is the root. */
   readonly path: string;
-  /** What to give to `fs` for an entry of this directory. A name, never a path. */
+  /** Returns the path for `fs` of an entry. `name` must be a name, not a path. */
   at(name: string): string;
-  /** Opens a directory in this one; a link there is not followed. */
+  /** Opens a directory in this one. Does not follow a link. */
   open(name: string): WorkspaceDirectory;
-  /** Throws when the directory has been moved since: out of the workspace, or to another place in it. */
+  /** Throws APPROVAL_STALE if the directory has been moved since it was opened. */
   assertSamePlace(): void;
   /** Flushes the names to the disk. */
   sync(): void;
   close(): void;
 }
 
-/** Opens a directory below the root; links are followed as long as they stay inside. Throws what `fs` throws. */
+/** The path of an open directory: workspace-relative, and for `fs`. */
+export interface OpenedPath {
+  readonly path: string;
+  readonly fsPath: string;
+}
+
+/** Opens a directory below the root. Follows links that stay inside the root. Throws what `fs` throws. */
 export function openDirectory(
   root: string,
   path: string,
@@ -35,17 +42,24 @@ export function openDirectory(
   return new DirectoryByDescriptor(realRoot, openInside(realRoot, path, directoryFlags));
 }
 
-/** Opens a directory that a call names for as long as something is read in it; a sensitive one is refused (VA-2). */
+/** Returns the path of an existing directory, workspace-relative with links resolved. Throws what `fs` throws. */
+export function realDirectory(root: string, asked: string): string {
+  const directory = openDirectory(root, relativeToRoot(root, asked));
+  directory.close();
+  return directory.path;
+}
+
+/** Opens a directory that a call names, and closes it when `work` is done. Refuses a sensitive directory (VA-2). */
 export async function inDirectory<T>(
   root: string,
   asked: string,
-  work: (directory: { readonly path: string; readonly reach: string }) => Promise<T>,
+  work: (directory: OpenedPath) => Promise<T>,
 ): Promise<T> {
   let directory: WorkspaceDirectory | undefined;
   try {
     directory = openDirectory(root, asked);
     refuseSensitive(directory.path, asked);
-    return await work({ path: directory.path, reach: directory.at('.') });
+    return await work({ path: directory.path, fsPath: directory.at('.') });
   } catch (error) {
     throw fileFailure(error, asked, 'READ_FAILED');
   } finally {
@@ -54,9 +68,9 @@ export async function inDirectory<T>(
 }
 
 /**
- * Refuses what was opened when it is sensitive where it really is (VA-2). The policy looked at the names that lead
- * there; a link on the way may have been swapped since. `real` is below the root; `path` is what the call said.
- * `lifted` are the real paths that the person's own policy file lifts.
+ * Throws PATH_SENSITIVE if an opened file is sensitive by its real path (VA-2): a link may have been swapped since the
+ * policy checked the path. `real` is relative to the root; `path` is the path in the call. `lifted` are the real paths
+ * that the person's own policy file allows.
  */
 export function refuseSensitive(real: string, path: string, lifted?: ReadonlySet<string>): void {
   const place = sensitivePlaces.find(real);
@@ -65,7 +79,7 @@ export function refuseSensitive(real: string, path: string, lifted?: ReadonlySet
 
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** On Linux a descriptor stays with its directory, whatever happens to the names that led to it. */
+/** On Linux, a descriptor stays with its directory even if the directory is moved. */
 class DirectoryByDescriptor implements WorkspaceDirectory {
   readonly path: string;
   readonly #root: string;
@@ -108,52 +122,43 @@ export const movedAway = (path: string): CountersignError =>
 
 const MAX_LINKS = 40;
 
-/** Where a file is or would be: a directory and a name in it. */
+/** The directory and name of a file, which need not exist. */
 export interface Place {
-  /** Workspace-relative, links resolved: the file that a link leads to, not the link. */
+  /** Workspace-relative, links resolved: the path of a link's target, not of the link. */
   readonly path: string;
   readonly name: string;
-  /** Undefined where the directory is not there yet. The caller closes it. */
+  /** Undefined if the directory does not exist. The caller closes it. */
   readonly directory: WorkspaceDirectory | undefined;
-  /** Whether the path itself was a link. */
+  /** Whether the last component of the path was a link. */
   readonly throughLink: boolean;
 }
 
-/**
- * Finds the place that a path names. A link is followed to the file it leads to, also to one that is not there yet;
- * what leads outside is refused. Nothing is created.
- */
+/** Finds the place of a path. Follows links, also to a file that does not exist. Refuses links that lead outside. */
 export function findPlace(root: string, path: string): Place {
-  let rest = belowRoot(root, path);
+  let rest = relativeToRoot(root, path);
   for (let links = 0; links <= MAX_LINKS; links++) {
     const { parent, name } = splitLast(rest, path);
     const directory = openIfThere(root, parent);
-    if (!directory)
-      return {
-        path: missingPath(root, parent, name, path),
-        name,
-        directory: undefined,
-        throughLink: links > 0,
-      };
+    const throughLink = links > 0;
+    if (!directory) return { path: missingPath(root, parent, name, path), name, directory, throughLink };
     const target = linkTarget(directory, name);
-    if (target === undefined)
-      return { path: joined(directory.path, name), name, directory, throughLink: links > 0 };
+    if (target === undefined) return { path: joinPath(directory.path, name), name, directory, throughLink };
     directory.close();
-    rest = isAbsolute(target) ? belowRoot(root, target) : joined(directory.path, target);
+    rest = isAbsolute(target) ? relativeToRoot(root, target) : joinPath(directory.path, target);
   }
   throw new CountersignError('PATH_INVALID', { path, problem: 'its links never end' });
 }
 
 /**
- * Opens a directory of the workspace and creates what is missing on the way, each from the descriptor of the one
- * before it. `created` are the new ones, outermost first.
+ * Opens a directory of the workspace. Creates missing directories, each from the descriptor of its parent, and adds their
+ * paths to `created`, outermost first.
  */
 export function openOrCreateDirectory(
   root: string,
   path: string,
   created: string[] = [],
 ): { readonly directory: WorkspaceDirectory; readonly created: readonly string[] } {
-  const below = belowRoot(root, path);
+  const below = relativeToRoot(root, path);
   const there = openIfThere(root, below);
   if (there) return { directory: there, created };
   const { parent, name } = splitLast(below, path);
@@ -161,10 +166,10 @@ export function openOrCreateDirectory(
   try {
     try {
       mkdirSync(above.at(name));
-      created.push(joined(above.path, name));
+      created.push(joinPath(above.path, name));
       above.sync();
     } catch (error) {
-      // Somebody was quicker, or a link to nowhere stands there: opening it tells.
+      // Another program created it first, or it is a dangling link: then opening it throws.
       if (!failedWith(error, 'EEXIST')) throw error;
     }
     return { directory: above.open(name), created };
@@ -173,8 +178,8 @@ export function openOrCreateDirectory(
   }
 }
 
-/** A path of a call as the walk takes it: relative to the root. Absolute ones inside the root are allowed (VA-1). */
-export function belowRoot(root: string, path: string): string {
+/** Makes a path of a call relative to the root. Throws PATH_OUTSIDE_WORKSPACE for an absolute path outside (VA-1). */
+function relativeToRoot(root: string, path: string): string {
   if (!isAbsolute(path)) return path;
   if (path.startsWith(`${root}/`)) return path.slice(root.length + 1);
   const below = relative(root, path);
@@ -183,11 +188,16 @@ export function belowRoot(root: string, path: string): string {
   return below;
 }
 
-function openIfThere(root: string, path: string): WorkspaceDirectory | undefined {
+/** Returns undefined if the directory does not exist: on ENOENT and the other given error codes. */
+export function openIfThere(
+  root: string,
+  path: string,
+  ...codes: readonly string[]
+): WorkspaceDirectory | undefined {
   try {
     return openDirectory(root, path);
   } catch (error) {
-    if (failedWith(error, 'ENOENT')) return undefined;
+    if (failedWith(error, 'ENOENT', ...codes)) return undefined;
     throw error;
   }
 }
@@ -200,18 +210,18 @@ function splitLast(path: string, asked: string): { parent: string; name: string 
   return { parent: parts.join('/'), name };
 }
 
-/** The real path of something whose directory is missing: below the last directory that is there. */
+/** Returns the real path of a file whose directory is missing: the nearest existing directory plus the missing names. */
 function missingPath(root: string, parent: string, name: string, asked: string): string {
   const there = parent.split('/');
   const missing = [name];
   for (;;) {
-    const part = there.pop() as string; // the root is always there
+    const part = there.pop() as string; // never undefined, because the root exists
     if (part === '..') throw new CountersignError('FILE_NOT_FOUND', { path: asked });
     missing.unshift(part);
     const directory = openIfThere(root, there.join('/'));
     if (!directory) continue;
     directory.close();
-    return joined(directory.path, missing.join('/'));
+    return joinPath(directory.path, missing.join('/'));
   }
 }
 
@@ -219,12 +229,9 @@ function linkTarget(directory: WorkspaceDirectory, name: string): string | undef
   try {
     return readlinkSync(directory.at(name));
   } catch (error) {
-    // EINVAL: not a link (UNKNOWN on Windows).
+    // EINVAL (UNKNOWN on Windows) means that it is not a link.
     if (failedWith(error, 'EINVAL', 'ENOENT', 'UNKNOWN')) return undefined;
     directory.close();
     throw error;
   }
 }
-
-const joined = (directory: string, rest: string): string =>
-  directory === '' ? rest : `${directory}/${rest}`;

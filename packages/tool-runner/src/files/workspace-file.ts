@@ -6,21 +6,21 @@ import { openInside } from '../open-inside.ts';
 import { failedWith, fileFailure } from '../real-disk.ts';
 import type { FileServices } from '../tool-module.ts';
 import { gitLoginKind, holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from './git-login.ts';
-import { fill } from './line-range.ts';
+import { readFully } from './line-range.ts';
 import { refuseSensitive } from './workspace-directory.ts';
 
 /** A file of the workspace that a call may read. */
 interface WorkspaceFile {
   readonly descriptor: number;
   readonly stats: BigIntStats;
-  /** The text of an editor's unsaved buffer, which is read instead of the file (RN-9). */
+  /** The text of an editor's unsaved buffer. If set, read it instead of the file (RN-9). */
   readonly unsaved: string | undefined;
 }
 
 /**
- * Opens a file that a call names for as long as something is read in it. Refused, by what was opened: what is outside
- * the workspace (VA-1), sensitive files and git's configuration with a login (VA-2), directories, devices, and files
- * that are too large (TL-3). What the work throws becomes an error that names the path.
+ * Opens a file that a call names, and closes it when `work` is done. Refuses files outside the workspace (VA-1), sensitive
+ * files and git configurations with a login (VA-2), directories, devices, and files that are too large (TL-3). These
+ * checks use the opened file, not its name. Errors of `work` become errors that name the path.
  */
 export async function inFile<T>(
   path: string,
@@ -52,7 +52,7 @@ export async function inFile<T>(
   }
 }
 
-/** Where an opened file is below the root. */
+/** Returns the real path of an opened file, relative to the root. */
 function realPathOf(descriptor: number, root: string, path: string): string {
   const onLinux = process.platform === 'linux';
   const real = onLinux
@@ -63,13 +63,13 @@ function realPathOf(descriptor: number, root: string, path: string): string {
 
 async function refuseLogin(descriptor: number, unsaved: string | undefined, path: string): Promise<void> {
   const buffer = Buffer.allocUnsafe(MAX_GIT_CONFIG_BYTES);
-  const saved = buffer.subarray(0, await fill(descriptor, buffer, 0));
+  const saved = buffer.subarray(0, await readFully(descriptor, buffer, 0));
   if (holdsLogin(saved) || (unsaved !== undefined && holdsLogin(Buffer.from(unsaved))))
     throw new CountersignError('PATH_SENSITIVE', { path, kind: gitLoginKind });
 }
 
 function readFailure(error: unknown, path: string): CountersignError {
-  // A component on the way is a file: the policy calls that "not found" too.
+  // A parent in the path is a file. The policy reports FILE_NOT_FOUND for this, too.
   if (failedWith(error, 'ENOTDIR')) return new CountersignError('FILE_NOT_FOUND', { path }, { cause: error });
   if (failedWith(error, 'ENXIO', 'ENODEV')) {
     const kind = 'device, pipe or socket';

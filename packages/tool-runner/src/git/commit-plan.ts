@@ -5,9 +5,9 @@ import { versionOf } from '../files/file-snapshot.ts';
 import { readPersonName } from '../isolation/command-environment.ts';
 import { openInside } from '../open-inside.ts';
 import { fileFailure } from '../real-disk.ts';
-import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
+import { type ConfigEntry, latin1, setting, writeConfig } from './config-text.ts';
 import { gitCannot } from './git-failure.ts';
-import type { GitRepository } from './git-repository.ts';
+import type { GitRepository, OpenedRepository } from './git-repository.ts';
 import { operandForGit } from './git-tools.ts';
 import { activeHooks, commitHooks, hookVersions } from './hooks.ts';
 import { hooksFolder, lastValue } from './repository-settings.ts';
@@ -31,25 +31,25 @@ export interface NamedFile {
   readonly working: Working;
 }
 
-/** All that decides what a commit will be: the preview draws it, the digest covers it, the executor follows it. */
+/** Everything that determines a commit: the preview shows it, the digest covers it, the executor follows it. */
 export interface CommitPlan {
-  readonly own: readonly ConfigEntry[];
+  readonly git: OpenedRepository;
   readonly head: string | null;
   /** The branch that moves; null on a detached head. */
   readonly branch: string | null;
   readonly files: readonly NamedFile[];
-  /** Those that git would run, as paths. */
+  /** Paths of the hooks that git would run. */
   readonly hooks: readonly string[];
-  /** Who commits, and where the hooks are. */
+  /** The committer and the hooks folder. */
   readonly settings: readonly ConfigEntry[];
   /** Goes into the digest of the approval. */
   readonly base: readonly string[];
 }
 
 /**
- * Understands a commit of exactly these files as they are in the work tree, whether they are new, changed or gone.
- * Refused is what a partial commit cannot do: a merge that is not finished, a folder, a conflict; and a file that a
- * filter of the repository would rewrite (LFS), because no filter runs here and its raw content would be committed.
+ * Plans a commit of exactly these files as they are in the work tree: new, changed or deleted. Throws for what a partial
+ * commit cannot do (an unfinished merge, a folder, a conflict), and for a file that a filter of the repository would
+ * rewrite (LFS): no filter runs here, so its raw content would be committed.
  */
 export async function planCommit(
   repository: GitRepository,
@@ -57,24 +57,20 @@ export async function planCommit(
   signal?: AbortSignal,
 ): Promise<CommitPlan> {
   const { root, limits, home } = repository.workspace;
-  const own = await repository.open(signal);
-  for (const state of ['MERGE_HEAD', 'CHERRY_PICK_HEAD']) {
-    if (existsSync(join(root, '.git', state))) {
-      throw gitCannot(
-        'a merge or cherry-pick is not finished, and only a part cannot be committed meanwhile',
-      );
-    }
-  }
+  const git = await repository.open(signal);
+  const { own } = git;
+  if (['MERGE_HEAD', 'CHERRY_PICK_HEAD'].some((state) => existsSync(join(root, '.git', state))))
+    throw gitCannot('a merge or cherry-pick is not finished, and only a part cannot be committed meanwhile');
   const names = [...new Set(params.files.map((file) => operandForGit(root, file)))];
   if (names.length > limits.entries || names.join(' ').length > limits.commandCharacters) {
     throw gitCannot(`${names.length} files are too many for one commit; make several`);
   }
 
-  const { head, branch } = await readHead(repository, own, signal);
+  const { head, branch } = await readHead(git);
   const [committed, staged] = await Promise.all([
-    head === null ? new Map<string, Stored>() : committedFiles(repository, own, head, names, signal),
-    stagedFiles(repository, own, names, signal),
-    refuseFilters(repository, own, names, signal),
+    head === null ? new Map<string, Stored>() : committedFiles(git, head, names),
+    stagedFiles(git, names),
+    refuseFilters(git, names),
   ]);
   const files = names.map((path) => {
     const file = { path, committed: committed.get(path), staged: staged.get(path) };
@@ -99,21 +95,19 @@ export async function planCommit(
     ...(folder === undefined ? [] : hookVersions(root, folder, hooks)),
     `settings ${versionOf(writeConfig([...own, ...settings]))}`,
   ];
-  return { own, head, branch, files, hooks, settings, base };
+  return { git, head, branch, files, hooks, settings, base };
 }
 
 const SUBMODULE = '160000';
 const FOLDER = '040000';
 
-/** The current commit and branch; a branch without a commit yet has a name all the same. */
+/** The current commit and branch. Before the first commit there is a branch, but `head` is null. */
 export async function readHead(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  signal?: AbortSignal,
+  git: OpenedRepository,
 ): Promise<{ readonly head: string | null; readonly branch: string | null }> {
   const [commit, ref] = await Promise.all([
-    repository.run(own, ['rev-parse', '--verify', '--quiet', 'HEAD'], { signal }),
-    repository.run(own, ['symbolic-ref', '--quiet', 'HEAD'], { signal }),
+    git.run(['rev-parse', '--verify', '--quiet', 'HEAD']),
+    git.run(['symbolic-ref', '--quiet', 'HEAD']),
   ]);
   const name = ref.stdout.toString('utf8').trimEnd();
   return {
@@ -123,13 +117,11 @@ export async function readHead(
 }
 
 async function committedFiles(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
+  git: OpenedRepository,
   head: string,
   names: readonly string[],
-  signal?: AbortSignal,
 ): Promise<Map<string, Stored>> {
-  const { stdout } = await repository.ask(own, ['ls-tree', '-z', head, '--', ...names], { signal });
+  const { stdout } = await git.ask(['ls-tree', '-z', head, '--', ...names]);
   const found = new Map<string, Stored>();
   for (const { fields, path } of recordsOf(stdout)) {
     const [mode = '', , id = ''] = fields;
@@ -139,13 +131,8 @@ async function committedFiles(
   return found;
 }
 
-async function stagedFiles(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  names: readonly string[],
-  signal?: AbortSignal,
-): Promise<Map<string, Stored>> {
-  const { stdout } = await repository.ask(own, ['ls-files', '-z', '--stage', '--', ...names], { signal });
+async function stagedFiles(git: OpenedRepository, names: readonly string[]): Promise<Map<string, Stored>> {
+  const { stdout } = await git.ask(['ls-files', '-z', '--stage', '--', ...names]);
   const found = new Map<string, Stored>();
   for (const { fields, path } of recordsOf(stdout)) {
     const [mode = '', id = '', stage] = fields;
@@ -157,7 +144,7 @@ async function stagedFiles(
   return found;
 }
 
-/** `fields TAB path NUL` */
+/** Records of the form `fields TAB path NUL`. */
 function recordsOf(output: Buffer): { fields: string[]; path: string }[] {
   return output
     .toString('utf8')
@@ -169,13 +156,8 @@ function recordsOf(output: Buffer): { fields: string[]; path: string }[] {
     });
 }
 
-async function refuseFilters(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  names: readonly string[],
-  signal?: AbortSignal,
-): Promise<void> {
-  const { stdout } = await repository.ask(own, ['check-attr', '-z', 'filter', '--', ...names], { signal });
+async function refuseFilters(git: OpenedRepository, names: readonly string[]): Promise<void> {
+  const { stdout } = await git.ask(['check-attr', '-z', 'filter', '--', ...names]);
   const words = stdout.toString('utf8').split('\0');
   for (let i = 0; i + 2 < words.length; i += 3) {
     const [path = '', , filter = ''] = words.slice(i, i + 3);
@@ -216,5 +198,3 @@ function describeVersions({ path, committed, staged, working }: NamedFile): stri
   const now = working.kind === 'content' ? `${working.mode} ${versionOf(working.bytes)}` : working.kind;
   return `file ${JSON.stringify(path)} committed ${stored(committed)} staged ${stored(staged)} working ${now}`;
 }
-
-const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

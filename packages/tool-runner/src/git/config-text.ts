@@ -45,4 +45,10 @@ export function setting(key: string, value: string): ConfigEntry {
   return entry as ConfigEntry;
 }
 
+/** Text in the form of ConfigEntry: one character for each byte of its UTF-8. */
+export const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+/** The reverse of `latin1`. */
+export const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
+
 const escapeText = (text: string): string => text.replace(/[\\"]/g, '\\$&');

@@ -1,4 +1,5 @@
 import type { ToolSuccess } from '@countersign/protocol';
+import { utf8 } from './config-text.ts';
 import { stateOf } from './git-status.ts';
 import { pathText, unquotePath } from './quoted-path.ts';
 import { mayBeListed } from './repository-layout.ts';
@@ -17,7 +18,7 @@ export function parseDiff(
   options: { entries: number; cut: boolean; hides?: (path: Buffer) => boolean },
 ): Diff {
   const lines = output.toString('latin1').split('\n');
-  // After the last line feed comes nothing, or a line that was cut.
+  // The part after the last line feed is empty, or a line that was cut off.
   lines.pop();
   const patchStart = lines.findIndex((line) => !line.startsWith(':'));
   const rawEnd = patchStart < 0 ? lines.length : patchStart;
@@ -105,5 +106,3 @@ function parsePatches(lines: readonly string[]): Patch[] {
   }
   return patches;
 }
-
-const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');

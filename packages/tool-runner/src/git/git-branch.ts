@@ -16,19 +16,18 @@ export const gitBranch: ToolModule<'git_branch'> = {
     if (name !== undefined && !isBranchName(name))
       throw invalidParams('git_branch', `"${name}" is not a branch name`);
     const { root, limits } = repository.workspace;
-    const own = await repository.open(context.signal);
     // Report a created branch even if the call is cancelled meanwhile.
-    const signal = create ? undefined : context.signal;
+    const git = await repository.open(create ? undefined : context.signal);
     if (create && name !== undefined) {
       mkdirSync(join(root, '.git/logs'), { recursive: true });
       const args = ['branch', '--no-track', '--', name, 'HEAD'];
-      await repository.ask(own, args, writingOptions(repository, context));
+      await git.ask(args, writingOptions(repository, context));
     }
     const fields = ['refname', 'objectname', 'upstream:short'].map((field) => `%(${field})`).join('%00');
     const listing = ['for-each-ref', `--format=${fields}`, `--count=${limits.entries}`];
     const [{ branch }, { stdout }] = await Promise.all([
-      readHead(repository, own, signal),
-      repository.ask(own, [...listing, `refs/heads/${name ?? ''}`], { signal }),
+      readHead(git),
+      git.ask([...listing, `refs/heads/${name ?? ''}`]),
     ]);
     const branches = stdout
       .toString('utf8')
@@ -38,7 +37,7 @@ export const gitBranch: ToolModule<'git_branch'> = {
         const [ref = '', commit = '', upstream = ''] = line.split('\0');
         return { name: ref.slice('refs/heads/'.length), commit, upstream: upstream === '' ? null : upstream };
       })
-      // A pattern also finds what stands below it: `feature/x` for `feature`.
+      // The pattern `feature` also finds `feature/x`.
       .filter((found) => name === undefined || found.name === name);
     return { success: true, current: branch, branches };
   },

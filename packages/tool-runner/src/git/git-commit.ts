@@ -5,24 +5,23 @@ import { fileDiff, LINK_MODE } from '../preview/file-diff.ts';
 import { digestOfCall, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { type CommitPlan, type NamedFile, planCommit } from './commit-plan.ts';
-import type { ConfigEntry } from './config-text.ts';
 import { parseDiff } from './diff-output.ts';
 import { gitFailed } from './git-failure.ts';
 import { type Commit, commitFormat, parseLog } from './git-log.ts';
-import type { GitOptions, GitRepository } from './git-repository.ts';
-import { followingHooks, hookEnvironment, writingOptions } from './git-tools.ts';
+import type { GitOptions, GitRepository, OpenedRepository } from './git-repository.ts';
+import { hookEnvironment, withHookChanges, writingOptions } from './git-tools.ts';
 
 /**
- * `git commit --only`: the named files as they are in the work tree; other staged files stay staged. New files are made
- * known to the index first, and forgotten again if the commit fails.
+ * `git commit --only`: commits the named files as they are in the work tree; other staged files stay staged. New files are
+ * added with --intent-to-add first, and removed from the index again if the commit fails.
  */
 export const gitCommit: ToolModule<'git_commit'> = {
-  /** The hooks in the list run when it is approved: in isolation, with the workspace writable, without network. */
+  /** The listed hooks run once the commit is approved: in isolation, with the workspace writable, without network. */
   async look(call, decision, repository) {
     const { params } = call;
     const plan = await planCommit(repository, params);
     const before = await committedContents(repository, plan);
-    const submodules = await submoduleChanges(repository, plan);
+    const submodules = await submoduleChanges(plan);
     const files = plan.files.map((file) => {
       const pointer = submodules.get(file.path);
       const drawn = drawFile(file, file.committed && before.get(file.committed.id));
@@ -39,12 +38,11 @@ export const gitCommit: ToolModule<'git_commit'> = {
     const plan = await planCommit(repository, params, context.signal);
     const writing = writingOptions(repository, context);
     const fresh = plan.files.filter((file) => !file.staged && !file.committed).map((file) => file.path);
-    // The reflog of a first commit: git will not make a folder through our link to it.
+    // For the reflog of a first commit: git cannot create this folder through the link in GIT_COMMON_DIR.
     mkdirSync(join(repository.workspace.root, '.git/logs'), { recursive: true });
-    const { value, changes } = await followingHooks(repository, plan, context, async () => {
-      if (fresh.length > 0)
-        await repository.ask(plan.own, ['add', '--intent-to-add', '--', ...fresh], writing);
-      await makeCommit(repository, plan, params, writing, fresh);
+    const { value, changes } = await withHookChanges(repository, plan, context, async () => {
+      if (fresh.length > 0) await plan.git.ask(['add', '--intent-to-add', '--', ...fresh], writing);
+      await makeCommit(plan, params, writing, fresh);
       return lastCommit(repository, plan);
     });
     const { commit, committed } = value;
@@ -56,60 +54,51 @@ export const gitCommit: ToolModule<'git_commit'> = {
 };
 
 async function makeCommit(
-  repository: GitRepository,
-  { own, files, settings }: CommitPlan,
+  { git, files, settings }: CommitPlan,
   { message }: ToolParams<'git_commit'>,
   writing: GitOptions,
   fresh: readonly string[],
 ): Promise<void> {
-  const answer = await repository
-    .run(
-      own,
-      [
-        ...['commit', '--only', '--quiet', '--no-status', '--no-gpg-sign'],
-        ...['--cleanup=whitespace', '--file=-', '--', ...files.map(({ path }) => `:(top,literal)${path}`)],
-      ],
-      {
-        ...writing,
-        settings,
-        environment: hookEnvironment,
-        input: Buffer.from(message, 'utf8'),
-      },
-    )
-    .catch(async (error: unknown) => {
-      await forget(repository, own, fresh);
-      throw error;
+  const args = ['commit', '--only', '--quiet', '--no-status', '--no-gpg-sign', '--cleanup=whitespace'];
+  const paths = files.map(({ path }) => `:(top,literal)${path}`);
+  try {
+    const { exitCode, stdout, stderr } = await git.run([...args, '--file=-', '--', ...paths], {
+      ...writing,
+      settings,
+      environment: hookEnvironment,
+      input: Buffer.from(message, 'utf8'),
     });
-  if (answer.exitCode !== 0) {
-    await forget(repository, own, fresh);
-    throw gitFailed(answer.stderr + answer.stdout.toString('utf8'), answer.exitCode);
+    if (exitCode !== 0) throw gitFailed(stderr + stdout.toString('utf8'), exitCode);
+  } catch (error) {
+    await removeFromIndex(git, fresh);
+    throw error;
   }
 }
 
 /** Ignores cancellation: the index is always restored. */
-async function forget(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  names: readonly string[],
-): Promise<void> {
+async function removeFromIndex(git: OpenedRepository, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
-  await repository.run(own, ['update-index', '--force-remove', '--', ...names], {
+  await git.run(['update-index', '--force-remove', '--', ...names], {
+    signal: undefined,
     confinement: { workspace: 'write', writableGit: 'data' },
     environment: { GIT_OPTIONAL_LOCKS: '1' },
   });
 }
 
+/** Ignores cancellation: the commit is always reported. */
 async function lastCommit(
   repository: GitRepository,
-  { own }: CommitPlan,
+  { git }: CommitPlan,
 ): Promise<{ commit: Commit; committed: ToolSuccess<'git_commit'>['changed_files'] }> {
-  const { stdout } = await repository.ask(own, [
-    ...['log', '-1', '-z', `--format=${commitFormat}`, '--no-show-signature', '--encoding=UTF-8'],
-  ]);
+  const { stdout } = await git.ask(
+    ['log', '-1', '-z', `--format=${commitFormat}`, '--no-show-signature', '--encoding=UTF-8'],
+    { signal: undefined },
+  );
   const commit = parseLog(stdout)[0] as Commit;
-  const changes = await repository.ask(own, [
-    ...['diff-tree', '-r', '--root', '--no-commit-id', '--no-renames', '--raw', '--no-ext-diff', commit.id],
-  ]);
+  const changes = await git.ask(
+    ['diff-tree', '-r', '--root', '--no-commit-id', '--no-renames', '--raw', '--no-ext-diff', commit.id],
+    { signal: undefined },
+  );
   const { entries } = repository.workspace.limits;
   const { files } = parseDiff(changes.stdout, { entries, cut: changes.cut });
   const operations = { added: 'created', deleted: 'deleted' } as const;
@@ -129,7 +118,7 @@ async function committedContents(repository: GitRepository, plan: CommitPlan): P
     committed && committed.mode !== '160000' ? [committed.id] : [],
   );
   if (ids.length === 0) return contents;
-  const { stdout } = await repository.ask(plan.own, ['cat-file', '--batch'], {
+  const { stdout } = await plan.git.ask(['cat-file', '--batch'], {
     input: Buffer.from(`${ids.join('\n')}\n`),
     maxBytes: repository.workspace.limits.fileBytes,
   });
@@ -145,25 +134,19 @@ async function committedContents(repository: GitRepository, plan: CommitPlan): P
   return contents;
 }
 
-/** From which commit to which a submodule would move. */
-async function submoduleChanges(repository: GitRepository, plan: CommitPlan): Promise<Map<string, string>> {
+/** For each submodule, a diff from its old commit to its new one. */
+async function submoduleChanges(plan: CommitPlan): Promise<Map<string, string>> {
   const paths = plan.files.filter((file) => file.working.kind === 'submodule').map((file) => file.path);
   const changes = new Map<string, string>();
-  for (const path of paths) changes.set(path, await submoduleDiff(repository, plan.own, path));
+  const args = ['--ignore-submodules=dirty', '--submodule=short', '--no-ext-diff', '--no-color'];
+  for (const path of paths) {
+    const { stdout } = await plan.git.ask(['diff', ...args, 'HEAD', '--', path]);
+    changes.set(path, makeVisible(stdout.toString('utf8')));
+  }
   return changes;
 }
 
-async function submoduleDiff(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  path: string,
-): Promise<string> {
-  const args = ['--ignore-submodules=dirty', '--submodule=short', '--no-ext-diff', '--no-color'];
-  const { stdout } = await repository.ask(own, ['diff', ...args, 'HEAD', '--', path]);
-  return makeVisible(stdout.toString('utf8'));
-}
-
-/** `before` is what the last commit has; undefined also where that is too much to be shown. */
+/** `before` is the content in the last commit; undefined if there is none or if it is too large to be shown. */
 function drawFile({ path, committed, working }: NamedFile, before: Buffer | undefined) {
   const isGone = working.kind === 'gone';
   return fileDiff({
@@ -176,6 +159,6 @@ function drawFile({ path, committed, working }: NamedFile, before: Buffer | unde
   });
 }
 
-/** A link must not look like a file whose text is a path. */
+/** A link gets LINK_MODE, so that it does not look like a file whose text is a path. */
 const permissions = (mode: string): number =>
   mode.startsWith('12') ? LINK_MODE : Number.parseInt(mode.slice(-3), 8);

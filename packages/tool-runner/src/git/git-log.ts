@@ -10,17 +10,17 @@ export const gitLog: ToolModule<'git_log'> = {
   look: lookAtRead,
   async execute({ params }, { signal }, repository) {
     const { path, limit } = params;
-    const own = await repository.open(signal);
-    // A file keeps its history when it is renamed; git can follow one file, not a folder.
+    const git = await repository.open(signal);
+    // Git can follow the renames of one file, but not of a folder.
     const isFile =
       path !== undefined && realDisk.look(join(repository.workspace.root, path))?.type === 'file';
     const args = [
       ...['log', '-z', `--format=${commitFormat}`, `--max-count=${limit + 1}`, '--no-show-signature'],
       ...['--no-mailmap', '--encoding=UTF-8', ...(isFile ? ['--follow'] : [])],
     ];
-    const answer = await repository.run(own, [...args, '--', ...limitTo(repository, params)], { signal });
+    const answer = await git.run([...args, '--', ...limitTo(repository, params)]);
     if (answer.exitCode !== 0 && !answer.cut) {
-      const { head } = await readHead(repository, own, signal);
+      const { head } = await readHead(git);
       if (head !== null) throw gitFailed(answer.stderr, answer.exitCode);
       return { success: true, commits: [], truncated: false };
     }
@@ -35,11 +35,11 @@ export const gitLog: ToolModule<'git_log'> = {
 
 export type Commit = ToolSuccess<'git_log'>['commits'][number];
 
-/** For `git log -z`: the fields of a commit, each ended by NUL, which none of them can contain. */
+/** For `git log -z`: the fields of a commit, each ended by NUL, which no field can contain. */
 export const commitFormat = 'tformat:%H%x00%an%x00%ae%x00%aI%x00%cI%x00%s%x00%b';
 const FIELDS = 7;
 
-/** Git prints something else for a date that it cannot read: then the other date is used, then the epoch. */
+/** False for what git prints for an invalid date. */
 const isDate = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)$/.test(text);
 const noDate = '1970-01-01T00:00:00Z';
 

@@ -6,7 +6,7 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { GitProgressLines } from './git-phases.ts';
 
-interface GitRun {
+export interface GitRun {
   readonly args: readonly string[];
   readonly confinement: Confinement;
   readonly environment: Readonly<Record<string, string>>;
@@ -35,8 +35,8 @@ const MAX_STDERR = 64 * 1024;
 
 /**
  * Runs git once and collects its output. Any exit code is a normal result; throws COMMAND_TIMEOUT, ExecutionCancelled
- * and what the starter throws. When the promise settles, no process of git is left, and what its hooks planted has been
- * set aside, which standard error says.
+ * and what the starter throws. When the promise settles, no process of git is left. Files that its hooks planted have
+ * been set aside, and `stderr` names them.
  */
 export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<GitAnswer> {
   if (run.signal?.aborted) throw new ExecutionCancelled();
@@ -71,7 +71,7 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   child.stdin?.end(run.input);
 
   const untilEnd = async (): Promise<void> => {
-    // Unlike `ended`, this waits for all of the output: half of it would be a wrong result.
+    // Wait for `close`, not `exit`, to have all of the output: half of it would be a wrong result.
     const cause = await new Promise<Error | undefined>((resolve) => {
       child.once('close', () => resolve(undefined));
       child.once('error', resolve);
@@ -84,7 +84,7 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
   };
   const { timeoutSeconds, signal, onProcess } = run;
   const isTimeOver = await stopInTime(starter, child, { timeoutSeconds, signal, onProcess }, untilEnd);
-  // The agent cannot choose the time of a git call: it had as much as the limit allows.
+  // The agent cannot choose the timeout of a git call, so both values are the same.
   if (isTimeOver)
     throw new CountersignError('COMMAND_TIMEOUT', { timeout: timeoutSeconds, limit: timeoutSeconds });
   return { exitCode: child.exitCode, stdout: Buffer.concat(stdout), cut: size > run.maxBytes, stderr };

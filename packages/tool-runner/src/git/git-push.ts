@@ -9,33 +9,33 @@ import { gitCannot, gitFailed } from './git-failure.ts';
 import { commitFormat, parseLog } from './git-log.ts';
 import { GitProgressLines } from './git-phases.ts';
 import type { GitAnswer } from './git-process.ts';
-import { followingHooks, hookEnvironment, invalidParams, writingOptions } from './git-tools.ts';
+import { hookEnvironment, invalidParams, withHookChanges, writingOptions } from './git-tools.ts';
 import { type PushPlan, planPush } from './push-plan.ts';
 import { hidePasswords } from './remote-address.ts';
 
 /**
- * One branch to the branch of the same name, never by force. The person's credential helper, keys and agent are not
- * in isolation: a remote that asks for them fails and says what to do. A remote that is a folder is the one thing
- * outside the workspace that git may write, and its URL in the preview says which.
+ * Pushes one branch to the remote's branch of the same name, never by force. Isolation hides the person's credential
+ * helper, keys and agent, so a push to a remote that asks for them fails and says what to do. If the remote is a folder,
+ * it is the only folder outside the workspace that git may write; the preview shows its path.
  */
 export const gitPush: ToolModule<'git_push'> = {
   /**
-   * The commits are those that this repository has not seen in the branch that moves (of a new one: anywhere on the
-   * remote), and at least the one that it will be at: nothing is fetched for a preview. The hooks in the list run when
-   * it is approved; those of a remote that is a folder on this machine are listed too.
+   * Lists the commits that the remote's branch does not have as far as this repository knows (for a new branch: that the
+   * remote does not have at all), and at least the newest commit. Nothing is fetched for a preview. The listed hooks run
+   * once the push is approved; they include the hooks of a remote that is a folder on this machine.
    */
   async look(call, decision, repository) {
     const plan = await planPush(repository, call.params);
-    const { remote, branch, address, tip, remoteTip, own } = plan;
+    const { git, remote, branch, address, tip, remoteTip } = plan;
     const unseen = [tip, '--not', remoteTip ?? `--remotes=${remote}`];
     const { limits } = repository.workspace;
     const [listed, counted] = await Promise.all([
-      repository.ask(own, logOf(limits.entries, unseen)),
-      repository.ask(own, ['rev-list', '--count', ...unseen, '--']),
+      git.ask(logOf(limits.entries, unseen)),
+      git.ask(['rev-list', '--count', ...unseen, '--']),
     ]);
-    // The commit that the branch will be at is always told: only this repository says what the remote has.
+    // Always list the newest commit: what this repository knows about the remote may be out of date.
     const found = parseLog(listed.stdout);
-    const last = async () => parseLog((await repository.ask(own, logOf(1, [tip]))).stdout);
+    const last = async () => parseLog((await git.ask(logOf(1, [tip]))).stdout);
     const commits = (found.length > 0 ? found : await last()).map(({ id, subject, author }) => ({
       id,
       subject: makeVisible(subject),
@@ -66,8 +66,7 @@ export const gitPush: ToolModule<'git_push'> = {
     mkdirSync(join(repository.workspace.root, '.git/logs'), { recursive: true });
     const progress = new GitProgressLines();
     const push = () =>
-      repository.run(
-        plan.own,
+      plan.git.run(
         [
           ...[
             'push',
@@ -92,7 +91,7 @@ export const gitPush: ToolModule<'git_push'> = {
           },
         },
       );
-    const { value, changes } = await followingHooks(repository, plan, context, async () => {
+    const { value, changes } = await withHookChanges(repository, plan, context, async () => {
       const telling = { report: context.onProgress, describe: () => progress.latest };
       return readPush(await tellProgress(telling, push), plan);
     });
@@ -105,7 +104,7 @@ const logOf = (most: number, revisions: readonly string[]): string[] => [
   ...['--no-show-signature', '--no-mailmap', '--encoding=UTF-8', ...revisions, '--'],
 ];
 
-/** The other side of a push on this machine: it obeys its own configuration, except where that starts programs. */
+/** The receiving git of a push to a folder. It uses that folder's configuration, except settings that start programs. */
 function receivePack(folder: string): string {
   const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
   const settings = [
@@ -119,7 +118,7 @@ function receivePack(folder: string): string {
 const asksForCredentials =
   /could not read (Username|Password)|Authentication failed|Permission denied|Host key verification failed|terminal prompts disabled|returned error: 40[13]/;
 
-/** Reads `git push --porcelain`: where the remote's branch was before, null for a new one. Throws GIT_FAILED. */
+/** Reads `git push --porcelain`. `from` is the remote branch's old commit, null for a new branch. Throws GIT_FAILED. */
 function readPush(
   answer: GitAnswer,
   { branch, remote, tip, address }: PushPlan,
@@ -132,9 +131,9 @@ function readPush(
   const [flag, , summary = ''] = line ?? [];
   if (flag === '!') throw gitCannot(`the remote did not take it: ${summary}. It is never pushed by force`);
   if (answer.exitCode !== 0) {
-    // Over ssh nothing goes without the person's key, however the failure looks.
+    // Any failure over ssh may be a missing key, because isolation hides the person's keys.
     const isSsh = address.kind === 'network' && address.protocol === 'ssh';
-    // The gate of isolation answers 403 too, and says that it is the gate.
+    // The isolation's network gate responds with 403 too, but names itself in the message.
     const isGate = /^remote: Countersign: /m.test(answer.stderr);
     if (isGate || !(isSsh || asksForCredentials.test(answer.stderr)))
       throw gitFailed(answer.stderr, answer.exitCode);

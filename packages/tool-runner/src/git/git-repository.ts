@@ -1,34 +1,34 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CallContext } from '../executor.ts';
 import { viewPrefix } from '../isolation/abandoned-isolation.ts';
 import type { Confinement } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
 import { type ConfigEntry, parseConfigList, writeConfig } from './config-text.ts';
 import { gitFailed } from './git-failure.ts';
-import type { GitProgressLines } from './git-phases.ts';
-import { type GitAnswer, runGit } from './git-process.ts';
+import { type GitAnswer, type GitRun, runGit } from './git-process.ts';
 import { checkLayout, readSmallFile, unsafe } from './repository-layout.ts';
 import { checkSettings, includedFile, settingsForGit } from './repository-settings.ts';
 
-export interface GitOptions {
+export interface GitOptions extends Partial<Omit<GitRun, 'args' | 'confinement'>> {
   /** Added to the settings that git sees. */
   readonly settings?: readonly ConfigEntry[];
-  readonly environment?: Readonly<Record<string, string>>;
   /** Changes to the LOW confinement: workspace read-only, no network, sensitive files masked. */
   readonly confinement?: Partial<Confinement>;
-  readonly input?: Uint8Array;
-  readonly maxBytes?: number;
-  readonly timeoutSeconds?: number;
-  readonly signal?: AbortSignal | undefined;
-  readonly onStderr?: ((chunk: string) => void) | undefined;
-  readonly progress?: GitProgressLines | undefined;
-  readonly onProcess?: CallContext['onProcess'];
 }
 
-/** Parts of the repository that our common folder links to. */
+/** A repository that has been checked. The signal of `open` cancels each run whose options do not name a signal. */
+export interface OpenedRepository {
+  /** The repository's own settings, in order. Git does not see them. */
+  readonly own: readonly ConfigEntry[];
+  /** Runs git. Any exit code is a normal result. */
+  run(args: readonly string[], options?: GitOptions): Promise<GitAnswer>;
+  /** Runs git and throws GIT_FAILED, with git's message, unless it succeeds. */
+  ask(args: readonly string[], options?: GitOptions): Promise<GitAnswer>;
+}
+
+/** Parts of `.git` that GIT_COMMON_DIR links to. */
 const linked = ['objects', 'refs', 'packed-refs', 'reftable', 'logs', 'shallow', 'modules'];
 const linkedInfo = ['exclude', 'attributes', 'sparse-checkout'];
 
@@ -57,23 +57,27 @@ export class GitRepository {
     this.#starter = starter;
   }
 
-  /** Checks the repository and returns its own settings, in order. Git does not see them. */
-  async open(signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
+  /** Checks the repository, and throws REPOSITORY_UNSAFE or NOT_A_REPOSITORY (RN-6). */
+  async open(signal?: AbortSignal): Promise<OpenedRepository> {
     checkLayout(this.workspace.root);
     const settings = await this.#readSettings('.git/config', new Set(), signal);
     const own = settings.some((entry) => entry.section === 'extensions' && entry.name === 'worktreeconfig')
       ? [...settings, ...(await this.#readSettings('.git/config.worktree', new Set(), signal))]
       : settings;
     checkSettings(this.workspace.root, own);
-    return own;
+    const run: OpenedRepository['run'] = (args, options) => this.#run(own, args, { signal, ...options });
+    return {
+      own,
+      run,
+      async ask(args, options) {
+        const answer = await run(args, options);
+        if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
+        return answer;
+      },
+    };
   }
 
-  /** Runs git. `own` are the settings that `open` returned. Any exit code is a normal result. */
-  async run(
-    own: readonly ConfigEntry[],
-    args: readonly string[],
-    options: GitOptions = {},
-  ): Promise<GitAnswer> {
+  #run(own: readonly ConfigEntry[], args: readonly string[], options: GitOptions): Promise<GitAnswer> {
     const { root, limits } = this.workspace;
     const view = this.#viewOf(settingsForGit(own, options.settings ?? []));
     const { confinement, settings: _, environment, ...rest } = options;
@@ -100,15 +104,8 @@ export class GitRepository {
     });
   }
 
-  /** Runs git and throws GIT_FAILED, with git's message, unless it succeeds. */
-  async ask(own: readonly ConfigEntry[], args: readonly string[], options?: GitOptions): Promise<GitAnswer> {
-    const answer = await this.run(own, args, options);
-    if (answer.exitCode !== 0 && !answer.cut) throw gitFailed(answer.stderr, answer.exitCode);
-    return answer;
-  }
-
   /** Parses a configuration with git itself, in isolation without the workspace. */
-  async parse(bytes: Buffer, signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
+  async #parse(bytes: Buffer, signal?: AbortSignal): Promise<readonly ConfigEntry[]> {
     const key = createHash('sha256').update(bytes).digest('hex');
     const known = this.#parsed.get(key);
     if (known) return known;
@@ -142,7 +139,7 @@ export class GitRepository {
     if (seen.size > MAX_INCLUDES) throw unsafe('its configuration includes too many files');
     const bytes = readSmallFile(this.workspace.root, file);
     if (bytes === undefined) return [];
-    const entries = await this.parse(bytes, signal);
+    const entries = await this.#parse(bytes, signal);
     const all: ConfigEntry[] = [];
     for (const entry of entries) {
       all.push(entry);
@@ -152,7 +149,7 @@ export class GitRepository {
     return all;
   }
 
-  /** The common folder with this configuration, made when it is first needed. */
+  /** A folder for GIT_COMMON_DIR with this configuration, made when it is first needed. */
   #viewOf(settings: readonly ConfigEntry[]): string {
     const config = writeConfig(settings);
     const key = createHash('sha256').update(config).digest('hex');

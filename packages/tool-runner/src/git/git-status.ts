@@ -1,5 +1,6 @@
 import type { ToolSuccess } from '@countersign/protocol';
 import type { ToolModule } from '../tool-module.ts';
+import { utf8 } from './config-text.ts';
 import { limitTo, lookAtRead } from './git-tools.ts';
 import { pathText } from './quoted-path.ts';
 import { mayBeListed } from './repository-layout.ts';
@@ -7,13 +8,9 @@ import { mayBeListed } from './repository-layout.ts';
 export const gitStatus: ToolModule<'git_status'> = {
   look: lookAtRead,
   async execute({ params }, { signal }, repository) {
-    const own = await repository.open(signal);
+    const git = await repository.open(signal);
     const args = ['--porcelain=v2', '-z', '--branch', '--untracked-files=all', '--ignore-submodules=dirty'];
-    const { stdout, cut } = await repository.ask(
-      own,
-      ['status', ...args, '--', ...limitTo(repository, params)],
-      { signal },
-    );
+    const { stdout, cut } = await git.ask(['status', ...args, '--', ...limitTo(repository, params)]);
     return parseStatus(stdout, { entries: repository.workspace.limits.entries, cut });
   },
 };
@@ -41,7 +38,7 @@ export const stateOf = (letter: string | undefined): State | null => states[lett
  */
 function parseStatus(output: Buffer, options: { entries: number; cut: boolean }): Status {
   const records = output.toString('latin1').split('\0');
-  // After the last NUL comes nothing, or a record that was cut.
+  // The part after the last NUL is empty, or a record that was cut off.
   records.pop();
   const head: Record<string, string> = {};
   const files: StatusFile[] = [];
@@ -97,5 +94,3 @@ function parseFile(record: string, source: string | undefined): StatusFile | und
   const plain = (state: State | null) => (state === 'renamed' || state === 'copied' ? 'added' : state);
   return { ...named, staged: plain(file.staged), unstaged: plain(file.unstaged) };
 }
-
-const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');

@@ -7,16 +7,15 @@ import { realDisk } from '../real-disk.ts';
 import type { GitOptions, GitRepository } from './git-repository.ts';
 import { hidePasswords } from './remote-address.ts';
 
-// The git tools run real git, in isolation, on the workspace's own repository (RN-6). git-repository.ts says what git
-// is
-// shown of the repository, and why nothing of it runs. Reads run in the LOW confinement. A commit and a push run the
-// repository's hooks, which their preview named and the digest covers, without network for a commit.
+// The git tools run real git, in isolation, on the workspace's own repository (RN-6). git-repository.ts explains how git
+// is kept from running the repository's programs. Reads run in the LOW confinement. A commit and a push run hooks, which
+// the preview lists and the digest covers; a commit has no network.
 
 export const lookAtRead = summarised<'git_status' | 'git_diff' | 'git_log'>(
   () => 'Reads from the git repository.',
 );
 
-/** Refuses what policy refuses, at the moment of use (VA-8), and returns the path as git is to be told it. */
+/** Checks a path again at the moment of use (VA-8) and returns it as an operand for git. */
 export function operandForGit(root: string, path: string): string {
   const checked = new PathValidator({ root, disk: realDisk }).check(path);
   if (checked.ok) return checked.named === '' ? '.' : checked.named;
@@ -30,7 +29,7 @@ export const limitTo = (
   { path }: Pick<ToolParams<'git_status'>, 'path'>,
 ): string[] => (path === undefined ? [] : [operandForGit(workspace.root, path)]);
 
-/** For calls that a person approved: git writes, hooks may take their time, their output is progress. */
+/** Options for approved calls: git may write, hooks get the longest timeout, and stderr is sent as progress. */
 export function writingOptions(
   { workspace }: GitRepository,
   { signal, onProgress, onProcess }: CallContext,
@@ -45,11 +44,11 @@ export function writingOptions(
   };
 }
 
-/** Hooks call git too, and mean their patterns as patterns. */
+/** Hooks call git too, and use path patterns, so literal pathspecs are off. */
 export const hookEnvironment = { GIT_OPTIONAL_LOCKS: '1', GIT_LITERAL_PATHSPECS: '0' };
 
-/** Git itself leaves the work tree alone here; its hooks may not: a formatter is a usual one. */
-export const followingHooks = <T>(
+/** Runs git and finds the files that its hooks changed (a formatter may). Git itself does not change the work tree. */
+export const withHookChanges = <T>(
   { workspace }: GitRepository,
   { hooks }: { readonly hooks: readonly string[] },
   { signal }: CallContext,

@@ -2,23 +2,23 @@ import { join } from 'node:path';
 import type { ToolParams } from '@countersign/protocol';
 import { versionOf } from '../files/file-snapshot.ts';
 import { readHead } from './commit-plan.ts';
-import { type ConfigEntry, setting, writeConfig } from './config-text.ts';
+import { type ConfigEntry, latin1, setting, writeConfig } from './config-text.ts';
 import { gitCannot } from './git-failure.ts';
-import type { GitRepository } from './git-repository.ts';
+import type { GitRepository, OpenedRepository } from './git-repository.ts';
 import { activeHooks, hookVersions, pushHooks, receiveHooks } from './hooks.ts';
-import { type RemoteAddress, understandRemote } from './remote-address.ts';
+import { type RemoteAddress, readRemoteAddress } from './remote-address.ts';
 import { unsafe } from './repository-layout.ts';
 import { hooksFolder } from './repository-settings.ts';
 
 /** Everything that determines a push: the preview shows it, the digest covers it, the executor follows it. */
 export interface PushPlan {
-  readonly own: readonly ConfigEntry[];
+  readonly git: OpenedRepository;
   readonly remote: string;
   readonly branch: string;
   readonly address: Exclude<RemoteAddress, { kind: 'refused' }>;
   /** The commit that the branch is at. */
   readonly tip: string;
-  /** Where the remote's branch was when this repository last heard of it. */
+  /** The remote branch's commit when this repository last saw it; null if it never did. */
   readonly remoteTip: string | null;
   readonly hooks: readonly string[];
   readonly settings: readonly ConfigEntry[];
@@ -26,9 +26,8 @@ export interface PushPlan {
 }
 
 /**
- * Understands a push of one branch to a configured remote. The address is the one that git would really use: after
- * `pushurl`, and after `insteadOf` of the repository's own configuration. It is fixed then: the push itself does not
- * rewrite it again.
+ * Plans a push of one branch to a configured remote. The address is the one that git would use, after `pushurl` and
+ * `insteadOf` of the repository's own configuration; the push itself does not rewrite it again.
  */
 export async function planPush(
   repository: GitRepository,
@@ -36,17 +35,18 @@ export async function planPush(
   signal?: AbortSignal,
 ): Promise<PushPlan> {
   const { root } = repository.workspace;
-  const own = await repository.open(signal);
+  const git = await repository.open(signal);
+  const { own } = git;
   const { remote } = params;
-  const address = understandRemote(await findUrl(repository, own, remote, signal), root);
+  const address = readRemoteAddress(await findUrl(git, remote), root);
   if (address.kind === 'refused')
     throw unsafe(`the remote "${remote}" cannot be pushed to: ${address.problem}`);
 
-  const branch = params.branch ?? (await readHead(repository, own, signal)).branch;
+  const branch = params.branch ?? (await readHead(git)).branch;
   if (branch === null) throw gitCannot('the head is detached; name the branch to push');
   const [tip, remoteTip] = await Promise.all([
-    findCommit(repository, own, `refs/heads/${branch}`, signal),
-    findCommit(repository, own, `refs/remotes/${remote}/${branch}`, signal),
+    findCommit(git, `refs/heads/${branch}`),
+    findCommit(git, `refs/remotes/${remote}/${branch}`),
   ]);
   if (tip === null) throw gitCannot(`there is no commit on a branch "${branch}"`);
 
@@ -70,16 +70,11 @@ export async function planPush(
     ...(received === undefined ? [] : hookVersions(received, 'hooks', theirHooks)),
     `settings ${versionOf(writeConfig([...own, ...settings]))}`,
   ];
-  return { own, remote, branch, address, tip, remoteTip, hooks, settings, base };
+  return { git, remote, branch, address, tip, remoteTip, hooks, settings, base };
 }
 
-async function findUrl(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  remote: string,
-  signal?: AbortSignal,
-): Promise<string> {
-  const addresses = own.filter(
+async function findUrl(git: OpenedRepository, remote: string): Promise<string> {
+  const addresses = git.own.filter(
     ({ section, name }) =>
       (section === 'remote' && (name === 'url' || name === 'pushurl')) ||
       (section === 'url' && (name === 'insteadof' || name === 'pushinsteadof')),
@@ -93,25 +88,15 @@ async function findUrl(
       `there is no remote "${remote}"; ${known === '' ? 'none is configured' : `there are: ${known}`}`,
     );
   }
-  const { stdout } = await repository.ask(own, ['remote', 'get-url', '--push', '--all', '--', remote], {
+  const { stdout } = await git.ask(['remote', 'get-url', '--push', '--all', '--', remote], {
     settings: addresses,
-    signal,
   });
   const urls = stdout.toString('utf8').trimEnd().split('\n');
   if (urls.length > 1) throw gitCannot(`the remote "${remote}" has several addresses to push to`);
   return urls[0] ?? '';
 }
 
-async function findCommit(
-  repository: GitRepository,
-  own: readonly ConfigEntry[],
-  ref: string,
-  signal?: AbortSignal,
-): Promise<string | null> {
-  const answer = await repository.run(own, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
-    signal,
-  });
+async function findCommit(git: OpenedRepository, ref: string): Promise<string | null> {
+  const answer = await git.run(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
   return answer.exitCode === 0 ? answer.stdout.toString('latin1').trim() : null;
 }
-
-const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');

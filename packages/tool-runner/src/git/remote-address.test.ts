@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hidePasswords, understandRemote } from './remote-address.ts';
+import { hidePasswords, readRemoteAddress } from './remote-address.ts';
 
 it.each([
   ['https://example.org/x', 'network'],
@@ -22,7 +22,7 @@ it.each([
   ['./a:b', 'refused'],
   ['file:///nowhere/in/particular', 'refused'],
 ])('[RN-6] %j is %s', (url, kind) => {
-  expect(understandRemote(url, '/workspace').kind).toBe(kind);
+  expect(readRemoteAddress(url, '/workspace').kind).toBe(kind);
 });
 
 it.each([

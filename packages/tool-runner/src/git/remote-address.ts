@@ -1,7 +1,6 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 
-/** Where a push would go. */
 export type RemoteAddress =
   | { readonly kind: 'network'; readonly url: string; readonly protocol: 'https' | 'http' | 'ssh' }
   /** A repository on this machine; `folder` is its git folder, links resolved. */
@@ -9,10 +8,10 @@ export type RemoteAddress =
   | { readonly kind: 'refused'; readonly problem: string };
 
 /**
- * Reads a URL as git does, after rewriting. Accepts https, http, ssh and repositories on this machine: `ext::` and
+ * Reads the URL of a remote as git does. Accepts https, http, ssh and repositories on this machine: `ext::` and
  * other helpers would start programs, and git:// is neither encrypted nor authenticated.
  */
-export function understandRemote(url: string, root: string): RemoteAddress {
+export function readRemoteAddress(url: string, root: string): RemoteAddress {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   if (url === '' || url.startsWith('-') || /[\x00-\x1f\x7f]/.test(url))
     return refused('its URL is not usable');
@@ -23,7 +22,7 @@ export function understandRemote(url: string, root: string): RemoteAddress {
     case 'https':
     case 'http':
     case 'ssh':
-      return hostOf(url).startsWith('-') ? refused('its host looks like an option') : network(url, scheme);
+      return network(url, scheme);
     case 'file':
       return onThisMachine(url, url.slice('file://'.length), root);
     case undefined: {
@@ -31,25 +30,21 @@ export function understandRemote(url: string, root: string): RemoteAddress {
       const colon = url.indexOf(':');
       const slash = url.indexOf('/');
       const isHost = colon > 0 && (slash < 0 || colon < slash);
-      if (!isHost) return onThisMachine(url, url, root);
-      return hostOf(url).startsWith('-') ? refused('its host looks like an option') : network(url, 'ssh');
+      return isHost ? network(url, 'ssh') : onThisMachine(url, url, root);
     }
     default:
       return refused(`${scheme}:// is not one of https, ssh and file`);
   }
 }
 
-const network = (url: string, protocol: 'https' | 'http' | 'ssh'): RemoteAddress => ({
-  kind: 'network',
-  url,
-  protocol,
-});
+const network = (url: string, protocol: 'https' | 'http' | 'ssh'): RemoteAddress =>
+  hostOf(url).startsWith('-') ? refused('its host looks like an option') : { kind: 'network', url, protocol };
 const refused = (problem: string): RemoteAddress => ({ kind: 'refused', problem });
 const hostOf = (url: string): string => url.replace(/^[a-z]+:\/\//, '').replace(/^[^/]*@/, '');
 
 function onThisMachine(url: string, path: string, root: string): RemoteAddress {
   const place = isAbsolute(path) ? path : resolve(root, path);
-  // The order in which git looks.
+  // Git tries these suffixes in this order.
   for (const suffix of ['/.git', '', '.git/.git', '.git']) {
     const folder = gitFolderAt(place + suffix);
     if (folder !== undefined) return { kind: 'folder', url, folder };

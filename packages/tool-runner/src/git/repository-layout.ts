@@ -6,7 +6,7 @@ import { openInside } from '../open-inside.ts';
 import { failedWith, fileFailure, realDisk } from '../real-disk.ts';
 import { unquotePath } from './quoted-path.ts';
 
-/** Paths below `.git` that git follows; each must stay inside the workspace when its links are resolved. */
+/** Paths below `.git` that git reads or writes. With links resolved, each must be inside the workspace. */
 const followed = [
   'HEAD',
   'commondir',

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { PathValidator } from '@countersign/policy';
 import { realDisk } from '../real-disk.ts';
-import { type ConfigEntry, setting } from './config-text.ts';
+import { type ConfigEntry, setting, utf8 } from './config-text.ts';
 import { leadsOutside, unsafe } from './repository-layout.ts';
 
 /**
@@ -84,7 +84,7 @@ export function checkSettings(root: string, entries: readonly ConfigEntry[]): vo
   const paths = new PathValidator({ root, disk: realDisk });
   for (const { section, subsection, name, value } of entries) {
     if (section === 'core' && name === 'worktree') {
-      const place = Buffer.from(value, 'latin1').toString('utf8');
+      const place = utf8(value);
       const checked = place === '' ? undefined : paths.check(place, '.git');
       if (!checked?.ok || checked.relative !== '') throw unsafe('its work tree (core.worktree) is elsewhere');
     }
@@ -105,7 +105,7 @@ export function checkSettings(root: string, entries: readonly ConfigEntry[]): vo
 export function includedFile(root: string, file: string, entry: ConfigEntry): string | undefined {
   if ((entry.section !== 'include' && entry.section !== 'includeif') || entry.name !== 'path')
     return undefined;
-  const place = Buffer.from(entry.value, 'latin1').toString('utf8');
+  const place = utf8(entry.value);
   const checked = new PathValidator({ root, disk: realDisk }).check(place, dirname(file));
   if (!checked.ok || isExpanded(place)) throw leadsOutside(`configuration (${entry.section}.path)`);
   return entry.section === 'include' ? checked.relative : undefined;
@@ -127,7 +127,7 @@ export function lastValue(entries: readonly ConfigEntry[], key: string): string 
 export function hooksFolder(root: string, entries: readonly ConfigEntry[]): string | undefined {
   const value = lastValue(entries, 'core.hookspath');
   if (value === '/dev/null') return undefined;
-  const named = value === undefined ? '.git/hooks' : Buffer.from(value, 'latin1').toString('utf8');
+  const named = value === undefined ? '.git/hooks' : utf8(value);
   const checked = new PathValidator({ root, disk: realDisk }).check(named);
   if (!checked.ok || isExpanded(named)) throw leadsOutside(`hooks folder (${named})`);
   return checked.relative === '' ? '.' : checked.relative;

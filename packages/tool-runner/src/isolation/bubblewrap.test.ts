@@ -24,9 +24,8 @@ it.skipIf(cannotIsolate)("[RN-5] npm's settings for everybody, with their tokens
       node: { programs: join(shown, 'bin'), shown },
       hasSeccomp: false,
       gate: undefined,
-      places: { sensitive: [], executing: [], doors: [], linkedOutside: [] },
-      readOnly: [],
-      pinned: [],
+      places: { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] },
+      protection: { readOnly: [], pinned: [] },
       cwd: '',
     });
     const { stdout, stderr } = spawnSync(
@@ -52,11 +51,10 @@ it('[VA-2] a place to cover whose name is not UTF-8 is not left uncovered', () =
     places: {
       sensitive: [{ path: '\udcff/.env', type: 'file' as const }],
       executing: [],
-      doors: [],
+      specialFiles: [],
       linkedOutside: [],
     },
-    readOnly: [],
-    pinned: [],
+    protection: { readOnly: [], pinned: [] },
     cwd: '',
   };
   expect(() => bubblewrapArguments(plan)).toThrow('its name is not UTF-8; rename it');

@@ -12,20 +12,22 @@ import {
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { realDisk } from '../real-disk.ts';
+import { tryOr } from '../try-or.ts';
 import { type PersonName, userName } from './command-environment.ts';
-import { onDisk, realInside } from './disk-names.ts';
+import { resolveInside, toDiskPath } from './disk-names.ts';
+import type { Protection } from './executing-place-guard.ts';
 import { isInside, type OwnNode } from './fixed-path.ts';
 import type { Confinement } from './isolated-process.ts';
 import { bridgePlace, bridgeSource, gatePlace } from './network-gate.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
-/** Descriptors that bubblewrap gets besides the standard three. */
+/** Descriptors that bubblewrap gets in addition to stdin, stdout and stderr. */
 export const statusDescriptor = 3;
 export const seccompDescriptor = 4;
 
-/** Each mount costs a tenth of a millisecond, more with many; bubblewrap itself takes 9,000 arguments. */
+/** Each mount takes at least 0.1 ms, and bubblewrap accepts at most 9,000 arguments. */
 const maxMounts = 1_000;
-/** A workspace that is or contains one of these cannot be shown without showing what must stay hidden. */
+/** If the workspace is or contains one of these folders, mounting it would expose system files to commands. */
 const reserved = ['/usr', '/etc', '/proc', '/dev', '/sys', '/run', '/tmp', '/var/run', '/boot'];
 export const isPartOfSystem = (root: string): boolean => reserved.some((path) => isInside(root, path));
 
@@ -33,31 +35,29 @@ export interface IsolationPlan {
   readonly root: string;
   readonly confinement: Confinement;
   readonly files: PreparedFiles;
-  /** The visible part of the system: `systemArguments`. */
+  /** The result of `systemArguments`. */
   readonly system: readonly string[];
   readonly node: OwnNode | undefined;
   readonly hasSeccomp: boolean;
-  /** The socket file of the network gate, where network was granted. */
+  /** Path of the network gate's socket file; undefined if the command has no network. */
   readonly gate: string | undefined;
   readonly places: SpecialPlaces;
-  /** Absolute, links resolved: mounted read-only, and kept from being moved. */
-  readonly readOnly: readonly string[];
-  readonly pinned: readonly string[];
+  readonly protection: Pick<Protection, 'readOnly' | 'pinned'>;
   /** Workspace-relative. */
   readonly cwd: string;
 }
 
-/** All arguments of bubblewrap up to the program (RN-5). A path that is not named here does not exist for the command. */
+/** Returns bubblewrap's arguments, without the program (RN-5). The command sees only the paths in these arguments. */
 export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const { confinement, files, node, root } = plan;
   const shown = [...(node ? [node.shown] : []), ...(confinement.readable ?? [])];
   const keepsCache = confinement.network && confinement.workspace === 'write';
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    // With network granted too: the only way out is the gate.
+    // Also used when network was granted: then the command reaches it only through the network gate.
     '--unshare-net',
     ...['--hostname', 'countersign', '--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
-    // Set by the bash that closes inherited descriptors.
+    // The bash that closes inherited descriptors sets this variable.
     ...['--unsetenv', 'SHLVL'],
     ...['--json-status-fd', String(statusDescriptor)],
     ...(plan.hasSeccomp ? ['--seccomp', String(seccompDescriptor)] : []),
@@ -65,7 +65,7 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
     ...(plan.gate ? ['--ro-bind', plan.gate, gatePlace, '--ro-bind', files.bridge, bridgePlace] : []),
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),
-    ...globalLogins(node).flatMap((path) => ['--ro-bind', files.emptyFile, path]),
+    ...globalNpmConfigs(node).flatMap((path) => ['--ro-bind', files.emptyFile, path]),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
     ...['--remount-ro', '/'],
     ...['--chdir', confinement.workspace === 'none' ? privateTemporary : join(root, plan.cwd)],
@@ -73,14 +73,15 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
   ];
 }
 
-/** npm's global settings are in its installation, and may contain the person's tokens for registries (VA-2). */
-function globalLogins(node: OwnNode | undefined): string[] {
+/** Returns npm's global configuration files, which may contain the person's registry tokens (VA-2). */
+function globalNpmConfigs(node: OwnNode | undefined): string[] {
   const prefixes = new Set(['/usr', '/usr/local', ...(node ? [node.shown] : [])]);
   const paths = [...prefixes].map((prefix) => join(prefix, 'etc/npmrc'));
   return paths.filter((path) => realDisk.look(path)?.type === 'file');
 }
 
-function workspaceArguments({ root, confinement, files, places, readOnly, pinned }: IsolationPlan): string[] {
+function workspaceArguments({ root, confinement, files, places, protection }: IsolationPlan): string[] {
+  const { readOnly, pinned } = protection;
   if (places.missed !== undefined)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
       problem: `the workspace cannot be searched for secrets before each command: ${places.missed}`,
@@ -95,16 +96,16 @@ function workspaceArguments({ root, confinement, files, places, readOnly, pinned
   const outermost = masked.filter(
     ({ path }) => !masked.some((other) => other.path !== path && isInside(other.path, path)),
   );
-  const doors = places.doors
+  const specialFiles = places.specialFiles
     .map(absolute)
-    .filter((door) => !outermost.some(({ path }) => isInside(path, door)));
-  const mounts = readOnly.length + outermost.length + doors.length;
+    .filter((specialFile) => !outermost.some(({ path }) => isInside(path, specialFile)));
+  const mounts = readOnly.length + outermost.length + specialFiles.length;
   if (mounts > maxMounts)
     throw new CountersignError('ISOLATION_UNAVAILABLE', {
       problem: `the workspace has ${mounts} files that need special treatment, more than ${maxMounts}`,
     });
 
-  const unnamed = [...readOnly, ...outermost.map(({ path }) => path), ...doors].find(
+  const unnamed = [...readOnly, ...outermost.map(({ path }) => path), ...specialFiles].find(
     (path) => !path.isWellFormed(),
   );
   if (unnamed !== undefined)
@@ -121,45 +122,39 @@ function workspaceArguments({ root, confinement, files, places, readOnly, pinned
       isFolder ? files.emptyFolder : files.emptyFile,
       path,
     ]),
-    ...doors.flatMap((path) => ['--ro-bind', files.emptyFile, path]),
+    ...specialFiles.flatMap((path) => ['--ro-bind', files.emptyFile, path]),
   ];
 }
 
-/** For a link, the file that it leads to must be hidden; a file outside the workspace is not visible anyway. */
+/** Returns the path to mask. A link's target is masked; a target outside the workspace is not visible anyway. */
 function maskedPlace(root: string, { path, type }: FoundPlace): { path: string; isFolder: boolean }[] {
   if (type !== 'link') return [{ path: join(root, path), isFolder: type === 'directory' }];
-  return realInside(root, join(root, path)).map((real) => ({
+  return resolveInside(root, join(root, path)).map((real) => ({
     path: real,
-    isFolder: statSync(onDisk(real)).isDirectory(),
+    isFolder: statSync(toDiskPath(real)).isDirectory(),
   }));
 }
 
-/** The private home and temporary folder inside isolation; they exist as long as the command. */
+/** The command's private home and temporary folder. They disappear when the command ends. */
 export const privateHome = '/tmp/home';
 export const privateTemporary = '/tmp';
 const privateNpmCache = `${privateHome}/.npm`;
 
-/** Programs and libraries. On most systems, all but `/usr` are links into it. */
+/** Programs and libraries. On most systems, all but `/usr` are links into `/usr`. */
 const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-/** Configuration that programs need and that says nothing about the person. */
+/** Configuration that programs need and that does not identify the person. */
 const configuration = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime'];
-/** Only with network: certificates. Names are resolved by the gate, outside. */
+/** Certificates, for commands with network. DNS settings are not needed: the network gate resolves names outside. */
 const networkConfiguration = ['/etc/ssl', '/etc/pki', '/etc/ca-certificates'];
 
-/** Our own files that isolation mounts, in a folder that no command sees. */
-export interface PreparedFiles {
-  readonly etc: string;
-  readonly emptyFile: string;
-  readonly emptyFolder: string;
-  readonly npmCache: string;
-  readonly bridge: string;
-}
+/** Paths of our own files that isolation mounts. They are in a folder that commands do not see. */
+export type PreparedFiles = ReturnType<typeof prepareFiles>;
 
 /**
- * Writes a small /etc: a user and a group, how names are resolved, and the person's name for git in the system's
- * configuration, so that a repository's own settings win. The rest are empty files and folders to mount over.
+ * Writes a minimal /etc for commands. The person's name for git goes into the system-wide gitconfig, so that a
+ * repository's own settings override it. Also makes the empty files and folders that are mounted over hidden places.
  */
-export function prepareFiles(folder: string, person: PersonName): PreparedFiles {
+export function prepareFiles(folder: string, person: PersonName) {
   const etc = join(folder, 'etc');
   const files = {
     etc,
@@ -197,9 +192,13 @@ function gitConfiguration({ name, email }: PersonName): string {
   return lines.length === 0 ? '' : `[user]\n\t${lines.join('\n\t')}\n`;
 }
 
-/** Arguments of bubblewrap that show the system's programs, a little configuration, and private folders. */
+/** Returns the bubblewrap arguments for the system's programs, some configuration, and the private folders. */
 export function systemArguments(files: PreparedFiles, { network }: { readonly network: boolean }): string[] {
-  const shown = programFolders.filter((path) => existsSync(path)).flatMap(showFolder);
+  const shown = programFolders
+    .filter((path) => existsSync(path))
+    .flatMap((path) =>
+      lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
+    );
   const paths = network ? [...configuration, ...networkConfiguration] : configuration;
   const mounted = paths
     .filter((path) => existsSync(path))
@@ -207,7 +206,7 @@ export function systemArguments(files: PreparedFiles, { network }: { readonly ne
   return [
     ...shown,
     ...['--ro-bind', files.etc, '/etc', ...mounted],
-    // Read-only: root could otherwise change the machine's settings in /proc/sys.
+    // Mounted read-only, because otherwise root could change the machine's settings in /proc/sys.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', privateTemporary],
     ...['--perms', '0700', '--dir', privateHome],
@@ -215,23 +214,16 @@ export function systemArguments(files: PreparedFiles, { network }: { readonly ne
   ];
 }
 
-/** Limit of the private temporary folder, which uses the machine's memory. */
-const temporaryBytes = 2 * 1024 ** 3;
-
-function showFolder(path: string): string[] {
-  return lstatSync(path).isSymbolicLink()
-    ? ['--symlink', readlinkSync(path), path]
-    : ['--ro-bind', path, path];
-}
-
 const GiB = 1024 ** 3;
-/** Defaults. Address space is not limited: V8 reserves far more of it than it uses. */
+/** Size limit of the private temporary folder, which is kept in memory. */
+const temporaryBytes = 2 * GiB;
+/** Address space is not limited, because V8 reserves far more of it than it uses. */
 const defaults = { memoryBytes: 4 * GiB, cpuSeconds: 3_600, files: 4_096 };
 const fileBytes = 8 * GiB;
-/** Processes and threads. The kernel does not count them for root. */
+/** Maximum number of processes and threads. The kernel does not apply this limit to root. */
 const processes = 2_048;
 
-/** Arguments of prlimit. They never exceed the runner's own limits, which prlimit could not raise. */
+/** Returns prlimit's arguments. Values are capped at the runner's own limits, because prlimit cannot raise them. */
 export function limitArguments(wanted: Confinement['limits'], own: ReadonlyMap<string, number>): string[] {
   const limit = (name: string, title: string, value: number): string =>
     `--${name}=${Math.min(value, own.get(title) ?? Number.POSITIVE_INFINITY)}`;
@@ -245,7 +237,7 @@ export function limitArguments(wanted: Confinement['limits'], own: ReadonlyMap<s
   ];
 }
 
-/** Hard limits of this process by their title in /proc, without unlimited ones. */
+/** Returns the hard limits of this process by their title in /proc/self/limits. Unlimited entries are left out. */
 export function ownLimits(): ReadonlyMap<string, number> {
   const lines = readFileSync('/proc/self/limits', 'utf8').split('\n');
   const found = lines.map((line) => /^(Max [a-z ]+?)\s{2,}\S+\s+(\d+)/.exec(line));
@@ -257,8 +249,8 @@ export function ownLimits(): ReadonlyMap<string, number> {
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Descriptors that our parent process left open and that a program we start would inherit. Node's own close on exec, so
- * these exist from the start, and looking once is enough.
+ * Returns descriptors that our parent process left open and that a program we start would inherit. Node opens its own
+ * descriptors with close-on-exec, so this list never changes and is read only once.
  */
 export function inheritedDescriptors(): readonly number[] {
   return readdirSync('/proc/self/fd')
@@ -267,16 +259,17 @@ export function inheritedDescriptors(): readonly number[] {
 }
 
 function closesOnExec(descriptor: number): boolean {
-  try {
-    const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1];
-    return (Number.parseInt(flags ?? '0', 8) & CLOSE_ON_EXEC) !== 0;
-  } catch {
-    return true; // it was the descriptor of our own readdir
-  }
+  // The descriptor of the readdir above is closed by now, so it has no info file.
+  const info = tryOr(() => readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'), undefined);
+  const flags = /^flags:\s*([0-7]+)/m.exec(info ?? '')?.[1] ?? '0';
+  return info === undefined || (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
 }
 
-/** A command line that closes them first. Bash is started only if there is something to close. */
-export function closingArguments(descriptors: readonly number[], line: readonly string[]): readonly string[] {
+/** Returns a command line that closes these descriptors and then runs `line`. */
+export function closeDescriptorsFirst(
+  descriptors: readonly number[],
+  line: readonly string[],
+): readonly string[] {
   if (descriptors.length === 0) return line;
   const closing = descriptors.map((descriptor) => `${descriptor}>&-`).join(' ');
   return ['/bin/bash', '--norc', '--noprofile', '-c', `exec ${closing}; exec "$@"`, 'bash', ...line];

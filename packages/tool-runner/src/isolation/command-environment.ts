@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { userInfo } from 'node:os';
+import { tryOr } from '../try-or.ts';
 
-/** The only variables that a command gets from the runner's environment by default (VA-7). */
+/** By default, a command gets only these variables of the runner's environment (VA-7). */
 const passedOn = /^(LANG|LC_[A-Z]+|TERM|TZ)$/;
-/** Variables that decide which code a program loads, or that hold secrets: not passed even if the person adds them. */
+/** These variables decide which code a program loads, or hold secrets. They are not passed even if the person adds them. */
 const neverPassedOn = /^(LD_|DYLD_|BASH_ENV$|ENV$|BASH_FUNC_|COUNTERSIGN_)/;
 
-/** The environment of a command: by allow-list from `own`, the environment of the runner. */
+/** Returns the environment of a command. `own` is the runner's environment; `added` are names that the person allows. */
 export function commandEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   places: { readonly path: string; readonly home: string; readonly temporary: string },
@@ -25,22 +26,16 @@ export function commandEnvironment(
   return environment;
 }
 
-/** A container may run us under an id that has no name. */
-export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'user';
-  }
-}
+/** In a container, the runner's user id may have no name. */
+export const userName = (): string => tryOr(() => userInfo().username, 'user');
 
-/** The person's name for git: all that commands learn about the person (RN-5). */
+/** The person's name and address for git. Commands learn nothing else about the person (RN-5). */
 export interface PersonName {
   readonly name: string | undefined;
   readonly email: string | undefined;
 }
 
-/** Asks git itself, outside of any repository, so that no workspace can influence it. */
+/** Reads the name from git's global configuration. Git runs outside the workspace, which could influence it. */
 export function readPersonName(home: string): PersonName {
   const { stdout } = spawnSync(
     'git',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { nameFromDisk, onDisk } from './disk-names.ts';
+import { nameFromDisk, toDiskPath } from './disk-names.ts';
 
 describe('nameFromDisk', () => {
   it.each(['plain', 'café', '日本', '😀', ''])('leaves %s as it is', (name) => {
     expect(nameFromDisk(Buffer.from(name))).toBe(name);
-    expect(onDisk(name)).toBe(name);
+    expect(toDiskPath(name)).toBe(name);
   });
 
   it.each([
@@ -18,6 +18,6 @@ describe('nameFromDisk', () => {
     const bytes = Buffer.from(latin1, 'latin1');
     const name = nameFromDisk(bytes);
     expect(name.isWellFormed()).toBe(false);
-    expect(onDisk(`d/${name}`)).toEqual(Buffer.concat([Buffer.from('d/'), bytes]));
+    expect(toDiskPath(`d/${name}`)).toEqual(Buffer.concat([Buffer.from('d/'), bytes]));
   });
 });

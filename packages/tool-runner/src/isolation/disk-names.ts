@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, openSync, readdirSync, realpathSync } from 'node:fs';
+import { tryOr } from '../try-or.ts';
 import { isInside } from './fixed-path.ts';
 
 /**
- * Names on a Linux disk are bytes, and not always UTF-8. In such a name, each byte that is not UTF-8 becomes half a
- * surrogate pair, U+DC80 to U+DCFF: nothing is lost, different names stay different, and `isWellFormed()` tells which
- * text is such a name. `fs` must be given `onDisk(name)`, never the text itself.
+ * Decodes a file name. Linux file names are bytes and not always UTF-8: each byte that is not UTF-8 becomes a lone
+ * surrogate, U+DC80 to U+DCFF. So different names stay different, and `isWellFormed()` is false for such a name. Pass
+ * `toDiskPath(name)` to `fs`, never the decoded name.
  */
 export function nameFromDisk(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
@@ -14,53 +15,46 @@ export function nameFromDisk(bytes: Buffer): string {
     const length = lengths.find((some) => at + some <= bytes.length && isUtf8(bytes.subarray(at, at + some)));
     name +=
       length === undefined
-        ? String.fromCharCode(stray + (bytes[at] as number))
+        ? String.fromCharCode(STRAY_BYTE + (bytes[at] as number))
         : bytes.toString('utf8', at, at + length);
     at += length ?? 1;
   }
   return name;
 }
 
-/** A path that may contain such names, as `fs` takes it. */
-export function onDisk(path: string): string | Buffer {
+/** Converts a path with names from `nameFromDisk` to what `fs` accepts. */
+export function toDiskPath(path: string): string | Buffer {
   if (path.isWellFormed()) return path;
   return Buffer.concat(
     [...path].map((character) => {
       const code = character.codePointAt(0) as number;
-      return code > stray && code <= stray + 0xff ? Buffer.of(code - stray) : Buffer.from(character);
+      return code > STRAY_BYTE && code <= STRAY_BYTE + 0xff
+        ? Buffer.of(code - STRAY_BYTE)
+        : Buffer.from(character);
     }),
   );
 }
 
-const stray = 0xdc00;
-/** Lengths that one character can have in UTF-8. */
+/** Code point of a byte that is not UTF-8, minus the byte. */
+const STRAY_BYTE = 0xdc00;
+/** Possible lengths of a character in UTF-8. */
 const lengths = [1, 2, 3, 4];
 
-/** Where a path leads when links are resolved; empty if that is not below the folder, or does not exist. */
-export function realInside(folder: string, path: string): string[] {
-  try {
-    const real = nameFromDisk(realpathSync.native(onDisk(path), 'buffer'));
-    return real !== folder && isInside(folder, real) ? [real] : [];
-  } catch {
-    return [];
-  }
+/** Resolves the links of a path. Returns an empty array if the result is not below the folder or does not exist. */
+export function resolveInside(folder: string, path: string): string[] {
+  const real = tryOr(() => nameFromDisk(realpathSync.native(toDiskPath(path), 'buffer')), folder);
+  return real !== folder && isInside(folder, real) ? [real] : [];
 }
+
+/** Returns the names in a folder; empty if it does not exist or may not be read. */
+export const namesIn = (folder: string): string[] => tryOr(() => readdirSync(folder), []);
 
 const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Names in a folder; empty if it does not exist or may not be read. */
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
 /**
- * Calls `use` for the folder `path` below `base`, which is opened from descriptor to descriptor without following
- * links: if a command swaps a link in, that is an error, never another place (VA-1). `at(name)` is the path for `fs` of
- * a name in the folder. Throws what `fs` throws; a link on the way is ENOTDIR.
+ * Opens the folder `path` below `base` and calls `use`. Each folder on the way is opened from the descriptor of its
+ * parent without following links, so a link that a command swaps in causes ENOTDIR instead of leading elsewhere (VA-1).
+ * `at(name)` returns what to pass to `fs` for an entry of the folder. Throws what `fs` throws.
  */
 export function inFolder<T>(
   base: string,
@@ -70,11 +64,11 @@ export function inFolder<T>(
   let folder = openSync(base, flags);
   try {
     for (const name of path.split('/').filter((part) => part !== '' && part !== '.')) {
-      const next = openSync(onDisk(`/proc/self/fd/${folder}/${name}`), flags);
+      const next = openSync(toDiskPath(`/proc/self/fd/${folder}/${name}`), flags);
       closeSync(folder);
       folder = next;
     }
-    return use((name) => onDisk(`/proc/self/fd/${folder}/${name}`));
+    return use((name) => toDiskPath(`/proc/self/fd/${folder}/${name}`));
   } finally {
     closeSync(folder);
   }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ended } from '../commands/run-to-end.ts';
+import { waitForEnd } from '../commands/run-to-end.ts';
 import { versionOf } from '../files/file-snapshot.ts';
 import type { Planted } from './executing-place-guard.ts';
 import type { Confinement } from './isolated-process.ts';
@@ -39,7 +39,7 @@ async function plant(
       fixture.write('go');
     });
   child.stdout?.resume();
-  await ended(fixture.starter, child, 'bash');
+  await waitForEnd(fixture.starter, child, 'bash');
   return fixture.starter.planted(child);
 }
 

@@ -10,15 +10,16 @@ import {
 } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { FileChange } from '../files/file-snapshot.ts';
-import { inFolder, namesIn, realInside } from './disk-names.ts';
+import { tryOr } from '../try-or.ts';
+import { inFolder, namesIn, resolveInside } from './disk-names.ts';
 import type { Confinement } from './isolated-process.ts';
-import { findPlanted, identify, type SetAside, setAside } from './planted-places.ts';
+import { findPlanted, type Identity, identify, type SetAside, setAside } from './planted-places.ts';
 import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
 
-/** What a command planted where it would execute later (VA-3). */
+/** Files that a command left in places that execute later (VA-3). */
 export interface Planted {
   readonly setAside: readonly SetAside[];
-  /** Why more of it may still be in the workspace. */
+  /** Why planted files may still be in the workspace; undefined if all were set aside. */
   readonly problem?: string;
 }
 
@@ -28,54 +29,51 @@ export interface Protection {
   readonly readOnly: readonly string[];
   /** Folders that stay writable but cannot be moved away, so that no other folder can take their name. */
   readonly pinned: readonly string[];
-  /** To be called once, when no process of the command is left. */
+  /** Call this once, after all processes of the command have ended. */
   release(): Planted;
 }
 
-export interface ProtectOptions {
-  readonly writableGit: Confinement['writableGit'];
-  /** Git folders elsewhere that the command may write. */
-  readonly repositories: readonly string[];
-}
-
 /**
- * Folders that execute later. If the workspace does not have one, an empty stand-in holds its name, because a path that
- * does not exist cannot be mounted read-only. Only a few, because the person sees them while a command runs.
+ * Folders whose content executes later. If one does not exist, an empty stand-in folder is made, because only an existing
+ * path can be mounted read-only. The list is short because the person sees the stand-ins while a command runs.
  */
-const heldFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
+const standInFolders = ['.git', '.vscode', '.idea', '.husky', '.countersign', '.github/workflows'];
 
-/** Parts of a git folder that decide what git runs. A command that may write the folder never needs to change them. */
-const obeyedByGit = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
-/** Steps that git would continue with. It changes and removes them itself; a new one was planted. */
-const stepsOfGit = ['rebase-merge', 'rebase-apply', 'sequencer'];
+/** Entries of a git folder that decide what git runs. A command that may write the folder need not change them. */
+const gitControlEntries = ['config', 'config.worktree', 'commondir', 'hooks', 'modules', 'worktrees'];
+/** State of an unfinished git operation, which git would continue. If a command created one, it counts as planted. */
+const gitOperationFolders = ['rebase-merge', 'rebase-apply', 'sequencer'];
 
 /**
- * Keeps commands from planting what executes later (VA-3). Existing places become read-only. Empty folders hold the
- * names of the best-known places that do not exist. All other places are searched for when the command has ended: a new
- * one, or a link that leads elsewhere than before, is moved out of the workspace and kept for the person. What was
- * there before is written to disk, so that the next runner can do this if this one is killed.
+ * Keeps commands from planting files that execute later (VA-3). Existing places become read-only, and stand-ins block
+ * the best-known places that do not exist. After the command, the workspace is searched for other places: a new place,
+ * or a link with a new target, is moved out of the workspace and kept for the person. The state before the command is
+ * written to disk, so that the next runner can do this search if this runner is killed.
  */
 export class ExecutingPlaceGuard {
   readonly #root: string;
-  /** A file for each running command. */
+  /** Folder with one file for each running command. */
   readonly #records: string;
   #count = 0;
   readonly #kept: string;
-  readonly #look: () => SpecialPlaces;
-  /** Stand-ins by their absolute path, and how many commands need each. */
-  readonly #held = new Map<string, { readonly standIn: StandIn; users: number }>();
+  readonly #findPlaces: () => SpecialPlaces;
+  /** Stand-ins by absolute path. `users` is the number of running commands that need the stand-in. */
+  readonly #standIns = new Map<string, { readonly standIn: StandIn; users: number }>();
   readonly #open = new Map<string, ProtectionRecord>();
 
-  constructor(options: { root: string; stateFolder: string; look: () => SpecialPlaces }) {
+  constructor(options: { root: string; stateFolder: string; findPlaces: () => SpecialPlaces }) {
     this.#root = options.root;
     this.#records = join(options.stateFolder, 'isolation', 'protections');
     this.#kept = join(options.stateFolder, 'set-aside');
-    this.#look = options.look;
+    this.#findPlaces = options.findPlaces;
   }
 
-  protect({ executing }: SpecialPlaces, { writableGit, repositories }: ProtectOptions): Protection {
+  protect(
+    { executing }: SpecialPlaces,
+    { writableGit, writable: repositories = [] }: Pick<Confinement, 'writableGit' | 'writable'>,
+  ): Protection {
     const mayWrite = isWritableGit(writableGit);
-    const real = ({ path }: FoundPlace): string[] => realInside(this.#root, join(this.#root, path));
+    const real = ({ path }: FoundPlace): string[] => resolveInside(this.#root, join(this.#root, path));
     const ownGit = executing.filter(mayWrite).flatMap(real);
     const gitFolders = writesSettings(writableGit) ? repositories : [...ownGit, ...repositories];
     const planned = this.#planStandIns(executing, writableGit, [...ownGit, ...repositories]);
@@ -84,20 +82,20 @@ export class ExecutingPlaceGuard {
       looksForPlanted: writableGit !== 'everything',
       places: [
         ...executing.map(({ path }) => identify(join(this.#root, path))),
-        ...gitFolders.flatMap(suspectsIn).map(identify),
+        ...gitFolders.flatMap(controlPathsIn).map(identify),
       ],
       names: namesBelow(this.#root, planned),
       gitFolders,
       expected: [],
     };
     const name = `${process.pid}-${this.#count++}.json`;
-    // Before anything is made, so that the next runner knows of it after a crash.
+    // Write the record before making stand-ins, so that the next runner can remove them after a crash.
     this.#write(name, record);
-    const held = planned.filter((standIn) => this.#hold(standIn));
+    const held = planned.filter((standIn) => this.#addStandIn(standIn));
     this.#open.set(name, record);
     if (held.length < planned.length) this.#change(name, { names: namesBelow(this.#root, held) });
     const obeyed = (folder: string, parts: readonly string[]): string[] =>
-      parts.flatMap((part) => realInside(folder, join(folder, part)));
+      parts.flatMap((part) => resolveInside(folder, join(folder, part)));
     const kept = executing.filter((place) => !mayWrite(place)).flatMap(real);
     return {
       readOnly: [
@@ -105,7 +103,7 @@ export class ExecutingPlaceGuard {
           ...kept.filter((path) => !repositories.includes(path)),
           ...held.map(pathOf),
           ...ownGit.flatMap((folder) => obeyed(folder, ['hooks'])),
-          ...gitFolders.flatMap((folder) => obeyed(folder, obeyedByGit)),
+          ...gitFolders.flatMap((folder) => obeyed(folder, gitControlEntries)),
         ]),
       ],
       pinned: [
@@ -114,14 +112,14 @@ export class ExecutingPlaceGuard {
           [...executing.map(({ path }) => path), ...record.names]
             .map((path) => dirname(path))
             .filter((path) => path.startsWith('.github'))
-            .flatMap((path) => realInside(this.#root, join(this.#root, path))),
+            .flatMap((path) => resolveInside(this.#root, join(this.#root, path))),
         ),
       ],
       release: () => this.#release(name, held),
     };
   }
 
-  /** Our own tools are about to write these: a command that runs at the same time did not plant them. */
+  /** Announces files that our own tools are about to write, so that they do not count as planted by a running command. */
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     const added = changes.flatMap(({ path, after }) => (after === null ? [] : [[path, after] as const]));
     if (added.length === 0) return;
@@ -129,11 +127,17 @@ export class ExecutingPlaceGuard {
   }
 
   /**
-   * Cleans up after a runner that was killed: removes its stand-ins and sets aside what its commands planted. Call it
-   * only when no process of these commands is left.
+   * Cleans up after a killed runner: removes its stand-ins and sets aside what its commands planted. Call this only after
+   * all processes of these commands have ended. `isAbandoned` gets the pid of the runner that made a record.
    */
   settleAbandoned(isAbandoned: (pid: number) => boolean): Planted {
-    const left = this.#readRecords().filter(({ pid }) => isAbandoned(pid));
+    const names = namesIn(this.#records).filter((name) => name.endsWith('.json'));
+    const left = names.flatMap((name) => {
+      if (!isAbandoned(Number.parseInt(name, 10))) return [];
+      const read = (): ProtectionRecord => JSON.parse(readFileSync(join(this.#records, name), 'utf8'));
+      const record = tryOr(read, undefined); // undefined if it was removed since it was listed
+      return record ? [{ name, record }] : [];
+    });
     if (left.length === 0) return { setAside: [] };
     for (const { record } of left) for (const standIn of record.standIns) removeStandIn(standIn);
     const planted = this.#setAsidePlanted(left.map(({ record }) => record));
@@ -154,47 +158,34 @@ export class ExecutingPlaceGuard {
     renameSync(`${path}.new`, path);
   }
 
-  /** All records, with the pid of the runner that made each. */
-  #readRecords(): { readonly name: string; readonly pid: number; readonly record: ProtectionRecord }[] {
-    const names = namesIn(this.#records).filter((name) => name.endsWith('.json'));
-    return names.flatMap((name) => {
-      try {
-        const record = JSON.parse(readFileSync(join(this.#records, name), 'utf8')) as ProtectionRecord;
-        return [{ name, pid: Number.parseInt(name, 10), record }];
-      } catch {
-        return []; // removed since it was listed
-      }
-    });
-  }
-
   #planStandIns(
     executing: readonly FoundPlace[],
-    writableGit: ProtectOptions['writableGit'],
+    writableGit: Confinement['writableGit'],
     gitFolders: readonly string[],
   ): StandIn[] {
     const taken = new Set(executing.map(({ path }) => path.toLowerCase()));
     const plan = (base: string, path: string): StandIn[] => {
-      const known = this.#held.get(join(base, path));
+      const known = this.#standIns.get(join(base, path));
       const planned = known ? known.standIn : planStandIn(base, path);
       return planned ? [planned] : [];
     };
-    const wanted = heldFolders.filter(
+    const wanted = standInFolders.filter(
       (path) =>
         !(writableGit !== undefined && path === '.git') &&
-        (this.#held.has(join(this.#root, path)) || !taken.has(path)),
+        (this.#standIns.has(join(this.#root, path)) || !taken.has(path)),
     );
     return [
       ...wanted.flatMap((path) => plan(this.#root, path)),
-      // Git makes hooks only in a new repository.
+      // A stand-in for a missing hooks folder does not disturb git, which makes hooks only in a new repository.
       ...gitFolders.flatMap((folder) => plan(folder, 'hooks')).filter(({ made }) => made.length > 0),
     ];
   }
 
-  #hold(standIn: StandIn): boolean {
+  #addStandIn(standIn: StandIn): boolean {
     const path = pathOf(standIn);
-    const known = this.#held.get(path);
+    const known = this.#standIns.get(path);
     if (known) known.users += 1;
-    else if (makeStandIn(standIn)) this.#held.set(path, { standIn, users: 1 });
+    else if (makeStandIn(standIn)) this.#standIns.set(path, { standIn, users: 1 });
     else return false;
     return true;
   }
@@ -204,11 +195,11 @@ export class ExecutingPlaceGuard {
     if (!record) return { setAside: [] };
     this.#open.delete(name);
     for (const path of held.map(pathOf)) {
-      const known = this.#held.get(path);
+      const known = this.#standIns.get(path);
       if (!known) continue;
       known.users -= 1;
       if (known.users > 0) continue;
-      this.#held.delete(path);
+      this.#standIns.delete(path);
       removeStandIn(known.standIn);
     }
     const planted = this.#setAsidePlanted([record]);
@@ -218,10 +209,12 @@ export class ExecutingPlaceGuard {
 
   #setAsidePlanted(records: readonly ProtectionRecord[]): Planted {
     const looking = records.filter(({ looksForPlanted }) => looksForPlanted);
-    // Do not search after a git checkout: its files come from reviewed history, and a partial work tree is useless.
+    // Skip the search after a git checkout: its files come from reviewed history, and a partial work tree is useless.
     const after: SpecialPlaces =
-      looking.length > 0 ? this.#look() : { sensitive: [], executing: [], doors: [], linkedOutside: [] };
-    const places = after.executing.filter(({ path }) => !this.#held.has(join(this.#root, path)));
+      looking.length > 0
+        ? this.#findPlaces()
+        : { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] };
+    const places = after.executing.filter(({ path }) => !this.#standIns.has(join(this.#root, path)));
     const planted = new Set([
       ...looking.flatMap((record) => findPlanted(this.#root, record, places)),
       ...records.flatMap((record) => this.#plantedInGit(record)),
@@ -234,7 +227,6 @@ export class ExecutingPlaceGuard {
         const keptIn = setAside(base, below, this.#kept);
         if (keptIn !== undefined) moved.push({ path: path.toWellFormed(), keptIn });
       } catch (error) {
-        // Go on with the others.
         problems.push(`"${path.toWellFormed()}" is still there (${(error as Error).message})`);
       }
     }
@@ -244,9 +236,9 @@ export class ExecutingPlaceGuard {
   #plantedInGit({ gitFolders, places, standIns }: ProtectionRecord): string[] {
     const before = new Map(places);
     const expected = new Set(standIns.map(pathOf));
-    return gitFolders.flatMap(suspectsIn).filter((path) => {
+    return gitFolders.flatMap(controlPathsIn).filter((path) => {
       const [self, target] = identify(path);
-      return before.get(self) !== target && !expected.has(path) && !this.#held.has(path);
+      return before.get(self) !== target && !expected.has(path) && !this.#standIns.has(path);
     });
   }
 }
@@ -256,38 +248,40 @@ const pathOf = ({ base, path }: StandIn): string => join(base, path);
 const namesBelow = (root: string, standIns: readonly StandIn[]): string[] =>
   standIns.filter(({ base }) => base === root).map(({ path }) => path);
 
-const suspectsIn = (gitFolder: string): string[] =>
-  [...obeyedByGit, ...stepsOfGit].map((name) => join(gitFolder, name)).filter((path) => existsSync(path));
+const controlPathsIn = (gitFolder: string): string[] =>
+  [...gitControlEntries, ...gitOperationFolders]
+    .map((name) => join(gitFolder, name))
+    .filter((path) => existsSync(path));
 
-/** A `.git` that is a file only names another folder: git itself never changes it. */
-function isWritableGit(writableGit: ProtectOptions['writableGit']): (place: FoundPlace) => boolean {
+/** A `.git` file stays read-only: it only names another folder, and git itself never changes it. */
+function isWritableGit(writableGit: Confinement['writableGit']): (place: FoundPlace) => boolean {
   if (writableGit === 'data') return ({ path, type }) => path === '.git' && type === 'directory';
   if (writesSettings(writableGit))
     return ({ path, type }) => basename(path).toLowerCase() === '.git' && type !== 'file';
   return () => false;
 }
 
-const writesSettings = (writableGit: ProtectOptions['writableGit']): boolean =>
+const writesSettings = (writableGit: Confinement['writableGit']): boolean =>
   writableGit === 'everything' || writableGit === 'patches';
 
 /** The state of the workspace before a command, kept on disk in case the runner is killed. */
 export interface ProtectionRecord {
   readonly standIns: readonly StandIn[];
-  /** Whether new places are set aside. */
+  /** Whether new places are set aside after the command. */
   readonly looksForPlanted: boolean;
-  /** The identity of each place (planted-places.ts). */
-  readonly places: readonly (readonly [self: string, target: string])[];
-  /** Names that stand-ins held: the command cannot have put anything there. */
+  /** The places that existed before the command. */
+  readonly places: readonly Identity[];
+  /** Workspace-relative paths of the stand-ins, in which the command could not plant anything. */
   readonly names: readonly string[];
-  /** Git folders that the command may write, except for what git obeys, which is among `places`. */
+  /** Git folders that the command may write, except for the entries that decide what git runs. */
   readonly gitFolders: readonly string[];
-  /** Versions of files that our own tools have written since, by path. */
+  /** Paths and versions of files that our own tools have written since. */
   readonly expected: readonly (readonly [path: string, version: string])[];
 }
 
 /**
- * An empty folder that holds a name while a command runs. `made` are the folders that had to be made for it, outermost
- * first, relative to `base`; nothing else is ever removed.
+ * An empty folder that occupies a name while a command runs. `made` lists the folders that were made for it, outermost
+ * first, relative to `base`. Only these are removed afterwards.
  */
 export interface StandIn {
   readonly base: string;
@@ -295,7 +289,7 @@ export interface StandIn {
   readonly made: readonly string[];
 }
 
-/** Plans what must be made; undefined if it cannot be: something else is there, or a link is on the way. */
+/** Returns undefined if a stand-in is impossible because a file or a link is in the way. */
 function planStandIn(base: string, path: string): StandIn | undefined {
   const names = path.split('/');
   const all = names.map((_, at) => names.slice(0, at + 1).join('/'));
@@ -306,35 +300,28 @@ function planStandIn(base: string, path: string): StandIn | undefined {
     : undefined;
 }
 
-/** False if another program was faster, or we may not make it. */
+/** Returns false if another program was faster, or if the runner lacks permission. */
 function makeStandIn({ base, path, made }: StandIn): boolean {
-  try {
+  return tryOr(() => {
     for (const folder of made) inFolder(base, dirname(folder), (at) => mkdirSync(at(basename(folder))));
     return kindOf(base, path) === 'folder';
-  } catch {
-    return false;
-  }
+  }, false);
 }
 
-/** Removes what was made, unless the person has put something into it. */
+/** Removes the folders that were made. A folder that the person has put files into stays. */
 function removeStandIn({ base, made }: StandIn): void {
-  for (const folder of made.toReversed()) {
-    try {
+  tryOr(() => {
+    for (const folder of made.toReversed())
       inFolder(base, dirname(folder), (at) => rmdirSync(at(basename(folder))));
-    } catch {
-      return;
-    }
-  }
+  }, undefined);
 }
 
 function kindOf(base: string, path: string): 'folder' | 'nothing' | 'other' {
-  try {
+  return tryOr(() => {
     const stats = inFolder(base, dirname(path), (at) =>
       lstatSync(at(basename(path)), { throwIfNoEntry: false }),
     );
     if (stats === undefined) return 'nothing';
     return stats.isDirectory() ? 'folder' : 'other';
-  } catch {
-    return 'other';
-  }
+  }, 'other');
 }

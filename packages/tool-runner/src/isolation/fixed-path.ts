@@ -1,23 +1,24 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
+import { tryOr } from '../try-or.ts';
 
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 export const isInside = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 
-/** The Node that runs us, which commands may use too. */
+/** The Node that runs this process. Commands may use it too. */
 export interface OwnNode {
-  /** The folder of its programs. */
+  /** The folder that contains `node`, `npm` and so on. */
   readonly programs: string;
-  /** What must be visible: the installation, or only the executable, since its folder may be anything, even the home. */
+  /** Path that isolation must show: the installation folder, or only the executable if its folder may hold other files. */
   readonly shown: string;
 }
 
 /**
- * Where the running Node is installed. Undefined for an editor's own binary, which is not called node, and for a Node
- * inside the workspace, which a command could have put there (VA-4).
+ * Returns where the running Node is installed. Undefined for an editor's own binary, which is not called node, and for a
+ * Node inside the workspace, where a command could have put it (VA-4).
  */
 export function findOwnNode(root: string, home: string, executable = process.execPath): OwnNode | undefined {
   if (basename(executable) !== 'node' || !existsSync(executable)) return undefined;
@@ -32,14 +33,14 @@ export function findOwnNode(root: string, home: string, executable = process.exe
   return { programs, shown: isInstallation ? prefix : program };
 }
 
-/** The folders that programs are found in (VA-4): that of our Node first, then the system's. */
+/** Returns the folders in which programs are looked up (VA-4): first that of our Node, then the system's. */
 export function fixedPath(node: OwnNode | undefined): readonly string[] {
   return node
     ? [node.programs, ...systemFolders.filter((folder) => folder !== node.programs)]
     : systemFolders;
 }
 
-/** The absolute path of a program by its bare name; an absolute one only has to be outside the workspace. */
+/** Returns the absolute path of a program, given by bare name or absolute path. A program in the workspace is refused. */
 export function findProgram(program: string, folders: readonly string[], root: string): string {
   const candidates = isAbsolute(program)
     ? [program]
@@ -51,11 +52,9 @@ export function findProgram(program: string, folders: readonly string[], root: s
   return found;
 }
 
-function isExecutable(path: string): boolean {
-  try {
+export function isExecutable(path: string): boolean {
+  return tryOr(() => {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  }, false);
 }

@@ -1,30 +1,31 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** What one program may see and do (RN-5). */
+/** The files and network that a program gets (RN-5). */
 export interface Confinement {
-  /** `none` is for programs that need no file of the workspace. `write` leaves VA-3 places read-only. */
+  /** `none` hides the workspace. `write` makes the workspace writable, except for places that execute later (VA-3). */
   readonly workspace: 'none' | 'read' | 'write';
   readonly network: boolean;
   /**
-   * Git itself may write `.git` (VA-3). `data`: the workspace's own, except its configuration and hooks; what is
-   * planted elsewhere is set aside. `everything`: any `.git`, except hooks; what git checks out stays. `patches`: like
-   * `everything`, but what is planted is set aside, because a patch may come from anybody.
+   * Which part of `.git` the program may write; only git itself gets this (VA-3). `data`: the workspace's own `.git`,
+   * except configuration and hooks; planted files elsewhere are set aside. `everything`: any `.git`, except hooks; the
+   * files that git checks out stay. `patches`: like `everything`, but planted files are set aside, because a patch may
+   * come from anybody.
    */
   readonly writableGit?: 'data' | 'patches' | 'everything' | undefined;
-  /** Hides sensitive files (VA-2). Always for LOW; an approved program may read the workspace's own .env. */
+  /** Hides sensitive files (VA-2). True for LOW programs; an approved program may read the workspace's own .env. */
   readonly maskSensitive: boolean;
-  /** Hides files that have another name outside the workspace (VA-1): for programs that run unasked. */
+  /** Hides files that have another hard link outside the workspace (VA-1). True for programs that run without approval. */
   readonly maskLinkedOutside?: boolean;
-  /** Folders beside the workspace that it may read (a language server's own files, a remote repository). */
+  /** Folders outside the workspace that the program may read, such as a language server's own files. */
   readonly readable?: readonly string[];
-  /** Folders that it may also write: only the repository that an approved push goes to (RN-6). */
+  /** Folders outside the workspace that the program may write: only the target repository of an approved push (RN-6). */
   readonly writable?: readonly string[];
-  /** Bytes of RLIMIT_DATA, seconds of CPU, number of descriptors. */
+  /** `memoryBytes` is RLIMIT_DATA; `files` is the number of open descriptors. */
   readonly limits?: { readonly memoryBytes?: number; readonly cpuSeconds?: number; readonly files?: number };
 }
 
 export interface ProcessRequest {
-  /** The program by its bare name, found on the fixed PATH, or an absolute path of ours; never in the workspace. */
+  /** A bare name, which is looked up on the fixed PATH, or an absolute path outside the workspace. */
   readonly program: string;
   readonly args: readonly string[];
   /** Workspace-relative. */
@@ -35,12 +36,10 @@ export interface ProcessRequest {
   readonly stdin: 'ignore' | 'pipe';
 }
 
-/**
- * Starts programs in isolation; without it only if this machine has none and the operator decided so. Throws
- * PROGRAM_NOT_FOUND, SPAWN_FAILED or ISOLATION_UNAVAILABLE. Each process leads its own group.
- */
+/** Starts programs in isolation, or without if isolation does not work here and the operator allows that. */
 export interface ProcessStarter {
+  /** The process leads its own group. Throws PROGRAM_NOT_FOUND, SPAWN_FAILED or ISOLATION_UNAVAILABLE. */
   start(request: ProcessRequest): ChildProcess;
-  /** SIGTERM to the whole group, SIGKILL after 10 s (EX-8); resolves when no process of it is left. */
+  /** Sends SIGTERM to the whole group, and SIGKILL after 10 s (EX-8). Resolves when all its processes have ended. */
   stop(child: ChildProcess): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { KeptOutput } from '../commands/command-output.ts';
-import { ended } from '../commands/run-to-end.ts';
+import { waitForEnd } from '../commands/run-to-end.ts';
 import type { Workspace } from '../workspace.ts';
 import type { Confinement, ProcessRequest } from './isolated-process.ts';
 import { probeIsolation } from './isolation-probe.ts';
@@ -75,7 +75,7 @@ export class IsolationFixture {
     const stderr = new KeptOutput(1024 * 1024);
     child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
-    await ended(this.starter, child, program);
+    await waitForEnd(this.starter, child, program);
     return { stdout: stdout.text(), stderr: stderr.text(), exitCode: child.exitCode };
   }
 

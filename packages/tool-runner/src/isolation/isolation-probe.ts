@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tryOr } from '../try-or.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
-/** The environment's PATH is not used: a workspace may influence it. */
+/** Fixed folders instead of the PATH variable, which a workspace may influence. */
 const toolFolders = ['/usr/local/bin', '/usr/bin', '/bin', '/run/current-system/sw/bin'];
 
 export interface IsolationTools {
@@ -17,7 +18,7 @@ export function findTool(name: string): string | undefined {
   return toolFolders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }
 
-/** Tries once whether isolation works on this machine, which takes some 10 ms. */
+/** Checks whether isolation works on this machine by running bubblewrap once, which takes about 10 ms. */
 export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string = process.platform): Probe {
   if (platform !== 'linux') return { problem: `isolation needs Linux, and this is ${platform}` };
   const prlimit = findTool('prlimit');
@@ -27,7 +28,7 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
 }
 
-/** Bubblewrap's complaint about these arguments; undefined if it works. `input` is its standard input. */
+/** Runs bubblewrap with these arguments. Returns its error message, or undefined if it works. `input` is its stdin. */
 function tryBubblewrap(
   bubblewrap: string,
   args: readonly string[],
@@ -54,7 +55,7 @@ function tryBubblewrap(
   return `bubblewrap does not work here (${error?.message ?? (stderr.trim() || `it ended with ${status}`)})`;
 }
 
-/** One part of isolation, and how to get it if it is missing. */
+/** Whether one part of isolation works, and how to get it if it does not. */
 export interface IsolationCheck {
   readonly name:
     | 'bubblewrap'
@@ -65,7 +66,7 @@ export interface IsolationCheck {
     | 'limits'
     | 'system calls';
   readonly works: boolean;
-  /** For the person: what it does for them, or what is wrong. */
+  /** A text for the person: what this part protects, or what is wrong. */
   readonly says: string;
   readonly remedy?: string;
 }
@@ -73,17 +74,17 @@ export interface IsolationCheck {
 /** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
 export interface IsolationReport {
   /**
-   * `none`: commands are not isolated, and LOW ones ask. `partial`: all but the filter of system calls, because we have
-   * no table for this kind of machine.
+   * `none`: commands are not isolated, and LOW commands need approval. `partial`: everything works except the filter of
+   * system calls, because there is no table of call numbers for this processor.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];
-  /** What the person should know besides. */
+  /** Further remarks for the person. */
   readonly notes: readonly string[];
 }
 
 export interface InspectOptions {
-  /** Finds a program of the system. */
+  /** Returns the path of a system program. */
   readonly find?: (name: string) => string | undefined;
   readonly platform?: string;
   readonly arch?: string;
@@ -91,7 +92,7 @@ export interface InspectOptions {
   readonly system?: string;
 }
 
-/** Tries each part separately, to name what is missing. Takes about a tenth of a second. */
+/** Checks each part of isolation separately, to name what is missing. Takes about 0.1 s. */
 export async function inspectIsolation(options: InspectOptions = {}): Promise<IsolationReport> {
   const { platform = process.platform, arch = process.arch } = options;
   if (platform !== 'linux')
@@ -106,7 +107,7 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
       ],
       notes: withoutIsolation,
     };
-  const system = options.system ?? readSystem();
+  const system = options.system ?? tryOr(() => readFileSync('/etc/os-release', 'utf8'), '');
   const find = options.find ?? findTool;
   const bubblewrap = find('bwrap');
   const limits = checkLimits(system, find('prlimit'));
@@ -193,14 +194,6 @@ const missing = (name: IsolationCheck['name'], says: string, remedy: string): Is
   says,
   remedy,
 });
-
-function readSystem(): string {
-  try {
-    return readFileSync('/etc/os-release', 'utf8');
-  } catch {
-    return '';
-  }
-}
 
 const installers: readonly [like: RegExp, command: string][] = [
   [/\b(debian|ubuntu)\b/, 'sudo apt install'],

@@ -13,14 +13,14 @@ export interface NetworkGateOptions {
   readonly refusedHosts?: readonly string[];
 }
 
-/** Limit for all commands together; each connection takes two descriptors of the runner. */
+/** Limit for all commands together. Each connection takes two descriptors of the runner. */
 const maxConnections = 256;
 
 /**
- * The only way out of isolation for a command that was granted network (AP-9). The command has an empty network of its
- * own; this is an HTTP proxy at the other end of a socket file that is mounted into isolation. Names are resolved here,
- * once, and addresses of this machine are refused: a command reaches neither our server nor anything else on it. Both
- * ends are untrusted: whatever they send must not stop the runner.
+ * The HTTP proxy through which a command with network reaches the internet (AP-9). The command's own network namespace
+ * is empty; it reaches this proxy by a socket file that is mounted into isolation. Names are resolved here, once, and
+ * addresses of this machine are refused, so a command cannot reach our server or other local services. Commands and
+ * remote hosts are untrusted: input from either must not crash the runner.
  */
 export class NetworkGate {
   /** The socket file. */
@@ -29,7 +29,7 @@ export class NetworkGate {
   readonly #refused: readonly URL[];
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
-  readonly #answering = new WeakSet<Duplex>();
+  readonly #busy = new WeakSet<Duplex>();
 
   constructor(
     folder: string,
@@ -39,13 +39,13 @@ export class NetworkGate {
     this.path = join(folder, 'network');
     this.#reachable = new Set(reachablePorts);
     this.#refused = refusedHosts.map((host) => new URL(`tcp://${host}`));
-    this.#server = createServer((asked, answer) => this.#answer(asked, answer));
+    this.#server = createServer((incoming, response) => this.#handle(incoming, response));
     this.#server.maxConnections = connections;
-    this.#server.on('connect', (asked, socket, head) => void this.#tunnel(asked, socket, head));
-    this.#server.on('connection', (socket) => this.#remember(socket));
+    this.#server.on('connect', (incoming, socket, head) => void this.#tunnel(incoming, socket, head));
+    this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on('clientError', (_, socket) => socket.destroy());
     rmSync(this.path, { force: true });
-    // A socket's path may have at most 108 bytes; through the folder's descriptor it always fits.
+    // A socket's path may have at most 108 bytes. A path through the folder's descriptor is localAddresses short enough.
     const descriptor = openSync(folder, 'r');
     this.#server.listen(`/proc/self/fd/${descriptor}/network`);
     closeSync(descriptor);
@@ -58,14 +58,14 @@ export class NetworkGate {
     rmSync(this.path, { force: true });
   }
 
-  /** CONNECT, for HTTPS and everything else: passes bytes both ways. */
-  async #tunnel(asked: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  /** Handles CONNECT, for HTTPS and other protocols: passes bytes both ways. */
+  async #tunnel(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy());
     try {
-      const { hostname, port } = new URL(`http://${asked.url}`);
+      const { hostname, port } = new URL(`http://${incoming.url}`);
       const target = await this.#resolve(hostname, Number(port || 80));
       const outside = connect(target);
-      this.#remember(outside);
+      this.#track(outside);
       outside.once('connect', () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
         outside.write(head);
@@ -80,39 +80,39 @@ export class NetworkGate {
     }
   }
 
-  /** One request at a time on a connection: pipelined requests would open more connections than are counted. */
-  #answer(asked: IncomingMessage, answer: ServerResponse): void {
-    const { socket } = asked;
-    if (this.#answering.has(socket)) {
+  /** Allows one request at a time per connection: pipelined requests would open connections that are not counted. */
+  #handle(incoming: IncomingMessage, response: ServerResponse): void {
+    const { socket } = incoming;
+    if (this.#busy.has(socket)) {
       socket.destroy();
       return;
     }
-    this.#answering.add(socket);
-    answer.once('close', () => this.#answering.delete(socket));
-    void this.#forward(asked, answer);
+    this.#busy.add(socket);
+    response.once('close', () => this.#busy.delete(socket));
+    void this.#forward(incoming, response);
   }
 
-  async #forward(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+  async #forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const url = new URL(asked.url ?? '');
+      const url = new URL(incoming.url ?? '');
       if (url.protocol !== 'http:') throw new Error('only http: is forwarded; use CONNECT for anything else');
       const target = await this.#resolve(url.hostname, Number(url.port || 80));
-      const headers = { ...asked.headers };
+      const headers = { ...incoming.headers };
       for (const name of ['proxy-connection', 'proxy-authorization', 'connection']) delete headers[name];
       const path = url.pathname + url.search;
-      // No agent: it would keep connections open that are not counted.
-      const outside = request({ ...target, agent: false, method: asked.method, path, headers }, (reply) =>
-        passOn(reply, answer),
+      // An HTTP agent would keep connections open that are not counted.
+      const outside = request({ ...target, agent: false, method: incoming.method, path, headers }, (reply) =>
+        sendReply(reply, response),
       );
-      outside.on('error', (error) => respond(answer, 502, error.message));
+      outside.on('error', (error) => respond(response, 502, error.message));
       outside.once('close', () => {
-        if (!answer.headersSent) respond(answer, 502, 'there was no reply');
+        if (!response.headersSent) respond(response, 502, 'there was no reply');
       });
-      if (answer.closed) outside.destroy();
-      answer.once('close', () => outside.destroy());
-      asked.pipe(outside);
+      if (response.closed) outside.destroy();
+      response.once('close', () => outside.destroy());
+      incoming.pipe(outside);
     } catch (error) {
-      respond(answer, statusOf(error), (error as Error).message);
+      respond(response, statusOf(error), (error as Error).message);
     }
   }
 
@@ -127,31 +127,31 @@ export class NetworkGate {
     return { host: allowed.address, port };
   }
 
-  /** Compared by address, since a host has many names and an address many spellings. */
+  /** Resolves the refused hosts, because a host can have several names. */
   async #refusedAddresses(port: number): Promise<ReadonlySet<string>> {
     const hosts = this.#refused.filter((refused) => Number(refused.port) === port);
     const found = hosts.map(({ hostname }) => lookup(withoutBrackets(hostname), { all: true }));
     return new Set((await Promise.all(found)).flat().map(({ address }) => plainAddress(address)));
   }
 
-  #remember(socket: Duplex): void {
+  #track(socket: Duplex): void {
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
   }
 }
 
-/** A reply may be invalid HTTP, such as status 099: then the command gets 502. */
-function passOn(reply: IncomingMessage, answer: ServerResponse): void {
+/** Sends a reply to the command, or 502 if the reply is invalid HTTP, such as status 099. */
+function sendReply(reply: IncomingMessage, response: ServerResponse): void {
   try {
-    answer.writeHead(reply.statusCode ?? 502, reply.headers);
-    pipeline(reply, answer, () => {}); // if the reply breaks off, so does the response
+    response.writeHead(reply.statusCode ?? 502, reply.headers);
+    pipeline(reply, response, () => {}); // an error of either side destroys the other
   } catch (error) {
     reply.destroy();
-    respond(answer, 502, `the reply cannot be passed on: ${(error as Error).message}`);
+    respond(response, 502, `the reply cannot be passed on: ${(error as Error).message}`);
   }
 }
 
-/** A name that cannot be resolved is a failure of the network (502); everything else was refused by us. */
+/** Returns 502 for a name that cannot be resolved, and 403 for a request that we refuse. */
 const statusOf = (error: unknown): number =>
   (error as NodeJS.ErrnoException).syscall === 'getaddrinfo' ? 502 : 403;
 
@@ -166,30 +166,29 @@ function refuse(socket: Duplex, status: number, problem: string): void {
   );
 }
 
-function respond(answer: ServerResponse, status: number, problem: string): void {
-  if (answer.headersSent) answer.destroy();
-  else answer.writeHead(status, { 'content-type': 'text/plain' }).end(text(problem));
+function respond(response: ServerResponse, status: number, problem: string): void {
+  if (response.headersSent) response.destroy();
+  else response.writeHead(status, { 'content-type': 'text/plain' }).end(text(problem));
 }
 
-const always = new BlockList();
-always.addSubnet('0.0.0.0', 8, 'ipv4');
-always.addSubnet('127.0.0.0', 8, 'ipv4');
-// Link-local: clouds give out a machine's credentials there.
-always.addSubnet('169.254.0.0', 16, 'ipv4');
-always.addSubnet('fe80::', 10, 'ipv6');
-always.addAddress('::', 'ipv6');
-always.addAddress('::1', 'ipv6');
+const localAddresses = new BlockList();
+localAddresses.addSubnet('0.0.0.0', 8, 'ipv4');
+localAddresses.addSubnet('127.0.0.0', 8, 'ipv4');
+// Link-local addresses: cloud metadata services hand out a machine's credentials there.
+localAddresses.addSubnet('169.254.0.0', 16, 'ipv4');
+localAddresses.addSubnet('fe80::', 10, 'ipv6');
+localAddresses.addAddress('::', 'ipv6');
+localAddresses.addAddress('::1', 'ipv6');
 
 /**
- * Whether an address leads to this machine, where our server and other services listen that trust local clients:
- * loopback, link-local, and the current addresses of its interfaces. Text that is not an address counts as this
- * machine.
+ * Whether an address belongs to this machine: loopback, link-local, or a current address of an interface. Our server and
+ * other services that trust local clients listen there. Text that is not an address counts as this machine.
  */
 export function isOwnMachine(address: string): boolean {
   const plain = plainAddress(address);
   if (isIP(plain) === 0) return true;
   const family = isIPv6(plain) ? 'ipv6' : 'ipv4';
-  if (always.check(plain, family)) return true;
+  if (localAddresses.check(plain, family)) return true;
   const own = new BlockList();
   for (const found of Object.values(networkInterfaces()).flat()) {
     if (found)
@@ -198,7 +197,7 @@ export function isOwnMachine(address: string): boolean {
   return own.check(plain, family);
 }
 
-/** The canonical spelling of an address: `::ffff:127.0.0.1`, also in hexadecimal, is 127.0.0.1. */
+/** Returns the canonical spelling of an address. `::ffff:127.0.0.1` and `::ffff:7f00:1` become 127.0.0.1. */
 function plainAddress(text: string): string {
   const address = text.split('%', 1)[0] ?? '';
   if (!isIPv6(address)) return address;
@@ -209,13 +208,13 @@ function plainAddress(text: string): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** Where the bridge listens, inside the command's own network. */
+/** The port at which the bridge listens, inside the command's own network namespace. */
 const port = 39_127;
-/** Where the gate's socket file and the bridge's code are mounted. */
+/** Paths inside isolation at which the gate's socket file and the bridge's code are mounted. */
 export const gatePlace = '/run/countersign/network';
 export const bridgePlace = '/run/countersign/bridge.cjs';
 
-/** Tells programs to use the gate. Node's own fetch needs a variable of its own. */
+/** Environment variables that make programs use the bridge as their proxy. */
 export const bridgeEnvironment: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [
@@ -226,14 +225,14 @@ export const bridgeEnvironment: Readonly<Record<string, string>> = {
   no_proxy: 'localhost,127.0.0.1,::1',
   NO_PROXY: 'localhost,127.0.0.1,::1',
   NODE_USE_ENV_PROXY: '1',
-  // A company's own certificates are in the system's store; the person's variables for them are not passed on.
+  // Use the system's certificate store, which may have a company's own certificates.
   NODE_USE_SYSTEM_CA: '1',
 };
 
 /**
- * Runs inside isolation and starts the command: passes connections of the command's network on to the gate's socket
- * file, and ends with the command. It is written to a file as text and mounted, so it cannot use anything of this
- * module.
+ * Runs inside isolation: listens for the command's connections, forwards them to the gate's socket file, starts the
+ * command, and exits with it. The source text of this function is written to a file, so it cannot use imports or other
+ * functions of this module.
  */
 /* v8 ignore start -- runs in isolation, where coverage is not measured; network-gate.test.ts runs it */
 function bridge(
@@ -254,7 +253,7 @@ function bridge(
         if (greeting === '') join(inside, outside);
         else {
           outside.write(greeting);
-          // The gate first sends one short packet that says 200, or closes.
+          // The gate first sends one short packet with status 200, or closes the connection.
           outside.once('data', () => join(inside, outside));
           outside.once('error', () => inside.destroy());
         }
@@ -262,12 +261,14 @@ function bridge(
       server.on('error', () => resolve());
       server.listen(at, '127.0.0.1', resolve);
     });
-  // Every process of the command gets these signals itself; we end when the command has.
+  // Ignore these signals: the command's processes get them too, and the bridge must exit after the command.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-  const doors = ports.split(',').filter(Boolean).map(Number);
+  const reachable = ports.split(',').filter(Boolean).map(Number);
   void Promise.all([
     listen(listenAt, ''),
-    ...doors.map((door) => listen(door, `CONNECT 127.0.0.1:${door} HTTP/1.1\r\n\r\n`)),
+    ...reachable.map((reachablePort) =>
+      listen(reachablePort, `CONNECT 127.0.0.1:${reachablePort} HTTP/1.1\r\n\r\n`),
+    ),
   ]).then(() => {
     const child = childProcess.spawn(program, args, { stdio: 'inherit' });
     child.on('exit', (code, signal) =>
@@ -287,7 +288,7 @@ interface BridgeModules {
   readonly os: typeof import('node:os');
 }
 
-/** The bridge as a CommonJS file. Its arguments: reachable ports of this machine, the program and its arguments. */
+/** Returns the bridge as CommonJS. Its arguments are the reachable ports of this machine, a program and its arguments. */
 export function bridgeSource(): string {
   const modules =
     "{ net: require('node:net'), childProcess: require('node:child_process'), os: require('node:os') }";

@@ -17,43 +17,36 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { versionOf } from '../files/file-snapshot.ts';
-import { inFolder, nameFromDisk, onDisk, realInside } from './disk-names.ts';
+import { failedWith } from '../real-disk.ts';
+import { tryOr } from '../try-or.ts';
+import { inFolder, nameFromDisk, resolveInside, toDiskPath } from './disk-names.ts';
 import type { ProtectionRecord } from './executing-place-guard.ts';
 import { isInside } from './fixed-path.ts';
 import type { FoundPlace } from './workspace-scan.ts';
 
-/** Identifies a place: it stays the same when the place is moved, and changes when it is replaced. `target`: of a link. */
+/** Stays the same when a place is moved, and changes when it is replaced. `target` is set only for a link. */
 export type Identity = readonly [self: string, target: string];
 
 export function identify(path: string): Identity {
-  try {
-    const stats = lstatSync(onDisk(path), { bigint: true });
+  return tryOr(() => {
+    const stats = lstatSync(toDiskPath(path), { bigint: true });
     const self = selfOf(stats, path);
     if (!stats.isSymbolicLink()) return [`${self}:${stats.isDirectory() ? 'folder' : 'file'}`, ''];
-    return [`${self}:${stats.ctimeNs}`, targetOf(path)];
-  } catch {
-    return [`gone:${path}`, ''];
-  }
-}
-
-function targetOf(path: string): string {
-  try {
-    return selfOf(statSync(onDisk(path), { bigint: true }), path);
-  } catch {
-    return 'nothing';
-  }
+    const target = tryOr(() => selfOf(statSync(toDiskPath(path), { bigint: true }), path), 'nothing');
+    return [`${self}:${stats.ctimeNs}`, target];
+  }, [`gone:${path}`, '']);
 }
 
 /**
- * The inode alone is not enough: a file system may reuse it at once. The time of birth, which no program can set, makes
- * it unique. On a file system without it, the path is used instead.
+ * The inode alone is not enough, because a file system may reuse it at once. The birth time, which programs cannot set,
+ * makes the identity unique. On a file system without birth times, the path is used instead.
  */
 const selfOf = ({ dev, ino, birthtimeNs }: BigIntStats, path: string): string =>
   `${dev}:${ino}:${birthtimeNs > 0n ? birthtimeNs : path}`;
 
 /**
- * The places that were planted since the record was made: new ones, and links that lead elsewhere. A file that our own
- * tools wrote is not planted as long as it has the approved content. Paths are relative to the root.
+ * Returns the places that were planted since the record was made: new places, and links with a new target. A file that
+ * our own tools wrote is not planted as long as it has the approved content. Paths are relative to the root.
  */
 export function findPlanted(root: string, record: ProtectionRecord, places: readonly FoundPlace[]): string[] {
   const before = new Map(record.places);
@@ -64,7 +57,7 @@ export function findPlanted(root: string, record: ProtectionRecord, places: read
     const version = expected.get(path);
     return version !== undefined && version === versionNow(root, path);
   };
-  /** In a new folder that our own tools wrote to, only the other entries were planted. */
+  /** If our own tools wrote files into a new folder, only its other entries were planted. */
   const suspects = (path: string, type: FoundPlace['type']): string[] => {
     if (type === 'file') return isExpected(path) ? [] : [path];
     const isShared = type === 'directory' && [...expected.keys()].some((known) => isInside(path, known));
@@ -77,28 +70,23 @@ export function findPlanted(root: string, record: ProtectionRecord, places: read
     const known = before.get(self);
     if (known === undefined) return suspects(path, type);
     if (known === target) return [];
-    const leadsTo = realInside(root, join(root, path)).map((real) => real.slice(root.length + 1));
+    const leadsTo = resolveInside(root, join(root, path)).map((real) => real.slice(root.length + 1));
     return leadsTo.some(isExpected) ? [] : [path];
   });
 }
 
-/** Undefined if it is not a file, or gone. */
+/** Returns undefined if there is no regular file at the path. */
 function versionNow(root: string, path: string): string | undefined {
-  try {
-    return inFolder(root, dirname(path), (at) => {
-      const file = openSync(
-        at(basename(path)),
-        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-      );
-      try {
-        return fstatSync(file).isFile() ? versionOf(readFileSync(file)) : undefined;
-      } finally {
-        closeSync(file);
-      }
-    });
-  } catch {
-    return undefined;
-  }
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const read = (at: At): string | undefined => {
+    const file = openSync(at(basename(path)), flags);
+    try {
+      return fstatSync(file).isFile() ? versionOf(readFileSync(file)) : undefined;
+    } finally {
+      closeSync(file);
+    }
+  };
+  return tryOr(() => inFolder(root, dirname(path), read), undefined);
 }
 
 function entriesOf(root: string, path: string): FoundPlace[] {
@@ -111,24 +99,25 @@ function entriesOf(root: string, path: string): FoundPlace[] {
   }));
 }
 
-/** A planted place, and where its content is kept now. */
+/** A planted place, and the path to which it was moved. */
 export interface SetAside {
   /** Relative to the workspace; absolute if it was in another repository. */
   readonly path: string;
   readonly keptIn: string;
 }
 
+/** Returns what to pass to `fs` for an entry of an open folder (`inFolder`). */
 type At = (name: string) => string | Buffer;
 
 let moves = 0;
 
-/** Copying to another disk blocks the whole runner. */
+/** Limited because copying to another disk blocks the whole runner. */
 const LONGEST_COPY_MS = 10_000;
 
 /**
- * Moves a place below `base` to a new folder in `kept`. If the command took away permissions that this needs, they are
- * restored. If it cannot be moved out at all (the other disk is full, say), it is renamed in place to a name that
- * nothing obeys. Undefined if it is gone already; throws if it is still there under its name.
+ * Moves a place below `base` to a new folder in `kept` and returns its new path. Restores permissions that the command
+ * removed and that moving needs. If moving fails, for example because the other disk is full, the place is renamed to a
+ * name that no program executes. Returns undefined if the place is already gone. Throws if it keeps its name.
  */
 export function setAside(base: string, path: string, kept: string): string | undefined {
   const id = `${Date.now()}-${process.pid}-${moves++}`;
@@ -138,31 +127,28 @@ export function setAside(base: string, path: string, kept: string): string | und
     return inFolder(base, dirname(path), (at) => {
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
-        insist(at, name, () => move(at, name, join(folder, name)));
+        retryWithPermission(at, name, () => move(at, name, join(folder, name)));
         return join(folder, name).toWellFormed();
       } catch (error) {
-        if (isGone(error)) throw error;
+        if (failedWith(error, 'ENOENT')) throw error;
         rmSync(folder, { recursive: true, force: true });
         const disarmed = `set-aside-${id}`;
-        insist(at, name, () => renameSync(at(name), at(disarmed)));
+        retryWithPermission(at, name, () => renameSync(at(name), at(disarmed)));
         return join(base, dirname(path), disarmed).toWellFormed();
       }
     });
   } catch (error) {
-    if (isGone(error)) return undefined;
+    if (failedWith(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
-/** Retries with write permission for the folder, and for the place itself if it is a folder: moving it needs both. */
-function insist(at: At, name: string, work: () => void): void {
+/** If `work` lacks permission, makes the folder and the place itself (if it is a folder) writable and tries again. */
+function retryWithPermission(at: At, name: string, work: () => void): void {
   try {
     work();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    if (!failedWith(error, 'EACCES', 'EPERM')) throw error;
     const { mode } = statSync(at('.'));
     chmodSync(at('.'), mode | 0o700);
     try {
@@ -183,10 +169,10 @@ function makeWritable(path: string | Buffer): void {
 
 function move(at: At, name: string, to: string): void {
   try {
-    renameSync(at(name), onDisk(to));
+    renameSync(at(name), toDiskPath(to));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    // To another disk: mv copies names that are not UTF-8, but its arguments must be UTF-8.
+    if (!failedWith(error, 'EXDEV')) throw error;
+    // The target is on another disk, so use mv. Its arguments must be UTF-8: rename the place first if necessary.
     const plain = name.toWellFormed();
     if (plain !== name) renameSync(at(name), at(plain));
     const from = at(plain).toString().replace('/proc/self/', `/proc/${process.pid}/`);

@@ -6,7 +6,7 @@ import type { FileChange } from '../files/file-snapshot.ts';
 import type { Workspace } from '../workspace.ts';
 import {
   bubblewrapArguments,
-  closingArguments,
+  closeDescriptorsFirst,
   inheritedDescriptors,
   isPartOfSystem,
   limitArguments,
@@ -26,26 +26,26 @@ import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-pro
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
 import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
 import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
-import { knowProcess, StartedProcess } from './started-process.ts';
+import { identifyProcess, StartedProcess } from './started-process.ts';
 import { listeningSockets, type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
-  /** The operator's decision: if isolation does not work here, programs start without it. */
+  /** Set by the operator: start programs without isolation if isolation does not work here. */
   readonly allowUnisolated?: boolean;
-  /** Between SIGTERM and SIGKILL (EX-8). */
+  /** Time between SIGTERM and SIGKILL (EX-8). */
   readonly killDelayMs?: number;
-  /** Where the allow-list of VA-7 takes variables from; by default the runner's own environment. */
+  /** The environment from which commands get allow-listed variables (VA-7). Defaults to the runner's environment. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Path of bubblewrap, if it is not in a system folder. */
   readonly bubblewrap?: string;
   readonly scanBounds?: ScanBounds;
-  /** Ports of this machine that commands with network may reach; by default none, so not our server's either (AP-9). */
+  /** Ports of this machine that commands with network may reach; none by default (AP-9). */
   readonly reachablePorts?: readonly number[];
-  /** `host:port` of our server if it is on another machine: commands with network do not reach it either (AP-9). */
+  /** `host:port` of our server if it is on another machine. Commands with network must not reach it (AP-9). */
   readonly refusedHosts?: readonly string[];
 }
 
-/** Made once, when the first program starts. */
+/** Created once, when the first program starts. */
 interface Prepared {
   readonly tools: IsolationTools;
   readonly files: PreparedFiles;
@@ -57,19 +57,19 @@ interface Prepared {
   readonly limitsOfRunner: ReadonlyMap<string, number>;
 }
 
-/** How one program is started, with isolation or without. */
+/** How to start one program, with isolation or without. */
 interface Launch {
   readonly line: readonly string[];
   readonly cwd: string;
   readonly stdio: readonly ('ignore' | 'pipe' | number)[];
   readonly home: string;
-  /** Variables that the person added win over these. */
+  /** Variables that the person added override these. */
   readonly environment: Readonly<Record<string, string>>;
   readonly protection: Protection;
   readonly isIsolated: boolean;
 }
 
-/** Starts programs in isolation (RN-5), follows each until none of its processes is left, and says what it planted. */
+/** Starts programs in isolation (RN-5), follows each until all its processes have ended, and reports what it planted. */
 export class IsolatingStarter implements ProcessStarter {
   readonly #workspace: Workspace;
   readonly #options: ProcessStarterOptions;
@@ -91,19 +91,19 @@ export class IsolatingStarter implements ProcessStarter {
     this.#scan = new WorkspaceScan(workspace, options.scanBounds);
   }
 
-  /** False: programs do not run isolated here, and LOW commands ask unless the operator decided otherwise (RN-5). */
+  /** Whether isolation works here. If not, LOW commands need approval unless the operator decided otherwise (RN-5). */
   get isIsolated(): boolean {
-    return 'tools' in this.#probed();
+    return 'tools' in this.#probeOnce();
   }
 
-  /** False: so many files have names outside the workspace that they cannot be hidden from a LOW command (VA-1). */
+  /** False if too many files have hard links outside the workspace to hide them all from a LOW command (VA-1). */
   get canHideLinks(): boolean {
-    const { linkedOutside } = this.#places ?? this.#look();
+    const { linkedOutside } = this.#places ?? this.#scanPlaces();
     return linkedOutside.length <= maxHiddenLinks;
   }
 
   start(request: ProcessRequest): ChildProcess {
-    const probe = this.#probed();
+    const probe = this.#probeOnce();
     if ('problem' in probe && !this.#options.allowUnisolated)
       throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: probe.problem });
     const program = findProgram(request.program, this.#path, this.#workspace.root);
@@ -118,25 +118,25 @@ export class IsolatingStarter implements ProcessStarter {
     await started?.stop(this.#options.killDelayMs ?? 10_000);
   }
 
-  /** What an ended process had planted where it would execute later (VA-3); known once `stop` has resolved. */
+  /** Returns the files that a process left in places that execute later (VA-3). Call it after `stop` has resolved. */
   planted(child: ChildProcess): Planted {
     return this.#ended.get(child)?.planted ?? { setAside: [] };
   }
 
   /**
-   * Our own tools are about to write these files. If one of them would execute later, a command that runs at the same
-   * time is not blamed for it, as long as the file has the approved content.
+   * Announces files that our own tools are about to write. If such a file executes later, it does not count as planted by
+   * a command that runs at the same time, as long as it has the approved content.
    */
   expectChanges(changes: readonly Pick<FileChange, 'path' | 'after'>[]): void {
     this.#prepared?.guard.expectChanges(changes);
   }
 
-  /** Sensitive files that an approved program could read (VA-2). Workspace-relative. */
+  /** Returns the sensitive files that an approved program could read (VA-2), workspace-relative. */
   readableSecrets(): readonly string[] {
-    return this.#look().sensitive.map(({ path }) => path);
+    return this.#scanPlaces().sensitive.map(({ path }) => path);
   }
 
-  /** False if isolation could not be set up for it after all: then its standard error says why. */
+  /** False if isolation could not be set up for this process. Its standard error has the reason. */
   hasRun(child: ChildProcess): boolean {
     return (this.#started.get(child) ?? this.#ended.get(child))?.hasRun ?? false;
   }
@@ -152,13 +152,11 @@ export class IsolatingStarter implements ProcessStarter {
   #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { confinement } = request;
-    const places = confinement.workspace === 'none' ? noPlaces : this.#lookAround(needsSockets(confinement));
+    const places =
+      confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
       confinement.workspace === 'write' && places.missed === undefined
-        ? guard.protect(places, {
-            writableGit: confinement.writableGit,
-            repositories: confinement.writable ?? [],
-          })
+        ? guard.protect(places, confinement)
         : unprotected;
     try {
       const isolation = bubblewrapArguments({
@@ -170,8 +168,7 @@ export class IsolatingStarter implements ProcessStarter {
         hasSeccomp: seccomp !== undefined,
         gate: confinement.network ? this.#openGate().path : undefined,
         places,
-        readOnly: protection.readOnly,
-        pinned: protection.pinned,
+        protection,
         cwd,
       });
       const limits = [tools.prlimit, ...limitArguments(confinement.limits, limitsOfRunner), '--'];
@@ -179,12 +176,13 @@ export class IsolatingStarter implements ProcessStarter {
       const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
       const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
       const filter =
-        seccomp && openSync(needsSockets(confinement) ? seccomp.withSockets : seccomp.withoutSockets, 'r');
+        seccomp &&
+        openSync(mayUseUnixSockets(confinement) ? seccomp.withSockets : seccomp.withoutSockets, 'r');
       try {
         const last = filter === undefined ? statusDescriptor : seccompDescriptor;
         const left = inherited.filter((descriptor) => descriptor > last);
         return this.#spawn(request, {
-          line: closingArguments(left, line),
+          line: closeDescriptorsFirst(left, line),
           cwd: '/',
           stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           home: privateHome,
@@ -241,14 +239,14 @@ export class IsolatingStarter implements ProcessStarter {
     }
     const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
-    void started.isOver.then(() => {
+    void started.ended.then(() => {
       this.#started.delete(child);
       this.#ended.set(child, started);
     });
     return child;
   }
 
-  /** Workspace-relative, links resolved. A link that leads outside is refused here; in isolation it would lead nowhere. */
+  /** Returns the working directory, workspace-relative with links resolved. Refuses a link that leads outside. */
   #findFolder({ cwd, confinement }: ProcessRequest): string {
     if (confinement.workspace === 'none') return '';
     const { root } = this.#workspace;
@@ -263,14 +261,17 @@ export class IsolatingStarter implements ProcessStarter {
     return real.slice(root.length + 1);
   }
 
-  #lookAround(mayConnect: boolean): SpecialPlaces {
-    const places = this.#look();
+  #placesFor(mayConnect: boolean): SpecialPlaces {
+    const places = this.#scanPlaces();
     if (!mayConnect) return places;
-    return { ...places, doors: [...new Set([...places.doors, ...listeningSockets(this.#workspace.root)])] };
+    return {
+      ...places,
+      specialFiles: [...new Set([...places.specialFiles, ...listeningSockets(this.#workspace.root)])],
+    };
   }
 
-  #look(): SpecialPlaces {
-    this.#places = this.#scan.look();
+  #scanPlaces(): SpecialPlaces {
+    this.#places = this.#scan.findPlaces();
     return this.#places;
   }
 
@@ -279,7 +280,7 @@ export class IsolatingStarter implements ProcessStarter {
     return this.#gate;
   }
 
-  /** The bridge to the network gate is run by a Node that is visible in isolation. */
+  /** Finds a Node that is visible in isolation, to run the bridge to the network gate. */
   #findNode(): string {
     try {
       return findProgram('node', this.#path, this.#workspace.root);
@@ -289,7 +290,7 @@ export class IsolatingStarter implements ProcessStarter {
     }
   }
 
-  #probed(): Probe {
+  #probeOnce(): Probe {
     const { root } = this.#workspace;
     this.#probe ??= isPartOfSystem(root)
       ? { problem: `the workspace "${root}" is a part of the system` }
@@ -318,17 +319,17 @@ export class IsolatingStarter implements ProcessStarter {
       limitsOfRunner: ownLimits(),
       seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
       inherited: inheritedDescriptors(),
-      guard: new ExecutingPlaceGuard({ root, stateFolder, look: () => this.#scan.look() }),
+      guard: new ExecutingPlaceGuard({ root, stateFolder, findPlaces: () => this.#scan.findPlaces() }),
     };
-    this.#prepared.guard.settleAbandoned((pid) => knowProcess(pid) === undefined);
+    this.#prepared.guard.settleAbandoned((pid) => identifyProcess(pid) === undefined);
     return this.#prepared;
   }
 }
 
-/** A program that only reads may open no Unix socket: one may appear in the workspace at any time. */
-const needsSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
+/** Read-only programs get no Unix sockets, because a socket to another process may appear in the workspace at any time. */
+const mayUseUnixSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
 
-/** Each hidden link is a mount, and every file of a copied tree may be a hard link. */
+/** Limited because each hidden link is a mount. A copied tree may consist of hard links only. */
 const maxHiddenLinks = 500;
-const noPlaces: SpecialPlaces = { sensitive: [], executing: [], doors: [], linkedOutside: [] };
+const noPlaces: SpecialPlaces = { sensitive: [], executing: [], specialFiles: [], linkedOutside: [] };
 const unprotected: Protection = { readOnly: [], pinned: [], release: () => ({ setAside: [] }) };

@@ -1,13 +1,12 @@
 import { endianness } from 'node:os';
 
-/** A system call and its numbers on x86_64 and arm64; null if that machine does not have it. */
+/** A system call and its numbers on x86_64 and arm64; null if that architecture does not have the call. */
 type SystemCall = readonly [name: string, x64: number | null, arm64: number | null];
 
 /**
- * Calls that no command needs and that have let programs escape from namespaces before: kernel keys, BPF, performance
- * events, page faults handled by programs, other processes' memory, mounts, new namespaces, clocks, modules. They fail
- * with EPERM. io_uring, clone3 and openat2 fail with ENOSYS, so that libraries fall back to calls that this filter can
- * inspect.
+ * Calls that commands do not need and that have let programs escape from namespaces before: kernel keys, BPF,
+ * performance events, userfaultfd, other processes' memory, mounts, new namespaces, clocks, modules. They fail with
+ * EPERM.
  */
 export const refusedCalls: readonly SystemCall[] = [
   ['ptrace', 101, 117],
@@ -57,6 +56,7 @@ export const refusedCalls: readonly SystemCall[] = [
   ['adjtimex', 159, 171],
 ];
 
+/** These calls fail with ENOSYS, so that libraries fall back to older calls, which this filter can inspect. */
 export const absentCalls: readonly SystemCall[] = [
   ['clone3', 435, 435],
   ['io_uring_setup', 425, 425],
@@ -66,8 +66,8 @@ export const absentCalls: readonly SystemCall[] = [
 ];
 
 /**
- * Calls that set a file's mode, and which argument the mode is. They may not set the set-user-id and set-group-id bits.
- * Those with `flags` use the mode only when they create a file.
+ * Calls that set a file's mode. They are refused if they would set the set-user-id or set-group-id bit. `mode` is the
+ * index of the mode argument. Calls with `flags`, the index of the open flags, use the mode only to create a file.
  */
 export const modeCalls: readonly {
   readonly call: SystemCall;
@@ -86,14 +86,14 @@ export const modeCalls: readonly {
 ];
 
 const machines = {
-  x64: { audit: 0xc000003e, clone: 56, ioctl: 16, socket: 41, column: 1 },
-  arm64: { audit: 0xc00000b7, clone: 220, ioctl: 29, socket: 198, column: 2 },
+  x64: { auditArch: 0xc000003e, clone: 56, ioctl: 16, socket: 41, column: 1 },
+  arm64: { auditArch: 0xc00000b7, clone: 220, ioctl: 29, socket: 198, column: 2 },
 } as const;
 
 const CLONE_NEWUSER = 0x10000000;
-/** Requests that type into the person's terminal, or select text in it. */
+/** The ioctl requests that type into the person's terminal or select text in it. */
 const terminalRequests = [0x5412 /* TIOCSTI */, 0x541c /* TIOCLINUX */];
-/** IPv4, IPv6, netlink. Not vsock, which no namespace holds, nor raw packets, nor the kernel's crypto. */
+/** IPv4, IPv6 and netlink. Not vsock, which ignores network namespaces; not raw packets or the kernel's crypto API. */
 const socketFamilies = [2, 10, 16];
 const AF_UNIX = 1;
 const SETUID_OR_SETGID = 0o6000;
@@ -110,36 +110,37 @@ const EQUAL = 0x15;
 const AT_LEAST = 0x35;
 const ANY_BIT = 0x45;
 const RETURN = 0x06;
-const callNumber = 0;
-const machine = 4;
-/** The low half of an argument; both machines are little-endian. */
+// Offsets in the kernel's `struct seccomp_data`.
+const CALL_NUMBER = 0;
+const AUDIT_ARCH = 4;
+/** The low half of an argument. Both architectures are little-endian. */
 const argument = (index: number): number => 16 + 8 * index;
 
 export interface SeccompOptions {
-  /** Whether Unix sockets may be opened: they lead to other processes. Socket pairs always may. */
+  /** Whether the program may open Unix sockets, which can lead to other processes. Socket pairs are always allowed. */
   readonly unixSockets: boolean;
 }
 
-/** The program for `bwrap --seccomp`; undefined on a machine whose call numbers we do not have. */
+/** Returns the BPF program for `bwrap --seccomp`; undefined on an architecture whose call numbers we do not have. */
 export function seccompFilter(
   { unixSockets }: SeccompOptions,
   arch: string = process.arch,
 ): Uint8Array | undefined {
   if (!(arch === 'x64' || arch === 'arm64') || endianness() !== 'LE') return undefined;
-  const { audit, clone, ioctl, socket, column } = machines[arch];
+  const { auditArch, clone, ioctl, socket, column } = machines[arch];
   const families = unixSockets ? [AF_UNIX, ...socketFamilies] : socketFamilies;
   const program: [code: number, ifTrue: number, ifFalse: number, value: number][] = [
-    // Another calling convention (32 bit, x32) has other numbers: refuse all of its calls.
-    [LOAD, 0, 0, machine],
-    [EQUAL, 1, 0, audit],
+    // Other calling conventions (32 bit, x32) have other call numbers: refuse all of their calls.
+    [LOAD, 0, 0, AUDIT_ARCH],
+    [EQUAL, 1, 0, auditArch],
     [RETURN, 0, 0, EPERM],
-    [LOAD, 0, 0, callNumber],
+    [LOAD, 0, 0, CALL_NUMBER],
   ];
   if (arch === 'x64') program.push([AT_LEAST, 0, 1, 0x40000000], [RETURN, 0, 0, EPERM]);
-  const refuse = (calls: readonly SystemCall[], answer: number): void => {
+  const refuse = (calls: readonly SystemCall[], action: number): void => {
     for (const call of calls) {
       const number = call[column];
-      if (number !== null) program.push([EQUAL, 0, 1, number], [RETURN, 0, 0, answer]);
+      if (number !== null) program.push([EQUAL, 0, 1, number], [RETURN, 0, 0, action]);
     }
   };
   refuse(refusedCalls, EPERM);

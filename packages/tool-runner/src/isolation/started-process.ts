@@ -2,18 +2,20 @@ import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { tryOr } from '../try-or.ts';
 import { statusDescriptor } from './bubblewrap.ts';
 import type { Planted, Protection } from './executing-place-guard.ts';
 
-/** One program, from its start until no process of it is left. */
+/** One program, from its start until all its processes have ended. */
 export class StartedProcess {
-  /** Resolves when no process of it is left and what it planted has been set aside. Never rejects. */
-  readonly isOver: Promise<void>;
+  /** Resolves when all its processes have ended and `planted` is set. Never rejects. */
+  readonly ended: Promise<void>;
+  /** Files that the program left in places that execute later (VA-3), and where they were moved. */
   planted: Planted = { setAside: [] };
   readonly #child: ChildProcess;
   readonly #isIsolated: boolean;
-  /** The first process of the namespace, by its pid out here; when it ends, all others end. */
-  #first: KnownProcess | undefined;
+  /** The first process of the pid namespace, by its pid outside. When it ends, the kernel kills all the others. */
+  #namespaceInit: ProcessIdentity | undefined;
   #stopping: Promise<void> | undefined;
   #hasRun = false;
   #wasStopped = false;
@@ -29,15 +31,15 @@ export class StartedProcess {
       child.once('exit', () => resolve());
       child.once('error', () => resolve());
     });
-    this.isOver = exited.then(() => statusRead).then(() => this.#settle(protection));
+    this.ended = exited.then(() => statusRead).then(() => this.#cleanUp(protection));
   }
 
-  /** False when it ended by itself before the program was started: isolation could not be set up. */
+  /** False if bubblewrap ended by itself before it started the program: isolation could not be set up. */
   get hasRun(): boolean {
     return !this.#isIsolated || this.#hasRun || this.#wasStopped;
   }
 
-  /** SIGTERM to every process of it, SIGKILL after the delay. Calling it again has no further effect. */
+  /** Sends SIGTERM to every process, and SIGKILL after the delay. Calling it again has no further effect. */
   stop(killDelayMs: number): Promise<void> {
     this.#stopping ??= this.#stop(killDelayMs);
     return this.#stopping;
@@ -48,10 +50,10 @@ export class StartedProcess {
       this.#wasStopped = true;
       const timer = setTimeout(() => this.#kill(), killDelayMs);
       await this.#terminate();
-      await this.isOver;
+      await this.ended;
       clearTimeout(timer);
     }
-    await this.isOver;
+    await this.ended;
   }
 
   #hasExited(): boolean {
@@ -59,9 +61,9 @@ export class StartedProcess {
   }
 
   /**
-   * In isolation, bubblewrap itself must not get the signal: when it ends, everything is killed. The namespace's first
-   * process ignores it. While bubblewrap is still setting up there is no program yet, so this tries again a moment
-   * later.
+   * Sends SIGTERM to the program's processes, but not to bubblewrap itself: when bubblewrap ends, everything is killed.
+   * The namespace's first process ignores SIGTERM. While bubblewrap is still setting up, there is no program yet, so this
+   * tries again every 5 ms.
    */
   async #terminate(): Promise<void> {
     const { pid } = this.#child;
@@ -72,10 +74,11 @@ export class StartedProcess {
       return;
     }
     while (!this.#hasExited()) {
-      const programs = descendants(pid).filter((found) => found !== this.#first?.pid);
-      const told = this.#first === undefined ? [] : programs.filter((found) => sendSignal(found, 'SIGTERM'));
-      for (const program of told) sendSignal(program, 'SIGCONT');
-      if (told.length > 0) return;
+      const programs = descendants(pid).filter((found) => found !== this.#namespaceInit?.pid);
+      const signalled =
+        this.#namespaceInit === undefined ? [] : programs.filter((found) => sendSignal(found, 'SIGTERM'));
+      for (const program of signalled) sendSignal(program, 'SIGCONT');
+      if (signalled.length > 0) return;
       await wait(5);
     }
   }
@@ -83,19 +86,19 @@ export class StartedProcess {
   #kill(): void {
     const { pid } = this.#child;
     if (pid === undefined) return;
-    // Killing the namespace's first process ends all others before bubblewrap notices.
-    if (this.#first !== undefined) sendSignal(this.#first.pid, 'SIGKILL');
+    // Killing the namespace's first process ends all others, and bubblewrap then exits by itself.
+    if (this.#namespaceInit !== undefined) sendSignal(this.#namespaceInit.pid, 'SIGKILL');
     else sendSignal(-pid, 'SIGKILL');
   }
 
-  async #settle(protection: Protection): Promise<void> {
+  async #cleanUp(protection: Protection): Promise<void> {
     const { pid } = this.#child;
     if (!this.#isIsolated) {
-      // The group may outlive its leader.
+      // Other processes of the group may outlive its leader.
       if (pid !== undefined) sendSignal(-pid, 'SIGKILL');
-    } else if (this.#first !== undefined) {
-      for (let pause = 1; !hasEnded(this.#first); pause = Math.min(2 * pause, 50)) {
-        sendSignal(this.#first.pid, 'SIGKILL');
+    } else if (this.#namespaceInit !== undefined) {
+      for (let pause = 1; !hasEnded(this.#namespaceInit); pause = Math.min(2 * pause, 50)) {
+        sendSignal(this.#namespaceInit.pid, 'SIGKILL');
         await wait(pause);
       }
     }
@@ -106,61 +109,54 @@ export class StartedProcess {
     }
   }
 
-  /** bubblewrap reports the pid of the namespace's first process as soon as there is one. */
+  /** Reads bubblewrap's status: the pid of the namespace's first process, and later the program's exit code. */
   #readStatus(status: Readable): Promise<void> {
     let text = '';
     status.setEncoding('utf8');
-    status.on('error', () => {}); // it closes as well then
+    status.on('error', () => {}); // 'close' follows
     status.on('data', (chunk: string) => {
       text = (text + chunk).slice(0, 4_096);
       const found = /"child-pid": *(\d+)/.exec(text)?.[1];
-      if (found !== undefined) this.#first ??= knowProcess(Number(found));
+      if (found !== undefined) this.#namespaceInit ??= identifyProcess(Number(found));
       this.#hasRun ||= text.includes('"exit-code"');
     });
     return new Promise((resolve) => status.once('close', resolve));
   }
 }
 
-interface ProcessLine {
+interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
-  /** The kernel's letter: `Z` has ended, but its parent has not collected it yet. */
+  /** The kernel's letter. `Z` is a process that has ended but that its parent has not waited for yet. */
   readonly state: string;
-  /** Ticks since the machine started. Together with the pid it identifies a process: pids are reused. */
+  /** Clock ticks since boot. Together with the pid, this identifies a process: pids are reused. */
   readonly startedAt: string;
 }
 
-/** Reads one process from /proc; undefined once it is gone. */
-function readProcess(pid: number | string): ProcessLine | undefined {
-  try {
+/** Reads one process from /proc; undefined if it does not exist. */
+function readProcess(pid: number | string): ProcessStat | undefined {
+  return tryOr(() => {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name is in parentheses and may contain parentheses itself.
-    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-    return {
-      pid: Number(pid),
-      state: fields[0] ?? '',
-      parent: Number(fields[1]),
-      startedAt: fields[19] ?? '',
-    };
-  } catch {
-    return undefined;
-  }
+    const [state = '', parent, ...rest] = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    return { pid: Number(pid), state, parent: Number(parent), startedAt: rest[17] ?? '' };
+  }, undefined);
 }
 
 /** Identifies a process even if its pid is reused. */
-export type KnownProcess = Pick<ProcessLine, 'pid' | 'startedAt'>;
+export type ProcessIdentity = Pick<ProcessStat, 'pid' | 'startedAt'>;
 
-export const knowProcess = (pid: number): KnownProcess | undefined => readProcess(pid);
+export const identifyProcess = (pid: number): ProcessIdentity | undefined => readProcess(pid);
 
-/** Ended, though perhaps not yet collected by its parent. */
-export function hasEnded({ pid, startedAt }: KnownProcess): boolean {
+/** True also for a zombie: a process that has ended but that its parent has not waited for yet. */
+export function hasEnded({ pid, startedAt }: ProcessIdentity): boolean {
   const found = readProcess(pid);
   return found === undefined || found.startedAt !== startedAt || found.state === 'Z' || found.state === 'X';
 }
 
 /**
- * All processes below `pid`, parents first. A process in isolation never leaves this tree, however often it forks: if
- * its parent ends, it becomes a child of the namespace's first process.
+ * Returns all processes below `pid`, parents first. A process in isolation never leaves this tree: if its parent ends, it
+ * becomes a child of the namespace's first process.
  */
 export function descendants(pid: number): number[] {
   const children = new Map<number, number[]>();
@@ -176,11 +172,6 @@ export function descendants(pid: number): number[] {
   return all;
 }
 
-/** False if there is no such process any more. */
-export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch {
-    return false;
-  }
-}
+/** Returns false if the process does not exist any more. */
+export const sendSignal = (pid: number, signal: NodeJS.Signals): boolean =>
+  tryOr(() => process.kill(pid, signal), false);

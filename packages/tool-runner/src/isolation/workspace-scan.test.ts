@@ -38,7 +38,7 @@ describe('WorkspaceScan', () => {
       'src/env.ts',
       '.countersign/tokens.json',
     ]);
-    const found = new WorkspaceScan(at(root)).look();
+    const found = new WorkspaceScan(at(root)).findPlaces();
     expect(paths(found.sensitive)).toEqual([
       '.config/gcloud',
       '.countersign/tokens.json',
@@ -62,7 +62,7 @@ describe('WorkspaceScan', () => {
       'package.json',
     ]);
     symlinkSync('x', join(root, '.husky'));
-    const { executing } = new WorkspaceScan(at(root)).look();
+    const { executing } = new WorkspaceScan(at(root)).findPlaces();
     expect(paths(executing)).toEqual([
       '.git',
       '.github/workflows',
@@ -89,7 +89,7 @@ describe('WorkspaceScan', () => {
     symlinkSync('../real', join(root, 'autostart/y'));
     mkdirSync(join(root, 'sub'));
     symlinkSync('../real', join(root, 'sub/gradle'));
-    const { executing } = new WorkspaceScan(at(root)).look();
+    const { executing } = new WorkspaceScan(at(root)).findPlaces();
     expect(paths(executing)).toEqual([
       '.hg',
       '.mvn',
@@ -104,11 +104,11 @@ describe('WorkspaceScan', () => {
   it('sees what changed since, also within the grain of the clock', () => {
     const root = workspace(['a/b/x', 'c/y']);
     const scan = new WorkspaceScan(at(root));
-    expect(scan.look().sensitive).toEqual([]);
+    expect(scan.findPlaces().sensitive).toEqual([]);
     writeFileSync(join(root, 'a/b/.env'), '');
-    expect(paths(scan.look().sensitive)).toEqual(['a/b/.env']);
+    expect(paths(scan.findPlaces().sensitive)).toEqual(['a/b/.env']);
     rmSync(join(root, 'a/b/.env'));
-    expect(scan.look().sensitive).toEqual([]);
+    expect(scan.findPlaces().sensitive).toEqual([]);
   });
 
   it('does not read a folder again that has not changed for long', () => {
@@ -118,10 +118,10 @@ describe('WorkspaceScan', () => {
     const scan = new WorkspaceScan(at(root));
     try {
       Date.now = () => now() + 60_000;
-      const first = scan.look().sensitive[0];
-      expect(scan.look().sensitive[0]).toBe(first);
+      const first = scan.findPlaces().sensitive[0];
+      expect(scan.findPlaces().sensitive[0]).toBe(first);
       utimesSync(join(root, 'a'), new Date(0), new Date(0));
-      expect(scan.look().sensitive[0]).not.toBe(first);
+      expect(scan.findPlaces().sensitive[0]).not.toBe(first);
     } finally {
       Date.now = now;
     }
@@ -129,15 +129,15 @@ describe('WorkspaceScan', () => {
 
   it('says when it could not look everywhere, and gets further the next time', () => {
     const root = workspace(Array.from({ length: 300 }, (_, i) => `d${i}/x`));
-    expect(new WorkspaceScan(at(root), { directories: 100 }).look().missed).toBe(
+    expect(new WorkspaceScan(at(root), { directories: 100 }).findPlaces().missed).toBe(
       'there are more folders than can be searched',
     );
     const hurried = new WorkspaceScan(at(root), { milliseconds: 0 });
-    expect(hurried.look().missed).toBe('there are more folders than can be searched');
-    expect(new WorkspaceScan(at(join(root, 'gone'))).look()).toEqual({
+    expect(hurried.findPlaces().missed).toBe('there are more folders than can be searched');
+    expect(new WorkspaceScan(at(join(root, 'gone'))).findPlaces()).toEqual({
       sensitive: [],
       executing: [],
-      doors: [],
+      specialFiles: [],
       linkedOutside: [],
     });
   });
@@ -147,9 +147,9 @@ describe('WorkspaceScan', () => {
     const scan = new WorkspaceScan(at(root));
     linkSync(join(root, 'src/a.txt'), join(root, 'copy.txt'));
     linkSync(join(outside, 'secret.txt'), join(root, 'src/notes.txt'));
-    expect(scan.look().linkedOutside).toEqual([{ path: 'src/notes.txt', type: 'file' }]);
+    expect(scan.findPlaces().linkedOutside).toEqual([{ path: 'src/notes.txt', type: 'file' }]);
     linkSync(join(outside, 'late.txt'), join(root, 'late.txt'));
-    expect(paths(scan.look().linkedOutside)).toEqual(['late.txt', 'src/notes.txt']);
+    expect(paths(scan.findPlaces().linkedOutside)).toEqual(['late.txt', 'src/notes.txt']);
   });
 
   it('[VA-1] counts the names anew where another folder got or lost one', () => {
@@ -160,11 +160,11 @@ describe('WorkspaceScan', () => {
     const settled = new Date(Date.now() + 10_000);
     vi.useFakeTimers({ now: settled, toFake: ['Date'] });
     try {
-      expect(paths(scan.look().linkedOutside)).toEqual(['src/notes.txt']);
+      expect(paths(scan.findPlaces().linkedOutside)).toEqual(['src/notes.txt']);
       linkSync(join(root, 'src/notes.txt'), join(root, 'other/notes.txt'));
-      expect(paths(scan.look().linkedOutside)).toEqual(['other/notes.txt', 'src/notes.txt']);
+      expect(paths(scan.findPlaces().linkedOutside)).toEqual(['other/notes.txt', 'src/notes.txt']);
       rmSync(join(root, 'other/own.txt'));
-      expect(paths(scan.look().linkedOutside)).toEqual(['other/notes.txt', 'src/notes.txt']);
+      expect(paths(scan.findPlaces().linkedOutside)).toEqual(['other/notes.txt', 'src/notes.txt']);
     } finally {
       vi.useRealTimers();
     }

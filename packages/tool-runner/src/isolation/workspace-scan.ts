@@ -12,29 +12,31 @@ import { join, normalize } from 'node:path';
 import { executingPlaces, sensitivePlaces } from '@countersign/policy';
 import { holdsLogin, isGitConfig, MAX_GIT_CONFIG_BYTES } from '../files/git-login.ts';
 import { realDisk } from '../real-disk.ts';
+import { tryOr } from '../try-or.ts';
 import type { Workspace } from '../workspace.ts';
-import { nameFromDisk, onDisk, realInside } from './disk-names.ts';
+import { nameFromDisk, resolveInside, toDiskPath } from './disk-names.ts';
 
 export interface FoundPlace {
-  /** Workspace-relative; a name that is not UTF-8 as in disk-names.ts. */
+  /** Workspace-relative, decoded by `nameFromDisk`: it may contain names that are not UTF-8. */
   readonly path: string;
   readonly type: 'file' | 'directory' | 'link';
 }
 
 /** Places of a workspace that isolation must treat specially. */
 export interface SpecialPlaces {
-  /** VA-2, and git configurations that contain a login. */
+  /** Sensitive places (VA-2), and git configurations that contain a login. */
   readonly sensitive: readonly FoundPlace[];
   /**
-   * VA-3; rc files with a login, which a package manager obeys; each link inside such a place; what git obeys in a
-   * folder that it would take for a repository; and files that links in the person's home lead to.
+   * Places that execute later (VA-3), and links inside them; rc files with a login, because they also configure a
+   * package manager; settings and hooks in folders that git would take for a repository; and files that are the targets
+   * of links in the person's home.
    */
   readonly executing: readonly FoundPlace[];
-  /** Sockets, pipes and devices: ways to processes outside. */
-  readonly doors: readonly string[];
-  /** Files with a hard link outside the workspace: their content may belong to a file outside (VA-1). */
+  /** Sockets, pipes and devices, through which a command could reach processes outside isolation. */
+  readonly specialFiles: readonly string[];
+  /** Files with a hard link outside the workspace, so their content may be that of a file outside (VA-1). */
   readonly linkedOutside: readonly FoundPlace[];
-  /** Why something may have been missed; undefined if everything was seen. */
+  /** Why the scan may be incomplete; undefined if it is complete. */
   readonly missed?: string;
 }
 
@@ -44,48 +46,48 @@ export interface ScanBounds {
 }
 
 /**
- * Installed packages: large, from a registry, and executed by their nature. Only their hidden folders are searched, and
- * only for doors: build tools leave sockets in `node_modules/.cache`.
+ * Installed packages are large, and commands may execute them anyway. Only their hidden folders are searched, and only
+ * for sockets, pipes and devices: build tools leave sockets in `node_modules/.cache`.
  */
 const packageFolders = new Set(['node_modules', 'site-packages']);
-const hiddenPackages = new Set(['.bin', '.pnpm', '.store']);
-/** A listing of a directory that changed less than this before is read again: its times may hide a second change. */
-const tickMs = 2_000;
-/** Every file of a copied tree may be a hard link: more than this are not counted again before each command. */
+const unscannedPackageFolders = new Set(['.bin', '.pnpm', '.store']);
+/** A directory that changed this recently is read again, because a second change may leave the same timestamps. */
+const recentChangeMs = 2_000;
+/** If there are more suspicious hard links than this, their link counts are not read again before each command. */
 const MAX_RECOUNTED = 1_000;
 
-/** A file with several names. */
+/** A file with several hard links. */
 interface HardLinked {
   readonly place: FoundPlace;
-  /** Device and inode: the same for each of its names. */
+  /** Device and inode, which are the same for all its names. */
   readonly file: string;
   readonly names: number;
 }
 
-/** What one directory contains. */
-interface Found {
+/** The special places of one directory. `below` are the subdirectories to scan next. */
+interface DirectoryPlaces {
   readonly below: string[];
   readonly sensitive: FoundPlace[];
   readonly executing: FoundPlace[];
-  readonly doors: string[];
+  readonly specialFiles: string[];
   readonly hardLinked: HardLinked[];
-  /** Git configurations: sensitive if they contain a login. */
+  /** Git configurations, which are sensitive if they contain a login. */
   readonly gitConfigs: FoundPlace[];
-  /** Links whose name may begin the path of a place, if they lead to a folder: `.cargo` in `.cargo/config.toml`. */
+  /** Links that may stand for the folder of an executing place, such as `.cargo` in `.cargo/config.toml`. */
   readonly aliases: string[];
 }
 
-interface Listing extends Found {
+interface Listing extends DirectoryPlaces {
   readonly mtimeMs: number;
   readonly ctimeMs: number;
   readonly inode: number;
-  /** False: it had changed just before it was read, so it is read again. */
+  /** False if the directory had changed just before it was read. Then it is read again. */
   readonly isSettled: boolean;
 }
 
 /**
- * Finds special places in one workspace. The first look reads every directory, except installed packages and most of
- * the inside of `.git`; the next ones only ask each directory whether it has changed, which takes some microseconds.
+ * Finds special places in one workspace. The first scan reads every directory, except installed packages and most of
+ * `.git`. Later scans read only directories whose timestamps have changed.
  */
 export class WorkspaceScan {
   readonly #root: string;
@@ -102,20 +104,20 @@ export class WorkspaceScan {
     this.#bounds = { directories, milliseconds };
   }
 
-  look(): SpecialPlaces {
+  findPlaces(): SpecialPlaces {
     const deadline = performance.now() + this.#bounds.milliseconds;
     const seen = new Map<string, Listing>();
     const sensitive: FoundPlace[] = [];
     const executing = linkedFromHome(this.#home, this.#root);
-    const doors: string[] = [];
+    const specialFiles: string[] = [];
     const hardLinked: HardLinked[] = [];
     const todo = [''];
     let missed: string | undefined;
-    let isCut = false;
+    let isLimited = false;
     for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
       if (seen.size >= this.#bounds.directories || (seen.size % 64 === 63 && performance.now() > deadline)) {
         missed = 'there are more folders than can be searched';
-        isCut = true;
+        isLimited = true;
         break;
       }
       const listing = this.#list(path);
@@ -126,20 +128,26 @@ export class WorkspaceScan {
         ...listing.sensitive,
         ...listing.gitConfigs.filter((config) => this.#holdsLogin(config)),
       );
-      executing.push(...listing.executing, ...listing.aliases.flatMap((alias) => this.#lookThrough(alias)));
-      doors.push(...listing.doors);
+      executing.push(
+        ...listing.executing,
+        ...listing.aliases.flatMap((alias) => this.#executingAlias(alias)),
+      );
+      specialFiles.push(...listing.specialFiles);
       hardLinked.push(...listing.hardLinked);
       todo.push(...listing.below);
     }
-    // Keep what was read before the bounds were reached, so that the next look gets further.
-    this.#listings = isCut ? new Map([...this.#listings, ...seen]) : seen;
-    const linkedOutside = withNamesOutside(this.#root, hardLinked);
-    return { sensitive, executing, doors, linkedOutside, ...(missed !== undefined && { missed }) };
+    // If the limits were reached, keep the earlier listings too, so that the next scan gets further.
+    this.#listings = isLimited ? new Map([...this.#listings, ...seen]) : seen;
+    const linkedOutside = linkedOutsideRoot(this.#root, hardLinked);
+    return { sensitive, executing, specialFiles, linkedOutside, ...(missed !== undefined && { missed }) };
   }
 
-  /** Undefined if the folder is gone, or closed to us and so to the command; a string says why it cannot be listed. */
+  /**
+   * Returns undefined if the folder is gone, or if neither we nor the command may enter it. Returns a string, the reason,
+   * if it cannot be listed.
+   */
   #list(path: string): Listing | string | undefined {
-    const absolute = onDisk(join(this.#root, path));
+    const absolute = toDiskPath(join(this.#root, path));
     let stats: Stats | undefined;
     try {
       stats = lstatSync(absolute);
@@ -147,8 +155,8 @@ export class WorkspaceScan {
       const known = this.#listings.get(path);
       if (known?.isSettled && known.mtimeMs === mtimeMs && known.ctimeMs === ctimeMs && known.inode === ino)
         return known;
-      const isSettled = Date.now() - Math.max(mtimeMs, ctimeMs) > tickMs;
-      return { mtimeMs, ctimeMs, inode: ino, isSettled, ...sortEntries(path, readEntries(absolute)) };
+      const isSettled = Date.now() - Math.max(mtimeMs, ctimeMs) > recentChangeMs;
+      return { mtimeMs, ctimeMs, inode: ino, isSettled, ...classifyEntries(path, readEntries(absolute)) };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -157,31 +165,28 @@ export class WorkspaceScan {
     }
   }
 
-  /** A file that we cannot read, the command cannot read either. A name that is not UTF-8 counts as a login. */
+  /** A file with a name that is not UTF-8 counts as a login. A file that we cannot read, the command cannot read either. */
   #holdsLogin({ path }: FoundPlace): boolean {
     if (!path.isWellFormed()) return true;
     const head = realDisk.readHead(join(this.#root, path), MAX_GIT_CONFIG_BYTES);
     return head !== undefined && holdsLogin(head);
   }
 
-  /** A link `.cargo` to a folder with a `config.toml` executes just as a folder of that name does. */
-  #lookThrough(path: string): FoundPlace[] {
-    try {
-      const names = readdirSync(onDisk(join(this.#root, path)));
-      const leads = names.some((name) => executingPlaces.find(`${path}/${name}`) !== undefined);
-      return leads ? [{ path, type: 'link' }] : [];
-    } catch {
-      return []; // it leads to a file, or to nothing
-    }
+  /** A link `.cargo` to a folder with a `config.toml` counts as executing, like a folder of that name. */
+  #executingAlias(path: string): FoundPlace[] {
+    // The link may lead to a file, or nowhere.
+    const names = tryOr(() => readdirSync(toDiskPath(join(this.#root, path))), []);
+    const leads = names.some((name) => executingPlaces.find(`${path}/${name}`) !== undefined);
+    return leads ? [{ path, type: 'link' }] : [];
   }
 }
 
 /**
- * If all names of a file are in the workspace, its content is the workspace's own. A new or removed name changes the
- * file's link count but not the other folders that name it, so cached listings may have an older count. The highest
- * count is used, and files that look suspicious are counted again.
+ * Returns the files that have more names than were found in the workspace. A cached listing may have an old link count,
+ * because adding a name elsewhere does not change this directory. So the highest known count is used, and the count of
+ * each suspicious file is read again.
  */
-function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPlace[] {
+function linkedOutsideRoot(root: string, entries: readonly HardLinked[]): FoundPlace[] {
   const files = new Map<string, { inside: number; names: number }>();
   for (const { file, names } of entries) {
     const known = files.get(file) ?? { inside: 0, names: 0 };
@@ -192,34 +197,27 @@ function withNamesOutside(root: string, entries: readonly HardLinked[]): FoundPl
   const suspicious = entries.filter(({ file }) => isOutside(file));
   if (suspicious.length > MAX_RECOUNTED) return suspicious.map(({ place }) => place);
   return suspicious
-    .filter(({ place, file }) => isOutside(file, namesNow(join(root, place.path))))
+    .filter(({ place, file }) => {
+      // If the file cannot be read any more, the known count is used.
+      const namesNow = tryOr(() => lstatSync(toDiskPath(join(root, place.path))).nlink, undefined);
+      return isOutside(file, namesNow);
+    })
     .map(({ place }) => place);
 }
 
-/** Undefined if the file is gone or cannot be seen: then the listed count is used. */
-function namesNow(path: string): number | undefined {
-  try {
-    return lstatSync(onDisk(path)).nlink;
-  } catch {
-    return undefined;
-  }
-}
-
-/** We cannot enter it and do not own it. A command has no more rights than we have. */
+/** True if we can neither enter the folder nor change its permissions. A command has no more rights than we have. */
 function isClosed(path: string | Buffer, stats: Stats | undefined): boolean {
   if (stats === undefined || stats.uid === process.geteuid?.()) return false;
-  try {
+  return tryOr(() => {
     accessSync(path, constants.X_OK);
     return false;
-  } catch {
-    return true;
-  }
+  }, true);
 }
 
 interface Entry {
   readonly name: string;
   readonly type: FoundPlace['type'] | undefined;
-  /** Set for a file with several names. */
+  /** Set for a file with several hard links. */
   readonly links?: Pick<HardLinked, 'file' | 'names'>;
 }
 
@@ -241,64 +239,70 @@ function linksOf(folder: string | Buffer, name: string | Buffer): Pick<Entry, 'l
   return stats && stats.nlink > 1 ? { links: { file: `${stats.dev}:${stats.ino}`, names: stats.nlink } } : {};
 }
 
-function sortEntries(folder: string, entries: readonly Entry[]): Found {
-  const found: Found = {
+function classifyEntries(folder: string, entries: readonly Entry[]): DirectoryPlaces {
+  const found: DirectoryPlaces = {
     below: [],
     sensitive: [],
     executing: [],
-    doors: [],
+    specialFiles: [],
     hardLinked: [],
     gitConfigs: [],
     aliases: [],
   };
   const inPackages = folder.split('/').some((name) => packageFolders.has(name));
-  if (inPackages) sortPackages(folder, entries, found);
-  else sortPlaces(folder, entries, found);
+  if (inPackages) classifyPackageEntries(folder, entries, found);
+  else classifyOrdinaryEntries(folder, entries, found);
   return found;
 }
 
-function sortPackages(folder: string, entries: readonly Entry[], { below, doors }: Found): void {
+function classifyPackageEntries(
+  folder: string,
+  entries: readonly Entry[],
+  { below, specialFiles }: DirectoryPlaces,
+): void {
   const isOutermost = packageFolders.has(folder.slice(folder.lastIndexOf('/') + 1));
   for (const { name, type } of entries) {
-    if (type === undefined) doors.push(`${folder}/${name}`);
-    const isSearched = !isOutermost || (name.startsWith('.') && !hiddenPackages.has(name));
+    if (type === undefined) specialFiles.push(`${folder}/${name}`);
+    const isSearched = !isOutermost || (name.startsWith('.') && !unscannedPackageFolders.has(name));
     if (type === 'directory' && isSearched) below.push(`${folder}/${name}`);
   }
 }
 
-function sortPlaces(folder: string, entries: readonly Entry[], found: Found): void {
-  const { below, sensitive, executing, doors, hardLinked, gitConfigs, aliases } = found;
+function classifyOrdinaryEntries(folder: string, entries: readonly Entry[], found: DirectoryPlaces): void {
+  const { below, sensitive, executing, specialFiles, hardLinked, gitConfigs, aliases } = found;
   const isGit = /(^|\/)\.git$/i.test(folder);
-  // The whole of such a place is protected already: inside it, only secrets and links that lead out are looked for.
+  // An executing place is protected as a whole, so only secrets and links are looked for inside it.
   const isInExecuting = executingPlaces.find(folder) !== undefined;
-  // In other folders, an entry's name alone tells what it is.
-  const needsPath = /(^|\/)\./.test(folder) || isInExecuting || executingPlaces.beginsRun(folder);
+  // In other folders, the rules depend only on the entry's name.
+  const needsPath = /(^|\/)\./.test(folder) || isInExecuting || executingPlaces.beginsSubpath(folder);
   const isBare = !isGit && looksLikeRepository(entries);
   for (const { name, type, links } of entries) {
     const path = folder === '' ? name : `${folder}/${name}`;
     if (type === undefined) {
-      doors.push(path);
+      specialFiles.push(path);
       continue;
     }
     if (links) hardLinked.push({ place: { path, type }, ...links });
     const kind = needsPath ? kindOf(path) : kindOfName(name);
     if (kind.isSensitive) sensitive.push({ path, type });
-    const isObeyed = isBare && obeyedByGit.has(name);
-    if ((kind.isExecuting && (!isInExecuting || type === 'link')) || isObeyed) executing.push({ path, type });
-    else if (type === 'link' && (name.startsWith('.') || executingPlaces.beginsRun(name))) aliases.push(path);
+    const isGitControl = isBare && gitControlEntries.has(name);
+    if ((kind.isExecuting && (!isInExecuting || type === 'link')) || isGitControl)
+      executing.push({ path, type });
+    else if (type === 'link' && (name.startsWith('.') || executingPlaces.beginsSubpath(name)))
+      aliases.push(path);
     if (isGit && type === 'file' && isGitConfig(path)) gitConfigs.push({ path, type });
-    const goesOn = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
-    if (goesOn) below.push(path);
+    const isScanned = type === 'directory' && !kind.isSensitive && (!isGit || name === 'hooks');
+    if (isScanned) below.push(path);
   }
 }
 
-/** Git takes any folder that has these for a repository, whatever its name, and runs what its configuration says. */
+/** Git takes any folder with these entries for a repository, and runs the programs that its configuration names. */
 function looksLikeRepository(entries: readonly Entry[]): boolean {
   const has = (wanted: string): boolean => entries.some(({ name }) => name === wanted);
   return has('HEAD') && ((has('objects') && has('refs')) || has('commondir'));
 }
 
-const obeyedByGit: ReadonlySet<string> = new Set(['config', 'config.worktree', 'commondir', 'hooks']);
+const gitControlEntries: ReadonlySet<string> = new Set(['config', 'config.worktree', 'commondir', 'hooks']);
 
 function typeOf(entry: Dirent | Dirent<Buffer>): FoundPlace['type'] | undefined {
   if (entry.isFile()) return 'file';
@@ -311,7 +315,7 @@ interface Kind {
   readonly isExecuting: boolean;
 }
 
-/** An rc file with a login also decides what is installed: VA-3 as well as VA-2. */
+/** An rc file with a login also decides what is installed, so it is both sensitive (VA-2) and executing (VA-3). */
 const rcFileWithLogin = 'SENS-5';
 
 function kindOf(path: string): Kind {
@@ -320,7 +324,7 @@ function kindOf(path: string): Kind {
   return { isSensitive: sensitive !== undefined, isExecuting };
 }
 
-/** Workspaces repeat names: this cache makes the first look several times as fast. */
+/** Caches kinds by name. Names repeat, so this makes the first scan several times as fast. */
 const kinds = new Map<string, Kind>();
 
 function kindOfName(name: string): Kind {
@@ -333,8 +337,8 @@ function kindOfName(name: string): Kind {
 }
 
 /**
- * Files of this workspace that the person's home uses (VA-3). If they keep their dotfiles in a repository, `~/.zshrc`
- * is a link to `zsh/zshrc`, which the next shell executes though its name does not show that.
+ * Returns files of this workspace that are the targets of links in the person's home (VA-3). In a repository of dotfiles,
+ * `~/.zshrc` may be a link to `zsh/zshrc`, which the next shell executes although its name does not show that.
  */
 function linkedFromHome(home: string, root: string): FoundPlace[] {
   const links = [
@@ -342,40 +346,30 @@ function linkedFromHome(home: string, root: string): FoundPlace[] {
     ...linksIn(join(home, '.config')).map((name) => join('.config', name)),
   ];
   return links
-    .flatMap((link) => realInside(root, join(home, link)))
+    .flatMap((link) => resolveInside(root, join(home, link)))
     .map((real) => ({
       path: real.slice(root.length + 1),
-      type: statSync(onDisk(real)).isDirectory() ? 'directory' : 'file',
+      type: statSync(toDiskPath(real)).isDirectory() ? 'directory' : 'file',
     }));
 }
 
 function linksIn(folder: string): string[] {
-  let entries: Dirent[];
-  try {
-    entries = readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // it does not exist, or we may not read it
-  }
+  const entries = tryOr(() => readdirSync(folder, { withFileTypes: true }), []);
   return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => name);
 }
 
 /**
- * Socket files below a folder, relative to it, from the kernel's table: it includes those in installed packages, which
- * are not searched. It lacks sockets that were made by a relative path or in another container.
+ * Returns the socket files below a folder, relative to it, from the kernel's table. The table includes sockets in
+ * installed packages, which are not scanned. It lacks sockets made by a relative path or in another container.
  */
 export function listeningSockets(root: string): string[] {
-  let table: string;
-  try {
-    table = readFileSync('/proc/net/unix', 'utf8');
-  } catch {
-    return [];
-  }
+  const table = tryOr(() => readFileSync('/proc/net/unix', 'utf8'), '');
   if (!table.includes(` ${root}/`)) return [];
   // Columns: number, references, protocol, flags, type, state, inode, path.
   const paths = table.split('\n').flatMap((line) => /^(?:\S+\s+){7}(\/.*)$/.exec(line)?.[1] ?? []);
   return (
     [...new Set(paths.map((path) => normalize(path)))]
-      // It may have been removed or moved since it was made.
+      // The socket file may have been removed or moved since.
       .filter((path) => path.startsWith(`${root}/`) && realDisk.look(path)?.type === 'other')
       .map((path) => path.slice(root.length + 1))
   );

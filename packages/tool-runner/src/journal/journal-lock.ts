@@ -1,21 +1,22 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { CountersignError } from '@countersign/protocol';
+import { tryOr } from '../try-or.ts';
 
-/** The holder of a journal, in words for the person whose program wants it too. */
+/** The program that opens a journal. */
 export interface JournalHolder {
-  /** "the terminal", "VS Code". */
+  /** The name for people: "the terminal", "VS Code". */
   readonly program: string;
-  /** An editor: where another program has the journal, that one is asked to let go when it is idle (RN-10). */
+  /** True for an editor: if another program holds the journal, ask it to release the journal when idle (RN-10). */
   readonly takesOver?: boolean;
 }
 
-/** A runner that wants to take over writes so at each try; an old note means that it gave up. */
-const wishMs = 30_000;
+/** A takeover request is repeated at each try, so an older request means that the program gave up. */
+const takeoverRequestMs = 30_000;
 
-/** Another runner has the workspace (RN-10): a JOURNAL_UNAVAILABLE that says who. */
+/** JOURNAL_UNAVAILABLE because another runner has the workspace (RN-10). */
 export class JournalHeld extends CountersignError {
-  /** "the terminal, process 5, since 2026-…", for a person. */
+  /** A text for people: "the terminal, process 5, since 2026-…". */
   readonly holder: string;
 
   constructor(holder: string, cause: unknown) {
@@ -26,9 +27,9 @@ export class JournalHeld extends CountersignError {
 }
 
 /**
- * One runner per workspace (RN-10). The lock is an exclusive transaction on a small file beside the journal: the
- * system releases it when the process ends, however it ends. A third file names the holder, for the message
- * only. Returns a function that releases it; releasing twice is harmless.
+ * Locks the journal, because a workspace may have only one runner (RN-10). The lock is an exclusive transaction on
+ * `journal.sqlite.lock`, which the system releases even if the process is killed. `journal.sqlite.holder` names the
+ * holder for error messages. Returns a function that releases the lock; calling it twice is harmless.
  */
 export function lockJournal(path: string, holder: JournalHolder): () => void {
   const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 });
@@ -36,11 +37,11 @@ export function lockJournal(path: string, holder: JournalHolder): () => void {
     lock.exec('begin exclusive');
   } catch (cause) {
     lock.close();
-    if (holder.takesOver) writeWish(path, holder.program);
+    if (holder.takesOver) requestTakeover(path, holder.program);
     throw new JournalHeld(readHolder(path), cause);
   }
   try {
-    rmSync(wishPath(path), { force: true });
+    rmSync(takeoverRequestPath(path), { force: true });
     const since = new Date().toISOString();
     const { program } = holder;
     writeFileSync(`${path}.holder`, JSON.stringify({ program, pid: process.pid, since }), { mode: 0o600 });
@@ -54,36 +55,31 @@ export function lockJournal(path: string, holder: JournalHolder): () => void {
 }
 
 function readHolder(path: string): string {
-  try {
-    const { program, pid, since } = JSON.parse(readFileSync(`${path}.holder`, 'utf8')) as Record<
-      string,
-      unknown
-    >;
+  return tryOr(() => {
+    const { program, pid, since } = JSON.parse(readFileSync(`${path}.holder`, 'utf8'));
     return `${program}, process ${pid}, since ${since}`;
-  } catch {
-    return 'it does not say which';
-  }
+  }, 'it does not say which');
 }
 
-const wishPath = (path: string): string => `${path}.wanted`;
+const takeoverRequestPath = (path: string): string => `${path}.wanted`;
 
-/** Ignores a note that cannot be written (a full disk): the caller still learns that the journal is held. */
-function writeWish(path: string, program: string): void {
-  const whole = `${wishPath(path)}-${process.pid}`;
+/** Ignores errors such as a full disk: the caller throws JournalHeld anyway. */
+function requestTakeover(path: string, program: string): void {
+  const whole = `${takeoverRequestPath(path)}-${process.pid}`;
   try {
     writeFileSync(whole, JSON.stringify({ program }), { mode: 0o600 });
-    renameSync(whole, wishPath(path));
+    renameSync(whole, takeoverRequestPath(path));
   } catch {
     rmSync(whole, { force: true });
   }
 }
 
-/** The program that has recently asked to take over the journal. */
-export function whoWantsJournal(path: string, now: number): string | undefined {
-  try {
-    const { program } = JSON.parse(readFileSync(wishPath(path), 'utf8')) as { program: unknown };
-    return now - statSync(wishPath(path)).mtimeMs < wishMs ? String(program) : undefined;
-  } catch {
-    return undefined;
-  }
+/** Returns the program that has recently asked to take over the journal. */
+export function takeoverRequester(path: string, now: number): string | undefined {
+  return tryOr(() => {
+    const { program } = JSON.parse(readFileSync(takeoverRequestPath(path), 'utf8'));
+    return now - statSync(takeoverRequestPath(path)).mtimeMs < takeoverRequestMs
+      ? String(program)
+      : undefined;
+  }, undefined);
 }

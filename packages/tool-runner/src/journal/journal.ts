@@ -5,7 +5,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { CountersignError, timing } from '@countersign/protocol';
 import type { FileChange, FileVersion } from '../files/file-snapshot.ts';
 import type { ResultReport } from '../runner-api.ts';
-import { type JournalHolder, lockJournal, whoWantsJournal } from './journal-lock.ts';
+import { type JournalHolder, lockJournal, takeoverRequester } from './journal-lock.ts';
 import { UndoCopies } from './undo-copies.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -23,6 +23,8 @@ const tables = `
     operation text not null, before text, after text, mode integer, copy text, recorded_at integer not null,
     undone_at integer, primary key (tool_id, attempt, position)
   ) strict;
+  create table if not exists run_calls (tool_id text primary key, run_id text not null) strict;
+  create index if not exists calls_of_run on run_calls (run_id);
   create table if not exists undos (
     undo_id text primary key, tool_ids text not null, started_at integer not null,
     report text, acknowledged_at integer
@@ -35,7 +37,7 @@ const tables = `
   ) strict;
 `;
 
-/** One try of one call, as the journal knows it. Without a report it was started and its end is not known. */
+/** One attempt to execute a call. If `report` is undefined, the attempt was started and has not ended. */
 export interface JournalledAttempt {
   readonly toolId: string;
   readonly attempt: number;
@@ -43,16 +45,16 @@ export interface JournalledAttempt {
   readonly report: ResultReport | undefined;
 }
 
-/** A change as it can be undone. */
+/** A recorded change of a file, with what undo needs. */
 export interface RecordedChange extends Omit<FileChange, 'original'> {
   readonly toolId: string;
   readonly attempt: number;
   readonly position: number;
   readonly mode: number | undefined;
-  /** Name of the undo copy; undefined where there was no file. */
+  /** Name of the undo copy; undefined if there was no file. */
   readonly copy: string | undefined;
   readonly isUndone: boolean;
-  /** Grows with time, over all calls. */
+  /** Increases with each recorded change of any call. */
   readonly order: number;
 }
 
@@ -69,15 +71,16 @@ export interface DecisionHere {
   readonly digest: string;
 }
 
-/** The approval that allows an attempt, and whether it must have been given on this machine. */
+/** The approval that allows an attempt. */
 export interface StartedBy {
   readonly approvalId: string | null;
+  /** Whether the approval must have been given on this machine. */
   readonly isDecisionNeeded: boolean;
 }
 const withoutLocalDecision: StartedBy = { approvalId: null, isDecisionNeeded: false };
 
 export interface JournalOptions {
-  /** The workspace's state folder; made for this person only when it is missing. */
+  /** The workspace's state folder. Created if missing, readable only for this person. */
   readonly folder: string;
   readonly holder: JournalHolder;
   /** Milliseconds since 1970. */
@@ -86,14 +89,14 @@ export interface JournalOptions {
 
 const pathIn = (folder: string): string => join(folder, 'journal.sqlite');
 
-/** The editor that asks to take over the workspace with this state folder and has not got it yet (RN-10). */
+/** Returns the editor that is waiting to take over the workspace with this state folder (RN-10). */
 export const whoWantsWorkspace = (stateFolder: string): string | undefined =>
-  whoWantsJournal(pathIn(stateFolder), Date.now());
+  takeoverRequester(pathIn(stateFolder), Date.now());
 
 /**
- * The log of this runner in one workspace (EX-6, RN-3): each attempt, written before it starts, its result, whether the
- * server acknowledged that, and what undo needs. Each entry is on disk before the runner continues. Throws
- * JOURNAL_UNAVAILABLE if it cannot write: then nothing may run.
+ * The log of this runner in one workspace (EX-6, RN-3): each attempt before it starts, its result, whether the server
+ * acknowledged the result, and the data for undo. A method returns only after its entry is flushed to disk. If a method
+ * throws JOURNAL_UNAVAILABLE, no tool call may run.
  */
 export class Journal {
   readonly #path: string;
@@ -117,7 +120,7 @@ export class Journal {
     this.#now = now;
   }
 
-  /** Throws JOURNAL_UNAVAILABLE if it cannot be opened; the message names another runner that holds it (RN-10). */
+  /** Throws JOURNAL_UNAVAILABLE. If another runner holds the journal, the message names it (RN-10). */
   static open({ folder, holder, now = Date.now }: JournalOptions): Journal {
     return orUnavailable(() => {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -139,14 +142,14 @@ export class Journal {
     });
   }
 
-  /** The editor that asks to take over this workspace, if there is one (RN-10). */
+  /** The editor that is waiting to take over this workspace (RN-10). */
   get wantedBy(): string | undefined {
-    return whoWantsJournal(this.#path, Date.now());
+    return takeoverRequester(this.#path, Date.now());
   }
 
   /**
-   * Call before the attempt has any effect. Uses up the decision that was made here, so that it starts only one attempt.
-   * Throws APPROVAL_STALE, and starts nothing, if a decision is needed and there is none.
+   * Records the start of an attempt. Call it before the attempt has any effect. Deletes the local decision, so that a
+   * decision starts only one attempt. Throws APPROVAL_STALE if a local decision is needed and missing.
    */
   start(toolId: string, attempt: number, tool: string, by: StartedBy = withoutLocalDecision): void {
     this.#inTransaction(() => {
@@ -164,15 +167,17 @@ export class Journal {
     });
   }
 
-  /** Calls the watcher with each change after it is recorded and before the file is touched. */
+  /** Calls `watcher` with changes after they are recorded and before the files are touched. */
   watchChanges(watcher: (changes: readonly FileChange[]) => void): void {
     this.#watchers.push(watcher);
   }
 
-  /** Stores undo copies, then the digests before and after. Call before touching a file. */
-  recordChanges(toolId: string, attempt: number, changes: readonly FileChange[]): void {
+  /** Stores undo copies, then the versions before and after. Call it before touching a file. */
+  recordChanges(toolId: string, attempt: number, changes: readonly FileChange[], runId?: string): void {
     const known = this.changesOf(toolId).filter((change) => change.attempt === attempt).length;
     this.#inTransaction(() => {
+      if (runId !== undefined)
+        this.#run('insert or ignore into run_calls (tool_id, run_id) values (?, ?)', [toolId, runId]);
       changes.forEach(({ path, operation, before, after, original }, i) => {
         const position = known + i;
         const copy = original && randomUUID();
@@ -222,7 +227,7 @@ export class Journal {
     return (row?.newest as number | null) ?? undefined;
   }
 
-  /** Attempts that a dead process started and did not end. */
+  /** Returns attempts that an earlier process started and did not end. */
   unfinished(): JournalledAttempt[] {
     return this.#rows('select * from attempts where report is null order by started_at').map(attemptFrom);
   }
@@ -234,7 +239,7 @@ export class Journal {
     return rows.map(attemptFrom) as (JournalledAttempt & { readonly report: ResultReport })[];
   }
 
-  /** A lost acknowledgement is harmless: the result is only sent again. */
+  /** Marks a result as acknowledged. If the mark is lost, the result is sent again, which is harmless. */
   acknowledge(toolId: string, attempt: number): void {
     this.#write('update attempts set acknowledged_at = ? where tool_id = ? and attempt = ?', [
       this.#now(),
@@ -243,12 +248,22 @@ export class Journal {
     ]);
   }
 
-  /** In the order they were made. */
+  /** Returns the changes of a call in the order in which they were made. */
   changesOf(toolId: string): RecordedChange[] {
     return this.#rows(
       'select rowid as order_id, * from changes where tool_id = ? order by attempt, position',
       [toolId],
     ).map(changeFrom);
+  }
+
+  /** The first change that a run made to a path and that was not undone. */
+  firstChangeOfRun(runId: string, path: string): RecordedChange | undefined {
+    const [row] = this.#rows(
+      `select changes.rowid as order_id, changes.* from run_calls join changes using (tool_id)
+       where run_id = ? and path = ? and undone_at is null order by changes.rowid limit 1`,
+      [runId, path],
+    );
+    return row && changeFrom(row);
   }
 
   originalOf(copy: string): Buffer {
@@ -302,7 +317,7 @@ export class Journal {
     this.#write('update undos set acknowledged_at = ? where undo_id = ?', [this.#now(), undoId]);
   }
 
-  /** Stores a decision that was made on this machine, with the digest of what was displayed (RN-2). */
+  /** Stores a decision that was made on this machine, with the digest of the displayed card (RN-2). */
   recordDecision({ approvalId, toolId, digest }: DecisionHere): void {
     this.#write(
       'insert or replace into decisions_here (approval_id, tool_id, digest, decided_at) values (?, ?, ?, ?)',
@@ -310,13 +325,13 @@ export class Journal {
     );
   }
 
-  /** Call when an approval that was given here was rejected later or ended without a decision. */
+  /** Call this if an approval that was given here was rejected later or ended without a decision. */
   forgetDecision(approvalId: string): void {
     this.#write('delete from decisions_here where approval_id = ?', [approvalId]);
   }
 
   /**
-   * The digest that was approved here for this call, unless that is too long ago or was used up (EX-6). Setting the
+   * Returns the digest that was approved here for this call, unless the decision expired or was used (EX-6). Setting the
    * clock back does not make a decision valid for longer.
    */
   decidedHere(approvalId: string, toolId: string): string | undefined {
@@ -329,8 +344,8 @@ export class Journal {
   }
 
   /**
-   * Keeps the newest head of the person's audit chain (DA-4). Returns false if the server's head is older than the kept
-   * one, or has the same number and another hash: then its records were cut or rewritten.
+   * Stores the newest head of the person's audit chain, `seq:hash` (DA-4). Returns false if the server's head is older
+   * than the stored one, or has the same number and another hash: then the server's records were cut or rewritten.
    */
   witness(head: string): boolean {
     const [, seq = '', hash = ''] = /^(\d+):(.+)$/.exec(head) ?? [];
@@ -349,7 +364,7 @@ export class Journal {
     return true;
   }
 
-  /** The newest head, as `seq:hash`. */
+  /** The newest head of the audit chain, as `seq:hash`. */
   get auditHead(): string | undefined {
     const [row] = this.#rows('select seq, hash from witness where id = 1');
     return row && `${row.seq}:${row.hash}`;
@@ -367,6 +382,7 @@ export class Journal {
          (select 1 from attempts a where a.tool_id = changes.tool_id and a.report is null)`,
         [now - UNDO_KEPT_MS],
       );
+      this.#run('delete from run_calls where tool_id not in (select tool_id from changes)', []);
     });
     const named = this.#rows('select copy from changes where copy is not null');
     orUnavailable(() => this.#copies.keepOnly(new Set(named.map(({ copy }) => copy as string))));
@@ -416,14 +432,14 @@ function orUnavailable<T>(work: () => T): T {
   }
 }
 
-/** SQLITE_FULL, or an I/O error of SQLite, which is how it reports a quota or a file size limit. */
+/** SQLite reports a full disk as SQLITE_FULL (13), and a quota or file size limit as SQLITE_IOERR (10). */
 function isDiskProblem(cause: unknown): boolean {
   const { code, errcode = 0 } = (cause ?? {}) as { code?: unknown; errcode?: number };
   if (code === 'ENOSPC' || code === 'EDQUOT') return true;
   return code === 'ERR_SQLITE_ERROR' && (errcode === 13 || (errcode & 0xff) === 10);
 }
 
-/** A file tool that fails leaves its files as they were, but for these two codes, which promise nothing. */
+/** A file tool that fails leaves its files unchanged, except with these two codes. */
 const changedNothing = ({ status, error }: ResultReport): boolean =>
   status !== 'completed' && error?.code !== 'RUNNER_LOST' && error?.code !== 'EXECUTION_FAILED';
 

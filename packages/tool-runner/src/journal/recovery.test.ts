@@ -234,8 +234,11 @@ it('[RN-3] killed before an undo began or in the middle of it: said so, and it c
   await expect
     .poll(() => fixture.api.reports.filter(({ undo_id }) => undo_id === 'undo-1'))
     .toMatchObject([
-      { status: 'failed', error: { message: expect.stringContaining('1 changes are left') } },
-      { status: 'failed' },
+      {
+        status: 'failed',
+        error: { message: expect.stringContaining('1 changes are left') },
+        undo_tool_ids: ['tool-a', 'tool-b'],
+      },
     ]);
   const again = await next.undoCalls(['tool-a', 'tool-b'], { force: false });
   expect([again.status, contentOf('a.md'), contentOf('b.md')]).toEqual(['completed', 'old\n', 'old\n']);

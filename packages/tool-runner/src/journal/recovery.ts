@@ -9,9 +9,9 @@ import type { Workspace } from '../workspace.ts';
 import type { Journal, JournalledAttempt, RecordedChange } from './journal.ts';
 
 /**
- * Settles calls that an earlier runner began and did not end (RN-3). If all files are as the call would leave them, it
- * completed; if all are as before, it did not happen; otherwise, and for every command, the outcome is unknown. Nothing
- * is run again. The outcome is journalled and sent like any other.
+ * Ends calls that an earlier runner left unfinished (RN-3). If all files have the version after the call, it completed; if
+ * all have the version before, it failed; otherwise, and for every command, the outcome is unknown (RUNNER_LOST). Nothing
+ * is executed again. The outcome is journalled and sent like any other.
  */
 export async function recoverJournal(journal: Journal, workspace: Workspace, logger: Logger): Promise<void> {
   for (const attempt of journal.unfinished()) {
@@ -24,7 +24,7 @@ export async function recoverJournal(journal: Journal, workspace: Workspace, log
       }
     }
     const report = await outcomeOf(attempt, changes, workspace);
-    logger.info(`Left by a runner before: ${attempt.toolId} is ${report.error?.code ?? report.status}`);
+    logger.info(`Recovered interrupted call ${attempt.toolId}: ${report.error?.code ?? report.status}`);
     journal.end(attempt.toolId, attempt.attempt, report);
   }
 }
@@ -34,9 +34,8 @@ async function outcomeOf(
   changes: readonly RecordedChange[],
   workspace: Workspace,
 ): Promise<ResultReport> {
-  const told = { attempt };
-  const failed = (error: ToolErrorValue): ResultReport => ({ ...told, status: 'failed', error });
-  // File tools write down what they are about to do before they do it.
+  const failed = (error: ToolErrorValue): ResultReport => ({ attempt, status: 'failed', error });
+  // Only file tools journal their changes in advance, so only their outcome can be found out.
   if (findTool(tool)?.category !== 'filesystem') return failed(describeError('RUNNER_LOST'));
   try {
     let isAsAfter = changes.length > 0;
@@ -50,12 +49,12 @@ async function outcomeOf(
       made.push({ path, operation, size: now && !isDirectory(now) ? now.bytes.length : 0 });
     }
     const result = isAsAfter ? recoveredResult(tool, made) : undefined;
-    if (result) return { ...told, status: 'completed', result };
+    if (result) return { attempt, status: 'completed', result };
     if (!isAsBefore) return failed(describeError('RUNNER_LOST'));
     const path = changes.at(-1)?.path ?? 'the file';
     return failed(describeError('WRITE_FAILED', { path, problem: 'the runner was stopped before it began' }));
   } catch {
-    // Something other than a file is at the path now.
+    // The path is neither a file nor a directory now.
     return failed(describeError('RUNNER_LOST'));
   }
 }

@@ -9,8 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { flushDirectory } from '../files/directory-by-name.ts';
 
-/** What files held before a call changed them: one file each, for this person only. */
+/** Copies of files before a call changed them. Each copy is a file that only this person can read. */
 export class UndoCopies {
   readonly #folder: string;
 
@@ -28,26 +29,17 @@ export class UndoCopies {
     } finally {
       closeSync(descriptor);
     }
-    flushFolder(this.#folder);
+    flushDirectory(this.#folder);
   }
 
   read(name: string): Buffer {
     return readFileSync(join(this.#folder, name));
   }
 
-  /** Removes every copy that the journal does not name: pruned ones, and those of a killed process. */
+  /** Removes all other copies, which were pruned from the journal or left by a killed process. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of readdirSync(this.#folder)) {
       if (!names.has(name)) rmSync(join(this.#folder, name), { force: true });
     }
-  }
-}
-
-function flushFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { AbstractMessageReader, type DataCallback, type Disposable, type Message } from 'vscode-jsonrpc/node';
 
 const HEADER_BYTES = 4_096;
-/** An answer with thousands of references is far smaller. */
+/** Far more than an answer with thousands of references needs. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 /** If more messages than this arrive in one chunk, reading pauses until they have been handled. */
 const MESSAGES_AT_ONCE = 50;
@@ -59,11 +59,11 @@ export class BoundedMessageReader extends AbstractMessageReader {
       this.fireError(error);
       return;
     }
-    if (messages > MESSAGES_AT_ONCE) this.#waitFor(messages);
+    if (messages > MESSAGES_AT_ONCE) this.#pauseFor(messages);
   }
 
-  /** The connection handles one message in each turn of the event loop. */
-  #waitFor(turns: number): void {
+  /** Pauses the input for that many turns of the event loop; the connection handles one message in each turn. */
+  #pauseFor(turns: number): void {
     this.#input.pause();
     const countDown = (left: number) => {
       if (left === 0) this.#input.resume();
@@ -116,7 +116,7 @@ export class BoundedMessageReader extends AbstractMessageReader {
   }
 }
 
-/** The library assumes some fields and throws if they are missing. */
+/** The library assumes some fields and throws if they are missing: then the server is at fault. */
 function handOver(message: Message, callback: DataCallback): void {
   try {
     callback(message);

@@ -13,21 +13,18 @@ const installMarks: readonly string[] = [
 ];
 /** No more files than this are scanned; opened files are always compared. */
 const MAX_FILES = 100_000;
-/** After this many files the event loop gets a turn. */
-const FILES_A_TURN = 1_000;
+/** The scan yields to the event loop after this many entries. */
+const ENTRIES_A_TURN = 1_000;
 
 /**
- * Finds the files that changed since the last call. A server cannot watch the disk from inside its isolation, and must
- * not answer from an old version. It looks at source and project files by their extension, but not into installed
- * packages and hidden folders, which servers only read.
+ * Finds the files that changed since the last call, because a server cannot watch the disk from inside its isolation.
+ * Scans source and project files by their extension, but not installed packages and hidden folders.
  */
 export class ChangedFiles {
   readonly #root: string;
   readonly #extensions: ReadonlySet<string>;
   #known = new Map<string, FileStamp>();
-  /** Files that our own tools changed, also in places that are not scanned. */
-  readonly #told = new Set<string>();
-  #installed: string;
+  readonly #installed: string;
 
   private constructor(root: string, extensions: readonly string[]) {
     this.#root = root;
@@ -38,31 +35,21 @@ export class ChangedFiles {
   /** Starts with the files that are there now. */
   static async begin(root: string, extensions: readonly string[]): Promise<ChangedFiles> {
     const files = new ChangedFiles(root, extensions);
-    files.#known = await files.#look();
+    files.#known = await files.#scan();
     return files;
   }
 
-  /** Packages were installed or removed since `begin`. */
-  get hasOtherPackages(): boolean {
+  /** True if packages were installed or removed since `begin`. */
+  get havePackagesChanged(): boolean {
     return this.#readInstallMarks() !== this.#installed;
   }
 
-  /** Workspace-relative paths that the next `find` reports, whatever the scan sees. */
-  tell(paths: readonly string[]): void {
-    for (const path of paths) if (this.#told.size < MAX_FILES) this.#told.add(path);
-  }
-
-  /** By workspace-relative path. */
+  /** Returns the changes since the last call by workspace-relative path. */
   async find(): Promise<ReadonlyMap<string, ChangeKind>> {
     const before = this.#known;
-    const now = await this.#look();
+    const now = await this.#scan();
     this.#known = now;
     const changes = new Map<string, ChangeKind>();
-    for (const path of this.#told) {
-      const isThere = stampOf(join(this.#root, path)) !== undefined;
-      changes.set(path, !isThere ? 'deleted' : before.has(path) ? 'changed' : 'created');
-    }
-    this.#told.clear();
     for (const [path, stamp] of now) {
       if (!before.has(path)) changes.set(path, 'created');
       else if (before.get(path) !== stamp) changes.set(path, 'changed');
@@ -71,7 +58,7 @@ export class ChangedFiles {
     return changes;
   }
 
-  async #look(): Promise<Map<string, FileStamp>> {
+  async #scan(): Promise<Map<string, FileStamp>> {
     const found = new Map<string, FileStamp>();
     const folders = [''];
     let sinceTurn = 0;
@@ -86,7 +73,7 @@ export class ChangedFiles {
           if (found.size >= MAX_FILES) return found;
         }
         sinceTurn += 1;
-        if (sinceTurn >= FILES_A_TURN) {
+        if (sinceTurn >= ENTRIES_A_TURN) {
           sinceTurn = 0;
           await new Promise((resolve) => setImmediate(resolve));
         }
@@ -109,7 +96,7 @@ function readFolder(path: string): Dirent[] {
   }
 }
 
-/** Two changes this close together may have the same times. */
+/** Two changes within this time may get the same timestamps. */
 const CLOCK_GRAIN_MS = 100;
 
 /** Tells one version of a file from another without reading it. */

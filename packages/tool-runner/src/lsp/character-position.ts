@@ -1,28 +1,26 @@
 import type { Position, Range } from 'vscode-languageserver-types';
 
-/** How a server counts within a line: UTF-16 units unless it agreed to whole characters (`utf-32`). */
+/** How a server counts columns: in UTF-16 units, or in whole characters (`utf-32`) if it agreed to that. */
 export type PositionEncoding = 'utf-16' | 'utf-32';
 
-/** How tools count: from 1, in characters (code points), so an emoji is one. */
+/** A position as tools count: from 1, in code points, so an emoji is one character. */
 export interface CharacterPosition {
   readonly line: number;
   readonly col: number;
 }
 
 /** From the first character to the one after the last. */
-export type CharacterRange = {
-  readonly line: number;
-  readonly col: number;
+export interface CharacterRange extends CharacterPosition {
   readonly end_line: number;
   readonly end_col: number;
-};
+}
 
-/** The lines of one text; converts positions between both ways of counting. */
+/** The lines of one text. Converts positions between tools and servers. */
 export class TextLines {
   readonly #lines: readonly string[];
 
   constructor(text: string) {
-    this.#lines = text.split(/\r\n|\n|\r/); // exactly the protocol's line ends
+    this.#lines = text.split(/\r\n|\n|\r/); // the line ends of the language server protocol
   }
 
   get count(): number {

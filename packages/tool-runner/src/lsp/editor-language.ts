@@ -35,7 +35,7 @@ export class EditorLanguage {
     const document = { lines: new TextLines(this.#texts.read(path)) };
     const { position } = paramsFor(document) as { readonly position?: Position };
     const file = join(this.#root, path);
-    return { document, value: await orCancelled(this.#put(method, file, position, signal), signal) };
+    return { document, value: await orCancelled(this.#request(method, file, position, signal), signal) };
   }
 
   async diagnostics(path: string, signal: AbortSignal) {
@@ -44,7 +44,12 @@ export class EditorLanguage {
     return { document, value: await orCancelled(asked, signal) };
   }
 
-  #put(method: string, file: string, position: Position | undefined, signal: AbortSignal): Promise<unknown> {
+  #request(
+    method: string,
+    file: string,
+    position: Position | undefined,
+    signal: AbortSignal,
+  ): Promise<unknown> {
     if (!position) return this.#features.symbols(file, signal);
     switch (method) {
       case 'textDocument/hover':

@@ -5,8 +5,8 @@ import type { ServerDefinition } from './server-definition.ts';
 
 export type PoolOptions = Omit<LanguageServerOptions, 'definition'>;
 
-interface Place {
-  /** Started, or being started. */
+interface PooledServer {
+  /** Resolves when the server has started. */
   readonly server: Promise<LanguageServer>;
   users: number;
   cancelIdleTimer: () => void;
@@ -15,9 +15,9 @@ interface Place {
 /** The servers of one workspace, one for each language: started on demand, kept warm, stopped when idle. */
 export class LanguageServerPool {
   readonly #options: PoolOptions;
-  readonly #places = new Map<string, Place>();
-  /** Being stopped; `stop` waits for them too. */
-  readonly #leaving = new Set<Promise<void>>();
+  readonly #servers = new Map<string, PooledServer>();
+  /** Servers that are being stopped. */
+  readonly #stopping = new Set<Promise<void>>();
   readonly #ending = new AbortController();
 
   constructor(options: PoolOptions) {
@@ -39,20 +39,11 @@ export class LanguageServerPool {
     }
   }
 
-  filesChanged(paths: readonly string[]): void {
-    for (const { server } of this.#places.values()) {
-      server.then(
-        (started) => started.filesChanged(paths),
-        () => {}, // reported to the caller that started it
-      );
-    }
-  }
-
   /** Leaves no process behind. Harmless twice. */
   async stop(): Promise<void> {
     this.#ending.abort();
-    for (const [language, place] of this.#places) this.#leave(language, place);
-    await Promise.all(this.#leaving);
+    for (const [language, pooled] of this.#servers) this.#remove(language, pooled);
+    await Promise.all(this.#stopping);
   }
 
   async #useOnce<T>(
@@ -60,51 +51,51 @@ export class LanguageServerPool {
     signal: AbortSignal,
     work: (server: LanguageServer) => Promise<T>,
   ): Promise<T> {
-    const place = await this.#find(definition, signal);
-    place.cancelIdleTimer();
-    place.users += 1;
+    const pooled = await this.#find(definition, signal);
+    pooled.cancelIdleTimer();
+    pooled.users += 1;
     try {
-      return await work(await orCancelled(place.server, signal));
+      return await work(await orCancelled(pooled.server, signal));
     } finally {
-      place.users -= 1;
-      if (place.users === 0) {
-        place.cancelIdleTimer = this.#options.clock.after(this.#options.waits.idleMs, () =>
-          this.#leave(definition.language, place),
+      pooled.users -= 1;
+      if (pooled.users === 0) {
+        pooled.cancelIdleTimer = this.#options.clock.after(this.#options.waits.idleMs, () =>
+          this.#remove(definition.language, pooled),
         );
       }
     }
   }
 
-  async #find(definition: ServerDefinition, signal: AbortSignal): Promise<Place> {
+  async #find(definition: ServerDefinition, signal: AbortSignal): Promise<PooledServer> {
     const { language } = definition;
-    const known = this.#places.get(language);
+    const known = this.#servers.get(language);
     if (known && !(await orCancelled(mustBeReplaced(known), signal))) return known;
     if (this.#ending.signal.aborted) throw new ExecutionCancelled();
-    const since = this.#places.get(language);
+    const since = this.#servers.get(language);
     if (since && since !== known) return since; // another call has started one
-    if (known) this.#leave(language, known);
+    if (known) this.#remove(language, known);
     const server = LanguageServer.start({ ...this.#options, definition }, this.#ending.signal);
     server.catch(() => {}); // reported to the calls that wait for it
-    const place: Place = { server, users: 0, cancelIdleTimer: () => {} };
-    this.#places.set(language, place);
-    return place;
+    const pooled: PooledServer = { server, users: 0, cancelIdleTimer: () => {} };
+    this.#servers.set(language, pooled);
+    return pooled;
   }
 
-  #leave(language: string, place: Place): void {
-    place.cancelIdleTimer();
-    if (this.#places.get(language) === place) this.#places.delete(language);
-    const left = place.server.then(
+  #remove(language: string, pooled: PooledServer): void {
+    pooled.cancelIdleTimer();
+    if (this.#servers.get(language) === pooled) this.#servers.delete(language);
+    const stopped = pooled.server.then(
       (server) => server.stop(),
       () => {},
     );
-    this.#leaving.add(left);
-    const forget = () => this.#leaving.delete(left);
-    left.then(forget, forget);
+    this.#stopping.add(stopped);
+    const forget = () => this.#stopping.delete(stopped);
+    stopped.then(forget, forget);
   }
 }
 
-/** True also for one that could not be started. */
-async function mustBeReplaced({ server }: Place): Promise<boolean> {
+/** Also true for a server that could not be started. */
+async function mustBeReplaced({ server }: PooledServer): Promise<boolean> {
   try {
     return (await server).mustBeReplaced;
   } catch {

@@ -109,14 +109,9 @@ export class LanguageServer {
     return this.#encoding;
   }
 
-  /** It died, or it loaded packages that have changed since. */
+  /** True if the server died, or if installed packages have changed since it started. */
   get mustBeReplaced(): boolean {
-    return this.#connection.hasFailed || this.#changed.hasOtherPackages;
-  }
-
-  /** Files that our own tools changed, workspace-relative. */
-  filesChanged(paths: readonly string[]): void {
-    this.#changed.tell(paths);
+    return this.#connection.hasFailed || this.#changed.havePackagesChanged;
   }
 
   /** Sends one request about a file. `paramsFor` gets the document that the answer will be about. */
@@ -128,12 +123,9 @@ export class LanguageServer {
   ): Promise<Answer> {
     const { document, pending } = await this.#inTurn(signal, async () => {
       const document = await this.#prepare(path, signal);
-      const pending = this.#requestUntilStable(
-        method,
-        { ...paramsFor(document), ...named(document) },
-        signal,
-      );
-      pending.catch(() => {}); // awaited below, but not before this turn has ended
+      const params = { ...paramsFor(document), textDocument: { uri: document.uri } };
+      const pending = this.#requestUntilStable(method, params, signal);
+      pending.catch(() => {}); // awaited only after this turn; until then a rejection would be unhandled
       return { document, pending };
     });
     return { document, value: await pending };
@@ -163,7 +155,7 @@ export class LanguageServer {
     const answer = await this.#connection.request(
       'initialize',
       {
-        processId: null, // from its isolation it could not see us, and would exit because its parent is gone
+        processId: null, // in isolation it does not see our process, and would exit as if its parent had died
         clientInfo: { name: 'countersign' },
         rootPath: workspace.root,
         rootUri: uri,
@@ -205,8 +197,8 @@ export class LanguageServer {
       });
       if ([...changes].some(([path, kind]) => this.#makesReload(path, kind))) this.#loading.expectReload();
     }
-    const hasOtherDocuments = this.#documents.synchronise();
-    if (changes.size > 0 || hasOtherDocuments) this.#published.doubt();
+    const haveDocumentsChanged = this.#documents.synchronise();
+    if (changes.size > 0 || haveDocumentsChanged) this.#published.expectUpdate();
   }
 
   #makesReload(path: string, kind: ChangeKind): boolean {
@@ -215,16 +207,16 @@ export class LanguageServer {
     return kind !== 'changed' && extensions.includes(extname(path).toLowerCase());
   }
 
-  /** If quiet is the only sign that the project is loaded, an answer counts once it comes twice. */
+  /** Repeats the request until two answers are the same, if only quiet shows that the project is loaded. */
   async #requestUntilStable(method: string, params: object, signal: AbortSignal): Promise<unknown> {
     let answer = await this.#connection.request(method, params, signal);
-    for (let repeat = 0; this.#loading.isGuess && repeat < MAX_REPEATS; repeat += 1) {
+    for (let repeat = 0; this.#loading.needsRepeat && repeat < MAX_REPEATS; repeat += 1) {
       const again = await this.#connection.request(method, params, signal);
       if (isDeepStrictEqual(again, answer)) break;
       answer = again;
       await this.#loading.wait(signal);
     }
-    this.#loading.finishGuess();
+    this.#loading.finishRepeats();
     return answer;
   }
 
@@ -278,7 +270,7 @@ export class LanguageServer {
     }
   }
 
-  /** `python.analysis` is a part of `python` if it is not set itself. */
+  /** The settings of a section. `python.analysis` is looked up as such, then as a part of `python`. */
   #setting(section: unknown): unknown {
     const settings = this.#options.definition.settings ?? {};
     if (typeof section !== 'string') return settings;
@@ -296,8 +288,6 @@ export class LanguageServer {
     return pathToFileURL(join(this.#options.workspace.root, path)).href;
   }
 }
-
-const named = ({ uri }: OpenedDocument) => ({ textDocument: { uri } });
 
 function listOf(params: unknown, key: string): readonly unknown[] {
   const list = (params as Record<string, unknown> | null | undefined)?.[key];

@@ -1,7 +1,7 @@
 import { summarised, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 
-// The language tools (RN-7). LspExecutor asks the language servers, or the editor that this runner is part of.
+// The language tools (RN-7). LspExecutor asks language servers, or the editor that contains this runner.
 
 const look = summarised<'diagnostics' | 'symbols' | 'hover' | 'definition' | 'references'>(
   ({ path }) => `Asks the language server about "${visibleName(path)}".`,

@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => fixture.dispose());
 
 /** The fakes answer at once. */
-const quick = { quietMs: 20, settleMs: 60, doubtMs: 100, shutdownMs: 300 };
+const quick = { quietMs: 20, settleMs: 60, updateMs: 100, shutdownMs: 300 };
 
 const setUp = (behaviour: string, file = '', options: Partial<LspExecutorOptions> = {}): LspExecutor =>
   fixture.executor({ servers: [fake(behaviour, file)], waits: quick, ...options });
@@ -386,22 +386,6 @@ describe('what a server is told', () => {
         { uri: `${root}/b.fake`, type: 3 },
       ]),
     );
-  });
-
-  it('what our own tools changed, also where it does not look by itself', async () => {
-    const lsp = setUp('plain');
-    lsp.filesChanged(['nobody/listens.yet']);
-    await heard(lsp);
-    fixture.write('node_modules/p/index.fake', 'x');
-    lsp.filesChanged(['node_modules/p/index.fake', 'node_modules/q/gone.fake']);
-    const root = pathToFileURL(fixture.workspace.root).href;
-    expect(await heard(lsp)).toContainEqual({
-      method: 'workspace/didChangeWatchedFiles',
-      changes: expect.arrayContaining([
-        { uri: `${root}/node_modules/p/index.fake`, type: 1 },
-        { uri: `${root}/node_modules/q/gone.fake`, type: 3 },
-      ]),
-    });
   });
 
   it('no more documents than it should keep', async () => {

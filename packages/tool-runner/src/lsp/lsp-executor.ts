@@ -28,26 +28,24 @@ export interface LspExecutorOptions {
   readonly servers?: readonly ConfiguredServer[];
   readonly clock?: RunnerClock;
   readonly waits?: Partial<WaitTimes>;
-  /** Features of the editor that this runner is part of, used instead of language servers. */
+  /** Features of the editor that contains this runner, used instead of language servers. */
   readonly features?: LanguageFeatures;
 }
 
-/** A language server or an editor. */
-export interface LanguageAnswers {
+/** Answers requests about files: a language server or an editor. */
+interface LanguageSource {
   readonly encoding: PositionEncoding;
   ask(
     method: string,
     path: string,
     paramsFor: (document: Lines) => object,
     signal: AbortSignal,
-  ): Promise<Pick<Answer, 'value'> & { readonly document: Lines }>;
-  diagnostics(
-    path: string,
-    signal: AbortSignal,
-  ): Promise<Pick<Answer, 'value'> & { readonly document: Lines }>;
+  ): Promise<LanguageAnswer>;
+  diagnostics(path: string, signal: AbortSignal): Promise<LanguageAnswer>;
 }
 
 type Lines = Pick<OpenedDocument, 'lines'>;
+type LanguageAnswer = Pick<Answer, 'value'> & { readonly document: Lines };
 type PositionCall = CallOf<'hover' | 'definition' | 'references'>;
 
 /** Enough to recognise a line; a minified file may have one very long line. */
@@ -86,12 +84,12 @@ export class LspExecutor {
   async #ask<T>(
     asked: string,
     signal: AbortSignal,
-    question: (server: LanguageAnswers, path: string) => Promise<T>,
+    question: (server: LanguageSource, path: string) => Promise<T>,
   ): Promise<T> {
     const path = this.#texts.resolve(asked);
     if (this.#editor) return question(this.#editor, path);
     const definition = findServer(path, this.#options.servers ?? []);
-    this.#texts.read(path); // a file that cannot be read starts no server
+    this.#texts.read(path); // throws before a server is started
     try {
       return await this.#pool.use(definition, signal, (server) => question(server, path));
     } catch (cause) {
@@ -99,11 +97,6 @@ export class LspExecutor {
       if (!(cause instanceof MalformedAnswer || cause instanceof RangeError)) throw cause;
       throw new LanguageServerFailure(definition.language, cause.message, { died: false, cause });
     }
-  }
-
-  /** Reports files that our own tools changed to the servers. Workspace-relative. */
-  filesChanged(paths: readonly string[]): void {
-    this.#pool.filesChanged(paths);
   }
 
   dispose(): Promise<void> {
@@ -165,7 +158,7 @@ export class LspExecutor {
     });
   }
 
-  /** `context` goes to the server with the position. */
+  /** `context` is added to the parameters of the request. */
   locations(
     call: PositionCall,
     signal: AbortSignal,
@@ -217,7 +210,7 @@ function positionIn(
   throw new CountersignError('INVALID_PARAMS', { tool, problem });
 }
 
-/** A range and its first line. Undefined if the text does not have such a place. */
+/** A range and the text of its first line. Undefined if the text has no such range. */
 function placeIn(
   lines: TextLines,
   range: Range,

@@ -55,7 +55,7 @@ export class OpenedDocuments {
         hasChanged = this.#refresh(document) !== document || hasChanged;
       } catch (error) {
         if (!(error instanceof CountersignError)) throw error;
-        // It cannot be read any more: once it is closed, the server uses the disk's state.
+        // The file cannot be read any more. Once it is closed, the server uses the disk's state.
         this.#close(document.path);
         hasChanged = true;
       }
@@ -91,11 +91,7 @@ export class OpenedDocuments {
   #refresh(document: OpenedDocument): OpenedDocument {
     const stamp = this.#stamp(document.path);
     const text = this.#options.texts.read(document.path);
-    if (text === document.text) {
-      const same = Object.assign(document, { stamp });
-      this.#documents.set(document.path, same);
-      return same;
-    }
+    if (text === document.text) return Object.assign(document, { stamp });
     const { uri } = document;
     const version = ++this.#versions;
     const changed = { ...document, version, text, lines: new TextLines(text), stamp };

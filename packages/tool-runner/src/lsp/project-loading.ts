@@ -27,20 +27,20 @@ export class ProjectLoading {
     return this.#isLoading;
   }
 
-  /** True while only a repeated answer shows that it is complete. */
-  get isGuess(): boolean {
+  /** True while an answer counts only if the server gives it twice. */
+  get needsRepeat(): boolean {
     return this.#sign === 'quiet' && this.#isLoading;
   }
 
-  /** Files were added or removed: the server must load them before its next answer is complete. */
+  /** Call when files were added or removed: the server must load them before its next answer is complete. */
   expectReload(): void {
     if (this.#sign === 'at-once' || this.#isLoading) return;
     this.#isLoading = true;
     this.#limitMs = this.#waits.reloadMs;
   }
 
-  /** The same answer came twice, or the attempts are used up. */
-  finishGuess(): void {
+  /** Call when the same answer came twice, or the repeats are used up. */
+  finishRepeats(): void {
     if (this.#sign === 'quiet') this.#isLoading = false;
   }
 

@@ -13,7 +13,7 @@ export class PublishedDiagnostics {
   readonly #waits: WaitTimes;
   readonly #byUri = new Map<string, Publication>();
   readonly #waiting = new Set<() => void>();
-  #doubtedAt = Number.NEGATIVE_INFINITY;
+  #updateExpectedAt = Number.NEGATIVE_INFINITY;
 
   constructor(clock: RunnerClock, waits: WaitTimes) {
     this.#clock = clock;
@@ -26,14 +26,14 @@ export class PublishedDiagnostics {
     for (const wake of this.#waiting) wake();
   }
 
-  /** The document was closed. */
+  /** Call when the document was closed. */
   forget(uri: string): void {
     this.#byUri.delete(uri);
   }
 
-  /** Some file has changed: the server may publish newer diagnostics soon. */
-  doubt(): void {
-    this.#doubtedAt = this.#clock.monotonic();
+  /** Call when any file has changed: the server may publish newer diagnostics soon. */
+  expectUpdate(): void {
+    this.#updateExpectedAt = this.#clock.monotonic();
   }
 
   /** The diagnostics of one version of a document, once they have settled; undefined if none came in time. */
@@ -46,16 +46,16 @@ export class PublishedDiagnostics {
       const now = this.#clock.monotonic();
       const published = this.#byUri.get(uri);
       const isCurrent = published !== undefined && (published.version ?? version) >= version;
-      const trustedAt = isCurrent ? this.#trustedAt(published) : end;
-      if (isCurrent && now >= trustedAt) return published.items;
+      const finalAt = isCurrent ? this.#finalAt(published) : end;
+      if (isCurrent && now >= finalAt) return published.items;
       if (signal.aborted || now >= end) return undefined;
-      await this.#publicationOr(Math.min(trustedAt, end) - now, signal);
+      await this.#publicationOr(Math.min(finalAt, end) - now, signal);
     }
   }
 
-  #trustedAt({ at }: Publication): number {
-    const { doubtMs, settleMs } = this.#waits;
-    return at < this.#doubtedAt ? this.#doubtedAt + doubtMs : at + settleMs;
+  #finalAt({ at }: Publication): number {
+    const { updateMs, settleMs } = this.#waits;
+    return at < this.#updateExpectedAt ? this.#updateExpectedAt + updateMs : at + settleMs;
   }
 
   async #publicationOr(ms: number, signal: AbortSignal): Promise<void> {

@@ -43,12 +43,11 @@ export function readLocations(answer: unknown): readonly ServerLocation[] {
  * can be asked, and ends where the symbol ends.
  */
 export function readSymbols(answer: unknown, limit: number): readonly ServerSymbol[] {
+  const list: unknown = answer ?? [];
+  if (!Array.isArray(list)) throw new MalformedAnswer('its symbols are not a list');
   const symbols: ServerSymbol[] = [];
   // Not recursive: the server decides how deep its answer is nested.
-  const todo = asList(answer, 'symbols').map((item) => ({
-    item,
-    container: undefined as string | undefined,
-  }));
+  const todo = list.map((item: unknown) => ({ item, container: undefined as string | undefined }));
   todo.reverse();
   for (let next = todo.pop(); next !== undefined && symbols.length < limit; next = todo.pop()) {
     const { item, container } = next;
@@ -102,12 +101,6 @@ function isSymbolInformation(item: unknown): item is SymbolInformation {
     (containerName === undefined || typeof containerName === 'string') &&
     Location.is(location)
   );
-}
-
-function asList(answer: unknown, what: string): readonly unknown[] {
-  if (answer === null || answer === undefined) return [];
-  if (!Array.isArray(answer)) throw new MalformedAnswer(`its ${what} are not a list`);
-  return answer;
 }
 
 const kindNames = new Map(

@@ -14,11 +14,12 @@ import { ExecutionCancelled } from '../runner-errors.ts';
 import { BoundedMessageReader } from './bounded-message-reader.ts';
 import type { WaitTimes } from './server-definition.ts';
 
-const EXIT_FOLLOWS_MS = 100;
-const LAST_WORDS_BYTES = 2_048;
-/** ContentModified and ServerCancelled: the server asks to be asked again. */
-const askAgainCodes: readonly number[] = [-32_801, -32_802];
-const MAX_ASKS = 4;
+/** How long to wait for the exit code after the server has closed its output. */
+const EXIT_CODE_WAIT_MS = 100;
+const STDERR_TAIL_BYTES = 2_048;
+/** ContentModified and ServerCancelled: the server wants the request to be sent again. */
+const retryCodes: readonly number[] = [-32_801, -32_802];
+const MAX_TRIES = 4;
 
 export interface ConnectionOptions {
   readonly language: string;
@@ -27,7 +28,7 @@ export interface ConnectionOptions {
   readonly waits: WaitTimes;
 }
 
-/** Gets what a server sends. The return value of `onRequest` is the response; it must not throw. */
+/** Receives the messages of a server. `onRequest` returns the response and must not throw. */
 export interface ServerListener {
   onRequest(method: string, params: unknown): unknown;
   onNotification(method: string, params: unknown): void;
@@ -44,10 +45,10 @@ export class ServerConnection {
   readonly #options: ConnectionOptions;
   readonly #child: ChildProcess;
   readonly #connection: MessageConnection;
-  /** Reject the requests that wait for an answer. */
+  /** Functions that reject the requests that wait for an answer. */
   readonly #waiting = new Set<(failure: LanguageServerFailure) => void>();
-  #lastWords = '';
-  /** It has answered a request other than `initialize`. */
+  #stderrTail = '';
+  /** True once the server has answered a request other than `initialize`. */
   #hasAnswered = false;
   #failure: LanguageServerFailure | undefined;
   #ended: Promise<void> | undefined;
@@ -65,13 +66,13 @@ export class ServerConnection {
     this.#connection.onNotification((method, params) => listener.onNotification(method, params));
     this.#connection.onUnhandledProgress(({ token, value }) => listener.onProgress(token, value));
     this.#connection.onError(([error]) => this.#fail(error.message, { died: false, cause: error }));
-    // Most often it has exited: wait a moment for its exit code, which tells more.
+    // Usually the server has exited, and its exit code says more than the closed output.
     this.#connection.onClose(() => {
-      options.clock.after(EXIT_FOLLOWS_MS, () => this.#fail('it closed its output', { died: true }));
+      options.clock.after(EXIT_CODE_WAIT_MS, () => this.#fail('it closed its output', { died: true }));
     });
     stdin.on('error', (cause) => this.#fail('it closed its input', { died: true, cause }));
     stderr?.on('data', (chunk: Buffer) => {
-      this.#lastWords = (this.#lastWords + chunk.toString()).slice(-LAST_WORDS_BYTES);
+      this.#stderrTail = (this.#stderrTail + chunk.toString()).slice(-STDERR_TAIL_BYTES);
     });
     child.on('error', (cause) => this.#fail('it could not be started', { died: true, cause }));
     child.on('exit', (code, signal) => this.#fail(`it ended with ${code ?? signal}`, { died: true }));
@@ -82,14 +83,14 @@ export class ServerConnection {
     return this.#failure !== undefined;
   }
 
-  /** If `params` is undefined none are sent, which some servers insist on. */
+  /** Without `params`, the field is left out of the message, which some servers insist on. */
   async request(method: string, params: object | undefined, signal: AbortSignal): Promise<unknown> {
-    for (let ask = 1; ; ask += 1) {
+    for (let tries = 1; ; tries += 1) {
       try {
         return await this.#requestOnce(method, params, signal);
       } catch (error) {
         if (!(error instanceof ResponseError)) throw error;
-        if (askAgainCodes.includes(error.code) && ask < MAX_ASKS) continue;
+        if (retryCodes.includes(error.code) && tries < MAX_TRIES) continue;
         const problem = `${method} was refused: ${String(error.message).slice(0, 500)}`;
         throw new LanguageServerFailure(this.#options.language, problem, { died: false, cause: error });
       }
@@ -105,7 +106,7 @@ export class ServerConnection {
     sent.catch((cause) => this.#fail('it does not listen', { died: true, cause }));
   }
 
-  /** It sent something invalid: it is ended, and nothing that it sends is used any more. */
+  /** Ends a server that sent something invalid, and returns the failure to throw. */
   reject(problem: string): LanguageServerFailure {
     return this.#fail(problem, { died: false });
   }
@@ -118,16 +119,16 @@ export class ServerConnection {
   }
 
   async #shutDown(): Promise<void> {
-    const enough = new AbortController();
-    const cancelTimer = this.#options.clock.after(this.#options.waits.shutdownMs, () => enough.abort());
+    const timeout = new AbortController();
+    const cancelTimer = this.#options.clock.after(this.#options.waits.shutdownMs, () => timeout.abort());
     try {
-      const hasExited = new Promise<void>((resolve) => {
+      const exited = new Promise<void>((resolve) => {
         this.#child.once('exit', () => resolve());
-        enough.signal.addEventListener('abort', () => resolve());
+        timeout.signal.addEventListener('abort', () => resolve());
       });
-      await this.#requestOnce('shutdown', undefined, enough.signal);
+      await this.#requestOnce('shutdown', undefined, timeout.signal);
       this.notify('exit');
-      await hasExited;
+      await exited;
     } catch {
       // The caller ends it in any case.
     } finally {
@@ -168,10 +169,10 @@ export class ServerConnection {
     }
   }
 
-  /** Only the first reason counts. */
+  /** Ends the server and rejects all waiting requests. Only the first failure counts; later ones return it. */
   #fail(problem: string, why: { died: boolean; cause?: unknown }): LanguageServerFailure {
     if (this.#failure) return this.#failure;
-    const cause = why.cause ?? (this.#lastWords === '' ? undefined : new Error(this.#lastWords));
+    const cause = why.cause ?? (this.#stderrTail === '' ? undefined : new Error(this.#stderrTail));
     const failure = new LanguageServerFailure(this.#options.language, problem, { died: why.died, cause });
     this.#failure = failure;
     this.#ended = this.#options.starter.stop(this.#child);

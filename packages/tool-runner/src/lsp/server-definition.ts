@@ -13,7 +13,7 @@ export interface ConfiguredServer {
   readonly initializationOptions?: JsonValue;
   /** What the server gets when it asks for its configuration, by section. */
   readonly settings?: Readonly<Record<string, JsonValue>>;
-  /** Folders beside the workspace that it must read. */
+  /** Paths outside the workspace that the server must be able to read. */
   readonly readable?: readonly string[];
 }
 
@@ -27,8 +27,8 @@ export interface ServerDefinition extends ConfiguredServer {
 }
 
 /**
- * When a server's answers are complete: at once, because it loads the project before it answers; after it has logged a
- * certain line, each time the set of files has changed; or when it has become quiet and gives the same answer twice.
+ * How to tell that a server has loaded its project, so that its answers are complete. `at-once`: it loads before it
+ * answers. `logLine`: it logs this line after each load. `quiet`: it sends no messages and gives the same answer twice.
  */
 export type LoadingSign = 'at-once' | 'quiet' | { readonly logLine: RegExp };
 
@@ -58,12 +58,12 @@ const builtInServers = [
   { extensions: ['.py', '.pyi'], define: definePython },
 ];
 
-// Resolves our own packages: what a workspace has installed is never started.
-const ours = createRequire(import.meta.url);
+// Resolves our own dependencies: a server that the workspace has installed is never started.
+const ownRequire = createRequire(import.meta.url);
 
 function defineTypeScript(): ServerDefinition {
-  // The native program itself: the package's `tsc` is a script that would only look for it.
-  const folder = dirname(ours.resolve('typescript/package.json'));
+  // Start the native program itself; the package's `tsc` is a script that looks for it.
+  const folder = dirname(ownRequire.resolve('typescript/package.json'));
   const platform = `@typescript/typescript-${process.platform}-${process.arch}`;
   const folderOfNative = dirname(
     createRequire(join(folder, 'package.json')).resolve(`${platform}/package.json`),
@@ -86,7 +86,7 @@ function defineTypeScript(): ServerDefinition {
 }
 
 function definePython(): ServerDefinition {
-  const program = ours.resolve('pyright/langserver.index.js');
+  const program = ownRequire.resolve('pyright/langserver.index.js');
   return {
     language: 'python',
     extensions: ['.py', '.pyi'],
@@ -95,41 +95,31 @@ function definePython(): ServerDefinition {
     readable: [dirname(program), process.execPath],
     settings: { python: { analysis: { diagnosticMode: 'openFilesOnly' } }, pyright: {} },
     projectFiles: /(^|\/)(pyrightconfig\.json|pyproject\.toml)$/,
-    // It lists the project's files some time after it has answered the first requests.
+    // It answers the first requests before it has listed the project's files.
     loading: { logLine: /^(Found \d+ source files?|No source files found)/ },
   };
 }
 
-/** How long we wait for a server, in milliseconds. */
-export interface WaitTimes {
-  /** For one answer. */
-  readonly requestMs: number;
-  /** For the first answers: a large project is read before. */
-  readonly firstRequestMs: number;
-  /** A server that was not used for this long is stopped. */
-  readonly idleMs: number;
-  /** For a project to load the first time; after that, answers are taken as they are. */
-  readonly firstLoadMs: number;
-  /** The same after files were added or removed; some servers do not report that they reload. */
-  readonly reloadMs: number;
-  /** A server that sent nothing for this long, and announced no work, has loaded its project. */
-  readonly quietMs: number;
-  /** A server that publishes diagnostics often does so twice: syntax first, types later. */
-  readonly settleMs: number;
-  /** How long a change of another file may take to show in published diagnostics; after that, nothing changed. */
-  readonly doubtMs: number;
-  /** For a server to end after `shutdown`. */
-  readonly shutdownMs: number;
-}
-
-export const defaultWaits: WaitTimes = {
+export const defaultWaits = {
+  /** The longest wait for one answer. */
   requestMs: 30_000,
+  /** The longest wait for the first answer, because the server reads the project first. */
   firstRequestMs: 120_000,
+  /** A server that was not used for this long is stopped. */
   idleMs: 300_000,
+  /** The longest wait for a project to load the first time; after that, answers are taken as they are. */
   firstLoadMs: 20_000,
+  /** The longest wait for a reload after files were added or removed; some servers do not report that they reload. */
   reloadMs: 3_000,
+  /** A server that sent nothing for this long, and announced no work, has loaded its project. */
   quietMs: 250,
+  /** How long to wait for a second publication of diagnostics: many servers publish syntax first, types later. */
   settleMs: 250,
-  doubtMs: 1_000,
+  /** How long published diagnostics may take to change after another file has changed. */
+  updateMs: 1_000,
+  /** The longest wait for a server to end after `shutdown`. */
   shutdownMs: 2_000,
 };
+
+/** How long we wait for a server, in milliseconds. */
+export type WaitTimes = Readonly<typeof defaultWaits>;

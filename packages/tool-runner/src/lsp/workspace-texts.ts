@@ -10,7 +10,7 @@ import type { Workspace } from '../workspace.ts';
 import { type FileStamp, stampOf } from './changed-files.ts';
 import { TextLines } from './character-position.ts';
 
-/** No source that a person wrote is larger, and each opened one is kept in memory. */
+/** More than any hand-written source has. Opened texts are kept in memory, so larger files are refused. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The texts of one workspace that language tools may show: inside it (VA-1), not sensitive (VA-2), no binaries. */
@@ -32,11 +32,11 @@ export class WorkspaceTexts {
     const check = this.#validator.check(path);
     if (check.ok) return check.relative;
     const refusal = new CountersignError(check.refused.code);
-    refusal.message = check.refused.message; // policy has filled it in already
+    refusal.message = check.refused.message;
     throw refusal;
   }
 
-  /** The same for a path that a server named; a refusal is returned, not thrown. */
+  /** Like `resolve`, for a path that a server named. Returns a refusal instead of throwing it. */
   locate(absolutePath: string): string | 'outside' | 'refused' {
     const check = this.#validator.check(absolutePath);
     if (check.ok) return check.relative;
@@ -76,8 +76,9 @@ function readFailure(path: string, cause: NodeJS.ErrnoException): CountersignErr
   }
 }
 
-/** Characters of the files that are read for one answer, and that are kept for the next one. */
+/** Limit for all files that are read for one answer. */
 const ANSWER_CHARACTERS = 64 * 1024 * 1024;
+/** Limit for all files that are cached for later answers. */
 const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
 /** A file that a server named and that may be shown. */
@@ -109,7 +110,7 @@ export class LocatedFiles {
     this.#texts = texts;
   }
 
-  /** Returns a function that looks up the files of one answer, each once. */
+  /** Returns a function that finds the files of one answer by URI, and reads each file once. */
   lookUp(): (uri: string) => LocatedFile | NoFile {
     const known = new Map<string, LocatedFile | NoFile>();
     let characters = 0;
@@ -124,7 +125,7 @@ export class LocatedFiles {
   }
 
   #find(uri: string): KeptFile | 'outside' | 'refused' {
-    if (!uri.startsWith('file:///')) return 'outside'; // a virtual document, as for a library without source
+    if (!uri.startsWith('file:///')) return 'outside'; // a virtual document, such as a library without source
     try {
       const absolute = fileURLToPath(uri);
       const stamp = stampOf(absolute);

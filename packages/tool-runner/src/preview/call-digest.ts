@@ -11,10 +11,10 @@ import {
 import type { FileVersion } from '../files/file-snapshot.ts';
 import { ownRisk } from '../own-verdict.ts';
 
-/** Node's own is many times faster than the portable one. */
+/** Node's SHA-256 is many times faster than the portable implementation. */
 const nodeSha256: Sha256 = (text) => hash('sha256', text);
 
-/** What the base of a call's digest covers: call, place and files (AP-8, docs/decisions/0005). */
+/** The input of the base of a call's digest (AP-8, docs/decisions/0005). */
 export interface DigestedCall {
   readonly call: { readonly tool: string; readonly params: unknown };
   /** Absolute, links resolved. */
@@ -23,7 +23,7 @@ export interface DigestedCall {
   readonly directory: string;
   readonly network: boolean;
   readonly files: readonly DigestedFile[];
-  /** Facts that the files alone do not tell: commits, index and remote, an unsaved buffer, the definition of a custom tool. */
+  /** Further facts: commits, index and remote, an unsaved buffer, the definition of a custom tool. */
   readonly base: readonly string[];
 }
 
@@ -31,26 +31,25 @@ export interface DigestedFile {
   /** Workspace-relative, links resolved. */
   readonly path: string;
   readonly part: 'changed' | 'copied' | 'run' | 'directory';
-  /** Of its bytes; null where there is no file. */
   readonly version: FileVersion;
-  /** Of a file that is copied: the copy gets it. */
+  /** Set only for `copied`, because the copy gets the same mode. */
   readonly mode?: number;
 }
 
 /**
- * The base of a call's digest: the protocol's digest of
+ * Returns the base of a call's digest: the protocol's digest of
  *
- * - the form of this digest (1), the tool and its parameters with defaults filled in;
+ * - the format number of this digest (1), the tool and its parameters with defaults filled in;
  * - the workspace root, the directory that the call runs in, and whether it gets network;
- * - each file that it changes, by its real path and the version of its bytes, null where there is none; where an
- *   editor's unsaved buffer is the base (RN-9), that it is, and the version that the disk has;
- * - the file that a copy is made of, with its permission bits;
+ * - the real path and version of each file that the call changes; for an editor's unsaved buffer (RN-9), also a marker
+ *   and the version on disk;
+ * - the original of a copied file, with its permission bits;
  * - each file that a command executes (operands with use `run`: the script, package.json for npm scripts);
- * - for commit and push what their plan names: commits, index, files, remote;
- * - for a custom tool how its server describes it, and that server's entry.
+ * - for commit and push, the commits, index, files and remote of their plan;
+ * - for a custom tool, its server's description of the tool, and the server's entry in mcp.json.
  *
- * `shownView` adds what the card shows. Nothing else is covered: not times, not owners, not files that are only read, not
- * the modules that a script imports.
+ * `shownView` adds what the card shows. The digest does not cover times, owners, files that are only read, or modules
+ * that a script imports.
  */
 export function digestOf({ call, root, directory, network, files, base }: DigestedCall): string {
   const ordered = files.toSorted((a, b) => compare(a.path, b.path) || compare(a.part, b.part));
@@ -60,14 +59,14 @@ export function digestOf({ call, root, directory, network, files, base }: Digest
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A call as a card of any front end shows it, with the digest that names it (AP-8). */
+/** A call as the approval card shows it, with the digest that identifies it (AP-8). */
 export interface ShownView extends ShownCall {
   readonly digest: string;
 }
 
 /**
- * Joins what the server asks or signals with what this machine finds: the higher risk counts. The server joins them in the
- * same way, so that both have one digest.
+ * Combines the server's request with this machine's own decision: the higher risk counts. The server combines them in the
+ * same way, so that both compute the same digest.
  */
 export function shownView(
   asked: Pick<ShownCall, 'tool_name' | 'tool_params' | 'risk_level'>,

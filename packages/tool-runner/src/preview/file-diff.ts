@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { makeVisible, type Preview } from '@countersign/protocol';
 import { structuredPatch } from 'diff';
-import { type DecodedText, decodeText, lineEndingOf } from '../files/text-encoding.ts';
+import { countLines, type DecodedText, decodeText, lineEndingOf } from '../files/text-encoding.ts';
 import { visibleName } from './look.ts';
 
 export type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** What git calls a symbolic link. */
+/** Git's file mode of a symbolic link. */
 export const LINK_MODE = 0o120000;
 
-/** One file before and after; null where there is none. Modes are permission bits, or LINK_MODE, where they are known. */
+/** A file before and after; null if it does not exist. A mode is permission bits or LINK_MODE, undefined if unknown. */
 export interface FileVersions {
   readonly path: string;
   readonly operation: FileDiff['operation'];
@@ -20,8 +20,8 @@ export interface FileVersions {
 }
 
 /**
- * Draws what happens to one file (AP-7): a unified diff with everything hidden made visible, and lines in its header
- * for what no line of text shows: permissions, encoding, byte order mark. Bounded in size and time.
+ * Returns a unified diff of one file (AP-7). Hidden characters are made visible, and header lines show changes of
+ * permissions, encoding and byte order mark. Size and computing time are limited.
  */
 export function fileDiff(versions: FileVersions): FileDiff {
   const { path, operation, before, after } = versions;
@@ -53,7 +53,7 @@ function contentOf({ path, before, after }: FileVersions): Content {
   const old = before ? readableText(before) : NO_TEXT;
   const renewed = after ? readableText(after) : NO_TEXT;
   if (!renewed || (!old && !after)) return { ...SAME, body: `Binary files ${from} and ${to} differ\n` };
-  // Show the whole new text, even if it replaces binary content.
+  // The old content is binary: show the whole new text.
   if (!old) {
     const { hunks, truncated } = unifiedDiff('', renewed.text);
     const header = ['the old content is binary and is not shown', ...formOf(renewed)];
@@ -65,8 +65,8 @@ function contentOf({ path, before, after }: FileVersions): Content {
 }
 
 /**
- * A tool writes text, and the person must see it: a bell or a NUL in it, by which a file would count as binary, is
- * shown as what it is.
+ * Decodes text, also text with control characters such as NUL, which make a file count as binary: the person must see the
+ * text that a tool writes.
  */
 function readableText(bytes: Uint8Array): DecodedText | undefined {
   const decoded = decodeText(bytes);
@@ -74,7 +74,7 @@ function readableText(bytes: Uint8Array): DecodedText | undefined {
   return { text: Buffer.from(bytes).toString('utf8'), encoding: 'utf-8', bom: false };
 }
 
-/** Where every line of both ends in CRLF, saying so on each line would only hide the rest. */
+/** If all lines of both texts end in CRLF, removes the CRs: a visible CR on every line would only distract. */
 function withoutCommonReturns(before: string, after: string): [string, string] {
   if (lineEndingOf(before) !== '\r\n' || lineEndingOf(after) !== '\r\n') return [before, after];
   return [before.replaceAll('\r\n', '\n'), after.replaceAll('\r\n', '\n')];
@@ -87,14 +87,14 @@ function formChange(old: DecodedText, renewed: DecodedText): string[] {
   return lines;
 }
 
-/** UTF-8 without a mark is what everybody expects. */
+/** Returns no lines for UTF-8 without a byte order mark, which is the usual form. */
 function formOf({ encoding, bom }: DecodedText): string[] {
   const lines = encoding === 'utf-8' ? [] : [`encoding ${encoding}`];
   if (bom) lines.push('with a byte order mark');
   return lines;
 }
 
-/** As git writes them. */
+/** Returns the mode lines in git's format. */
 function modeLines({ before, modeBefore, modeAfter }: FileVersions): string[] {
   if (modeAfter === undefined) return [];
   if (!before) return [`new file mode ${modeText(modeAfter)}`];
@@ -105,22 +105,21 @@ function modeLines({ before, modeBefore, modeAfter }: FileVersions): string[] {
 const modeText = (mode: number): string =>
   mode === LINK_MODE ? '120000' : `100${(mode & 0o7777).toString(8).padStart(3, '0')}`;
 
-/** Most characters of one file's diff: what a person reads, and what fits into a preview. */
+/** Maximum length of one file's diff. */
 const MAX_CHARACTERS = 512 * 1024;
-/** Most characters of one line. */
 const MAX_LINE_CHARACTERS = 4_000;
-/** Of a long line that changes, so much before the change is shown. */
+/** Number of characters that are shown before the change in a long line. */
 const BEFORE_INTEREST = 200;
 
 interface ShownDiff {
-  /** The hunks, without the header of the file. Empty when the texts are the same. */
+  /** The hunks, without the file's header. Empty if the texts are the same. */
   readonly hunks: string;
   readonly truncated: boolean;
 }
 
 /**
- * The difference of two texts in the unified format, as a person may safely read it. It is bounded: what is left out
- * is said in a line that begins with a backslash, as the format says "No newline at end of file".
+ * Returns the difference of two texts in the unified format, with hidden characters made visible. Its size is limited: a
+ * line that begins with a backslash, like "No newline at end of file", tells what was left out.
  */
 export function unifiedDiff(before: string, after: string): ShownDiff {
   const shown = new ShownLines();
@@ -138,7 +137,7 @@ export function unifiedDiff(before: string, after: string): ShownDiff {
   return { hunks: shown.text, truncated: shown.truncated };
 }
 
-/** A run gets at most half of the room there is: what is removed must not push out what comes in its place. */
+/** Adds lines of one kind. They get at most half of the room, so that removed lines leave room for the added lines. */
 function addRun({ lines, count }: Run, otherSide: readonly string[], shown: ShownLines): void {
   const least = shown.room / 2;
   let added = 0;
@@ -152,7 +151,7 @@ function addRun({ lines, count }: Run, otherSide: readonly string[], shown: Show
   shown.leaveOut(`${count - added} more ${kind} lines are not shown`);
 }
 
-/** Of lines that are removed those that are added in their place, and the other way round. */
+/** Returns the added lines that replace a run of removed lines, and vice versa; else an empty list. */
 function otherSideOf(runs: readonly Run[], index: number): readonly string[] {
   const isOf = (run: Run | undefined, sign: string): boolean => run?.lines[0]?.startsWith(sign) ?? false;
   const step = isOf(runs[index], '-') ? 1 : -1;
@@ -161,7 +160,7 @@ function otherSideOf(runs: readonly Run[], index: number): readonly string[] {
   return isOf(runs[index], step === 1 ? '-' : '+') && isOf(next, sign) ? (next?.lines ?? []) : [];
 }
 
-/** Where two lines begin to differ behind their signs; 0 where that is not worth looking for. */
+/** Returns the index of the first difference of two lines, after their signs; 0 if the line is short enough to show. */
 function firstDifference(line: string, other: string | undefined): number {
   if (other === undefined || line.length <= MAX_LINE_CHARACTERS) return 0;
   let at = 1;
@@ -169,7 +168,7 @@ function firstDifference(line: string, other: string | undefined): number {
   return at;
 }
 
-/** Lines made visible, as long as there is room. */
+/** Collects lines, with hidden characters made visible, as long as there is room. */
 class ShownLines {
   #lines: string[] = [];
   room = MAX_CHARACTERS;
@@ -179,7 +178,7 @@ class ShownLines {
     return this.#lines.map((line) => `${line}\n`).join('');
   }
 
-  /** Adds a line; of a long line, only the part around `interest`. Returns false if there is no room. */
+  /** Adds a line. A long line is cut to the part around the index `interest`. Returns false if there is no room. */
   add(line: string, interest = 0): boolean {
     const from =
       line.length - MAX_LINE_CHARACTERS > 0 && interest > MAX_LINE_CHARACTERS / 2
@@ -205,13 +204,13 @@ class ShownLines {
   }
 }
 
-/** As git writes it: a single line needs no count, and of no line the one before is named. */
+/** Returns a range in git's format: a single line has no count, and an empty range names the line before it. */
 function rangeOf(start: number, lines: number): string {
   if (lines === 1) return String(start);
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }
 
-/** Lines of one kind, each with its sign. `count` is more than there are lines where the text was too long. */
+/** Consecutive lines with the same sign. `count` is their number before `lines` was cut at the limit. */
 interface Run {
   readonly lines: readonly string[];
   readonly count: number;
@@ -227,17 +226,17 @@ interface Hunk {
 
 const CONTEXT = 3;
 /**
- * A longer text, or one that differs in more lines, is shown as replaced: looking for the least difference takes time
- * that grows with lines times edits. By counts, not by the clock: the same call has the same preview everywhere.
+ * Beyond these limits, the whole text is shown as replaced, because the time for a minimal diff grows with lines times
+ * edits. The limits are counts instead of a timeout, so that a call has the same preview on every machine.
  */
 const MAX_COMPARED = 2 * 1024 * 1024;
 const MAX_COMPARED_LINES = 40_000;
 const MAX_EDITS = 2_000;
-/** Lines after this many characters of a run are counted but not shown. */
+/** Lines after this many characters are counted but not shown. */
 const MAX_RUN_CHARACTERS = 512 * 1024;
 const NO_NEWLINE = '\\ No newline at end of file';
 
-/** Where two texts differ, quickly whatever they are. What they have in common at both ends is not looked at. */
+/** Compares two texts. Common lines at both ends are skipped, except for the context. */
 function hunksBetween(before: string, after: string): Hunk[] {
   if (before === after) return [];
   const { prefix, oldEnd, newEnd } = commonEnds(before, after);
@@ -260,25 +259,17 @@ function leastDifference(before: string, after: string): Hunk[] | undefined {
     context: CONTEXT,
     maxEditLength: MAX_EDITS,
   });
-  return patch?.hunks.map(({ oldStart, oldLines, newStart, newLines, lines }) => ({
-    oldStart,
-    oldLines,
-    newStart,
-    newLines,
-    runs: runsOf(lines),
-  }));
+  return patch?.hunks.map(({ lines, ...ranges }) => ({ ...ranges, runs: runsOf(lines) }));
 }
 
 /** Shows the whole old text as removed and the whole new text as added: not minimal, but correct. */
 function replacement(before: string, after: string): Hunk {
-  const removed = signed('-', before);
-  const added = signed('+', after);
   return {
     oldStart: 1,
     oldLines: countLines(before),
     newStart: 1,
     newLines: countLines(after),
-    runs: [...removed, ...added],
+    runs: [...signed('-', before), ...signed('+', after)],
   };
 }
 
@@ -306,7 +297,7 @@ function runsOf(lines: readonly string[]): Run[] {
   return runs.map((run) => ({ lines: run, count: run.length }));
 }
 
-/** How much both texts share before and behind their difference, in whole lines, less the context to show. */
+/** Returns where the texts differ, in whole lines with context. After `oldEnd` and `newEnd` they are the same. */
 function commonEnds(before: string, after: string): { prefix: number; oldEnd: number; newEnd: number } {
   const shorter = Math.min(before.length, after.length);
   let same = 0;
@@ -325,10 +316,4 @@ function commonEnds(before: string, after: string): { prefix: number; oldEnd: nu
   for (let line = 0; line < CONTEXT && oldEnd < before.length; line++)
     oldEnd = before.indexOf('\n', oldEnd) + 1 || before.length;
   return { prefix, oldEnd, newEnd: after.length - (before.length - oldEnd) };
-}
-
-function countLines(text: string): number {
-  let lines = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
-  return text === '' || text.endsWith('\n') ? lines : lines + 1;
 }

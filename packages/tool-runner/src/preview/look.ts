@@ -6,7 +6,7 @@ import {
   type Preview,
   type ToolParams,
 } from '@countersign/protocol';
-import { belowRoot, openDirectory } from '../files/workspace-directory.ts';
+import { realDirectory } from '../files/workspace-directory.ts';
 import { fileFailure } from '../real-disk.ts';
 import type { CallOf, Look, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
@@ -14,11 +14,11 @@ import { type DigestedCall, digestOf } from './call-digest.ts';
 import type { FileDiff } from './file-diff.ts';
 import { runFiles } from './run-files.ts';
 
-/** A file's name as a person may safely read it in one line: a name can have line feeds and tabs too. */
+/** Makes hidden characters of a file name visible, including line feeds and tabs. */
 export const visibleName = (name: string): string =>
   makeVisible(name).replaceAll('\n', '⟨U+000A⟩').replaceAll('\t', '⟨U+0009⟩');
 
-/** Of a tool that changes no file by itself: one sentence says all. */
+/** Makes the `look` of a tool that changes no files. Its preview is one sentence. */
 export const summarised =
   <N extends BuiltInToolName>(summaryOf: (params: ToolParams<N>) => string): ToolModule<N>['look'] =>
   (call, decision, { workspace }) => ({
@@ -26,7 +26,7 @@ export const summarised =
     draw: () => ({ kind: 'summary', summary: summaryOf(call.params) }),
   });
 
-/** What a program or a shell line would run in a directory, and the scripts of the workspace that it executes. */
+/** Returns the digest and preview of a command: its words, working directory, and scripts of the workspace that it runs. */
 export async function lookAtCommand(
   call: CallOf<'execute_command' | 'shell_exec' | 'shell_background'>,
   decision: PolicyDecision,
@@ -34,7 +34,7 @@ export async function lookAtCommand(
   cwd = '',
 ): Promise<Look> {
   const { details, assessed } = decision;
-  const directory = realDirectory(workspace, cwd);
+  const directory = workingDirectory(workspace, cwd);
   const files = await runFiles(workspace, details?.operands ?? []);
   return {
     digest: digestOfCall(call, decision, workspace, { directory, files }),
@@ -45,24 +45,22 @@ export async function lookAtCommand(
       ),
       cwd: visibleName(directory || '.'),
       network: networkOf(decision),
-      // Undo knows what file tools did, not what a program does; a program that only reads leaves nothing to undo.
+      // Undo covers file tools, not programs. A LOW program only reads, so there is nothing to undo.
       reversible: assessed?.decision === 'LOW',
       scripts: files.map(({ path }) => visibleName(path || '.')),
     }),
   };
 }
 
-function realDirectory({ root }: Workspace, cwd: string): string {
+function workingDirectory({ root }: Workspace, cwd: string): string {
   try {
-    const directory = openDirectory(root, belowRoot(root, cwd));
-    directory.close();
-    return directory.path;
+    return realDirectory(root, cwd);
   } catch (error) {
     throw fileFailure(error, cwd, 'READ_FAILED');
   }
 }
 
-/** The base of a call that changes no file by a plan of ours. */
+/** Returns the digest base of a call that is not in change-files.ts. */
 export function digestOfCall(
   call: DigestedCall['call'],
   decision: PolicyDecision,
@@ -75,8 +73,8 @@ export function digestOfCall(
 const networkOf = ({ verdict }: PolicyDecision): boolean => !isRefused(verdict) && verdict.network;
 
 /**
- * The files that a plan is about must be those that policy has judged: a link swapped in between could lead to a
- * sensitive file (VA-2), and nothing of that may be shown.
+ * Throws APPROVAL_STALE unless policy has judged all these paths. Without this check, a link that was swapped in after the
+ * policy decision could show a sensitive file in the preview (VA-2).
  */
 export function confirmJudged({ details }: PolicyDecision, paths: readonly string[]): void {
   const judged = new Set(details?.operands.map(({ path }) => path));
@@ -85,58 +83,55 @@ export function confirmJudged({ details }: PolicyDecision, paths: readonly strin
   throw new CountersignError('APPROVAL_STALE', { problem: `"${other}" is not the file that was judged` });
 }
 
-/** Characters of everything that a preview shows: at most 3 bytes each, so that a body of 8 MiB has room for them. */
+/** Maximum number of characters in a preview. Each takes at most 3 bytes, and a request body may have 8 MiB. */
 const MAX_CHARACTERS = 1_500_000;
-/** Hooks or scripts of one preview. Files and commits are bounded already, by `limits.entries`. */
+/** Maximum number of hooks or scripts. Files and commits are already limited by `limits.entries`. */
 const MAX_ENTRIES = 1_000;
-/** Words of all commands of one preview: a body has room for 50,000 values. */
+/** Maximum number of words of all commands. A request body may have 50,000 JSON values. */
 const MAX_WORDS = 20_000;
 
-/**
- * The preview within what the server takes, whatever the call names. What is left out is said in its place, so that a
- * person who approves sees that there is more.
- */
+/** Shortens a preview to what the server accepts. Notes in the preview tell the person what was left out. */
 export function fitPreview(preview: Preview): Preview {
-  const room = new Room();
+  const budget = new CharacterBudget();
   switch (preview.kind) {
     case 'diff':
-      return { ...preview, files: room.files(preview.files) };
+      return { ...preview, files: budget.files(preview.files) };
     case 'commit':
       return {
         ...preview,
-        hooks: room.list(preview.hooks, 'hooks'),
-        message: room.text(preview.message),
-        files: room.files(preview.files),
+        hooks: budget.list(preview.hooks, 'hooks'),
+        message: budget.text(preview.message),
+        files: budget.files(preview.files),
       };
     case 'push':
       return {
         ...preview,
-        hooks: room.list(preview.hooks, 'hooks'),
+        hooks: budget.list(preview.hooks, 'hooks'),
         commits: preview.commits.map(({ id, subject, author }) => ({
           id,
-          subject: room.text(subject),
-          author: room.text(author),
+          subject: budget.text(subject),
+          author: budget.text(author),
         })),
       };
     case 'command':
       return {
         ...preview,
-        commands: room.commands(preview.commands),
-        scripts: room.list(preview.scripts, 'scripts'),
+        commands: budget.commands(preview.commands),
+        scripts: budget.list(preview.scripts, 'scripts'),
       };
     case 'custom':
       return {
         ...preview,
-        summary: room.text(preview.summary),
-        ...(preview.runs !== undefined && { runs: room.text(preview.runs) }),
+        summary: budget.text(preview.summary),
+        ...(preview.runs !== undefined && { runs: budget.text(preview.runs) }),
       };
     default:
       return preview;
   }
 }
 
-/** How much can still be shown. Half of what is left is the most that one text takes. */
-class Room {
+/** Counts how many characters can still be shown. One text gets at most half of them. */
+class CharacterBudget {
   #left = MAX_CHARACTERS;
 
   text(text: string): string {

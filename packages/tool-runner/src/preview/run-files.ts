@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { CommandOperand } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { type FileVersion, identityNow, takeSnapshot } from '../files/file-snapshot.ts';
 import { findPlace, openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
-import { failedWith, fileFailure } from '../real-disk.ts';
+import { failedWith, fileFailure, realDisk } from '../real-disk.ts';
 import type { Workspace } from '../workspace.ts';
 import type { DigestedFile } from './call-digest.ts';
 
 /**
- * The files of the workspace that a command would execute, with their versions (AP-8). Where a directory is executed
- * (`node .`), its version is that of the files directly in it. Where git's configuration is among them, so are the
- * directories that it names for hooks, and what it includes. Throws FILE_TOO_LARGE over the file limit.
+ * Returns the workspace files that a command would execute, with their versions (AP-8). The version of an executed
+ * directory (`node .`) covers the files directly in it. For a git configuration, its hook directories and included files
+ * are added. Throws FILE_TOO_LARGE.
  */
 export async function runFiles(
   workspace: Workspace,
@@ -36,7 +36,7 @@ const isGitConfig = (path: string): boolean => /(^|\/)\.git\/config$/.test(path)
 
 const MAX_INCLUDES = 20;
 
-/** What a git configuration names in the workspace: the folders of hooks, and the files that it includes. */
+/** Returns the hook folders and included files in the workspace that a git configuration names. */
 async function namedByConfig(workspace: Workspace, config: string): Promise<ReadonlySet<string>> {
   const { root } = workspace;
   const named = new Set<string>();
@@ -47,7 +47,7 @@ async function namedByConfig(workspace: Workspace, config: string): Promise<Read
       const isHooks = section === 'core' && name === 'hookspath';
       const isIncluded = (section === 'include' || section === 'includeif') && name === 'path';
       if (!isHooks && !isIncluded) continue;
-      // Hooks are looked for from the top of the work tree, included files from the file that names them.
+      // Hook paths are relative to the work tree's root, included files to the file that names them.
       const path = relative(
         root,
         isHooks ? resolve(root, config, '../..', value) : resolve(root, file, '..', value),
@@ -65,7 +65,7 @@ async function snapshotAt({ root, limits }: Workspace, asked: string) {
   try {
     return directory && (await takeSnapshot(directory, name, { path, maxBytes: limits.fileBytes }));
   } catch {
-    return undefined; // no file that git could read; its version says what it is
+    return undefined; // not a file that git can read; versionAt throws or records its state
   } finally {
     directory?.close();
   }
@@ -96,8 +96,9 @@ async function directoryAt({ root }: Workspace, path: string): Promise<DigestedF
   }
 }
 
-/** How much is read of a file, and of all files in a directory. Of larger files, only size and times are compared. */
+/** In a directory, a larger file is compared only by its size and times. */
 const MAX_FILE_BYTES = 1024 * 1024;
+/** Limit for all files of a directory together. Further files are compared only by their size and times. */
 const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 
 async function versionOfEntries(directory: WorkspaceDirectory): Promise<FileVersion> {
@@ -111,7 +112,7 @@ async function versionOfEntries(directory: WorkspaceDirectory): Promise<FileVers
   return `sha256:${hash('sha256', JSON.stringify(entries))}`;
 }
 
-/** The version of a file, the target of a link, or else only the kind of the entry. */
+/** Returns the version of a file, the target of a link, or an error code. `bytes` is the number of bytes read. */
 async function entryState(
   directory: WorkspaceDirectory,
   name: string,
@@ -124,19 +125,12 @@ async function entryState(
     if (!(error instanceof CountersignError) && !failedWith(error, 'EACCES')) throw error;
     const { code } = error as CountersignError | NodeJS.ErrnoException;
     if (code === 'FILE_TOO_LARGE') return { state: identityNow(directory, name) ?? 'gone', bytes: 0 };
-    return { state: linkAt(directory, name) ?? String(code), bytes: 0 };
+    const target = realDisk.readLink(directory.at(name));
+    return { state: target === undefined ? String(code) : `link to ${target}`, bytes: 0 };
   }
 }
 
-function linkAt(directory: WorkspaceDirectory, name: string): string | undefined {
-  try {
-    return `link to ${readlinkSync(directory.at(name))}`;
-  } catch {
-    return undefined;
-  }
-}
-
-/** One `name = value` of a git configuration, whatever subsection it stands in. Section and name in lower case. */
+/** One setting of a git configuration. Section and name are in lower case; the subsection is dropped. */
 interface ConfigValue {
   readonly section: string;
   readonly name: string;
@@ -145,15 +139,15 @@ interface ConfigValue {
 
 const header = /\[\s*([A-Za-z0-9.-]+)(?:\s+"(?:[^"\\\n]|\\.)*")?\s*\]/y;
 const nameAndEquals = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=[ \t]*)?/y;
-/** Up to the end of the line or a comment: in quotes, escaped (also the end of the line), or plain. */
+/** The raw value up to the end of the line or a comment. It may have quoted parts and escaped line ends. */
 const rawValue = /(?:"(?:[^"\\\n]|\\[\s\S])*"|\\\r?\n|\\.|[^"\\#;\n])*/y;
 const blank = /\s+/y;
 const restOfLine = /[^\n]*/y;
 
 /**
- * Reads the text of a git configuration as git does: several settings may stand in one line with their section, values
- * may be quoted in part, go on in the next line and have a comment behind them. What git would call an error is passed
- * over. For what git itself must believe there is GitRepository, which asks git; this is for the digest (AP-8).
+ * Parses a git configuration like git: several settings may share a line with their section header, and a value may be
+ * partly quoted, continue in the next line, and be followed by a comment. Invalid text is skipped. Use this only for the
+ * digest (AP-8); GitRepository asks git itself.
  */
 function readConfigValues(text: string): ConfigValue[] {
   const values: ConfigValue[] = [];
@@ -177,12 +171,12 @@ function readConfigValues(text: string): ConfigValue[] {
       const value = plain(take(rawValue)?.[0] ?? '');
       values.push({ section, name: (named[1] ?? '').toLowerCase(), value });
     }
-    take(restOfLine); // a comment, or nothing that we know
+    take(restOfLine); // a comment or invalid text
   }
   return values;
 }
 
-/** Without quotes, escapes, and the blanks behind it that are not quoted. */
+/** Removes quotes, trailing blanks and escapes. */
 function plain(raw: string): string {
   const escaped: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\n': '', '\r\n': '' };
   return raw

@@ -1,32 +1,25 @@
 import { dirname, posix } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { DIRECTORY, type FileSnapshot, takeSnapshot } from '../files/file-snapshot.ts';
-import { movedAway, openDirectory, type WorkspaceDirectory } from '../files/workspace-directory.ts';
-import { failedWith } from '../real-disk.ts';
+import { movedAway, openIfThere, type WorkspaceDirectory } from '../files/workspace-directory.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** A directory that stands where a tool made it. */
 export interface DirectoryNow {
   readonly version: typeof DIRECTORY;
 }
 
 /**
- * The file or directory that stands at a path of the workspace now, by descriptors (VA-1); undefined where there is
- * none. Throws where it is something else, and where a link leads from there to another place: what is recorded of a
- * path was true of the folder that stood there, not of one that has its name now.
+ * Reads the file or directory at a path of the workspace, by descriptors (VA-1); undefined if there is none. Throws if it
+ * is neither, or if the path contains a link now: the journal's record is about the original folder, not about the
+ * link's target.
  */
 export async function fileNow(
   { root, limits }: Workspace,
   path: string,
 ): Promise<FileSnapshot | DirectoryNow | undefined> {
   const folder = dirname(path);
-  let directory: WorkspaceDirectory;
-  try {
-    directory = openDirectory(root, folder);
-  } catch (error) {
-    if (failedWith(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  const directory = openIfThere(root, folder, 'ENOTDIR');
+  if (!directory) return undefined;
   try {
     if (!isAt(directory, folder)) throw movedAway(folder);
     return await takeSnapshot(directory, posix.basename(path), { path, maxBytes: limits.fileBytes });
@@ -41,6 +34,6 @@ export async function fileNow(
 export const isDirectory = (now: FileSnapshot | DirectoryNow | undefined): now is DirectoryNow =>
   now?.version === DIRECTORY;
 
-/** Whether an opened directory is the one at this path, and not what a link there leads to. */
+/** False if the directory was opened through a link. */
 export const isAt = (directory: WorkspaceDirectory, path: string): boolean =>
   directory.path === (path === '.' ? '' : path);

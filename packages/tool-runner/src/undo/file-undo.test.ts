@@ -119,6 +119,34 @@ it('[RN-3] refuses where the file was changed since, touches nothing then, and d
   expect([forced.status, contentOf('x.md'), existsSync(at('y.md'))]).toEqual(['completed', 'old', false]);
 });
 
+it('[RN-3] names every file that was changed since, and a call without copies refuses the whole undo', async () => {
+  call('a', 'x.md', 'new');
+  call('b', 'y.md', 'new');
+  call('c', 'z.md', 'new');
+  for (const path of ['x.md', 'z.md']) writeFileSync(at(path), 'mine');
+  expect((await undo(['c', 'b', 'a'])).error).toMatchObject({
+    code: 'UNDO_CONFLICT',
+    message: expect.stringContaining('Changed after the call: "z.md", "x.md".'),
+  });
+  expect((await undo(['b', 'unknown'])).error?.code).toBe('NOT_UNDOABLE');
+  expect(contentOf('y.md')).toBe('new');
+});
+
+it('[RN-3] a repeated undo of calls that are undone already completes, if it may skip them', async () => {
+  call('a', 'x.md', 'new');
+  call('b', 'y.md', 'new');
+  expect((await undo(['a'])).status).toBe('completed');
+  const options = { force: false, skipUndone: true };
+  expect((await desk.undo('u', ['b', 'a'], options)).status).toBe('completed');
+  expect(existsSync(at('y.md'))).toBe(false);
+  writeFileSync(at('x.md'), 'mine');
+  expect(await desk.undo('v', ['b', 'a'], options)).toMatchObject({
+    status: 'completed',
+    result: { changed_files: [] },
+  });
+  expect(contentOf('x.md')).toBe('mine');
+});
+
 it("[RN-3] what undo replaces is kept: a forced one can be undone, and then the call's undo is possible again", async () => {
   writeFileSync(at('x.md'), 'old');
   call('a', 'x.md', 'agent');

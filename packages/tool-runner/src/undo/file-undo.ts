@@ -7,7 +7,7 @@ import { fileNow } from './file-now.ts';
 import { restoreFile } from './restore-file.ts';
 import { planUndo, type UndoOptions } from './undo-plan.ts';
 
-/** Restores what file tools changed, one undo after another, each journalled before it begins (RN-3). */
+/** Restores files that file tools changed. Undos run one after another and are journalled before they begin (RN-3). */
 export class FileUndo {
   readonly #journal: Journal;
   readonly #workspace: Workspace;
@@ -19,8 +19,8 @@ export class FileUndo {
   }
 
   /**
-   * Several calls are undone as one, the newest change first. The same undo again answers from the journal. What it
-   * replaces is kept under its own id: given as a call's, that takes the undo back.
+   * Undoes several calls as one, the newest change first. If `undoId` is already in the journal, returns its report. The
+   * journal records the undo's own changes under `undoId`: pass it in `toolIds` to revert the undo.
    */
   undo(undoId: string, toolIds: readonly string[], options: UndoOptions): Promise<ResultReport> {
     const report = this.#last.then(() => this.#undo(undoId, toolIds, options));
@@ -28,12 +28,12 @@ export class FileUndo {
     return report;
   }
 
-  /** Resolves when no undo is under way. */
+  /** Resolves when all undos have ended. */
   async idle(): Promise<void> {
     await this.#last;
   }
 
-  /** Settles undos that an earlier runner began: completed where the files are as they were, else failed, to be asked for again. */
+  /** Ends undos that an earlier runner left unfinished: completed if all files are restored, otherwise failed. */
   async recover(): Promise<void> {
     for (const { undoId, toolIds } of this.#journal.unfinishedUndos()) {
       const open = toolIds.flatMap((id) => this.#journal.changesOf(id)).filter(({ isUndone }) => !isUndone);
@@ -45,8 +45,12 @@ export class FileUndo {
       const problem = `the runner was stopped in the middle, and ${left} changes are left. Undo it again`;
       const report: ResultReport =
         left === 0
-          ? { ...told(undoId), status: 'completed', result: { success: true } }
-          : { ...told(undoId), status: 'failed', error: describeError('EXECUTION_FAILED', { problem }) };
+          ? { ...reportHead(undoId), status: 'completed', result: { success: true } }
+          : {
+              ...reportHead(undoId),
+              status: 'failed',
+              error: describeError('EXECUTION_FAILED', { problem }),
+            };
       this.#journal.endUndo(undoId, report, undone);
     }
   }
@@ -64,14 +68,14 @@ export class FileUndo {
         if (operation) changed_files.push({ path: restoration.path, operation });
         undone.push(...restoration.changes);
       }
-      report = { ...told(undoId), status: 'completed', result: { success: true, changed_files } };
+      report = { ...reportHead(undoId), status: 'completed', result: { success: true, changed_files } };
     } catch (error) {
-      report = { ...told(undoId), status: 'failed', error: errorValueOf(error) };
+      report = { ...reportHead(undoId), status: 'failed', error: errorValueOf(error) };
     }
     try {
       this.#journal.endUndo(undoId, report, undone);
     } catch {
-      // Report the outcome anyway: restored files stay restored, and undoing them again finds nothing to do.
+      // Return the report anyway: the files are restored, and repeating the undo changes nothing.
     }
     return report;
   }
@@ -87,4 +91,4 @@ export class FileUndo {
   }
 }
 
-const told = (undoId: string) => ({ undo_id: undoId, attempt: 1, execution_time_ms: 0 });
+const reportHead = (undoId: string) => ({ undo_id: undoId, attempt: 1, execution_time_ms: 0 });

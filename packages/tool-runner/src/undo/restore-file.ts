@@ -11,9 +11,9 @@ import { isAt, isDirectory } from './file-now.ts';
 import type { Restoration } from './undo-plan.ts';
 
 /**
- * Puts one file or directory back, at once and inside the root only. What it replaces is kept first, as a change of the
- * undo's own, so that this can be undone as well. Throws UNDO_CONFLICT when it was changed after the plan was made.
- * Returns what happened to the file; undefined if it was already restored.
+ * Restores one file or directory atomically. First journals the replaced content as a change of the undo itself, so that
+ * the undo can be reverted. Throws UNDO_CONFLICT if the file was changed after the plan was made. Returns the operation;
+ * undefined if the file was already restored.
  */
 export async function restoreFile(
   { root }: Workspace,
@@ -32,7 +32,7 @@ export async function restoreFile(
     const folder = after === DIRECTORY ? path : dirname(path);
     const { directory } = openOrCreateDirectory(root, folder);
     try {
-      if (!isAt(directory, folder)) throw new CountersignError('UNDO_CONFLICT', { path });
+      if (!isAt(directory, folder)) throw new CountersignError('UNDO_CONFLICT', { path: `"${path}"` });
       if (after !== DIRECTORY) await putBack(directory, journal, restoration);
     } finally {
       directory.close();
@@ -51,7 +51,8 @@ async function putBack(
   const name = posix.basename(path);
   if (isDirectory(now)) return removeEmpty(directory, name, path);
   const confirm = () => {
-    if (identityNow(directory, name) !== now?.identity) throw new CountersignError('UNDO_CONFLICT', { path });
+    if (identityNow(directory, name) !== now?.identity)
+      throw new CountersignError('UNDO_CONFLICT', { path: `"${path}"` });
   };
   if (target.copy === undefined) return removeFile(directory, name, confirm);
   const bytes = journal.originalOf(target.copy);
@@ -59,13 +60,14 @@ async function putBack(
   return replaceFile({ directory, name, bytes, mode, owner: now?.owner, toolId, confirm });
 }
 
-/** Removes a directory only while it is empty: files put into it meanwhile stay. */
+/** Throws UNDO_CONFLICT if the directory is not empty. */
 function removeEmpty(directory: WorkspaceDirectory, name: string, path: string): void {
   try {
     rmdirSync(directory.at(name));
     directory.sync();
   } catch (error) {
-    if (failedWith(error, 'ENOTEMPTY', 'ENOTDIR')) throw new CountersignError('UNDO_CONFLICT', { path });
+    if (failedWith(error, 'ENOTEMPTY', 'ENOTDIR'))
+      throw new CountersignError('UNDO_CONFLICT', { path: `"${path}"` });
     throw error;
   }
 }

@@ -6,53 +6,60 @@ import type { Journal, RecordedChange } from '../journal/journal.ts';
 import type { Workspace } from '../workspace.ts';
 import { type DirectoryNow, fileNow, isDirectory } from './file-now.ts';
 
-/** What undo will do to one file. */
+/** The plan to restore one file. */
 export interface Restoration {
   readonly path: string;
-  /** The file as it is now. */
+  /** The current state of the file. */
   readonly now: FileSnapshot | DirectoryNow | undefined;
-  /** The file becomes as it was before this change, the first of them. */
+  /** The oldest of the changes. Undo restores the state before it. */
   readonly target: RecordedChange;
-  /** The changes that this takes back, the newest first. */
+  /** The changes that undo reverts, the newest first. */
   readonly changes: readonly RecordedChange[];
 }
 
 export interface UndoOptions {
-  /** Undo also where a file was changed since; a copy of that change is kept. */
+  /** Undo even if a file was changed after the call. A copy of the later content is kept. */
   readonly force: boolean;
-  /** Why force was asked for and is not allowed; told to the caller where a file was changed since. */
+  /** Why a requested force is not allowed. Part of the error if a file was changed after the call. */
   readonly whyNotForced?: string;
+  /** True: calls that are all undone already leave nothing to do, so that a lost report can be repeated. */
+  readonly skipUndone?: boolean;
 }
 
 /**
- * Plans to take back what some calls changed, the newest change first. Looks at everything before anything is
- * touched. Throws NOT_UNDOABLE, or UNDO_CONFLICT where a file was changed since, unless forced. A directory that is
- * not empty stays, forced or not.
+ * Plans to undo some calls, the newest change first, without touching any file. Throws NOT_UNDOABLE, or UNDO_CONFLICT with
+ * all files that were changed after the calls, unless forced. A directory that is not empty is a conflict even if forced.
  */
 export async function planUndo(
   journal: Journal,
   workspace: Workspace,
   toolIds: readonly string[],
-  { force, whyNotForced }: UndoOptions,
+  { force, whyNotForced, skipUndone = false }: UndoOptions,
 ): Promise<Restoration[]> {
-  const recorded = toolIds.flatMap((toolId) => journal.changesOf(toolId));
-  if (recorded.length === 0)
+  const recorded = toolIds.map((toolId) => journal.changesOf(toolId));
+  if (recorded.some((changes) => changes.length === 0))
     throw new CountersignError('NOT_UNDOABLE', { problem: 'no copy is kept of what was there before' });
-  const open = recorded.filter(({ isUndone }) => !isUndone).sort((a, b) => b.order - a.order);
-  if (open.length === 0) throw new CountersignError('NOT_UNDOABLE', { problem: 'it was undone already' });
+  const open = recorded
+    .flat()
+    .filter(({ isUndone }) => !isUndone)
+    .sort((a, b) => b.order - a.order);
+  if (open.length === 0 && !skipUndone)
+    throw new CountersignError('NOT_UNDOABLE', { problem: 'it was undone already' });
   const byPath = Map.groupBy(open, ({ path }) => path);
   const restorations: Restoration[] = [];
+  const changedSince: string[] = [];
   for (const [path, changes] of byPath) {
-    const now = await lookAt(workspace, path);
+    const now = await stateNow(workspace, path);
     const target = changes.at(-1) as RecordedChange;
-    const isAsLeft = followsFrom(now?.version ?? null, changes);
-    if (!isAsLeft && !force) throw conflict(path, whyNotForced);
-    if (!isAsLeft && (isDirectory(now) || target.before === DIRECTORY)) throw conflict(path);
+    const isAsLeft = revertsCleanly(now?.version ?? null, changes);
+    if (!isAsLeft && !force) changedSince.push(path);
+    else if (!isAsLeft && (isDirectory(now) || target.before === DIRECTORY)) throw conflict([path]);
     restorations.push({ path, now, target, changes });
   }
+  if (changedSince.length > 0) throw conflict(changedSince, whyNotForced);
   const removed = new Set(restorations.filter(isRemoval).map(({ path }) => path));
   for (const { path, now } of restorations.filter(isRemoval)) {
-    if (isDirectory(now) && !holdsOnly(workspace, path, removed)) throw conflict(path);
+    if (isDirectory(now) && !holdsOnly(workspace, path, removed)) throw conflict([path]);
   }
   return restorations;
 }
@@ -68,16 +75,22 @@ function holdsOnly({ root }: Workspace, path: string, expected: ReadonlySet<stri
   }
 }
 
-const conflict = (path: string, whyNotForced?: string): CountersignError =>
-  whyNotForced === undefined
+/** So many files are named in a refusal. */
+const NAMED = 20;
+
+function conflict(paths: readonly string[], whyNotForced?: string): CountersignError {
+  const named = paths.slice(0, NAMED).map((path) => `"${path}"`);
+  const path = [...named, ...(paths.length > NAMED ? [`… (${paths.length})`] : [])].join(', ');
+  return whyNotForced === undefined
     ? new CountersignError('UNDO_CONFLICT', { path })
     : new CountersignError('DENIED_BY_POLICY', {
         owner: "machine's",
-        why: `"${path}" was changed after the call, and ${whyNotForced}`,
+        why: `${path} was changed after the call, and ${whyNotForced}`,
       });
+}
 
-/** Whether each change, taken back in turn, leads from what is there now to the version before the first of them. */
-function followsFrom(version: string | null, changes: readonly RecordedChange[]): boolean {
+/** Whether reverting the changes one by one, the newest first, leads from this version to the one before all of them. */
+function revertsCleanly(version: string | null, changes: readonly RecordedChange[]): boolean {
   let current = version;
   for (const { before, after } of changes) {
     // A change that was never made, or was already reverted, needs nothing.
@@ -87,11 +100,11 @@ function followsFrom(version: string | null, changes: readonly RecordedChange[])
   return true;
 }
 
-/** The path is neither a file nor a directory: undo does not touch it, forced or not. */
-async function lookAt(workspace: Workspace, path: string): Promise<Restoration['now']> {
+/** Throws UNDO_CONFLICT if the path is neither a file nor a directory, even if forced. */
+async function stateNow(workspace: Workspace, path: string): Promise<Restoration['now']> {
   try {
     return await fileNow(workspace, path);
   } catch (cause) {
-    throw new CountersignError('UNDO_CONFLICT', { path }, { cause });
+    throw new CountersignError('UNDO_CONFLICT', { path: `"${path}"` }, { cause });
   }
 }

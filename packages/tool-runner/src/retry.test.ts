@@ -1,8 +1,8 @@
 import { CountersignError } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { beforeEach, expect, it } from 'vitest';
-import { type RetryOptions, retry } from './clock.ts';
 import { RecordedLogger } from './handler-fixture.test-data.ts';
+import { type RetryOptions, retry } from './retry.ts';
 
 let clock: ManualClock;
 let logger: RecordedLogger;
@@ -24,7 +24,13 @@ function start(failures: unknown[], options: Partial<RetryOptions> = {}): Promis
     if (failure !== undefined) throw failure;
     return 'done';
   };
-  const outcome = retry(send, { clock, logger, failing: 'It failed', signal: stop.signal, ...options });
+  const outcome = retry(send, {
+    clock,
+    logger,
+    failureMessage: 'It failed',
+    signal: stop.signal,
+    ...options,
+  });
   return outcome.catch((error: Error) => error.message);
 }
 
@@ -79,10 +85,10 @@ it('stops when nobody waits for it any more, also between two tries', async () =
   expect([await outcome, tries]).toEqual(['offline 1', 1]);
 });
 
-it('tries at once when it is told to hurry', async () => {
-  const hurry = new AbortController();
-  const outcome = start(offline(1), { hurry: () => hurry.signal });
+it('tries at once when it is told to retry now', async () => {
+  const retryNow = new AbortController();
+  const outcome = start(offline(1), { retryNow: () => retryNow.signal });
   await settle();
-  hurry.abort();
+  retryNow.abort();
   expect(await outcome).toBe('done');
 });
