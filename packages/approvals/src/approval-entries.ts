@@ -12,7 +12,7 @@ import type { Notice } from './decision.ts';
 
 export type ApprovalRequest = EventPayload<'tool.approval_request'>;
 
-/** How an approval was settled, as its card tells it. */
+/** How an approval was settled, with the facts that its card shows. */
 export interface Resolution {
   readonly status: Exclude<ApprovalStatus, 'pending'>;
   readonly device: string | null;
@@ -21,30 +21,30 @@ export interface Resolution {
   readonly approvedBy: ApprovedBy | null;
   readonly reason: string | null;
   readonly message: string | null;
-  /** Why the call failed before anybody decided: its preview could not be made. */
+  /** Set if the call failed before a decision, because its preview could not be made. */
   readonly error: ToolErrorValue | null;
 }
 
 /** One approval as its card shows it. */
 export interface ApprovalEntry {
-  /** Its preview is shown only if it is what the digest names (AP-8). */
+  /** The request. A preview that does not match the digest has been removed (AP-8). */
   readonly approval: CheckedCard<ApprovalRequest>;
-  /** When it expires, by this front end's monotonic clock. Only for display: the server expires it (AP-3). */
+  /** When the approval expires, by this front end's monotonic clock. Only for display: the server expires it (AP-3). */
   readonly deadline: number;
   readonly resolution: Resolution | null;
-  /** The decision that is being sent. Until the response, an equal decision may be ours or another device's. */
+  /** The decision that is being sent. Until the response, an equal decision in an event may be another device's. */
   readonly sending: 'approved' | 'rejected' | null;
   readonly notice: Notice | null;
-  /** Parts that did not fit into the event are being fetched (EV-2). */
+  /** True while parts that did not fit into the event are being fetched (EV-2). */
   readonly incomplete: boolean;
-  /** Its preview is being made: a runner that does so is connected, and nothing is approved before (AP-7). */
+  /** True while a connected runner makes the preview. The call cannot be approved before that (AP-7). */
   readonly isPreviewComing: boolean;
 }
 
-/** Every approval that a front end knows, by id. A settled one stays readable. */
+/** Approvals by id, including settled ones: their cards stay readable. */
 export type ApprovalEntries = ReadonlyMap<string, ApprovalEntry>;
 
-/** The entries after an event. Time alone settles nothing: only the server expires (AP-3). */
+/** Returns the entries after an event. Only the server expires an approval, never the local clock (AP-3). */
 export function withEvent(
   all: ApprovalEntries,
   { event, data }: CountersignEvent,
@@ -62,7 +62,7 @@ export function withEvent(
   }
 }
 
-/** The entries after an approval was read by REST. */
+/** Returns the entries after an approval was read by REST. */
 export function withApproval(all: ApprovalEntries, approval: Approval, now: number): ApprovalEntries {
   const { created_at: timestamp, status, ...rest } = approval;
   return withRequest(all, { ...rest, timestamp }, now, status);
@@ -79,11 +79,11 @@ function withRequest(
     status === 'pending' &&
     known?.revision === request.revision &&
     request.preview === null &&
-    known.preview !== null; // an event that came meanwhile had the preview
+    known.preview !== null; // an event has brought the preview since
   return isOlder ? all : withCard(all, request, now, status);
 }
 
-/** The entries after a runner has drawn a card. The same revision replaces the card, even without a preview. */
+/** Returns the entries with this card, unless a newer revision is known. The same revision is replaced. */
 export function withCard(
   all: ApprovalEntries,
   request: ApprovalRequest,
@@ -96,7 +96,7 @@ export function withCard(
   const next = new Map(all).set(id, {
     approval: checkedCard(request),
     deadline: now + request.remaining_ms,
-    // A settled approval stays settled: a response that says otherwise is older.
+    // A settled approval stays settled: a response that says "pending" is older.
     resolution: known?.resolution ?? (status === 'pending' ? null : settledAs(status)),
     sending: known?.sending ?? null,
     notice: known?.notice ?? null,
@@ -117,7 +117,7 @@ export function withEntry(
   return entry ? new Map(all).set(approvalId, change(entry)) : all;
 }
 
-/** The entries, marked by which projects have a runner that makes previews. Undefined: not known. */
+/** Sets `isPreviewComing`. `projects` are those with a runner that makes previews; undefined if that is not known. */
 export function withPreviewers(
   all: ApprovalEntries,
   projects: ReadonlySet<string> | undefined,
@@ -132,7 +132,7 @@ export function withPreviewers(
   );
 }
 
-/** The entries that wait for a decision, oldest first. */
+/** The pending entries, oldest first. */
 export function pendingOf(all: ApprovalEntries): readonly ApprovalEntry[] {
   return oldestFirst([...all.values()].filter(({ resolution }) => resolution === null));
 }
@@ -142,7 +142,7 @@ export const oldestFirst = (entries: readonly ApprovalEntry[]): readonly Approva
     a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0,
   );
 
-/** For a decision whose event was missed: only its status is known. */
+/** A resolution of which only the status is known, because its event was missed. */
 export const settledAs = (status: Resolution['status']): Resolution => ({
   status,
   device: null,
@@ -153,13 +153,13 @@ export const settledAs = (status: Resolution['status']): Resolution => ({
   error: null,
 });
 
-/** A new revision or preview replaces what was shown. The card keeps what the person has begun to type. */
+/** Replaces the request by its new revision or preview. */
 function updatedEntry(
   entry: ApprovalEntry,
   data: EventPayload<'approval.updated'>,
   now: number,
 ): ApprovalEntry {
-  if (data.revision < entry.approval.revision) return entry; // REST was quicker than this event
+  if (data.revision < entry.approval.revision) return entry; // a REST response has brought a newer revision
   const { timestamp: _, omitted, ...changed } = data;
   const { omitted: _before, unfit: _unfit, ...approval } = entry.approval;
   return {
@@ -180,12 +180,12 @@ function resolvedEntry(entry: ApprovalEntry, data: EventPayload<'approval.resolv
     message: data.message,
     error: data.error ?? null,
   };
-  // Keep a notice about a decision that already stands.
   const sending = entry.sending === data.status ? entry.sending : null;
+  // If the approval was settled before this event, its notice is about that decision: keep it.
   return { ...entry, sending, notice: entry.resolution && entry.notice, resolution };
 }
 
-/** Earlier approved approvals of the same call: what was approved changed before it ran (AP-8). */
+/** Approved approvals of the same call. A new request makes them stale: the call changed before it ran (AP-8). */
 const approvedBefore = (all: ApprovalEntries, { approval_id, tool_id }: ApprovalRequest): ApprovalEntry[] =>
   [...all.values()].filter(
     ({ approval, resolution }) =>

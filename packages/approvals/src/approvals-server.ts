@@ -7,11 +7,11 @@ import {
 } from '@countersign/client';
 import type { Approval } from '@countersign/protocol';
 
-/** The server's part in approvals, as a front end needs it. */
+/** The requests to the server that approvals need. */
 export interface ApprovalsServer {
-  /** The newest version in full (EV-2). */
+  /** Reads the newest version, with the parts that events leave out (EV-2). */
   fetch(approvalId: string): Promise<Approval>;
-  /** Every approval that waits. */
+  /** Lists the pending approvals. */
   list(): Promise<readonly Approval[]>;
   runners(): Promise<CallResponse<'listRunners'>['runners']>;
   decide(decision: ApprovalDecision): Promise<DecisionOutcome>;

@@ -2,86 +2,39 @@ import { ManualClock } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import { Attention, askDeliberately } from './attention.ts';
 
-describe('[UI-6] attention', () => {
-  it('is given half a second after the focus came', async () => {
-    const clock = new ManualClock();
-    const attention = new Attention(clock);
-    expect(attention.isGiven).toBe(false);
-    attention.focus(true);
-    await clock.advance(499);
-    expect(attention.isGiven).toBe(false);
-    await clock.advance(1);
-    expect(attention.isGiven).toBe(true);
-  });
+let now = 0;
+const attention = () => new Attention({ monotonic: () => now });
 
-  it('begins anew when the focus was away, or what is displayed changed', async () => {
-    const clock = new ManualClock();
-    const attention = new Attention(clock);
-    attention.focus(true);
-    await clock.advance(600);
-    attention.focus(false);
-    attention.focus(true);
-    expect(attention.isGiven).toBe(false);
-    await clock.advance(600);
-    attention.restart();
-    expect(attention.isGiven).toBe(false);
-    await clock.advance(600);
-    expect(attention.isGiven).toBe(true);
-  });
+it('[UI-6] is given once the card has been in sight for half a second', () => {
+  const card = attention();
+  now += 9_000;
+  expect(card.isGiven).toBe(false); // never in sight
+  card.inSight(true);
+  now += 499;
+  card.inSight(true); // seen again, in the same place
+  expect(card.isGiven).toBe(false);
+  now += 1;
+  expect(card.isGiven).toBe(true);
+});
 
-  it('counts for the pointer while it rests on the card, also when the focus leaves', async () => {
-    const clock = new ManualClock();
-    const attention = new Attention(clock);
-    attention.pointer(true);
-    attention.focus(true);
-    await clock.advance(300);
-    attention.focus(false);
-    await clock.advance(300);
-    attention.by('pointer');
-    expect(attention.isGiven).toBe(true);
-    attention.restart();
-    expect(attention.isGiven).toBe(false);
-    await clock.advance(500);
-    expect(attention.isGiven).toBe(true);
-    attention.pointer(false);
-    expect(attention.isGiven).toBe(false);
-  });
+it.each([
+  ['was out of sight, or moved', (card: Attention) => [false, true].forEach((is) => void card.inSight(is))],
+  ['has changed', (card: Attention) => card.restart()],
+])('[UI-6] starts again when the card %s', (_what, happens) => {
+  const card = attention();
+  card.inSight(true);
+  now += 9_000;
+  happens(card);
+  expect(card.isGiven).toBe(false);
+  now += 500;
+  expect(card.isGiven).toBe(true);
+});
 
-  it('counts for keys from the focus alone, wherever the pointer rests', async () => {
-    const clock = new ManualClock();
-    const attention = new Attention(clock);
-    attention.pointer(true);
-    await clock.advance(1000);
-    attention.by('keyboard');
-    expect(attention.isGiven).toBe(false);
-    attention.focus(true);
-    await clock.advance(499);
-    expect(attention.isGiven).toBe(false);
-    await clock.advance(1);
-    expect(attention.isGiven).toBe(true);
-  });
-
-  it('of a finger is given by the card standing still in sight, and only of a finger', async () => {
-    const clock = new ManualClock();
-    const attention = new Attention(clock);
-    attention.view(true);
-    await clock.advance(400);
-    attention.view(true); // seen again in the same place
-    await clock.advance(100);
-    attention.by('touch');
-    expect(attention.isGiven).toBe(true);
-    attention.by('pointer');
-    expect(attention.isGiven).toBe(false);
-    attention.by('keyboard');
-    expect(attention.isGiven).toBe(false);
-    attention.by('touch');
-    attention.restart();
-    expect(attention.isGiven).toBe(false);
-    await clock.advance(500);
-    attention.view(false);
-    attention.view(true); // it moved
-    expect(attention.isGiven).toBe(false);
-  });
+it('[UI-6] a card that changes out of sight is not seen by that', () => {
+  const card = attention();
+  card.restart();
+  now += 9_000;
+  expect(card.isGiven).toBe(false);
 });
 
 describe('[UI-6] a question', () => {

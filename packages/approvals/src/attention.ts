@@ -3,7 +3,7 @@ import type { Clock } from '@countersign/client';
 /** UI-6: how long a card must be in sight before a key, a click or an answer counts. */
 export const attentionMs = 500;
 
-/** Whether that time has passed since a card, or a question on it, was shown. */
+/** Whether a card or question that was shown at `since` has been in sight for `ms`. False if it was not shown. */
 export const isSeenLongEnough = (
   since: number | null | undefined,
   clock: Pick<Clock, 'monotonic'>,
@@ -12,14 +12,14 @@ export const isSeenLongEnough = (
 
 interface DeliberateOptions<T> {
   readonly clock: Pick<Clock, 'monotonic'>;
-  /** Whether an answer decides something; others may come at any time. By default all do. */
+  /** Whether an answer is a decision. Other answers are accepted at any time. By default, all are decisions. */
   readonly decides?: (answer: T) => boolean;
   /** Called before the question is shown again. */
   readonly onTooSoon?: () => void;
   readonly ms?: number | undefined;
 }
 
-/** Repeats a question that was answered before anybody could read it. Undefined: not answered. */
+/** Asks again if the answer came too soon for the person to have read the question. Returns undefined if dismissed. */
 export async function askDeliberately<T>(
   ask: () => PromiseLike<T | undefined>,
   { clock, decides = () => true, onTooSoon, ms }: DeliberateOptions<T>,
@@ -32,54 +32,30 @@ export async function askDeliberately<T>(
   }
 }
 
-/** The input device of an action. A click made by Enter or Space counts as the keyboard. */
-export type InputDevice = 'keyboard' | 'pointer' | 'touch';
-
 /**
- * Tracks since when the person has looked at one card: the keyboard's focus is in it, the pointer rests on it or, for
- * touch, it is in sight. A key counts by the focus alone, wherever the pointer is. A changed card starts again.
+ * Tracks since when one card has been wholly in sight, unmoved and unchanged. Keys, clicks and taps count alike: a card
+ * that was read for nine seconds is never too quick, and one that just came or moved always is.
  */
 export class Attention {
-  readonly #clock: Clock;
-  #focusSince: number | null = null;
-  #pointerSince: number | null = null;
-  #viewSince: number | null = null;
-  #device: InputDevice = 'keyboard';
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  #since: number | null = null;
 
-  constructor(clock: Clock) {
+  constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  focus(has: boolean): void {
-    this.#focusSince = has ? (this.#focusSince ?? this.#clock.monotonic()) : null;
-  }
-
-  pointer(has: boolean): void {
-    this.#pointerSince = has ? (this.#pointerSince ?? this.#clock.monotonic()) : null;
-  }
-
-  /** Tells whether the card is in sight without moving. */
-  view(has: boolean): void {
-    this.#viewSince = has ? (this.#viewSince ?? this.#clock.monotonic()) : null;
-  }
-
-  /** Tells how the next action is made. */
-  by(device: InputDevice): void {
-    this.#device = device;
+  /** Tells whether the card is wholly in sight, where it was before. */
+  inSight(is: boolean): void {
+    this.#since = is ? (this.#since ?? this.#clock.monotonic()) : null;
   }
 
   /** Starts again: the card has changed, and nobody has looked at it yet. */
   restart(): void {
-    const now = this.#clock.monotonic();
-    if (this.#focusSince !== null) this.#focusSince = now;
-    if (this.#pointerSince !== null) this.#pointerSince = now;
-    if (this.#viewSince !== null) this.#viewSince = now;
+    if (this.#since !== null) this.#since = this.#clock.monotonic();
   }
 
-  /** Whether the current action counts. */
+  /** Whether an action on the card counts now. */
   get isGiven(): boolean {
-    if (isSeenLongEnough(this.#focusSince, this.#clock)) return true;
-    if (this.#device === 'pointer') return isSeenLongEnough(this.#pointerSince, this.#clock);
-    return this.#device === 'touch' && isSeenLongEnough(this.#viewSince, this.#clock);
+    return isSeenLongEnough(this.#since, this.#clock);
   }
 }

@@ -8,12 +8,12 @@ import {
 } from '@countersign/protocol';
 import type { ApprovalRequest, Resolution } from './approval-entries.ts';
 
-/** The fields of a displayed card that a decision names. */
+/** The fields of a displayed card that a decision sends. */
 export type DecidedCard = Pick<ApprovalRequest, 'approval_id' | 'project_id' | 'digest'>;
 export type ApproveChoice = NonNullable<Extract<ApprovalDecision, { decision: 'approved' }>['body']>;
 export type RejectChoice = NonNullable<Extract<ApprovalDecision, { decision: 'rejected' }>['body']>;
 
-/** Approves what is displayed: the digest is that of the card (AP-8). */
+/** An approval of the displayed card. Its digest lets the server refuse it if the call has changed since (AP-8). */
 export const approvalOf = (
   { approval_id, project_id, digest }: DecidedCard,
   choice: ApproveChoice,
@@ -43,9 +43,10 @@ export const ruleOf = ({ rule }: Pick<OfferedScope, 'rule'>, includesHigh = fals
   includesHigh ? { ...rule, max_risk: 'HIGH' } : rule;
 
 /**
- * The step between a first "yes" and sending it. `unfit`: only rejecting is left (AP-8). `wait-for-preview`: a HIGH call,
- * and any call whose preview is being made, must be previewed first (AP-7). `confirm-…`: HIGH (RK-1), or a call that
- * nobody previews, takes a deliberate second step.
+ * The step that is needed before an approval is sent, or null.
+ * `unfit`: the preview does not match its digest, so the call can only be rejected (AP-8).
+ * `wait-for-preview`: a HIGH call, or a call whose preview is being made, needs its preview first (AP-7).
+ * `confirm-high`, `confirm-unseen`: the person must confirm a HIGH call (RK-1) or a call without a preview.
  */
 export function stepBeforeApproval({
   approval: { risk_level, preview, unfit },
@@ -60,14 +61,14 @@ export function stepBeforeApproval({
   return risk_level === 'HIGH' ? 'confirm-high' : null;
 }
 
-/** Tells the person why a decision did not count. */
+/** Why a decision did not count, for the person. */
 export interface Notice {
   readonly code: ErrorCode;
-  /** The server's own words. */
+  /** The server's error message. */
   readonly message: string;
 }
 
-/** How the server took a decision. */
+/** The outcome of sending a decision. */
 export type DecisionAnswer =
   | {
       readonly kind: 'settled';
@@ -77,11 +78,11 @@ export type DecisionAnswer =
       readonly grantId?: string | undefined;
       readonly ruleId?: string | undefined;
     }
-  /** The request has changed: it must be read again, so that the card shows what would be decided now. */
+  /** The request has changed: read it again, so that the person sees the current one before deciding. */
   | { readonly kind: 'look-again'; readonly notice: Notice | null }
   | { readonly kind: 'failed'; readonly notice: Notice };
 
-/** Waits for the server's response to a decision, or its refusal, and says what the card must show. */
+/** Waits for the server's response to a decision. Does not throw: an error becomes a notice for the card. */
 export async function decisionAnswer(sent: Promise<DecisionOutcome>): Promise<DecisionAnswer> {
   try {
     const answer = await sent;

@@ -1,20 +1,37 @@
 export {
+  type AnsiColor,
+  type StyledLine,
+  type StyledText,
+  styledLines,
+  type TextStyle,
+} from './ansi-text.ts';
+export {
   type ApprovalEntries,
   type ApprovalEntry,
   type ApprovalRequest,
   oldestFirst,
   pendingOf,
   type Resolution,
-  withCard,
 } from './approval-entries.ts';
 export { type ApprovalsServer, approvalsServer } from './approvals-server.ts';
-export { Attention, askDeliberately, attentionMs, type InputDevice, isSeenLongEnough } from './attention.ts';
+export { Attention, askDeliberately, attentionMs, isSeenLongEnough } from './attention.ts';
+export {
+  type CallDecision,
+  type CallState,
+  callOutcome,
+  callState,
+  callTitle,
+  decisionText,
+  isBlocked,
+  stateText,
+} from './call-line.ts';
+export { commandLine, commandWords } from './command-words.ts';
+export { conversationMarkdown } from './conversation-markdown.ts';
 export {
   type ApproveChoice,
   approvalOf,
   choiceOf,
   type DecisionAnswer,
-  decisionAnswer,
   type Notice,
   type RejectChoice,
   rejectionOf,
@@ -25,11 +42,14 @@ export { KnownApprovals, projectsWithPreviews } from './known-approvals.ts';
 export { Observable } from './observable.ts';
 export {
   type CalledTool,
-  type PreviewWords,
+  factLines,
   parameterLines,
   previewLines,
   shellLineOf,
   type ViewLine,
 } from './preview-lines.ts';
-export { callSummary, reasonText, scopeLabel, titleOf } from './request-sentences.ts';
+export { callSummary, reasonText, scopeLabel, shownOperand, titleOf } from './request-sentences.ts';
+export { plainText, resultLines, resultText } from './result-lines.ts';
+export { type FileLines, type MatchedFile, type ResultView, resultView } from './result-view.ts';
+export { type ShellPart, shellParts } from './shell-parts.ts';
 export { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';

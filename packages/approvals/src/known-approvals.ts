@@ -28,13 +28,13 @@ export interface KnownApprovalsDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly server: ApprovalsServer;
   /**
-   * While true, cards come from the runner in this process (`show`), and of the server's events only
-   * `approval.resolved` counts: a server that lies must not change what is shown (RN-2).
+   * While true, cards come from the runner in this process (`show`), and the only server event that counts is
+   * `approval.resolved`: a malicious server must not change what is shown (RN-2).
    */
   isBesideRunner?(): boolean;
-  /** Which listed approvals belong here; all of them if left out. */
+  /** Selects the listed approvals to show; all of them if left out. */
   isShown?(approval: Approval): boolean;
-  /** An approval or the list could not be read. */
+  /** Called when an approval or the list could not be read. */
   onProblem?(error: unknown): void;
 }
 
@@ -45,11 +45,12 @@ const MAX_SETTLED = 200;
 export class KnownApprovals {
   readonly entries = new Observable<ApprovalEntries>(new Map());
   readonly #deps: KnownApprovalsDeps;
-  /** Ids settled before they were known here: a fetch that is under way must not add them. */
+  /** Ids of settled approvals that have no entry. A response that is older than the decision must not add one. */
   readonly #settledUnknown = new Set<string>();
-  /** Projects with a connected runner that makes previews; undefined until a card needs it. */
+  /** Projects with a connected runner that makes previews; undefined while unknown. */
   #previewers: ReadonlySet<string> | undefined;
-  #readingPreviewers: object | undefined;
+  /** Identifies the newest request for the runners: responses to older ones are ignored. */
+  #previewersRequest: object | undefined;
 
   constructor(deps: KnownApprovalsDeps) {
     this.#deps = deps;
@@ -68,7 +69,7 @@ export class KnownApprovals {
     return entry?.resolution || entry?.incomplete ? undefined : entry;
   }
 
-  /** Milliseconds until the server expires it. */
+  /** Milliseconds until the server expires the approval. */
   remainingMs({ deadline }: Pick<ApprovalEntry, 'deadline'>): number {
     return Math.max(deadline - this.#deps.clock.monotonic(), 0);
   }
@@ -91,27 +92,27 @@ export class KnownApprovals {
     this.#complete(approval_id);
   }
 
-  /** Shows a card as the runner in this process drew it. The same approval again is a newer version. */
+  /** Adds or replaces a card that the runner in this process has drawn. */
   show(request: ApprovalRequest): void {
     if (this.#settledUnknown.has(request.approval_id)) return;
     this.#update((all, now) => withCard(all, request, now));
     this.#complete(request.approval_id);
   }
 
-  /** Takes the list of pending approvals from REST. Returns the ids of known pending ones that it lacks. */
+  /** Merges the server's list of pending approvals. Returns the ids of pending entries that the list lacks. */
   replace(approvals: readonly Approval[]): string[] {
     const waiting = new Set(approvals.map(({ approval_id }) => approval_id));
     const gone = pendingOf(this.entries.get()).flatMap(({ approval: { approval_id } }) =>
       waiting.has(approval_id) ? [] : [approval_id],
     );
-    // One that was settled while the list was on its way is not pending.
+    // Leave out approvals that were settled while the list was on its way.
     const listed = approvals.filter(({ approval_id }) => !this.#settledUnknown.has(approval_id));
     this.#update((all, now) => listed.reduce((known, each) => withApproval(known, each, now), all));
     for (const id of waiting) this.#complete(id);
     return gone;
   }
 
-  /** Compares what is shown with what waits on the server: events may have been missed. */
+  /** Reads the pending approvals from the server again, because events may have been missed. */
   async readAgain(): Promise<void> {
     const { server, isShown = () => true, onProblem } = this.#deps;
     try {
@@ -123,7 +124,7 @@ export class KnownApprovals {
     }
   }
 
-  /** Reads one approval in full. One that was withdrawn meanwhile, or that a runner draws now, stays as it is. */
+  /** Reads one approval in full. Drops the response if the approval was withdrawn or a runner draws the cards now. */
   async refresh(approvalId: string): Promise<void> {
     if (this.#isBesideRunner()) return;
     const wasKnown = this.entries.get().has(approvalId);
@@ -139,7 +140,7 @@ export class KnownApprovals {
     }
   }
 
-  /** Removes an approval without a decision; it may be shown again. */
+  /** Removes an approval without a decision. It may be shown again later. */
   withdraw(approvalId: string): void {
     this.#keep((id) => id !== approvalId);
   }
@@ -149,7 +150,7 @@ export class KnownApprovals {
     this.#keep(() => false);
   }
 
-  /** Removes the settled ones. */
+  /** Removes the settled approvals. */
   forgetSettled(): void {
     this.#keep((_, { resolution }) => resolution === null);
   }
@@ -162,7 +163,7 @@ export class KnownApprovals {
     return this.#decide(rejectionOf(shown, choice));
   }
 
-  /** Returns undefined when an event has told the outcome already, or when another decision is on its way. */
+  /** Returns undefined if an event has already told the outcome, or if another decision is being sent. */
   async #decide(decision: ApprovalDecision): Promise<DecisionAnswer | undefined> {
     const { approval_id } = decision.params;
     const entry = this.entries.get().get(approval_id);
@@ -176,7 +177,7 @@ export class KnownApprovals {
     return wasTold && answer.kind === 'settled' ? undefined : answer;
   }
 
-  /** A program that runs for weeks must not keep every settled card. */
+  /** Removes the oldest settled approvals: a program that runs for weeks must not keep all of them. */
   #forgetLongSettled(): void {
     const settled = [...this.entries.get().values()].filter(({ resolution }) => resolution !== null);
     const old = settled.slice(0, Math.max(0, settled.length - MAX_SETTLED));
@@ -190,34 +191,34 @@ export class KnownApprovals {
       this.#settledUnknown.delete(first);
   }
 
-  /** Fetches the parts that were left out for their size. */
+  /** Fetches the parts that the event left out for their size (EV-2). */
   #complete(approvalId: string): void {
     if (this.entries.get().get(approvalId)?.incomplete) void this.refresh(approvalId);
   }
 
   /**
-   * Asks once which projects have a runner that makes previews, as soon as an approval without one waits, and again
-   * after a runner came or went. While that is unknown, the server's refusal is what stops an approval (AP-7).
+   * Asks the server which projects have a runner that makes previews, if a pending approval has no preview. While this
+   * is unknown, the front end does not wait for a preview; the server still refuses an early approval (AP-7).
    */
   #readPreviewers(): void {
     const isWaitedFor = pendingOf(this.entries.get()).some(({ approval }) => approval.preview === null);
     if (!isWaitedFor) {
       this.#previewers = undefined;
-      this.#readingPreviewers = undefined;
+      this.#previewersRequest = undefined;
       return;
     }
-    const reading = {};
-    this.#readingPreviewers = reading;
+    const request = {};
+    this.#previewersRequest = request;
     this.#deps.server.runners().then(
       (runners) => {
-        if (this.#readingPreviewers !== reading) return; // a runner came or went meanwhile
+        if (this.#previewersRequest !== request) return; // a runner came or went meanwhile
         this.#previewers = projectsWithPreviews(runners);
         this.#update((all) => all);
       },
       () => {
-        if (this.#readingPreviewers !== reading) return;
-        // Unknown again: no card may wait for a runner that left. The next event about a card reads once more.
-        this.#readingPreviewers = undefined;
+        if (this.#previewersRequest !== request) return;
+        // Back to unknown: no card may wait for a runner that has left. The next event about a card asks again.
+        this.#previewersRequest = undefined;
         this.#previewers = undefined;
         this.entries.update((all) => withPreviewers(all, undefined));
       },
@@ -231,7 +232,7 @@ export class KnownApprovals {
   #update(change: (all: ApprovalEntries, now: number) => ApprovalEntries): void {
     const now = this.#deps.clock.monotonic();
     this.entries.update((all) => withPreviewers(change(all, now), this.#previewers));
-    const isUnknown = this.#previewers === undefined && this.#readingPreviewers === undefined;
+    const isUnknown = this.#previewers === undefined && this.#previewersRequest === undefined;
     if (isUnknown && !this.#isBesideRunner()) this.#readPreviewers();
   }
 
@@ -253,7 +254,7 @@ function answeredEntry(entry: ApprovalEntry, answer: DecisionAnswer): ApprovalEn
   return {
     ...entry,
     sending: null,
-    // If the event came first, keep what it told.
+    // If the event came first, keep its facts.
     resolution: {
       ...(entry.resolution ?? settledAs(status)),
       device: entry.resolution?.device ?? device,
@@ -265,7 +266,7 @@ function answeredEntry(entry: ApprovalEntry, answer: DecisionAnswer): ApprovalEn
 
 type Runners = Awaited<ReturnType<ApprovalsServer['runners']>>;
 
-/** The projects where a runner that makes previews is connected: there nothing is approved before its preview (AP-7). */
+/** The projects with a connected runner that makes previews: their calls are approved only after the preview (AP-7). */
 export function projectsWithPreviews(runners: Runners): ReadonlySet<string> {
   const previewing = runners.filter(
     ({ connected, capabilities }) => connected && capabilities.includes(runnerCapabilities.preview),

@@ -1,4 +1,4 @@
-/** A value with listeners. Values are immutable: an unchanged part keeps its identity. */
+/** A value with listeners. Treat values as immutable: listeners are called only if the new value is another object. */
 export class Observable<T> {
   #value: T;
   readonly #listeners = new Set<() => void>();

@@ -3,9 +3,9 @@ import { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
 
 /** One line of a preview. Its text may contain line feeds; each front end draws it in its own way. */
 export interface ViewLine {
-  /** Names the fact. An empty label continues the fact above. */
+  /** Name of the fact. The empty string means that the line belongs to the labelled fact above. */
   readonly label?: string;
-  /** Stands before the text: the sign of a changed line, the id of a commit. */
+  /** Prefix of the text: the sign of a changed line, or the id of a commit. */
   readonly lead?: string;
   readonly text: string;
   readonly tone?: 'strong' | 'quiet' | 'caution' | 'danger' | 'hunk' | 'added' | 'removed' | 'listed';
@@ -13,9 +13,9 @@ export interface ViewLine {
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 
-/** How the facts of a preview read in one language. */
+/** The texts of a preview in one language. */
 export interface PreviewWords extends Readonly<Record<LabelName, string>> {
-  /** Left out if the card already says it elsewhere. */
+  /** Left out if the card says elsewhere that the call uses the network. */
   readonly network?: string | undefined;
   readonly operation: Readonly<Record<string, string>>;
   bytes(before: number | null, after: number | null): string;
@@ -28,18 +28,45 @@ export interface PreviewWords extends Readonly<Record<LabelName, string>> {
 }
 
 type LabelName =
-  | ('runs' | 'unknownWord' | 'inFolder' | 'executes' | 'noNetwork' | 'irreversible' | 'hooks' | 'message')
+  | (
+      | 'runs'
+      | 'unknownWord'
+      | 'inFolder'
+      | 'root'
+      | 'executes'
+      | 'noNetwork'
+      | 'irreversible'
+      | 'hooks'
+      | 'noHooks'
+      | 'message'
+    )
   | ('emptyFile' | 'unsaved' | 'sameContent' | 'cut' | 'saysReadOnly' | 'saysDestructive' | 'itsProgram');
 
-/** The lines of a preview (AP-7): a diff, a parsed command, a deleted file, commits. `said` translates the runner's words. */
+/** The lines of a preview (AP-7). `translate` is applied to the runner's own sentences. */
 export function previewLines(
   preview: Preview,
   words: PreviewWords,
-  said: (text: string) => string,
+  translate: (text: string) => string,
+): ViewLine[] {
+  const files = 'files' in preview ? preview.files : [];
+  return [
+    ...factLines(preview, words, translate),
+    ...files.flatMap((file, i) => [
+      ...(i > 0 || preview.kind === 'commit' ? [blank] : []),
+      ...fileLines(file, words),
+    ]),
+  ];
+}
+
+/** The lines of a preview without its diffs, for a front end that draws diffs in its own way. */
+export function factLines(
+  preview: Preview,
+  words: PreviewWords,
+  translate: (text: string) => string,
 ): ViewLine[] {
   switch (preview.kind) {
     case 'diff':
-      return preview.files.flatMap((file, i) => [...(i > 0 ? [blank] : []), ...fileLines(file, words)]);
+      return [];
     case 'delete':
       return [
         { text: words.deletes(preview.path, preview.size), tone: 'danger' },
@@ -56,17 +83,13 @@ export function previewLines(
           text: command.map((word) => shellWord(word, words)).join(' '),
           tone: 'strong' as const,
         })),
-        { label: words.inFolder, text: preview.cwd === '' ? '.' : preview.cwd },
+        { label: words.inFolder, text: isRoot(preview.cwd) ? words.root : preview.cwd },
         ...(preview.scripts.length > 0 ? [{ label: words.executes, text: preview.scripts.join('  ') }] : []),
         ...networkLines(preview.network, words),
         ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),
       ];
     case 'commit':
-      return [
-        { label: words.message, text: preview.message },
-        ...hookLines(preview.hooks, words),
-        ...preview.files.flatMap((file) => [blank, ...fileLines(file, words)]),
-      ];
+      return [{ label: words.message, text: preview.message }, ...hookLines(preview.hooks, words)];
     case 'push':
       return [
         { text: words.pushes(preview.branch, preview.remote), tone: 'strong' },
@@ -84,11 +107,11 @@ export function previewLines(
     case 'summary':
       return [{ text: preview.summary }];
     case 'unavailable':
-      return [{ text: words.unavailable(said(preview.reason)), tone: 'caution' }];
+      return [{ text: words.unavailable(translate(preview.reason)), tone: 'caution' }];
   }
 }
 
-/** Only `runs` and `network` are certain; the tool itself claims the rest. */
+/** Only `runs` and `network` are facts; the rest is what the tool claims about itself. */
 function customLines(
   { server, tool, summary, runs, network, hints = [] }: Extract<Preview, { kind: 'custom' }>,
   words: PreviewWords,
@@ -113,7 +136,9 @@ function networkLines(network: boolean, words: PreviewWords): ViewLine[] {
 }
 
 const hookLines = (hooks: readonly string[], words: PreviewWords): ViewLine[] =>
-  hooks.length === 0 ? [] : [{ label: words.hooks, text: hooks.join('  '), tone: 'caution' }];
+  hooks.length === 0
+    ? [{ label: '', text: words.noHooks, tone: 'quiet' }]
+    : [{ label: words.hooks, text: hooks.join('  '), tone: 'caution' }];
 
 function fileLines(file: FileDiff, words: PreviewWords): ViewLine[] {
   const facts = [
@@ -134,7 +159,7 @@ function fileLines(file: FileDiff, words: PreviewWords): ViewLine[] {
 function diffLine({ kind, text }: DiffLine): ViewLine {
   if (kind === 'hunk') return { text, tone: kind };
   if (kind === 'same') return { lead: '  ', text };
-  // Git's remark on the whole file has no sign: "Binary files … differ".
+  // A remark about the whole file, such as git's "Binary files … differ", has no sign.
   if (kind === 'note') return { lead: '  ', text, tone: 'quiet' };
   return { lead: kind === 'added' ? '+ ' : '- ', text, tone: kind };
 }
@@ -145,21 +170,23 @@ function shellWord(word: string | null, { unknownWord }: PreviewWords): string {
   return word !== '' && /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+const isRoot = (folder: string): boolean => folder === '' || folder === '.';
+
 const linesOf = (text: string): string[] => (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
 
 const blank: ViewLine = { text: '' };
 
 export type CalledTool = Pick<Approval, 'tool_name' | 'tool_params'>;
 
-/** A shell line as it was written: the list of programs does not show redirections, pipes and separators (AP-7). */
+/** The shell line as written. The preview's list of commands omits redirections, pipes and separators (AP-7). */
 export function shellLineOf({ tool_name, tool_params }: CalledTool): string | undefined {
   const { command } = tool_params;
   return findTool(tool_name)?.category === 'shell' && typeof command === 'string' ? command : undefined;
 }
 
 /**
- * Every parameter as text. The caller of a custom tool also chooses parameter names, so any but a plain name is quoted:
- * one with a line feed would look like a line of the card.
+ * Every parameter as text. The caller of a custom tool also chooses parameter names, so unusual names are quoted: a
+ * name with a line feed could imitate a line of the card.
  */
 export const parameterLines = ({
   tool_params,

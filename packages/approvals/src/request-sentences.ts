@@ -9,50 +9,53 @@ import {
 } from '@countersign/protocol';
 import { type ApprovalWords, fill, type Values } from '@countersign/words';
 
-type Titled = Pick<Approval, 'agent' | 'tool_name' | 'tool_params' | 'description' | 'preview'>;
+type TitledCall = Pick<Approval, 'agent' | 'tool_name' | 'tool_params' | 'description' | 'preview'>;
 
-/** The same limit as in the server's own sentence, for each value: a long one must not hide the next. */
-const maxLength = 160;
-/** A name only: a longer one could pretend to be text of ours. */
+/** Limit for each value in a title, as in the server's description: a long value must not hide the next one. */
+const maxValueLength = 160;
+/** A longer agent name could imitate the card's own text. */
 const maxAgentName = 40;
 
-/** One sentence about the request: the server's, or our own where the language has one for this tool. */
+/**
+ * One sentence about the request in the person's language. Returns the server's description if the language has no
+ * sentence for this tool, or if the call lacks a value of that sentence.
+ */
 export function titleOf(
-  { agent, tool_name, tool_params, description, preview }: Titled,
+  { agent, tool_name, tool_params, description, preview }: TitledCall,
   words: Pick<ApprovalWords, 'title' | 'callers'>,
 ): string {
   const intent = intentOf(tool_name, tool_params, preview);
   const own = Object.hasOwn(words.title, intent) ? words.title[intent] : undefined;
   if (own === undefined) return description;
-  const values: Values = { who: callerIn(agent, words), ...titleValues(tool_params) };
+  const values: Values = { who: callerName(agent, words), ...titleValues(tool_params) };
   const places = [...own.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
   return places.every((name) => values[name]) ? fill(own, values) : description;
 }
 
-function callerIn(agent: string, { callers }: Pick<ApprovalWords, 'callers'>): string {
+function callerName(agent: string, { callers }: Pick<ApprovalWords, 'callers'>): string {
   if (Object.hasOwn(callers, agent)) return callers[agent as keyof typeof callers];
   return visibleLine(agent).slice(0, maxAgentName).trim();
 }
 
-/** What may stand in a title; empty where the call does not have it. Emacs does the same (countersign-title-values). */
-function titleValues({ command, args, remote, branch, files, ...params }: Titled['tool_params']): Values {
+/** The values for a title; empty if the call lacks them. Emacs has the same function, `countersign-title-values`. */
+function titleValues({ command, args, remote, branch, files, ...params }: TitledCall['tool_params']): Values {
   const { path, source, dest, message, name } = params;
   const commandLine = typeof command === 'string' ? [command, ...commandWords(args)].join(' ') : '';
   return {
-    path: shown(path),
-    source: shown(source),
-    dest: shown(dest),
-    message: shown(message),
-    name: shown(name),
-    command: shown(commandLine),
+    path: titleValue(path),
+    source: titleValue(source),
+    dest: titleValue(dest),
+    message: titleValue(message),
+    name: titleValue(name),
+    command: titleValue(commandLine),
     files: String(Array.isArray(files) ? files.length : 0),
-    target: `${shown(remote) || 'origin'} ${shown(branch)}`.trim(),
+    target: `${titleValue(remote) || 'origin'} ${titleValue(branch)}`.trim(),
   };
 }
 
-function shown(value: JsonValue | undefined): string {
+function titleValue(value: JsonValue | undefined): string {
   const line = typeof value === 'string' ? visibleLine(value) : '';
-  return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1)}…`;
+  return line.length <= maxValueLength ? line : `${line.slice(0, maxValueLength - 1)}…`;
 }
 
 /** The parameter that identifies a call best: its path, command or message. */
@@ -62,9 +65,8 @@ export function callSummary(params: Readonly<Record<string, JsonValue>>): string
   if (typeof command === 'string') return [command, ...commandWords(args)].join(' ');
   if (typeof source === 'string' && typeof dest === 'string') return `${source} → ${dest}`;
   if (typeof path === 'string') return path;
-  // For a push, the target says more than its other parameters.
-  const pushed = [remote, branch].filter((part) => typeof part === 'string').join(' ');
-  for (const value of [message, pattern, content, name, pushed, job_id])
+  const pushTarget = [remote, branch].filter((part) => typeof part === 'string').join(' ');
+  for (const value of [message, pattern, content, name, pushTarget, job_id])
     if (typeof value === 'string' && value !== '') return value;
   return '';
 }
@@ -77,19 +79,22 @@ const commandWords = (args: JsonValue | undefined): string[] =>
 /** Quotes a word that the shell would split. */
 const quoted = (word: string): string => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word));
 
-/** What a wider approval covers and for how long, said once. */
+/** What a wider approval covers, and for how long. */
 export function scopeLabel(
-  { scope, rule }: { readonly scope: OfferedScope['scope']; readonly rule: Covered },
+  { scope, rule }: { readonly scope: OfferedScope['scope']; readonly rule: CoveringRule },
   words: Pick<ApprovalWords, 'scope' | 'covers'>,
 ): string {
   if (scope === 'session') return words.scope.session;
-  const label = words.scope[scope](whatOf(rule, words));
+  const label = words.scope[scope](coveredCalls(rule, words));
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-type Covered = Pick<OfferedScope['rule'], 'tool' | 'path' | 'command'>;
+type CoveringRule = Pick<OfferedScope['rule'], 'tool' | 'path' | 'command'>;
 
-function whatOf({ tool, path, command }: Covered, { covers }: Pick<ApprovalWords, 'covers'>): string {
+function coveredCalls(
+  { tool, path, command }: CoveringRule,
+  { covers }: Pick<ApprovalWords, 'covers'>,
+): string {
   if (tool === gitCommandsPattern) return covers.git;
   if (command !== undefined)
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
@@ -101,11 +106,16 @@ function whatOf({ tool, path, command }: Covered, { covers }: Pick<ApprovalWords
 }
 
 /**
- * A reason as the person's language has it (`said`), with what triggered it where the sentence does not quote that (RK-3).
- * A word of the sentence may be the same by chance: only in quotation marks is it a value.
+ * A reason in the person's language (`translated`), followed by the operand that triggered it (RK-3). The operand is
+ * left out if the sentence has it in quotation marks. Without them, the same word may be there by chance.
  */
-export const reasonText = (
-  { why, operand }: Pick<Approval['reasons'][number], 'why' | 'operand'>,
-  said: string,
-): string =>
-  operand === undefined || why.includes(`"${operand}"`) ? said : `${said}: ${visibleLine(operand)}`;
+export function reasonText(reason: Reason, translated: string): string {
+  const operand = shownOperand(reason);
+  return operand === undefined ? translated : `${translated}: ${visibleLine(operand)}`;
+}
+
+type Reason = Pick<Approval['reasons'][number], 'why' | 'operand'>;
+
+/** The operand of a reason, unless its sentence has it. */
+export const shownOperand = ({ why, operand }: Reason): string | undefined =>
+  operand === undefined || why.includes(`"${operand}"`) ? undefined : operand;

@@ -8,7 +8,7 @@ export type DiffLine =
 
 const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** Reads a unified diff. What is not understood is kept as a note: nothing of a preview is left out. */
+/** Parses a unified diff. A line that is not understood becomes a note, so that no part of a preview is lost. */
 export function parseUnifiedDiff(diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = [];
   let before = 0;
@@ -24,7 +24,7 @@ export function parseUnifiedDiff(diff: string): readonly DiffLine[] {
       isInHunk = true;
       lines.push({ kind: 'hunk', text });
     } else if (!isInHunk && (text.startsWith('--- ') || text.startsWith('+++ '))) {
-      // The file's name stands above the diff.
+      // Skip the file's name: front ends show it above the diff.
     } else if (isInHunk && text.startsWith('-')) {
       lines.push({ kind: 'removed', text: text.slice(1), before: before++ });
     } else if (isInHunk && text.startsWith('+')) {

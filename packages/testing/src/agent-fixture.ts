@@ -139,7 +139,7 @@ export class AgentFixture {
     prepare?.(node);
     this.#node = node;
     await engine.start();
-    if (withRunner) detach = await this.runner.attach(engine, clock);
+    if (withRunner) detach = await this.runner.attach(engine, clock, store);
     await runs.resume();
     return node;
   }

@@ -4,6 +4,7 @@ import type { OpenedStore } from './store-contract.ts';
 import {
   approvalRow,
   executionRow,
+  fileChangeRow,
   nodeRow,
   payloadRow,
   resultRow,
@@ -133,6 +134,7 @@ export function databaseContract(
           events: 2,
           payloads: 0,
           previews: 0,
+          diffs: 0,
           nodes: 0,
           bindings: 0,
         });
@@ -173,7 +175,7 @@ export function databaseContract(
         expect((await Promise.all(left)).map((row) => row?.id)).toEqual([undefined, 'good', 'endless']);
       });
 
-      it('[DA-3] removes payloads, results and previews after 30 days, but not those of an open call', async () => {
+      it('[DA-3] removes payloads, results, previews and diffs after 30 days, but not those of an open call', async () => {
         const shown = {
           preview_size: 14,
           preview: { kind: 'directory', path: 'src' },
@@ -190,12 +192,15 @@ export function databaseContract(
           }
           yield* tx.insert('approvals', approvalRow({ ...card, id: 'done', status: 'approved' }));
           yield* tx.insert('approvals', approvalRow({ ...card, id: 'open' }));
+          yield* tx.insert('file_changes', fileChangeRow({ created_at: now }));
+          yield* tx.insert('file_changes', fileChangeRow({ id: 'newer', created_at: now + 29 * day }));
         });
         expect(await database.sweep({ now: now + 29 * day })).toEqual({
           events: 0,
           payloads: 0,
           results: 0,
           previews: 0,
+          diffs: 0,
           nodes: 0,
           bindings: 0,
         });
@@ -204,6 +209,7 @@ export function databaseContract(
           payloads: 1,
           results: 1,
           previews: 1,
+          diffs: 1,
           nodes: 0,
           bindings: 0,
         });
@@ -214,6 +220,7 @@ export function databaseContract(
             open: (yield* tx.get('payloads', 'open'))?.id,
             results: [(yield* tx.get('results', 'done'))?.id, (yield* tx.get('results', 'open'))?.id],
             cards: [yield* tx.get('approvals', 'done'), yield* tx.get('approvals', 'open')],
+            changes: [yield* tx.get('file_changes', 'tool-0'), yield* tx.get('file_changes', 'newer')],
           };
         });
         expect(left).toEqual({
@@ -227,6 +234,10 @@ export function databaseContract(
               preview: null,
             }),
             expect.objectContaining(shown),
+          ],
+          changes: [
+            expect.objectContaining({ path: 'a.md', diff: null }),
+            expect.objectContaining({ diff: expect.stringContaining('+new') }),
           ],
         });
       });

@@ -32,9 +32,11 @@ export const testSession: SessionRow = {
   user_id: 'ada',
   project_id: testProject.id,
   title: '',
+  mode: 'ask',
   created_at: 0,
   opened_by: null,
   last_message_at: null,
+  deleted_at: null,
 };
 
 /** An engine on SQLite in memory, with a manual clock, one project and one session. */

@@ -7,6 +7,8 @@ import {
   Refusal,
   type ResultBody,
   type ServerEvent,
+  type Store,
+  settleUndo,
 } from '@countersign/engine';
 import { timing } from '@countersign/protocol';
 
@@ -26,6 +28,13 @@ export class ScriptedRunner {
   /** Every execution that ran, in order. */
   readonly executed: { readonly toolId: string; readonly tool: string; readonly params: JsonObject }[] = [];
   readonly cancelled: string[] = [];
+  /** The undos that were asked for, each as the ids of its calls. */
+  readonly undos: (readonly string[])[] = [];
+  /** How an undo ends; undefined: nothing is reported. */
+  undo: (event: EventData<'tool.undo'>) => ResultBody | undefined = () => ({
+    status: 'completed',
+    result: { success: true },
+  });
   decide: ScriptedDecision = () => 'approve';
   readonly #journal = new Map<string, ResultBody | Promise<ResultBody>>();
   readonly #tools: Readonly<Record<string, ScriptedTool>>;
@@ -42,7 +51,7 @@ export class ScriptedRunner {
    * Connects to a server; unacknowledged results are sent again with its snapshot. Returns a function that
    * disconnects.
    */
-  async attach(engine: Engine, clock: Clock): Promise<() => void> {
+  async attach(engine: Engine, clock: Clock, store: Store): Promise<() => void> {
     const { id } = this;
     const runner = { id, userId: this.#userId, workspace: this.#workspace, capabilities: [] };
     const options = {
@@ -55,7 +64,7 @@ export class ScriptedRunner {
     };
     const disconnect = await engine.openStream(options, {
       send: (event) => {
-        void this.#receive(engine, event).catch((error: unknown) => {
+        void this.#receive(engine, store, event).catch((error: unknown) => {
           // Too late, or done already: a real front end would show this refusal.
           if (!(error instanceof Refusal)) throw error;
         });
@@ -77,10 +86,11 @@ export class ScriptedRunner {
     };
   }
 
-  async #receive(engine: Engine, event: ServerEvent): Promise<void> {
+  async #receive(engine: Engine, store: Store, event: ServerEvent): Promise<void> {
     if (event.event === 'tool.approval_request') await this.#answer(engine, event.data);
     if (event.event === 'tool.execution_signal') await this.#execute(engine, event.data);
     if (event.event === 'tool.cancel') this.cancelled.push(event.data.tool_id);
+    if (event.event === 'tool.undo') await this.#undo(store, event.data);
   }
 
   async #answer(engine: Engine, request: EventData<'tool.approval_request'>): Promise<void> {
@@ -108,6 +118,16 @@ export class ScriptedRunner {
     }
     const result = (await this.#journal.get(toolId)) as ResultBody;
     await engine.dispatcher.submitResult(caller, toolId, { ...result, attempt, runner_id: this.id });
+  }
+
+  async #undo(store: Store, event: EventData<'tool.undo'>): Promise<void> {
+    const { tool_id, tool_ids = [tool_id], undo_id } = event;
+    this.undos.push(tool_ids);
+    const report = this.undo(event);
+    const call = await store.read((tx) => tx.get('tool_executions', tool_id));
+    if (!report || !call) return;
+    const about = { undo_id, undo_tool_ids: [...tool_ids], runner_id: this.id };
+    await settleUndo(store, call, undo_id, { ...report, ...about });
   }
 
   #caller(scope: 'person' | 'runner'): Caller {

@@ -24,6 +24,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   approvalRow,
   executionRow,
+  fileChangeRow,
   grantRow,
   messageRow,
   nodeRow,
@@ -31,6 +32,7 @@ import {
   payloadRow,
   policyRow,
   projectRow,
+  queuedMessageRow,
   runnerRow,
   runRow,
   sessionRow,
@@ -119,6 +121,22 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.get('tool_executions', 'tool'))).toEqual(
           executionRow({ status: 'executing', runner_id: 'runner' }),
         );
+      });
+
+      it('removes one row, and says whether there was one', async () => {
+        await insert('queued_messages', queuedMessageRow(), queuedMessageRow({ id: 'other', position: 2 }));
+        await insert('projects', projectRow());
+        const removed = await store.write(function* (tx) {
+          return [
+            yield* tx.remove('queued_messages', 'queued'),
+            yield* tx.remove('queued_messages', 'queued'),
+            yield* tx.remove('projects', 'project'), // a row that was just written may be cached
+            yield* tx.get('projects', 'project'),
+          ];
+        });
+        expect(removed).toEqual([true, false, true, undefined]);
+        expect(await read((tx) => tx.get('projects', 'project'))).toBeUndefined();
+        expect(await ids((tx) => tx.queuedMessagesOf('session'))).toEqual(['other']);
       });
 
       it('sees its own changes inside a unit', async () => {
@@ -360,12 +378,28 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           sessionRow({ id: 'spoken-after-a-call', opened_by: 'agent', created_at: 6, last_message_at: 4 }),
           sessionRow({ id: 'd', user_id: 'grace' }),
         );
+        await insert('sessions', sessionRow({ id: 'reading', project_id: 'other', mode: 'read_only' }));
+        expect(await read((tx) => tx.modeOf('reading'))).toBe('read_only');
+        expect(await read((tx) => tx.modeOf('nothing'))).toBeUndefined();
         expect(await ids((tx) => tx.projectsOf('ada'))).toEqual(['b', 'a']);
         const inOrder = ['spoken-later', 'spoken', 'spoken-after-a-call', 'a', 'b'];
         expect(await ids((tx) => tx.sessionsOf('ada', 'project', 10))).toEqual(inOrder);
         expect(await ids((tx) => tx.sessionsOf('ada', 'project', 3))).toEqual(inOrder.slice(0, 3));
         const openedBy = (token: string) => read((tx) => tx.sessionOpenedBy('ada', 'project', token));
         expect([(await openedBy('agent'))?.id, await openedBy('nobody')]).toEqual(['later-call', undefined]);
+      });
+
+      it('[AG-5] lists the queue of a session in order', async () => {
+        await insert(
+          'queued_messages',
+          queuedMessageRow({ id: 'second', position: 2, when_busy: 'send_now', model: 'manual' }),
+          queuedMessageRow({ id: 'first', position: 1 }),
+          queuedMessageRow({ id: 'elsewhere', session_id: 'other' }),
+        );
+        expect(await ids((tx) => tx.queuedMessagesOf('session'))).toEqual(['first', 'second']);
+        await expect(insert('queued_messages', queuedMessageRow({ id: 'third' }))).rejects.toBeInstanceOf(
+          DuplicateRow,
+        );
       });
 
       it('pages through the messages of a session', async () => {
@@ -410,6 +444,90 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         ]);
         expect(await models(2, 3)).toEqual([['typed', 'manual']]);
         expect(await models(3, 3)).toEqual([]);
+      });
+
+      it('marks messages as rewound, and leaves them out where the agent reads', async () => {
+        for (const position of [1, 2, 3, 4])
+          await insert('messages', messageRow({ id: `m${position}`, position }));
+        await insert('messages', messageRow({ id: 'other', session_id: 'other', position: 3 }));
+        expect(await read((tx) => tx.countMessagesFrom('session', 3))).toBe(2);
+        expect(await store.write((tx) => tx.rewindMessages('session', 3, 7))).toBe(2);
+        expect(await store.write((tx) => tx.rewindMessages('session', 2, 8))).toBe(1);
+        await insert('messages', messageRow({ id: 'm5', position: 5 }));
+        expect(await ids((tx) => tx.latestMessages('session', 10))).toEqual(['m1', 'm5']);
+        expect(await ids((tx) => tx.latestMessages('session', 1))).toEqual(['m5']);
+        const all = await read((tx) => tx.messagesOf('session', { limit: 10 }));
+        expect(all.map(({ rewound_at }) => rewound_at)).toEqual([null, 8, 7, 7, null]);
+        await store.write((tx) => tx.removeMessages('session'));
+        expect(await ids((tx) => tx.messagesOf('session', { limit: 10 }))).toEqual([]);
+        expect(await ids((tx) => tx.messagesOf('other', { limit: 10 }))).toEqual(['other']);
+      });
+
+      it('finds the calls that came after a message, newest first', async () => {
+        await insert('messages', messageRow({ id: 'ask', role: 'user', position: 1, created_at: 10 }));
+        for (const step of [0, 1, 10])
+          await insert('messages', messageRow({ id: `run-${step}`, position: 2 + step, created_at: 10 }));
+        const call = (id: string, step: number | null, created_at: number) =>
+          executionRow({ id, run_id: step === null ? null : 'run', step, call_index: 0, created_at });
+        await insert('tool_executions', call('first', 0, 11), call('second', 1, 11), call('last', 10, 12));
+        await insert('tool_executions', call('before', null, 9), call('between', null, 11));
+        await insert(
+          'tool_executions',
+          executionRow({ id: 'elsewhere', session_id: 'other', created_at: 20 }),
+        );
+        const from = (position: number, created_at: number) =>
+          ids((tx) => tx.callsFrom({ id: 'session', user_id: 'ada' }, { position, created_at }));
+        expect(await from(1, 10)).toEqual(['last', 'second', 'first', 'between']);
+        expect(await from(3, 11)).toEqual(['last', 'second', 'between']);
+        expect(await from(12, 12)).toEqual(['last']);
+      });
+
+      it('finds what the calls of a run or a session changed, without the diffs', async () => {
+        await insert(
+          'file_changes',
+          fileChangeRow({ id: 'b-0', created_at: 2 }),
+          fileChangeRow({ id: 'a-1', created_at: 1, path: 'b.md' }),
+          fileChangeRow({ id: 'a-0', created_at: 1 }),
+          fileChangeRow({ id: 'c-0', created_at: 3, run_id: 'later', truncated: true }),
+          fileChangeRow({ id: 'd-0', session_id: 'other', run_id: null }),
+        );
+        expect(await ids((tx) => tx.fileChangesOf({ runId: 'run' }))).toEqual(['a-0', 'a-1', 'b-0']);
+        const all = await read((tx) => tx.fileChangesOf({ sessionId: 'session' }));
+        expect(all.map(({ id, truncated }) => [id, truncated])).toEqual([
+          ['a-0', false],
+          ['a-1', false],
+          ['b-0', false],
+          ['c-0', true],
+        ]);
+        expect(all.some((row) => 'diff' in row)).toBe(false);
+      });
+
+      it('searches conversations by words of their title or of one message, in any case', async () => {
+        await insert(
+          'sessions',
+          sessionRow({ id: 'title', title: 'Отчёт за Март 100%', last_message_at: 5 }),
+          sessionRow({ id: 'message', title: '', last_message_at: 4 }),
+          sessionRow({ id: 'rewound', title: '', last_message_at: 3 }),
+          sessionRow({ id: 'deleted', title: 'Март', deleted_at: 1 }),
+          sessionRow({ id: 'others', title: 'Март', user_id: 'grace' }),
+        );
+        await insert(
+          'messages',
+          messageRow({ id: '1', session_id: 'message', content: 'The PARSER fails in a_b.ts\nв марте' }),
+          messageRow({ id: '2', session_id: 'message', position: 2, content: 'elsewhere', role: 'tool' }),
+          messageRow({ id: '3', session_id: 'rewound', content: 'the parser', rewound_at: 1 }),
+        );
+        const found = (...words: string[]) => ids((tx) => tx.searchSessions('ada', 'project', words, 10));
+        expect(await found('МАРТ')).toEqual(['title', 'message']);
+        expect(await found('parser', 'FAILS')).toEqual(['message']);
+        expect(await found('parser', 'title')).toEqual([]);
+        expect(await found('elsewhere')).toEqual([]);
+        expect(await found('a_b')).toEqual(['message']);
+        expect(await found('a%b')).toEqual([]);
+        expect(await found('100%', 'отчёт')).toEqual(['title']);
+        expect(await found("'; drop table messages; --", '\\')).toEqual([]);
+        expect(await ids((tx) => tx.searchSessions('ada', 'project', ['март'], 1))).toEqual(['title']);
+        expect(await ids((tx) => tx.sessionsOf('ada', 'project', 10))).not.toContain('deleted');
       });
 
       it('finds runs without a live lease, and the active run of a session', async () => {
@@ -460,13 +578,9 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         expect(await read((tx) => tx.executionOfCall('run', 2, 0))).toBeUndefined();
         expect(await ids((tx) => tx.openExecutionsOf('ada', 'r'))).toEqual(['c', 'b']);
         expect(await ids((tx) => tx.unassignedExecutions('ada'))).toEqual(['d', 'h']);
-        expect(await ids((tx) => tx.executionsIn(['approved', 'executing']))).toEqual([
-          ...['c', 'b', 'd', 'f', 'g', 'h', 'i'],
-        ]);
+        expect(await ids((tx) => tx.allowedExecutions())).toEqual([...['c', 'b', 'd', 'f', 'g', 'h', 'i']]);
         expect(await read((tx) => tx.countAwaiting('ada', 'token'))).toBe(1);
         expect(await read((tx) => tx.countAwaiting('ada', 'another token'))).toBe(0);
-        expect(await ids((tx) => tx.executionsIn(['completed']))).toEqual(['a']);
-        expect(await ids((tx) => tx.executionsIn([]))).toEqual([]);
       });
 
       it('finds pending approvals of a person, of a session and by their deadline', async () => {
@@ -851,6 +965,41 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
     });
 
     describe('history', () => {
+      it('[RE-2] searches tool, parameters and error for words, in any case', async () => {
+        await insert(
+          'tool_executions',
+          executionRow({ id: 'a', tool_name: 'write_file', tool_params: { path: 'Отчёт "май".md' } }),
+          executionRow({ id: 'b', tool_name: 'shell_exec', tool_params: { command: 'npm run Build' } }),
+          executionRow({ id: 'c', tool_name: 'read_file', tool_params: null, error: 'Nothing to Build' }),
+          executionRow({ id: 'd', user_id: 'grace', tool_params: { command: 'npm run build' } }),
+        );
+        const found = (...words: string[]) =>
+          ids((tx) => tx.history('ada', { words, limit: 50 })).then((some) => some.sort());
+        expect(await found('build')).toEqual(['b', 'c']);
+        expect(await found('SHELL', 'build')).toEqual(['b']);
+        expect(await found('отчёт')).toEqual(['a']);
+        expect(await found('"май"')).toEqual(['a']);
+        expect(await found('write_file', 'build')).toEqual([]);
+        expect(
+          await ids((tx) => tx.history('ada', { words: ['build'], status: 'rejected', limit: 5 })),
+        ).toEqual([]);
+      });
+
+      it('[AP-5] finds the decisions of any number of calls', async () => {
+        const some = Array.from({ length: 120 }, (_, i) => `approval-${i}`);
+        for (const [i, id] of some.entries())
+          await insert(
+            'approvals',
+            approvalRow({ id, status: i === 0 ? 'pending' : 'rejected', message: `no ${i}` }),
+          );
+        const found = await read((tx) => tx.decidedApprovals([...some, 'unknown']));
+        expect(found.map(({ id }) => id).sort()).toEqual(some.slice(1).sort());
+        expect(found.find(({ id }) => id === 'approval-7')).toMatchObject({
+          status: 'rejected',
+          message: 'no 7',
+        });
+      });
+
       it('[RE-2] pages back through calls of the same millisecond without losing or repeating one', async () => {
         await insert(
           'tool_executions',

@@ -1,12 +1,14 @@
 import type {
   ApprovalRow,
   ExecutionRow,
+  FileChangeRow,
   GrantRow,
   MessageRow,
   NodeRow,
   PayloadRow,
   PolicyRow,
   ProjectRow,
+  QueuedMessageRow,
   ResultRow,
   RunnerBindingRow,
   RunnerRow,
@@ -34,9 +36,11 @@ export const sessionRow = (row: Partial<SessionRow> = {}): SessionRow => ({
   user_id: 'ada',
   project_id: 'project',
   title: 'Notes on the engine',
+  mode: 'ask',
   created_at: createdAt,
   opened_by: null,
   last_message_at: null,
+  deleted_at: null,
   ...row,
 });
 
@@ -52,6 +56,20 @@ export const messageRow = (row: Partial<MessageRow> = {}): MessageRow => ({
   tool_id: null,
   complete: true,
   created_at: createdAt,
+  rewound_at: null,
+  ...row,
+});
+
+export const queuedMessageRow = (row: Partial<QueuedMessageRow> = {}): QueuedMessageRow => ({
+  id: 'queued',
+  user_id: 'ada',
+  project_id: 'project',
+  session_id: 'session',
+  position: 1,
+  when_busy: 'queue',
+  model: null,
+  created_at: createdAt,
+  content: 'And the tests.',
   ...row,
 });
 
@@ -112,6 +130,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   undoable: false,
   undo_id: null,
   undo_runner_id: null,
+  undo_error: null,
   undone_at: null,
   started_at: null,
   created_at: createdAt,
@@ -138,6 +157,24 @@ export const resultRow = (row: Partial<ResultRow> = {}): ResultRow => ({
   created_at: createdAt,
   result: { success: true },
   late_result: null,
+  ...row,
+});
+
+export const fileChangeRow = (row: Partial<FileChangeRow> = {}): FileChangeRow => ({
+  id: 'tool-0',
+  user_id: 'ada',
+  session_id: 'session',
+  run_id: 'run',
+  tool_id: 'tool',
+  path: 'a.md',
+  operation: 'modified',
+  run_operation: 'modified',
+  added: 1,
+  removed: 0,
+  truncated: false,
+  created_at: createdAt,
+  place: 0,
+  diff: '--- a/a.md\n+++ b/a.md\n@@ -0,0 +1 @@\n+new\n',
   ...row,
 });
 
@@ -255,10 +292,12 @@ export const oneRowOfEach = (): Tables => ({
   projects: projectRow(),
   sessions: sessionRow(),
   messages: messageRow(),
+  queued_messages: queuedMessageRow(),
   runs: runRow(),
   tool_executions: executionRow(),
   payloads: payloadRow(),
   results: resultRow(),
+  file_changes: fileChangeRow(),
   approvals: approvalRow(),
   grants: grantRow(),
   runners: runnerRow(),

@@ -1,4 +1,4 @@
-/** `node packages/words/scripts/untranslated.ts`: how many sentences of each language are the same as in English. */
+/** `node packages/words/scripts/untranslated.ts`: counts the sentences of each language that are the same as in English. */
 import { editorWords } from '../src/editor.ts';
 import { approvalWords, languageNames } from '../src/index.ts';
 import { pageWords } from '../src/page.ts';
@@ -8,7 +8,7 @@ import { terminalWords } from '../src/terminal.ts';
 
 const tables = [approvalWords, editorWords, pageWords, sentences, serverWords, terminalWords];
 
-/** Every sentence by its id. A function of words counts as its source. */
+/** Every sentence by its id. A function that makes a sentence is compared by its source code. */
 const textsOf = (words: object, path = ''): [id: string, text: string][] =>
   Object.entries(words).flatMap(([name, word]: [string, unknown]): [string, string][] =>
     typeof word === 'object' && word !== null

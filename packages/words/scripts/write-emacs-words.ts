@@ -1,4 +1,4 @@
-/** `node packages/words/scripts/write-emacs-words.ts`: the words that Emacs loads, as JSON. A test says when it is due. */
+/** `node packages/words/scripts/write-emacs-words.ts`: writes the texts that Emacs loads. A test fails if they are out of date. */
 import { writeFileSync } from 'node:fs';
 import { emacsFile } from '../src/emacs.ts';
 

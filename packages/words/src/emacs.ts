@@ -1,20 +1,31 @@
-import type { englishApproval } from './english/approval.ts';
+import { englishApproval } from './english/approval.ts';
+import { type CallTitle, englishCalls } from './english/calls.ts';
 import { englishReasons } from './english/reasons.ts';
 import type { LanguageCode } from './language.ts';
 import { russianApproval } from './russian/approval.ts';
+import { russianCalls } from './russian/calls.ts';
 import { russianEmacs } from './russian/emacs.ts';
 import { russianReasons } from './russian/reasons.ts';
 
-/** A language as Emacs has it. English stands in its sources and comes from the server. */
-interface EmacsLanguage {
-  /** The language environment of Emacs that speaks it. */
+/** Words that the sources of Emacs do not contain in any language. */
+interface SharedWords {
+  /** Titles of calls by tool, in the tense of their state. */
+  readonly calls: Readonly<Record<string, CallTitle>>;
+  readonly modes: typeof englishApproval.modes;
+  /** The workspace's own folder. */
+  readonly root: string;
+}
+
+/** The translations that Emacs loads for one language. English needs fewer: it is in the sources of Emacs and of the server. */
+interface EmacsLanguage extends SharedWords {
+  /** The name of the language environment in Emacs. */
   readonly environment: string;
-  /** By the English in the sources of Emacs. */
+  /** Translations by the English text in the sources of Emacs. */
   readonly texts: Readonly<Record<keyof typeof russianEmacs, string>>;
-  /** By tool, with places for who calls and for parameters, as on the page. */
+  /** Titles of cards by tool, with placeholders for the caller and for parameters. */
   readonly titles: typeof englishApproval.title;
   readonly callers: typeof englishApproval.callers;
-  /** By rule: the English, and what is shown where the server sent just that. */
+  /** By rule: the English, and the translation that is shown if the server sent exactly that English. */
   readonly reasons: Readonly<Record<string, readonly [english: string, shown: string]>>;
 }
 
@@ -22,19 +33,27 @@ const reasonPairs = (
   shown: Readonly<Record<keyof typeof englishReasons, string>>,
 ): EmacsLanguage['reasons'] => {
   const ids = Object.keys(englishReasons) as (keyof typeof englishReasons)[];
-  const closed = ids.filter((id) => !englishReasons[id].includes('{')); // Emacs fills no places
-  return Object.fromEntries(closed.map((id) => [id, [englishReasons[id], shown[id]]]));
+  const exact = ids.filter((id) => !englishReasons[id].includes('{')); // Emacs does not fill placeholders
+  return Object.fromEntries(exact.map((id) => [id, [englishReasons[id], shown[id]]]));
 };
 
-const languages: Readonly<Record<Exclude<LanguageCode, 'en'>, EmacsLanguage>> = {
-  ru: {
-    environment: 'Russian',
-    texts: russianEmacs,
-    titles: russianApproval.title,
-    callers: russianApproval.callers,
-    reasons: reasonPairs(russianReasons),
-  },
-};
+const sharedWords = (
+  { modes }: Pick<typeof englishApproval, 'modes'>,
+  { title, root }: Pick<typeof englishCalls, 'title' | 'root'>,
+): SharedWords => ({ calls: title, modes, root });
 
-/** What apps/emacs/countersign-words.json holds: every language but English. */
+const languages: Readonly<Record<Exclude<LanguageCode, 'en'>, EmacsLanguage>> & { readonly en: SharedWords } =
+  {
+    ru: {
+      environment: 'Russian',
+      texts: russianEmacs,
+      titles: russianApproval.title,
+      callers: russianApproval.callers,
+      reasons: reasonPairs(russianReasons),
+      ...sharedWords(russianApproval, russianCalls),
+    },
+    en: sharedWords(englishApproval, englishCalls),
+  };
+
+/** The content of apps/emacs/countersign-words.json. */
 export const emacsFile = `${JSON.stringify(languages, null, 1)}\n`;

@@ -1,9 +1,9 @@
-/** What `--help` of one command is put together from. Two spaces stand between what is typed and what it means. */
+/** The parts of one command's `--help`. In a line, two spaces separate what is typed from its meaning. */
 export interface CommandHelp {
   readonly about: string;
   readonly usage: string;
   readonly notes?: string;
-  /** By name: its value, if it takes one, and what it means. */
+  /** By name: the option's value (if it takes one), two spaces, and its meaning. */
   readonly options?: Readonly<Record<string, string>>;
   readonly end?: string;
 }
@@ -24,7 +24,7 @@ export function helpText(command: string, help: CommandHelp, optionsTitle: strin
   return `${sections.filter((section) => section !== undefined).join('\n\n')}\n`;
 }
 
-/** Lines of what is typed, two spaces and what it means; the meanings begin in one column. */
+/** Aligns the meanings of all lines in one column. */
 function inColumns(lines: readonly string[]): string {
   const parts = lines.map((line) => /^(\S.*?) {2}(.*)$/.exec(line)?.slice(1) ?? [line]);
   const width = Math.max(...parts.map(([typed = '', meaning]) => (meaning === undefined ? 0 : typed.length)));

@@ -1,7 +1,7 @@
 const english = new Intl.PluralRules('en');
 const russian = new Intl.PluralRules('ru');
 
-/** `call`, `calls`: what goes with 1 and 2. */
+/** The form for `n`: `call` for 1, `calls` for 2. */
 export const englishPlural = (n: number, one: string, other: string): string =>
   english.select(n) === 'one' ? one : other;
 
@@ -9,7 +9,7 @@ export const englishPlural = (n: number, one: string, other: string): string =>
 export const englishCount = (n: number, one: string, other: string): string =>
   `${n} ${englishPlural(n, one, other)}`;
 
-/** `вызов`, `вызова`, `вызовов`: what goes with 1, 2 and 5. */
+/** The form for `n`: `вызов` for 1, `вызова` for 2, `вызовов` for 5. */
 export function russianPlural(n: number, one: string, few: string, many: string): string {
   const form = russian.select(n);
   return form === 'one' ? one : form === 'few' ? few : many;

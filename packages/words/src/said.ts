@@ -5,7 +5,7 @@ import type { InEachLanguage, LanguageCode } from './language.ts';
 import { russianErrors } from './russian/errors.ts';
 import { russianMachine } from './russian/machine.ts';
 import { russianReasons } from './russian/reasons.ts';
-import { fill, readBack, type Values } from './template.ts';
+import { fill, matchTemplate, type Values } from './template.ts';
 
 const english = {
   ...englishMachine,
@@ -19,26 +19,26 @@ const english = {
 export type SentenceId = keyof typeof english;
 export type Sentences = Readonly<Record<SentenceId, string>>;
 
-/** What server and runner say, by id: the rule of a reason, the code of an error, the name of any other sentence. */
+/** The sentences of server and runner, by id: the rule of a reason, the code of an error, or a name. */
 export const sentences: InEachLanguage<Sentences> = {
   en: english,
   ru: { ...russianMachine, ...russianErrors, ...russianReasons },
 };
 
-/** A sentence of server or runner, with its id where it has one. */
+/** A sentence that server or runner sent, with its id if it has one. */
 export type Sentence =
   | string
   | Pick<Reason, 'rule' | 'why'>
   | { readonly message: string; readonly code?: unknown };
 
-/** Longer texts cannot be one of our sentences, so they are not searched. */
+/** Our sentences are shorter: longer texts are not translated. */
 const maxLength = 2_000;
-/** A sentence quotes a problem, which may quote a kind of file. */
+/** How deeply sentences are nested: a sentence may quote a problem, which may quote a kind of file. */
 const maxDepth = 3;
 
 /**
- * The places that hold a sentence of ours. All others hold data (a path, a program, a command to copy) and are kept
- * letter for letter, even where the data reads like a sentence.
+ * The placeholders that contain a sentence of ours, which is translated too. All others contain data (a path, a program, a
+ * command to copy), which stays as it is even if it reads like a sentence.
  */
 export const sentencePlaces: ReadonlySet<string> = new Set([
   'advice',
@@ -55,36 +55,40 @@ export const sentencePlaces: ReadonlySet<string> = new Set([
   'remedy',
   'why',
 ]);
-/** A text that fills one of these places otherwise was not made by our code. */
+/** The values that our code puts into these placeholders. A text with another value was not made by our code. */
 const shapes: Readonly<Record<string, RegExp>> = { risk: /^(LOW|MEDIUM|HIGH)$/, rest: /^\d+$/ };
 
-/** The sentences that a text may be: those without a place, by their English, and those with places. */
-interface Choice {
-  readonly closed: ReadonlyMap<string, SentenceId>;
-  readonly open: readonly SentenceId[];
+/** The sentences that a text may be. */
+interface Candidates {
+  /** Sentences without placeholders, by their English. */
+  readonly exact: ReadonlyMap<string, SentenceId>;
+  /** Sentences with placeholders. */
+  readonly templates: readonly SentenceId[];
 }
-/** The first id wins where several say the same. */
-const choiceOf = (ids: readonly SentenceId[]): Choice => {
-  const isOpen = (id: SentenceId): boolean => english[id].includes('{');
-  const closed = ids.filter((id) => !isOpen(id)).toReversed();
-  return { closed: new Map(closed.map((id) => [english[id], id])), open: ids.filter(isOpen) };
+/** If several sentences have the same English, the first id is taken. */
+const candidatesOf = (ids: readonly SentenceId[]): Candidates => {
+  const isTemplate = (id: SentenceId): boolean => english[id].includes('{');
+  const exact = ids.filter((id) => !isTemplate(id)).toReversed();
+  return { exact: new Map(exact.map((id) => [english[id], id])), templates: ids.filter(isTemplate) };
 };
 
 const isIn = (table: object, id: unknown): id is SentenceId =>
   typeof id === 'string' && Object.hasOwn(table, id);
-const anySentence = choiceOf(Object.keys(english) as SentenceId[]);
-const anyReason = choiceOf(Object.keys(englishReasons) as SentenceId[]);
-const notReasons = choiceOf((Object.keys(english) as SentenceId[]).filter((id) => !isIn(englishReasons, id)));
-/** What these places may hold. A policy's own `why` is the words of whoever wrote that file. */
-const choiceAt: Readonly<Record<string, Choice>> = {
-  why: choiceOf(['rule-denies-this']),
-  owner: choiceOf(['owner-person', 'owner-workspace', 'owner-machine']),
-  place: { ...anyReason, open: [] },
-  kind: { ...anyReason, open: [] },
+const anySentence = candidatesOf(Object.keys(english) as SentenceId[]);
+const anyReason = candidatesOf(Object.keys(englishReasons) as SentenceId[]);
+const notReasons = candidatesOf(
+  (Object.keys(english) as SentenceId[]).filter((id) => !isIn(englishReasons, id)),
+);
+/** The sentences that these placeholders may contain. The `why` of a policy file is not ours, so it is not translated. */
+const candidatesAt: Readonly<Record<string, Candidates>> = {
+  why: candidatesOf(['rule-denies-this']),
+  owner: candidatesOf(['owner-person', 'owner-workspace', 'owner-machine']),
+  place: { ...anyReason, templates: [] },
+  kind: { ...anyReason, templates: [] },
 };
 
-/** What our code says of a rule of a policy file, if that file does not say why. */
-const saidOfPolicies = choiceOf([
+/** Our sentences for a rule of a policy file that has no `why`. */
+const policySentences = candidatesOf([
   'own-policy-allows',
   'own-policy-asks',
   'workspace-policy-asks',
@@ -92,8 +96,8 @@ const saidOfPolicies = choiceOf([
   'may-show-what-rule',
   'denied-by-policy',
 ]);
-/** What rules of ours say beside their own sentence, where that has a place to be filled. */
-const alsoSaid: Readonly<Record<string, readonly SentenceId[]>> = {
+/** Further templates that a rule of ours uses beside its own sentence. */
+const furtherTemplates: Readonly<Record<string, readonly SentenceId[]>> = {
   'CMD-ARGS-1': [],
   MORE: ['more-reasons-to-fetch'],
   'PARAM-1': [],
@@ -104,55 +108,61 @@ const alsoSaid: Readonly<Record<string, readonly SentenceId[]>> = {
   'READ-3': ['bad-expression'],
   'SH-0': ['does-not-parse', 'cannot-be-checked', 'command-not-usable'],
 };
-/** What any rule says that is about a place: the place that is named must be that of the rule. */
-const saidOfPlaces: readonly SentenceId[] = [
+/** Templates for all rules about a kind of file. The kind in the text must be that of the rule (see `mayBeOurs`). */
+const placeTemplates: readonly SentenceId[] = [
   'sensitive-file',
   'changes-place',
   'writes-place',
   'path-executable',
 ];
 
-/** Rules have capital letters; other sentences have names. */
+/** Ids of rules start with a capital letter; names of other sentences do not. */
 const isOurRule = (rule: string): boolean =>
-  /^[A-Z]/.test(rule) && (Object.hasOwn(englishReasons, rule) || Object.hasOwn(alsoSaid, rule));
+  /^[A-Z]/.test(rule) && (Object.hasOwn(englishReasons, rule) || Object.hasOwn(furtherTemplates, rule));
 
 /**
- * What a reason of this rule may be. Whoever writes a policy file chooses both the id and the sentence of a rule, so a
- * sentence with places is looked for only under the rules whose sentence it is.
+ * The sentences that a reason of this rule may be. The author of a policy file chooses the id and the text of a rule, so a
+ * template is tried only for the rules of ours that use it.
  */
-function choiceOfRule(rule: string): Choice {
-  if (!isOurRule(rule)) return saidOfPolicies;
-  const own = isIn(englishReasons, rule) ? choiceOf([rule]).open : [];
-  const closed = new Map([
-    ...anyReason.closed,
-    ...(isIn(englishReasons, rule) ? choiceOf([rule]).closed : []),
-  ]);
-  return { closed, open: [...own, ...(alsoSaid[rule] ?? []), ...saidOfPlaces, ...saidOfPolicies.open] };
+function candidatesOfRule(rule: string): Candidates {
+  if (!isOurRule(rule)) return policySentences;
+  const own = candidatesOf(isIn(englishReasons, rule) ? [rule] : []);
+  const further = furtherTemplates[rule] ?? [];
+  return {
+    exact: new Map([...anyReason.exact, ...own.exact]),
+    templates: [...own.templates, ...further, ...placeTemplates, ...policySentences.templates],
+  };
 }
 
 /**
- * Says in a language what server and runner said in English. The id picks a template, and the sentence decides: only if
- * it is that template's English, letter for letter, is the translation shown, filled with the same values. Otherwise a
- * wrong id could make a card say something else than was written, and hashed. A sentence that is quoted inside another
- * comes without an id, and is found by its English. What is not ours stays as it was.
+ * Returns a function that translates the English sentences of server and runner. It translates a text only if the text is
+ * exactly the English of one of our sentences, filled with some values, and it gives the translation the same values. The
+ * id only limits which templates are tried, so a wrong id cannot make a card say anything else than the English that its
+ * digest covers. A sentence quoted inside another has no id and is found by its English. Other texts stay unchanged.
  */
 export function sayIn(language: LanguageCode): (sentence: Sentence) => string {
   if (language === 'en') return textOf;
   const translated = sentences[language];
 
-  /** `quoted` is what may stand in the places of it; `rule` is that of a reason. */
-  const translate = (text: string, choice: Choice, quoted: Choice, depth: number, rule?: string): string => {
-    const closed = choice.closed.get(text);
-    if (closed !== undefined) return translated[closed];
+  /** `quoted`: the sentences that its placeholders may contain. `rule`: the rule if the text is a reason. */
+  const translate = (
+    text: string,
+    candidates: Candidates,
+    quoted: Candidates,
+    depth: number,
+    rule?: string,
+  ): string => {
+    const exact = candidates.exact.get(text);
+    if (exact !== undefined) return translated[exact];
     if (depth === 0 || text.length > maxLength) return text;
-    for (const id of choice.open) {
-      const values = readBack(english[id], text);
-      if (!values || !fits(values, rule)) continue;
-      const said = Object.entries(values).map(([name, value]) => [
+    for (const id of candidates.templates) {
+      const values = matchTemplate(english[id], text);
+      if (!values || !mayBeOurs(values, rule)) continue;
+      const filled = Object.entries(values).map(([name, value]) => [
         name,
-        sentencePlaces.has(name) ? translate(value, choiceAt[name] ?? quoted, quoted, depth - 1) : value,
+        sentencePlaces.has(name) ? translate(value, candidatesAt[name] ?? quoted, quoted, depth - 1) : value,
       ]);
-      return fill(translated[id], Object.fromEntries(said) as Record<string, string>);
+      return fill(translated[id], Object.fromEntries(filled) as Record<string, string>);
     }
     return text;
   };
@@ -160,21 +170,21 @@ export function sayIn(language: LanguageCode): (sentence: Sentence) => string {
     const text = textOf(sentence);
     if (typeof sentence === 'string') return translate(text, anySentence, anySentence, maxDepth);
     if ('why' in sentence)
-      return translate(text, choiceOfRule(sentence.rule), anyReason, maxDepth, sentence.rule);
+      return translate(text, candidatesOfRule(sentence.rule), anyReason, maxDepth, sentence.rule);
     const { code } = sentence;
     if (!isIn(errorCodes, code)) return translate(text, anySentence, anySentence, maxDepth);
-    const { closed, open } = notReasons;
-    return translate(text, { closed, open: [code, ...open] }, anySentence, maxDepth);
+    const { exact, templates } = notReasons;
+    return translate(text, { exact, templates: [code, ...templates] }, anySentence, maxDepth);
   };
 }
 
-/** Whether our code can have filled a template with these, in a reason of this rule where it is one. */
-function fits(values: Values, rule: string | undefined): boolean {
+/** Whether our code can have filled a template with these values, in a reason of this rule if one is given. */
+function mayBeOurs(values: Values, rule: string | undefined): boolean {
   const { owner, place, kind } = values;
-  if (owner !== undefined && !choiceAt.owner?.closed.has(owner)) return false;
-  if (place !== undefined && !anyReason.closed.has(place)) return false;
+  if (owner !== undefined && !candidatesAt.owner?.exact.has(owner)) return false;
+  if (place !== undefined && !anyReason.exact.has(place)) return false;
   if (rule !== undefined && isIn(englishReasons, rule)) {
-    const named = place ?? (rule === 'PATH-6' ? undefined : kind); // its kind is that of another rule
+    const named = place ?? (rule === 'PATH-6' ? undefined : kind); // PATH-6 quotes the kind of another rule
     if (named !== undefined && named !== english[rule]) return false;
   }
   return Object.entries(values).every(([name, value]) => shapes[name]?.test(value) ?? true);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fill, readBack } from './template.ts';
+import { fill, matchTemplate } from './template.ts';
 
-describe('readBack', () => {
+describe('matchTemplate', () => {
   it.each([
     ['{a} and {b}', 'x and y', { a: 'x', b: 'y' }],
     ['"{a}": {b}', '"x": y: z', { a: 'x', b: 'y: z' }],
@@ -10,7 +10,7 @@ describe('readBack', () => {
     ['nothing to fill', 'nothing to fill', {}],
     ['{a}', '', { a: '' }],
   ])('reads what %s was filled with', (template, text, values) => {
-    expect(readBack(template, text)).toEqual(values);
+    expect(matchTemplate(template, text)).toEqual(values);
     expect(fill(template, values)).toBe(text);
   });
 
@@ -21,6 +21,6 @@ describe('readBack', () => {
     ['it is {a} it', 'it is it'],
     ['nothing to fill', 'nothing to fill?'],
   ])('refuses a text that %s cannot give', (template, text) => {
-    expect(readBack(template, text)).toBeUndefined();
+    expect(matchTemplate(template, text)).toBeUndefined();
   });
 });

@@ -1,16 +1,15 @@
 export type Values = Readonly<Record<string, string>>;
 
-/** The template with its `{name}`s filled; one without a value stays readable. A value is text, whatever it holds. */
+/** The template with each `{name}` filled in. A name without a value stays as it is. Values are not filled again. */
 export const fill = (template: string, values: Values): string =>
   template.replaceAll(/\{(\w+)\}/g, (place, name: string) =>
     Object.hasOwn(values, name) ? (values[name] as string) : place,
   );
 
 /**
- * The values that a text made from this template was filled with; undefined if it was not made from it. Checks that
- * filling the template with these values gives exactly the text.
+ * The values with which the template gives exactly this text; undefined if the text was not made from the template.
  */
-export function readBack(template: string, text: string): Values | undefined {
+export function matchTemplate(template: string, text: string): Values | undefined {
   const [first = '', ...parts] = template.split(/\{(\w+)\}/);
   if (!text.startsWith(first)) return undefined;
   const values: Record<string, string> = {};

@@ -11,11 +11,11 @@ import { terminalWords } from './terminal.ts';
 
 const placesIn = (text: string): string[] => [...new Set(text.match(/\{\w+\}/g))].toSorted();
 
-/** A function of words is called with these: texts, so that each is found again, or numbers for what counts. */
+/** Functions that make a sentence are called with these marks, to see which arguments the sentence shows. */
 const marks = ['⟨1⟩', '⟨2⟩', '⟨3⟩', '⟨4⟩'];
 const foundIn = (text: string): string[] => marks.filter((mark) => text.includes(mark));
 
-/** Every sentence by its id, and which of its values it shows. None is empty. */
+/** Every sentence by its id, with the values that it shows. Fails if a sentence is empty. */
 function idsOf(words: object, path = ''): [id: string, shows: string][] {
   return Object.entries(words).flatMap(([name, word]: [string, unknown]): [string, string][] => {
     const id = path === '' ? name : `${path}.${name}`;

@@ -1,19 +1,23 @@
 import { englishCount as count } from '../plural.ts';
 
-/** What an approval card says. Other languages have exactly the same: a missing one does not compile. */
+/** The texts of an approval card. A translation that lacks one of them does not compile. */
 export const englishApproval = {
   region: (what: string) => `Approval: ${what}`,
   approve: 'Approve',
+  approveAll: (n: number) => `Approve all ${n} shown`,
+  lookAtEach: (seen: number, n: number) => `Look at each first: ${seen} of ${n} seen.`,
+  ownStep: (n: number) =>
+    `${count(n, 'other is', 'others are')} decided on ${n === 1 ? 'its' : 'their'} own card.`,
   reject: 'Reject',
   wider: 'Approve more…',
   edit: 'Edit first',
+  openDiff: 'Open diff',
   confirmTitle: 'This is a high-risk call. Look at it once more.',
   confirm: 'Yes, approve this high-risk call',
   confirmUnseenTitle: 'There is no preview yet: you would approve this without having seen what it does.',
   confirmUnseen: 'Yes, approve it unseen',
   back: 'Back',
-  missedKey: 'Keys count on the card that has the focus: press j to get to it, or click it.',
-  tooSoon: 'Too quick: a card answers only after half a second in focus. Look at it, then decide.',
+  tooSoon: 'Too quick: look at the card for half a second, then decide.',
   previewPending: 'Your machine is still working out what exactly would happen…',
   previewNeeded: 'It can be approved once its preview is here.',
   noRunner: 'No runner is connected to make the preview.',
@@ -28,17 +32,6 @@ export const englishApproval = {
   revised: (n: number) => `Revision ${n}`,
   askedAgain:
     'This was allowed before, but nothing ran: what would run has changed since, or needs you after all. Look at it anew.',
-  resolved: {
-    approvedHere: 'You approved this.',
-    approvedElsewhere: (device: string) => `Approved on ${device}.`,
-    approvedByRule: 'Approved by a rule or grant of yours.',
-    rejectedHere: 'You rejected this.',
-    rejectedElsewhere: (device: string) => `Rejected on ${device}.`,
-    elsewhere: 'another device',
-    timeout: 'Expired: nobody decided in time. The agent goes on without it.',
-    cancelled: 'Withdrawn: the call ended before anybody decided.',
-    failed: 'Withdrawn: the call failed before anybody decided.',
-  },
   saidReason: 'Reason',
   saidMessage: 'Message to the agent',
   notices: {
@@ -55,19 +48,19 @@ export const englishApproval = {
   },
   editTitle: 'Edit the parameters',
   editFields: 'Fields',
+  editOthers: 'Other parameters',
+  editCommand: 'Command',
+  editCommandInvalid: 'A quotation mark has no end.',
   editJson: 'JSON',
   editInvalid: (problem: string) => `This is not a JSON object: ${problem}`,
   editApprove: 'Approve with these parameters',
   editHint: 'Your version is checked and assessed again. If its risk is higher, you see its preview first.',
   cancel: 'Cancel',
   rejectTitle: 'Reject',
-  rejectReason: 'Reason (optional)',
-  rejectReasonHint: 'Why not',
-  rejectMessage: 'Message to the agent (optional)',
-  rejectMessageHint: 'What it should do instead',
+  rejectMessage: 'Tell the agent why, or what to do instead',
   rejectSend: 'Reject this call',
   scopeTitle: 'Approve more than this one',
-  /** What a wider approval covers, in the middle of a sentence. */
+  /** What a wider approval covers; used in the middle of a sentence. */
   covers: {
     tool: (tool: string) => `all calls of ${tool}`,
     commands: (program: string) => `harmless ${program} commands`,
@@ -89,7 +82,7 @@ export const englishApproval = {
   includeHigh: 'High-risk calls too, without asking',
   includeHighWarning: 'Deleting files, shell commands and pushes would run without your decision.',
   scopeUpTo: (risk: string) => `up to ${risk}`,
-  scopeApprove: 'Approve and grant this',
+  scopeApprove: 'Approve and remember',
   alwaysApprove: 'Approve and save the rule',
   scopeNone: 'This call can only be approved one by one.',
   backtest: (decided: number, rejected: number) =>
@@ -97,11 +90,11 @@ export const englishApproval = {
   backtestNone: 'This rule would have decided none of your earlier calls.',
   backtestBusy: 'Looking at your earlier calls…',
   backtestFailed: 'Your earlier calls could not be looked at:',
-  /** Titles by tool, with places for who calls and for parameters; the server's own sentence is shown for a tool without one. */
+  /** Titles by tool, with placeholders for the caller and for parameters. Without a title, the server's sentence is shown. */
   title: {} as Readonly<Record<string, string | undefined>>,
-  /** The verb of each title. No agent may have it in its name. */
+  /** The verb of each title. The name of an agent must not contain it. */
   wants: 'wants to',
-  /** Who calls, where nobody gave a name. No agent may be called so, nor like the person. */
+  /** The caller if it has no name. An agent must not use one of these names, or the person's, as its own. */
   callers: {
     Agent: 'Agent',
     'Outside agent': 'Outside agent',
@@ -110,6 +103,20 @@ export const englishApproval = {
     Runner: 'Runner',
   },
   you: 'You',
+  /** The modes of a conversation, and what each means. */
+  modes: {
+    ask: { name: 'Ask', means: 'You are asked before anything changes.' },
+    accept_edits: {
+      name: 'Accept edits',
+      means:
+        'In this conversation file tools change files of the project without asking. Deleting, commands, settings that run code and high-risk calls still ask.',
+    },
+    read_only: {
+      name: 'Read only',
+      means: 'In this conversation the agent only reads: whatever could change something is blocked.',
+    },
+  },
+  notStarted: 'Not started',
   newOne: (what: string) => `New approval: ${what}`,
   settledOne: (what: string) => `No longer waiting: ${what}`,
 };

@@ -1,4 +1,6 @@
-/** What single commands of the terminal say; `acp` says it in the editor too. */
+import { englishCount as count } from '../plural.ts';
+
+/** The texts of single commands of the terminal. Those of `acp` are shown in the editor too. */
 export const englishCommands = {
   acp: {
     pairName: 'Pair this editor in a terminal',
@@ -11,6 +13,8 @@ export const englishCommands = {
   - read your conversations, calls and their results, what waits for you, your grants and your policy
   - approve and reject, HIGH risk too; grant a session; "always" saves a rule in your policy
   - write to the agent and stop it, cancel calls, undo what file tools changed, revoke grants
+  - rename conversations and switch their mode: ask, accept edits, read only
+  - rewind, branch and delete conversations
 It may not call tools by itself, make projects or tokens, or change your policy in any other way.
 Ended with: countersign acp --unpair`,
     askPair: 'Pair? [y/N] ',
@@ -26,26 +30,48 @@ Ended with: countersign acp --unpair`,
     runnerEnded: (code: number) => `the runner ended with ${code}; sign in again: countersign sign-in`,
     runnerWaits: 'the runner is not connected yet',
     startedRunner: (workspace: string) => `countersign acp is the runner of ${workspace}.`,
-    ask: 'Ask',
-    askAbout: 'Reads run at once; everything else asks you first.',
-    readOnly: 'Read only',
-    readOnlyAbout:
-      'What would ask you is rejected, and the agent is told to describe it instead. What your policy allows by itself still runs.',
-    grantsRevoked: (count: number) =>
-      `Read only: what you had granted in this conversation was revoked (${count}).`,
-    readOnlyReason: 'read only',
-    readOnlyMessage:
-      'The person has set their editor to read only. Describe the change instead of making it.',
     once: 'Approve this one',
     reject: 'Reject',
+    rejectWithMessage: 'Reject, and tell the agent why',
     stop: 'Reject, and stop the agent',
+    messagePrompt: 'Tell the agent why, or what to do instead',
+    messageField: 'For the agent',
+    askUndo: (files: number) => `Put back ${count(files, 'change', 'changes')}?`,
+    undo: 'Put them back',
+    keep: 'Keep them',
+    waitsForRunner: (workspace: string, who: string) =>
+      `${who} is the runner of ${workspace}. countersign acp takes over once it is idle, so that calls see your unsaved files.`,
     confirm: 'Yes, approve this HIGH risk call',
     highTitle: (what: string) => `HIGH risk, second look: ${what}`,
     tooQuick: 'That was answered before it could be read, so it is asked again.',
     notSent: (why: string) => `Your decision could not be sent: ${why}`,
     busy: 'The agent is still answering the last message. Wait for it, or cancel it.',
+    queued: 'Queued: the agent gets this with its next step.',
     emptyPrompt: 'There is nothing to send.',
     noSuchMode: (mode: string) => `There is no mode "${mode}".`,
+  },
+  /** Commands that are typed in a conversation. */
+  commands: {
+    about: {
+      undo: 'Put back the files that the last run changed',
+      mode: 'Show or switch the mode: ask, accept_edits, read_only',
+      rename: 'Rename this conversation',
+      export: 'Write this conversation to a Markdown file',
+    },
+    /** What is typed after the name. */
+    input: { mode: 'MODE', rename: 'TITLE', export: 'FILE' },
+    modeIs: (name: string, means: string) => `Mode: ${name}. ${means}`,
+    modeChoices: (choices: string) => `To switch: /mode NAME, one of ${choices}`,
+    noMode: (name: string, choices: string) => `There is no mode "${name}". There are ${choices}.`,
+    renameHow: 'Which title? /rename TITLE',
+    renamed: (title: string) => `Renamed to “${title}”.`,
+    exported: (path: string) => `Written to ${path}`,
+    exportExists: (path: string) => `${path} exists already. Name another file: /export FILE`,
+    exportFailed: (path: string, why: string) => `Could not write ${path}: ${why}`,
+    nothingToUndo: 'Nothing in this conversation can be undone.',
+    askUndo: (n: number) => `Put back ${count(n, 'change', 'changes')}? y puts back · any other key keeps`,
+    kept: 'Nothing was put back.',
+    noConversation: 'There is no conversation yet: send a message first.',
   },
   policy: {
     call: 'Call',

@@ -1,7 +1,8 @@
 import type { LanguageCode } from '../language.ts';
 import { englishCount as count } from '../plural.ts';
+import { englishPreview } from './preview.ts';
 
-/** What the extension says, beside the chat (which has the words of packages/ui) and the manifest (package.nls.json). */
+/** The texts of the extension, except the chat (page.ts) and the manifest (package.nls.json). */
 export const englishEditor = {
   language: 'en' as LanguageCode,
   signIn: {
@@ -79,12 +80,12 @@ export const englishEditor = {
       'Not approved: you have edited this change in the diff, and the card here has the text without your edits. Approve it there, or take your edits back.',
     overruled: (status: string, device: string) => `It was decided before you: ${status} (${device}).`,
     resolved: {
-      approved: (description: string, device: string) => `Approved on ${device}: ${description}`,
-      rejected: (description: string, device: string) => `Rejected on ${device}: ${description}`,
+      approved: (description: string, device: string) => `You approved this on ${device}: ${description}`,
+      rejected: (description: string, device: string) => `You rejected this on ${device}: ${description}`,
       timeout: (description: string) => `Nobody decided in time: ${description}`,
       cancelled: (description: string) => `Cancelled: ${description}`,
     },
-    elsewhere: 'another device',
+    elsewhere: 'another program',
     proposed: (path: string) => `${path}: proposed change (edit the right side if you like)`,
     copied: (path: string) => `${path}: copy`,
     notEditable: 'A copy cannot be edited before it is made: it is approved or rejected as it is.',
@@ -93,33 +94,9 @@ export const englishEditor = {
     risk: { LOW: 'low risk', MEDIUM: 'medium risk', HIGH: 'HIGH RISK' },
   },
   preview: {
-    runs: 'Runs',
+    ...englishPreview,
     shellLine: 'The shell gets',
     parameters: 'Parameters',
-    inFolder: 'In',
-    executes: 'Executes files of the workspace',
-    network: 'with network',
-    noNetwork: 'without network',
-    irreversible: 'cannot be undone',
-    unknownWord: '(only known when it runs)',
-    deletes: (path: string, size: number) => `Deletes ${path} (${size} bytes). It begins with:`,
-    emptyFile: '(an empty file)',
-    makesFolder: (path: string) => `Makes the folder ${path}`,
-    message: 'Commits',
-    pushes: (branch: string, remote: string) => `Pushes ${branch} to ${remote}`,
-    commits: (n: number) => count(n, 'commit', 'commits'),
-    hooks: 'git runs hooks',
-    customTool: (server: string) => `Tool of the MCP server ${server}`,
-    saysReadOnly: 'It says that it only reads.',
-    saysDestructive: 'It says that it may destroy something.',
-    itsProgram: "This tool's own program decides what it touches.",
-    unsaved: 'based on unsaved text in an editor, which is saved with it',
-    operation: { created: 'new file', modified: 'changed', deleted: 'deleted', moved: 'moved' },
-    bytes: (before: number | null, after: number | null) =>
-      before === null ? `${after ?? 0} bytes` : `${before} → ${after ?? 0} bytes`,
-    sameContent: '(the content stays the same)',
-    cut: '(the diff was cut)',
-    unavailable: (reason: string) => `There is no preview: ${reason}`,
     pending: 'What would happen is being computed …',
     reasons: 'Why you are asked',
   },
@@ -162,6 +139,8 @@ export const englishEditor = {
     openFolder: 'Open Folder',
     connecting: 'Connecting …',
     failed: 'Countersign could not connect:',
+    retryNow: 'Retry Now',
+    noEditor: 'Open the file where the code belongs and put the cursor there; then insert it.',
     runsNot: {
       untrusted: {
         title: 'Nothing runs here until you trust this workspace.',
@@ -174,6 +153,33 @@ export const englishEditor = {
         act: 'Open the Setting',
       },
     },
+  },
+  ask: {
+    about: 'Ask Countersign About This',
+    fix: 'Fix with Countersign',
+    selection: 'selection',
+    notInWorkspace: 'The agent has no tools for this file: it is not in a folder of this window.',
+    fixThis: (mention: string) => `Find and fix what is wrong in ${mention}.`,
+    fixProblems: (mention: string, n: number) =>
+      n === 1 ? `Fix this problem in ${mention}:` : `Fix these problems in ${mention}:`,
+  },
+  mode: {
+    title: 'What may the agent do in this conversation?',
+  },
+  model: {
+    title: 'Which model answers?',
+    ofServer: "the server's model",
+    manual: 'no language model: you type the tool calls',
+    other: 'Other model…',
+    prompt: 'provider:model, where the provider is anthropic, openai or openai-compatible',
+  },
+  grants: {
+    title: 'Grants',
+    hint: 'What you approved for more than one call. Revoking takes effect immediately.',
+    none: 'There are no grants: each call that needs one is approved by itself.',
+    revoke: 'Revoke',
+    question: (grant: string) => `Revoke this grant? ${grant}`,
+    revoked: (grant: string) => `Revoked: ${grant}`,
   },
   mcp: {
     label: 'Countersign',

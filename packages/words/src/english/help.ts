@@ -4,7 +4,7 @@ import { languageCodes } from '../language.ts';
 
 const lang = `LANG  ${languageCodes('or')}`;
 const server = 'URL  which server (default: the last one you signed in to)';
-/** Of the commands that are a runner. */
+/** Options of the commands that start a runner. */
 const runner = {
   'run-unisolated': 'where commands cannot be isolated, harmless ones run all the same instead of asking',
   'end-with-input': 'end when the standard input ends: for a program that starts it',
@@ -14,7 +14,7 @@ const runner = {
     'FILE  append the log to FILE as JSON Lines, info unless --log-level says; errors are shown here too',
 };
 
-/** `--help` of each command. Other languages have exactly the same: an option that is missing does not compile. */
+/** `--help` of each command. A translation that lacks an option does not compile. */
 export const englishHelp = {
   main: {
     about: 'an AI agent uses tools on your machine, and you countersign what it does',

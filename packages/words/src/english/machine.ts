@@ -1,9 +1,9 @@
 /**
- * What runner, client and server say about the machine, its settings and the connection: read in a terminal, in an
- * editor and on the page. A test finds each of them in our sources.
+ * Sentences of runner, client and server about the machine, its settings and the connection, by name. A test checks that
+ * each sentence occurs in our sources.
  */
 export const englishMachine = {
-  // How far a call is
+  // Progress of a call
   'entries-looked-at-found': '{visited} entries looked at, {found} found',
   'files-found-so-far': '{found} files found so far',
   'mb-read': '{done} of {total} MB read',
@@ -71,7 +71,7 @@ export const englishMachine = {
   'answer-not-what-protocol': 'its answer to {question} is not what the protocol says',
   'first-question': 'the first question',
 
-  // Calls as they are typed
+  // Typed calls
   'name-tool': 'Name a tool',
   'not-name-value': '"{word}" is not NAME=VALUE',
   'given-twice': '"{name}" is given twice',
@@ -86,7 +86,7 @@ export const englishMachine = {
     'It is saved in your policy and counts in every session, in all of your projects.',
   'agent-not-asked-again': 'The agent is not asked again in this session, except for HIGH calls.',
 
-  // What is not there, each as a whole sentence: a file may be called "run" as well
+  // "Not found" by kind, as whole sentences: a placeholder for the kind could not be told from a file named "run"
   'there-no-approval-here': 'There is no approval here with that id.',
   'there-no-grant-here': 'There is no grant here with that id.',
   'there-no-project-here': 'There is no project here with that id.',

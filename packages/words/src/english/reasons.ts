@@ -1,11 +1,11 @@
 import rules from './rules.json' with { type: 'json' };
 
 /**
- * Why a call has its risk or was refused: by the id of the rule, or of the place that the sentence names. What is quoted
- * in an error has an id of its own. A test finds each of these in packages/policy and packages/tool-runner.
+ * Why a call has its risk or was refused, by the id of the rule or of the place. Problems that errors quote have ids of
+ * their own. A test checks that each sentence occurs in packages/policy or packages/tool-runner.
  */
 export const englishReasons = {
-  /** The tables of packages/policy; tooling/rule-sentences.ts writes this file from them. */
+  /** tooling/rule-sentences.ts writes rules.json from the tables of packages/policy. */
   ...rules,
 
   // Reading
@@ -50,7 +50,7 @@ export const englishReasons = {
   'GIT-5': 'publishes commits to another machine, which cannot be undone from here',
 
   // Commands
-  'SENS-8': 'could read the sensitive files of the workspace',
+  'SENS-8': 'could read secrets',
   'CMD-PROGRAM': '"{program}" is not one of the programs that may run without a shell',
   'no-program-can-receive': 'no program can receive it',
   'CMD-ARGS-2': 'has {argument}: {problem}',

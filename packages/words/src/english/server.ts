@@ -1,7 +1,7 @@
 import { languageCodes } from '../language.ts';
 import { sayIn } from '../said.ts';
 
-/** What `countersign serve` says to a person. Other languages have exactly the same: a missing one does not compile. */
+/** The texts of `countersign serve`. A translation that lacks one of them does not compile. */
 export const englishServer = {
   listens: (address: string) => `Countersign listens on ${address}`,
   openThis: 'Open this to sign in (once, within 60 s):',
@@ -28,7 +28,7 @@ export const englishServer = {
   },
   default: (value: string) => `default: ${value}`,
   secret: 'secret',
-  /** By the setting's name; its own description in config.ts is shown for one without. */
+  /** Descriptions of settings, by name. Without one, the description in config.ts is shown. */
   settings: {} as Readonly<Record<string, string | undefined>>,
   help: {
     about: 'the server alone; agents, people and runners connect to it',

@@ -3,17 +3,19 @@ import { englishCount as count, englishPlural as plural } from '../plural.ts';
 import { sayIn } from '../said.ts';
 import { englishCommands } from './commands.ts';
 import { englishHelp } from './help.ts';
+import { englishPreview } from './preview.ts';
 
-/** What the terminal says. Other languages have exactly the same: a missing one does not compile. */
+/** The texts of the terminal. A translation that lacks one of them does not compile. */
 export const englishTerminal = {
   ...englishCommands,
   help: englishHelp,
   optionsTitle: 'Options',
-  /** What server and runner say. */
+  /** Translates the sentences of server and runner. */
   said: sayIn('en'),
   error: 'error',
   risk: { LOW: 'LOW', MEDIUM: 'MEDIUM', HIGH: 'HIGH' },
   card: {
+    ...englishPreview,
     left: (time: string) => `${time} left`,
     timeIsOver: 'time is over',
     revision: (n: number) => `revision ${n}`,
@@ -25,34 +27,6 @@ export const englishTerminal = {
     previewComing: 'The preview is being made where the files are …',
     noPreview:
       'There is no preview yet. A runner makes it where the files are; to start one: countersign connect',
-    unavailable: (reason: string) => `There is no preview: ${reason}`,
-    network: 'It gets network.',
-    noNetwork: 'It gets no network.',
-    irreversible: 'It cannot be undone.',
-    runs: 'Runs',
-    inFolder: 'In',
-    executes: 'Executes',
-    unknownWord: '⟨known only when it runs⟩',
-    hooks: 'Hooks',
-    message: 'Message',
-    pushes: (branch: string, remote: string) => `${branch} to ${remote}`,
-    commits: (n: number) => count(n, 'commit', 'commits'),
-    operation: { created: 'new file', modified: 'changed', deleted: 'deleted', moved: 'moved' } as Record<
-      string,
-      string
-    >,
-    bytes: (before: number | null, after: number | null) =>
-      before === null ? `${after ?? 0} bytes` : `${before} → ${after ?? 0} bytes`,
-    unsaved: 'based on an unsaved buffer',
-    sameContent: '(the content stays the same)',
-    cut: '(the diff was cut for its size)',
-    deletes: (path: string, size: number) => `Deletes ${path} (${size} bytes). It begins with:`,
-    emptyFile: '(the file is empty)',
-    makesFolder: (path: string) => `Makes the folder ${path}`,
-    customTool: (server: string) => `A tool of ${server}`,
-    itsProgram: "This tool's own program decides what it touches.",
-    saysReadOnly: 'It says that it only reads.',
-    saysDestructive: 'It says that it may destroy something.',
     window: (from: number, to: number, of: number) => `lines ${from}–${to} of ${of}`,
     scrollKeys: '↑ ↓ scroll · v print all',
     more: (n: number) => `${n} more ${plural(n, 'waits', 'wait')} · l list`,
@@ -82,7 +56,7 @@ export const englishTerminal = {
     noScopes: 'This call can only be approved one at a time.',
     unfit: 'The preview does not fit its digest: this call can only be rejected.',
     scopesHint: 'Press a number · Esc goes back',
-    scopeConfirm: 'Press y to approve and grant this · Esc goes back',
+    scopeConfirm: 'Press y to approve and remember · Esc goes back',
     includeHigh: (on: boolean) => `[${on ? 'x' : ' '}] h  HIGH calls too`,
     highWarning: 'HIGH calls will run without a second look.',
     backtesting: 'Looking at your history …',
@@ -119,6 +93,7 @@ export const englishTerminal = {
   activity: {
     completed: 'done',
     failed: 'failed',
+    blocked: 'blocked',
     rejected: 'rejected',
     timeout: 'expired',
     cancelled: 'cancelled',
@@ -126,6 +101,8 @@ export const englishTerminal = {
     undone: 'undone',
     undoFailed: 'could not be undone',
     exit: (code: number) => `exit ${code}`,
+    /** Lines of a result that are not shown. */
+    hidden: (n: number) => `… ${count(n, 'line', 'lines')} more`,
     took: (ms: number) => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`),
     runner: (state: string, workspace: string) =>
       state === 'connected' ? `A runner is connected for ${workspace}` : `The runner of ${workspace} is gone`,
@@ -207,12 +184,16 @@ export const englishTerminal = {
     thinking: 'thinking …',
     working: 'working …',
     waitingForApproval: 'waits for a decision …',
-    stopHint: 'Ctrl-C stops',
+    stopHint: 'Ctrl-C stops · type to queue a message',
     stopping: 'Stopping … Ctrl-C again leaves at once',
     stopped: 'Stopped.',
     failed: (why: string) => `It failed: ${why}`,
     prompt: 'you',
-    inputHint: 'Enter sends · Ctrl-D leaves',
+    inputHint: 'Enter sends · / commands · Shift-Tab mode · Ctrl-O last result · Ctrl-D leaves',
+    queued: (text: string) => `queued: ${text}`,
+    queueHint: 'Enter sends it now · ↑ takes it back',
+    writingHint: 'Enter queues it for the next step · Esc clears',
+    noResult: 'There is no result yet.',
     othersHint: (n: number) =>
       `${count(n, 'call of another conversation waits', 'calls of other conversations wait')} for you · Tab decides`,
     pendingHint: (n: number) => `${count(n, 'call waits', 'calls wait')} for you · Tab decides`,

@@ -1,5 +1,6 @@
 import type { englishEditor } from '../english/editor.ts';
 import { russianCount as count } from '../plural.ts';
+import { russianPreview } from './preview.ts';
 
 export const russianEditor: typeof englishEditor = {
   language: 'ru',
@@ -79,12 +80,12 @@ export const russianEditor: typeof englishEditor = {
       'Не одобрено: вы исправили это изменение в сравнении, а на карточке здесь текст без ваших правок. Одобрите его там или отмените правки.',
     overruled: (status, device) => `Решено раньше вас: ${status} (${device}).`,
     resolved: {
-      approved: (description, device) => `Одобрено (${device}): ${description}`,
-      rejected: (description, device) => `Отклонено (${device}): ${description}`,
+      approved: (description, device) => `Вы одобрили (${device}): ${description}`,
+      rejected: (description, device) => `Вы отклонили (${device}): ${description}`,
       timeout: (description) => `Никто не решил вовремя: ${description}`,
       cancelled: (description) => `Отменено: ${description}`,
     },
-    elsewhere: 'другое устройство',
+    elsewhere: 'другой программе',
     proposed: (path) => `${path}: предложенное изменение (правую сторону можно править)`,
     copied: (path) => `${path}: копия`,
     notEditable: 'Копию нельзя править до того, как она сделана: её одобряют или отклоняют как есть.',
@@ -95,32 +96,9 @@ export const russianEditor: typeof englishEditor = {
     risk: { LOW: 'низкий риск', MEDIUM: 'средний риск', HIGH: 'ВЫСОКИЙ РИСК' },
   },
   preview: {
-    runs: 'Выполняет',
+    ...russianPreview,
     shellLine: 'Оболочка получает',
     parameters: 'Параметры',
-    inFolder: 'Где',
-    executes: 'Исполняет файлы рабочей области',
-    network: 'с сетью',
-    noNetwork: 'без сети',
-    irreversible: 'нельзя вернуть',
-    unknownWord: '(станет известно при выполнении)',
-    deletes: (path, size) => `Удаляет ${path} (${count(size, 'байт', 'байта', 'байт')}). Начало файла:`,
-    emptyFile: '(пустой файл)',
-    makesFolder: (path) => `Создаёт папку ${path}`,
-    message: 'Коммит',
-    pushes: (branch, remote) => `Отправляет ${branch} в ${remote}`,
-    commits: (n) => count(n, 'коммит', 'коммита', 'коммитов'),
-    hooks: 'git запускает хуки',
-    customTool: (server) => `Инструмент сервера MCP ${server}`,
-    saysReadOnly: 'Говорит, что только читает.',
-    saysDestructive: 'Говорит, что может что-то уничтожить.',
-    itsProgram: 'Что затронет этот инструмент, решает его собственная программа.',
-    unsaved: 'основано на несохранённом тексте в редакторе, который будет сохранён вместе с этим',
-    operation: { created: 'новый файл', modified: 'изменён', deleted: 'удалён', moved: 'перемещён' },
-    bytes: (before, after) => (before === null ? `${after ?? 0} байт` : `${before} → ${after ?? 0} байт`),
-    sameContent: '(содержимое не меняется)',
-    cut: '(сравнение сокращено)',
-    unavailable: (reason) => `Предпросмотра нет: ${reason}`,
     pending: 'Что произойдёт, вычисляется …',
     reasons: 'Почему вас спрашивают',
   },
@@ -163,6 +141,8 @@ export const russianEditor: typeof englishEditor = {
     openFolder: 'Открыть папку',
     connecting: 'Подключение …',
     failed: 'Countersign не смог подключиться:',
+    retryNow: 'Повторить сейчас',
+    noEditor: 'Откройте файл, которому нужен этот код, поставьте в нём курсор и вставьте ещё раз.',
     runsNot: {
       untrusted: {
         title: 'Пока вы не доверяете этой рабочей области, здесь ничего не выполняется.',
@@ -175,6 +155,33 @@ export const russianEditor: typeof englishEditor = {
         act: 'Открыть настройку',
       },
     },
+  },
+  ask: {
+    about: 'Спросить об этом Countersign',
+    fix: 'Исправить с Countersign',
+    selection: 'выделение',
+    notInWorkspace: 'У агента нет инструментов для этого файла: он не в папке этого окна.',
+    fixThis: (mention) => `Найди и исправь ошибки в ${mention}.`,
+    fixProblems: (mention, n) =>
+      n === 1 ? `Исправь эту ошибку в ${mention}:` : `Исправь эти ошибки в ${mention}:`,
+  },
+  mode: {
+    title: 'Что можно агенту в этой беседе?',
+  },
+  model: {
+    title: 'Какая модель отвечает?',
+    ofServer: 'модель сервера',
+    manual: 'без языковой модели: вызовы инструментов вводите вы',
+    other: 'Другая модель…',
+    prompt: 'поставщик:модель, где поставщик — anthropic, openai или openai-compatible',
+  },
+  grants: {
+    title: 'Разрешения',
+    hint: 'То, что вы одобрили больше чем на один вызов. Отзыв действует немедленно.',
+    none: 'Разрешений нет: каждый такой вызов одобряется отдельно.',
+    revoke: 'Отозвать',
+    question: (grant) => `Отозвать это разрешение? ${grant}`,
+    revoked: (grant) => `Отозвано: ${grant}`,
   },
   mcp: {
     label: 'Countersign',

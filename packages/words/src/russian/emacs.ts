@@ -1,6 +1,7 @@
 /**
- * What Emacs says, by the English in its sources; `%s` and `%d` are places for values, as in `format`. Its tests find
- * each of these there, with the same places. Names of facts have at most ten letters.
+ * The texts of Emacs, by the English in its sources. `%s` and `%d` are placeholders, as in `format`. The tests of Emacs check
+ * that its sources contain each English text, and that both have the same placeholders. Labels of facts on a
+ * card (`Risk`, `Tool`, `Why`) have at most ten letters, the width of their column.
  */
 export const russianEmacs = {
   'Server (empty starts one for this project): ': 'Сервер (пусто: запустить свой для этого проекта): ',
@@ -27,8 +28,6 @@ export const russianEmacs = {
   'This is no approval buffer': 'Здесь нечего одобрять',
   'It is settled: %s': 'Уже решено: %s',
   'Your decision is being sent': 'Ваше решение отправляется',
-  'Look at it first: keys count when it has been here for half a second':
-    'Сначала посмотрите: клавиши действуют, когда карточка пробыла здесь полсекунды',
   'Too late: %s': 'Поздно: %s',
   'It was changed meanwhile; look at it anew': 'Тем временем вызов изменился; посмотрите заново',
   'The card is gone; nothing was sent': 'Карточки больше нет; ничего не отправлено',
@@ -46,7 +45,6 @@ export const russianEmacs = {
     'Карточку не удалось показать (%s).  Всё, что пришло:',
   approve: 'одобрить',
   reject: 'отклонить',
-  wider: 'шире',
   edit: 'изменить',
   diff: 'сравнение',
   list: 'список',
@@ -64,12 +62,9 @@ export const russianEmacs = {
     'Вызов с высоким риском одобряется только с предпросмотром; он готовится',
   'HIGH risk: %s.': 'ВЫСОКИЙ риск: %s.',
   'There is no preview yet: approve it unseen?': 'Предпросмотра ещё нет: одобрить не глядя?',
-  'Reject.  Message for the agent (may be empty): ': 'Отклонить.  Сообщение агенту (можно пусто): ',
   'This call can only be approved one at a time': 'Такой вызов одобряется только по одному',
   '%s is on another server already.  End that first: M-x countersign-disconnect':
     '%s уже на другом сервере.  Сначала закончите с ним: M-x countersign-disconnect',
-  'Approve this one, and from now on also (TAB lists what, a number chooses): ':
-    'Одобрить этот, а впредь и (TAB покажет что, номер выбирает): ',
   'HIGH calls will run without a second look.  ': 'Вызовы с высоким риском будут выполняться без вопросов.  ',
   'Looking at your earlier calls …': 'Просматриваются прежние вызовы …',
   'This rule would have decided none of your earlier calls.  ':
@@ -100,7 +95,6 @@ export const russianEmacs = {
   Tool: 'Инструмент',
   Why: 'Почему',
   Network: 'Сеть',
-  'It gets network.': 'Получит доступ к сети.',
   Revision: 'Редакция',
   '%s: it was changed since it was first asked': '%s: с первого запроса вызов изменился',
   Unsaved: 'Не записан',
@@ -139,8 +133,6 @@ export const russianEmacs = {
   ', %s bytes': ', %s байт',
   '… CUT HERE: %d more characters are not shown': '… ОБРЕЗАНО: не показано знаков: %d',
   '  Runs': '  Команда',
-  '  In': '  В папке',
-  '  Executes': '  Запустит',
   '  Network': '  Сеть',
   yes: 'да',
   no: 'нет',
@@ -167,21 +159,17 @@ export const russianEmacs = {
   disconnected: 'отключено',
   You: 'Вы',
   Agent: 'Агент',
-  done: 'готово',
   'waits for you (%s)': 'ждёт вас (%s)',
   failed: 'ошибка',
   rejected: 'отклонено',
   expired: 'истекло',
   cancelled: 'отменено',
-  executing: 'выполняется',
   undone: 'отменено назад',
   'TAB folds and unfolds': 'TAB сворачивает и разворачивает',
   'exit %s': 'код выхода %s',
   '(exit code %s)': '(код выхода %s)',
   'the result came late': 'результат пришёл поздно',
   'not undone: %s': 'не отменено: %s',
-  'What should be done?  Describe a task below; RET sends it, C-j begins a new line.':
-    'Что сделать?  Опишите задачу ниже; RET отправит, C-j начнёт новую строку.',
   'The tool': 'Инструмент',
   About: 'О нём',
   'Loading…': 'Загрузка…',
@@ -198,8 +186,8 @@ export const russianEmacs = {
   'This Emacs does not know that level.': 'Этот Emacs не знает такого уровня.',
   "Without a model's key you type the tool calls: /read_file path=README.md or /run npm test":
     'Без ключа модели вызовы набираете вы сами: /read_file path=README.md или /run npm test',
-  '\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[describe-mode] shows the keys.':
-    '\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] продолжит прежнюю беседу, \\[describe-mode] покажет клавиши.',
+  '\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[countersign-menu] shows all commands.':
+    '\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] продолжит прежнюю беседу, \\[countersign-menu] покажет все команды.',
   'The session could not be read: %s': 'Беседу не удалось прочитать: %s',
   'There is no tool call here': 'Здесь нет вызова',
   'There is nothing to send': 'Отправлять нечего',
@@ -221,12 +209,6 @@ export const russianEmacs = {
   '%s was changed by a tool and could not be read again: %s':
     '%s изменён инструментом, но прочитать заново не удалось: %s',
   'The runner of %s has ended (%d): %s': 'Исполнитель %s завершился (%d): %s',
-  'approved here': 'одобрено здесь',
-  'another device': 'другое устройство',
-  'approved by what you granted': 'одобрено вашим разрешением',
-  'approved on %s': 'одобрено: %s',
-  'rejected here': 'отклонено здесь',
-  'rejected on %s': 'отклонено: %s',
   'expired: nobody decided in time': 'истекло: никто не решил вовремя',
   'withdrawn, the call failed: %s': 'отозвано, вызов не удался: %s',
   'withdrawn: the call was cancelled': 'отозвано: вызов отменён',
@@ -243,15 +225,15 @@ export const russianEmacs = {
     'Ваш токен ушёл бы на http://%s без шифрования; нужен https',
   "The certificate of %s was not accepted, and nothing was sent.  If it is yours, add the one that signed it to `gnutls-trustfiles'":
     "Сертификат %s не принят, и ничего не отправлено.  Если он ваш, добавьте подписавший его в `gnutls-trustfiles'",
-  'y  approve this one; a HIGH one asks a second time\nn  reject; you may tell the agent what to do instead\na  approve more than this one: its tool, its class, the session, always\n   (C-u a covers HIGH calls too)\ne  change the parameters, then approve\nd  show the change in diff-mode\nl  list what waits · N  go to the next · g  fetch it again · q  leave\n\nA key counts once the card has been in the selected window for half a\nsecond.  Nothing is decided by time or by leaving.': `y  одобрить этот вызов; при высоком риске спросит ещё раз
+  'y  approve this one; a HIGH one asks a second time\nn  reject; you may tell the agent what to do instead\na  approve more than this one: its tool, its class, the session, always\n   (C-u a covers HIGH calls too)\ne  change the parameters, then approve\nd  show the change in diff-mode, and approve some of its hunks\nl  list what waits · N  go to the next · g  fetch it again · q  leave\n\nA key counts once the card has been in sight for half a second.\nNothing is decided by time or by leaving.': `y  одобрить этот вызов; при высоком риске спросит ещё раз
 n  отклонить; можно сказать агенту, что сделать вместо этого
 a  одобрить больше: инструмент, класс, беседу, всегда
    (C-u a охватывает и вызовы с высоким риском)
 e  изменить параметры, затем одобрить
-d  показать изменение в diff-mode
+d  показать изменение в diff-mode и одобрить его части
 l  список ждущих · N  следующий · g  получить заново · q  закрыть
 
-Клавиша действует, когда карточка пробыла в выбранном окне полсекунды.
+Клавиша действует, когда карточка была на виду полсекунды.
 Ни время, ни уход ничего не решают.`,
   'What a offers': 'Что предлагает a',
   Approval: 'Решение',
@@ -273,4 +255,112 @@ l  список ждущих · N  следующий · g  получить з�
     "Не удаётся запустить %s: %s.  Настройте `countersign-program'",
   'It can be approved once its preview is here; that is being made':
     'Одобрить можно, когда появится предпросмотр; он готовится',
+  "`countersign up' for %s does not answer; starting it again …":
+    "`countersign up' для %s не отвечает; запускается снова …",
+  'The server answered without an event stream': 'Сервер ответил без потока событий',
+  'The server answered %d with something that is not a JSON object':
+    'Сервер ответил %d и прислал не объект JSON',
+  'It was refused': 'Отказано',
+  'The answer is too large': 'Ответ слишком велик',
+  'This Emacs was built without GnuTLS, so it cannot use https':
+    'Этот Emacs собран без GnuTLS и не может использовать https',
+  'The event stream cannot be read': 'Поток событий не читается',
+  'The server did not answer as HTTP has it (%s)': 'Сервер ответил не по HTTP (%s)',
+  'The address of a server has no name, password or query':
+    'В адресе сервера не бывает имени, пароля и запроса',
+  'Not an address of a server: %s.  One looks like http://127.0.0.1:4180':
+    'Это не адрес сервера: %s.  Он выглядит так: http://127.0.0.1:4180',
+  'There is no function at point': 'Здесь нет функции',
+  'What should the agent do with it? ': 'Что агенту с этим сделать? ',
+  'The region is empty': 'Ничего не выделено',
+  '(no branch)': '(нет ветки)',
+  '%s, %s bytes': '%s, %s байт',
+  '… %d characters before this; %s shows all': '… перед этим ещё знаков: %d; %s покажет всё',
+  '(still running)': '(ещё выполняется)',
+  '(nothing)': '(ничего)',
+  'There is more than is shown here.': 'Здесь показано не всё.',
+  'Runs as %s': 'Выполняется как %s',
+  'You rejected this': 'Вы отклонили это',
+  'You rejected this here': 'Вы отклонили это здесь',
+  'You approved this': 'Вы одобрили это',
+  'Allowed by what you approved before': 'Разрешено вашим прежним решением',
+  'Allowed by the mode of this conversation': 'Разрешено режимом этой беседы',
+  'You approved this here': 'Вы одобрили это здесь',
+  ', remembered': ', запомнено',
+  disconnect: 'отключиться',
+  'show the log': 'показать журнал',
+  'stop the runner': 'остановить исполнителя',
+  'start the runner': 'запустить исполнителя',
+  'sign in again': 'войти заново',
+  'the function': 'функцию',
+  'the region': 'выделенное',
+  Send: 'Отправить',
+  'cancel a call': 'прервать вызов',
+  'undo a call': 'отменить вызов',
+  'output of a call': 'вывод вызова',
+  'all that wait': 'все, что ждут',
+  'next that waits': 'следующий, что ждёт',
+  Decide: 'Решить',
+  'read it again': 'прочитать заново',
+  'stop the agent': 'остановить агента',
+  'another session': 'другая беседа',
+  'new session': 'новая беседа',
+  'open, reconnect': 'открыть, подключить',
+  Conversation: 'Беседа',
+  'Choose a hunk with y first': 'Сначала выберите часть клавишей y',
+  'The hunks of this call cannot be approved one by one': 'Части этого вызова нельзя одобрить по отдельности',
+  ' %d of %d hunks chosen  ·  n p move  ·  y choose, u leave out  ·  C-c C-c approve these  ·  q back':
+    ' выбрано частей: %d из %d  ·  n p ходят  ·  y выбрать, u оставить  ·  C-c C-c одобрить их  ·  q назад',
+  ' q goes back to the card': ' q возвращает к карточке',
+  'The file cannot be read here': 'Файл здесь не читается',
+  'The file is not the one of this change any more': 'Файл уже не тот, что в этом изменении',
+  'The hunks of this change cannot be told apart exactly; approve all of it, or edit it':
+    'Части этого изменения нельзя точно разделить; одобрите всё или измените параметры',
+  Calls: 'Вызовы',
+  Headings: 'Заголовки',
+  Messages: 'Сообщения',
+  'There is no output': 'Вывода нет',
+  'What should the agent do?  Describe a task below; RET sends it, C-j begins a new line.':
+    'Что сделать агенту?  Опишите задачу ниже; RET отправит, C-j начнёт новую строку.',
+  'Runs code from %s': 'Выполнит код из %s',
+  '  Code': '  Код',
+  'project root': 'корень проекта',
+  '  Folder': '  Папка',
+  'Has network access': 'Имеет доступ к сети',
+  'not started': 'не начато',
+  blocked: 'запрещено',
+  'Signed in.  Your auth-source has an older token for %s: replace it, or it is tried first in the next Emacs':
+    'Вход выполнен.  В auth-source лежит старый токен для %s: замените его, иначе следующий Emacs попробует его первым',
+  'The server gave no token': 'Сервер не дал токена',
+  'This is not a sign-in link; one looks like http://127.0.0.1:4180/#sign-in=…':
+    'Это не ссылка для входа; она выглядит так: http://127.0.0.1:4180/#sign-in=…',
+  'Approve and remember (a number chooses): ': 'Одобрить и запомнить (номер выбирает): ',
+  'Tell the agent why, or what to do instead (may be empty): ':
+    'Скажите агенту, почему или что сделать вместо этого (можно пусто): ',
+  'approve and remember': 'одобрить и запомнить',
+  'Look at it first: keys count when it has been in sight for half a second':
+    'Сначала посмотрите: клавиши действуют, когда карточка была на виду полсекунды',
+  'You rejected this %s': 'Вы отклонили это %s',
+  'You approved this %s': 'Вы одобрили это %s',
+  'in %s': 'в %s',
+  'on %s': 'на %s',
+  'in the terminal': 'в терминале',
+  'files: %d': 'файлов: %d',
+  'places: %d': 'мест: %d',
+  'problems: %d': 'проблем: %d',
+  'commits: %d': 'коммитов: %d',
+  'lines: %d': 'строк: %d',
+  'Queued, sent after the running call: ': 'В очереди, уйдёт после текущего вызова: ',
+  'Queued: ': 'В очереди: ',
+  '\\<countersign-chat-mode-map>\\[countersign-chat-edit-queued] edits it, \\[countersign-chat-send-queued] sends it now':
+    '\\<countersign-chat-mode-map>\\[countersign-chat-edit-queued] изменит, \\[countersign-chat-send-queued] отправит сейчас',
+  'Nothing is queued': 'В очереди ничего нет',
+  'Mode of this conversation: ': 'Режим этой беседы: ',
+  'Title: ': 'Название: ',
+  'This conversation has no message yet': 'В этой беседе ещё нет сообщений',
+  'switch its mode': 'сменить режим',
+  'give it a title': 'назвать',
+  'export as Markdown': 'сохранить как Markdown',
+  'edit the queued one': 'изменить в очереди',
+  'send the queued one': 'отправить из очереди',
 };

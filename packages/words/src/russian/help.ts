@@ -4,7 +4,7 @@ import { languageCodes } from '../language.ts';
 
 const lang = `ЯЗЫК  ${languageCodes('или')}`;
 const server = 'URL  какой сервер (без указания: тот, на который вы входили последним)';
-/** Of the commands that are a runner. */
+/** Options of the commands that start a runner. */
 const runner = {
   'run-unisolated': 'где команды нельзя изолировать, безобидные всё же выполнять, а не спрашивать о них',
   'end-with-input': 'завершиться, когда кончится стандартный ввод: для программы, которая это запустила',

@@ -1,7 +1,7 @@
 import type { englishMachine } from '../english/machine.ts';
 
 export const russianMachine: Readonly<Record<keyof typeof englishMachine, string>> = {
-  // How far a call is
+  // Progress of a call
   'entries-looked-at-found': 'просмотрено имён: {visited}, найдено: {found}',
   'files-found-so-far': 'пока найдено файлов: {found}',
   'mb-read': 'прочитано {done} из {total} МБ',
@@ -70,7 +70,7 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'answer-not-what-protocol': 'его ответ не по протоколу: {question}',
   'first-question': 'первый вопрос',
 
-  // Calls as they are typed
+  // Typed calls
   'name-tool': 'Назовите инструмент',
   'not-name-value': '«{word}» — не ИМЯ=ЗНАЧЕНИЕ',
   'given-twice': '«{name}» указано дважды',
@@ -84,7 +84,7 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'saved-policy-counts-every': 'Сохраняется в вашей политике и действует во всех беседах и проектах.',
   'agent-not-asked-again': 'В этой беседе больше не спрашивается ни о чём, кроме вызовов высокого риска.',
 
-  // What is not there, each as a whole sentence: a file may be called "run" as well
+  // "Not found" by kind, as whole sentences: a placeholder for the kind could not be told from a file named "run"
   'there-no-approval-here': 'Запроса с таким идентификатором здесь нет.',
   'there-no-grant-here': 'Разрешения с таким идентификатором здесь нет.',
   'there-no-project-here': 'Проекта с таким идентификатором здесь нет.',

@@ -1,0 +1,90 @@
+import {
+  type ExecutionStatus,
+  type Message,
+  type ModelResult,
+  modelResultSchema,
+  visibleLine,
+} from '@countersign/protocol';
+import type { CallWords } from '@countersign/words';
+import { callOutcome, callTitle } from './call-line.ts';
+import { harmlessMarkdown } from './harmless-markdown.ts';
+import { resultView } from './result-view.ts';
+
+interface Conversation {
+  readonly title: string;
+  /** All messages, oldest first. Those that were rewound are left out. */
+  readonly messages: readonly Message[];
+}
+
+/**
+ * A conversation as a Markdown document: who said what, and a line for each call with what came of it. What people and
+ * models wrote stays Markdown that can do no harm: see `harmlessMarkdown`.
+ */
+export function conversationMarkdown({ title, messages }: Conversation, words: CallWords): string {
+  const { untitled, you, agent } = words.markdown;
+  const live = messages.filter(({ rewound }) => !rewound);
+  const results = resultsByCall(live);
+  const parts = [`# ${plain(visibleLine(title).trim()) || untitled}`];
+  let speaker = '';
+  for (const { role, content, model, tool_calls = [], tool_id } of live) {
+    if (role === 'tool' || (role === 'system' && tool_id !== undefined)) continue;
+    const said = harmlessMarkdown(content.trim());
+    const calls = tool_calls.map((call) => callLine(call, results.get(call.tool_call_id), words));
+    if (said === '' && calls.length === 0) continue;
+    const heading =
+      role === 'user' ? you : model === undefined ? agent : `${agent} (${plain(visibleLine(model))})`;
+    if (role !== 'system' && (heading !== speaker || role === 'user')) parts.push(`## ${heading}`);
+    if (role !== 'system') speaker = heading;
+    if (said !== '') parts.push(role === 'system' ? quoted(said) : said);
+    if (calls.length > 0) parts.push(calls.join('\n'));
+  }
+  return `${parts.join('\n\n')}\n`;
+}
+
+/** Ids of calls are unique in a conversation, so a result is found by its call's. */
+function resultsByCall(messages: readonly Message[]): ReadonlyMap<string, ModelResult> {
+  const results = messages.flatMap(({ role, content }) => {
+    const result = role === 'tool' ? modelResultSchema.safeParse(parsed(content)) : undefined;
+    return result?.success ? [[result.data.tool_call_id, result.data] as const] : [];
+  });
+  return new Map(results);
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined; // left out because of its size
+  }
+}
+
+type ToolCall = NonNullable<Message['tool_calls']>[number];
+
+function callLine(call: ToolCall, result: ModelResult | undefined, words: CallWords): string {
+  const { tool_name: toolName, tool_params } = call;
+  const params = (result && 'executed_params' in result && result.executed_params) || tool_params;
+  const title = callTitle({ toolName, params, status: statusOf(result) }, words);
+  const outcome = outcomeOf(toolName, params, result, words);
+  return `- ${plain(visibleLine(title))}${outcome === '' ? '' : ` — ${plain(visibleLine(outcome))}`}`;
+}
+
+const statusOf = (result: ModelResult | undefined): ExecutionStatus =>
+  result?.status === 'success' ? 'completed' : 'cancelled';
+
+function outcomeOf(
+  toolName: string,
+  params: ToolCall['tool_params'],
+  result: ModelResult | undefined,
+  words: CallWords,
+): string {
+  const { markdown } = words;
+  if (!result) return markdown.notRun;
+  if (result.status === 'error') return markdown.failed(result.error.message);
+  if (result.status === 'success') return callOutcome(resultView(toolName, params, result.result), words);
+  return result.user_message === null ? markdown.rejected : markdown.told(result.user_message);
+}
+
+/** Text without any meaning in Markdown. */
+const plain = (text: string): string => text.replaceAll(/[\\`*_[\]<>#|~!]/g, '\\$&');
+
+const quoted = (text: string): string => text.replaceAll(/^/gm, '> ');

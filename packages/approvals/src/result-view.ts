@@ -1,0 +1,144 @@
+import {
+  type BuiltInToolName,
+  findTool,
+  type JsonValue,
+  resultSchemaOf,
+  type ToolSuccess,
+} from '@countersign/protocol';
+import { type DiffLine, parseUnifiedDiff } from './unified-diff.ts';
+
+type Entry = ToolSuccess<'search_files'>['files'][number];
+type Diagnostic = ToolSuccess<'diagnostics'>['diagnostics'][number];
+type CodeSymbol = ToolSuccess<'symbols'>['symbols'][number];
+type Location = ToolSuccess<'references'>['locations'][number];
+type Commit = ToolSuccess<'git_log'>['commits'][number];
+type Branch = ToolSuccess<'git_branch'>['branches'][number];
+
+/** A file of a diff, with its lines. */
+export interface FileLines {
+  readonly path: string;
+  readonly operation: string;
+  readonly lines: readonly DiffLine[];
+}
+
+/** A result as what it is. Each front end draws these kinds in its own way; `json` is for what nobody knows. */
+export type ResultView =
+  | { readonly kind: 'terminal'; readonly output: string; readonly exitCode: number | null }
+  | { readonly kind: 'text'; readonly text: string; readonly path: string; readonly firstLine: number }
+  | { readonly kind: 'picture'; readonly mediaType: string; readonly base64: string }
+  | { readonly kind: 'listing'; readonly entries: readonly Entry[]; readonly truncated: boolean }
+  | { readonly kind: 'matches'; readonly files: readonly MatchedFile[]; readonly truncated: boolean }
+  | { readonly kind: 'diff'; readonly files: readonly FileLines[]; readonly truncated: boolean }
+  | { readonly kind: 'status'; readonly status: ToolSuccess<'git_status'> }
+  | { readonly kind: 'commits'; readonly commits: readonly Commit[]; readonly truncated: boolean }
+  | { readonly kind: 'branches'; readonly current: string | null; readonly branches: readonly Branch[] }
+  | { readonly kind: 'diagnostics'; readonly diagnostics: readonly Diagnostic[]; readonly truncated: boolean }
+  | { readonly kind: 'symbols'; readonly symbols: readonly CodeSymbol[]; readonly truncated: boolean }
+  | { readonly kind: 'locations'; readonly locations: readonly Location[]; readonly truncated: boolean }
+  | {
+      readonly kind: 'changed';
+      readonly files: readonly { readonly path: string; readonly operation: string }[];
+    }
+  | { readonly kind: 'json'; readonly value: JsonValue };
+
+export interface MatchedFile {
+  readonly path: string;
+  readonly matches: NonNullable<Entry['matches']>;
+}
+
+type Views = {
+  readonly [Name in BuiltInToolName]?: (result: ToolSuccess<Name>, params: Params) => ResultView;
+};
+type Params = Readonly<Record<string, JsonValue>>;
+
+const terminal = ({
+  stdout,
+  stderr,
+  exit_code,
+}: {
+  stdout: string;
+  stderr: string;
+  exit_code: number | null;
+}) => ({ kind: 'terminal', output: joined(stdout, stderr), exitCode: exit_code }) as const;
+const changed = ({ changed_files }: Pick<ToolSuccess<'write_file'>, 'changed_files'>) =>
+  ({ kind: 'changed', files: changed_files }) as const;
+const locations = ({ locations, truncated }: ToolSuccess<'references'>) =>
+  ({ kind: 'locations', locations, truncated }) as const;
+
+/** How the result of each built-in tool is seen. A tool without a row is seen as JSON. */
+const views: Views = {
+  execute_command: terminal,
+  shell_exec: terminal,
+  shell_output: terminal,
+  read_file: readFileView,
+  write_file: changed,
+  edit_file: changed,
+  copy_file: changed,
+  move_file: changed,
+  delete_file: changed,
+  create_directory: changed,
+  list_directory: ({ files, truncated }) => ({ kind: 'listing', entries: files, truncated }),
+  search_files: searchView,
+  git_status: (status) => ({ kind: 'status', status }),
+  git_diff: ({ files, truncated }) => ({ kind: 'diff', files: files.map(diffedFile), truncated }),
+  git_log: ({ commits, truncated }) => ({ kind: 'commits', commits, truncated }),
+  git_commit: ({ commit }) => ({ kind: 'commits', commits: [commit], truncated: false }),
+  git_branch: ({ current, branches }) => ({ kind: 'branches', current, branches }),
+  diagnostics: ({ diagnostics, truncated }) => ({ kind: 'diagnostics', diagnostics, truncated }),
+  symbols: ({ symbols, truncated }) => ({ kind: 'symbols', symbols, truncated }),
+  hover: ({ contents, text }) => ({ kind: 'text', text: contents ?? text, path: '', firstLine: 1 }),
+  definition: locations,
+  references: locations,
+};
+
+/** The result of a call as what it is. A result that does not have the tool's own shape is shown as it came. */
+export function resultView(toolName: string, params: Params, result: JsonValue): ResultView {
+  const tool = findTool(toolName);
+  const view = tool && views[tool.name as BuiltInToolName];
+  const parsed = view && resultSchemaOf(tool).safeParse(result);
+  if (view && parsed?.success && !isFailure(parsed.data)) return view(parsed.data as never, params);
+  return customView(result) ?? { kind: 'json', value: result };
+}
+
+/** A failed command has a terminal's output too; any other failure is told by its error. */
+const isFailure = (data: unknown): boolean =>
+  typeof data === 'object' && data !== null && 'code' in data && !('stdout' in data);
+
+function readFileView(
+  { content, encoding, media_type, start_line = 1 }: ToolSuccess<'read_file'>,
+  { path }: Params,
+): ResultView {
+  if (encoding !== 'base64')
+    return { kind: 'text', text: content, path: String(path), firstLine: start_line };
+  return media_type?.startsWith('image/')
+    ? { kind: 'picture', mediaType: media_type, base64: content }
+    : { kind: 'json', value: { media_type: media_type ?? null } };
+}
+
+function searchView({ files, truncated }: ToolSuccess<'search_files'>): ResultView {
+  if (!files.some(({ matches }) => matches)) return { kind: 'listing', entries: files, truncated };
+  return { kind: 'matches', files: files.map(({ path, matches = [] }) => ({ path, matches })), truncated };
+}
+
+function diffedFile({ path, state, binary, hunks }: ToolSuccess<'git_diff'>['files'][number]): FileLines {
+  const text = hunks.map(({ old_start, old_lines, new_start, new_lines, header, lines }) =>
+    [`@@ -${old_start},${old_lines} +${new_start},${new_lines} @@ ${header}`.trimEnd(), ...lines].join('\n'),
+  );
+  return { path, operation: state, lines: binary ? [] : parseUnifiedDiff(text.join('\n')) };
+}
+
+/** What custom tools return: a text, or items of which the first picture or the texts are shown. */
+function customView(result: JsonValue): ResultView | undefined {
+  if (typeof result === 'string') return { kind: 'text', text: result, path: '', firstLine: 1 };
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  const { content, stdout, stderr, exit_code } = result;
+  if (typeof stdout === 'string')
+    return terminal({ stdout, stderr: String(stderr ?? ''), exit_code: Number(exit_code ?? 0) });
+  return typeof content === 'string' && content !== ''
+    ? { kind: 'text', text: content, path: '', firstLine: 1 }
+    : undefined;
+}
+
+/** Both streams as a terminal would show them, one after the other. */
+const joined = (stdout: string, stderr: string): string =>
+  stdout !== '' && stderr !== '' && !stdout.endsWith('\n') ? `${stdout}\n${stderr}` : `${stdout}${stderr}`;

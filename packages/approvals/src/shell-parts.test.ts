@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { shellParts } from './shell-parts.ts';
+
+const read = (line: string) =>
+  shellParts(line).map(({ operator, text, writes }) => [operator, text.trim(), ...writes]);
+
+describe('the parts of a shell line', () => {
+  it.each([
+    ['ls', [['', 'ls']]],
+    [
+      'cat a.md | grep -i b > out.txt && rm -f out.txt',
+      [
+        ['', 'cat a.md'],
+        ['|', 'grep -i b > out.txt', 'out.txt'],
+        ['&&', 'rm -f out.txt'],
+      ],
+    ],
+    [
+      'make >>log 2>&1; echo "a | b"',
+      [
+        ['', 'make >>log 2>&1', 'log'],
+        [';', 'echo "a | b"'],
+      ],
+    ],
+    [
+      "node a.js &> 'all out' &",
+      [
+        ['', "node a.js &> 'all out'", 'all out'],
+        ['&', ''],
+      ],
+    ],
+    [
+      '(cd a && ls) || true',
+      [
+        ['', '(cd a && ls)'],
+        ['||', 'true'],
+      ],
+    ],
+    ['echo $(ls | wc)', [['', 'echo $(ls | wc)']]],
+    ['echo a\\|b', [['', 'echo a\\|b']]],
+    ['echo 1 > $FILE', [['', 'echo 1 > $FILE']]],
+  ])('%j', (line, parts) => expect(read(line)).toEqual(parts));
+
+  it.each(['cat <<E | tee a\nx | y\nE', "echo 'open | ls", 'ls # | rm', 'a | | b', '(ls', 'ls)'])(
+    'is one where that is not certain: %j',
+    (line) => expect(shellParts(line)).toEqual([{ operator: '', text: line, writes: [] }]),
+  );
+
+  it.each(['a|b&&c', ' a ;\n b > c ', 'x 2>err | y &>>z'])('together are the line: %j', (line) =>
+    expect(
+      shellParts(line)
+        .map(({ operator, text }) => operator + text)
+        .join(''),
+    ).toBe(line),
+  );
+});

@@ -1,0 +1,45 @@
+import { englishCount as count } from '../plural.ts';
+
+/** The texts of a preview, for every front end. */
+export const englishPreview = {
+  runs: 'Runs',
+  inFolder: 'Folder',
+  root: 'project root',
+  executes: 'Runs code from',
+  network: 'Has network access',
+  noNetwork: 'No network access',
+  irreversible: 'Cannot be undone',
+  unknownWord: '⟨known only when it runs⟩',
+  hooks: 'Hooks',
+  noHooks: 'No hooks run',
+  message: 'Message',
+  pushes: (branch: string, remote: string) => `Pushes ${branch} to ${remote}`,
+  commits: (n: number) => count(n, 'commit', 'commits'),
+  operation: {
+    created: 'new file',
+    modified: 'changed',
+    deleted: 'deleted',
+    moved: 'moved',
+    added: 'new file',
+    renamed: 'renamed',
+    copied: 'copied',
+    untracked: 'untracked',
+    ignored: 'ignored',
+    conflicted: 'in conflict',
+    type_changed: 'type changed',
+  },
+  bytes: (before: number | null, after: number | null) =>
+    before === null ? `${after ?? 0} bytes` : `${before} → ${after ?? 0} bytes`,
+  unsaved: 'compared with unsaved changes in your editor',
+  sameContent: 'The content stays the same.',
+  cut: 'The diff was too long and is cut here.',
+  deletes: (path: string, size: number) =>
+    `Deletes ${path} (${count(size, 'byte', 'bytes')}). It begins with:`,
+  emptyFile: 'The file is empty.',
+  makesFolder: (path: string) => `Creates the folder ${path}`,
+  customTool: (server: string) => `Tool of the MCP server ${server}`,
+  itsProgram: "This tool's own program decides what it touches.",
+  saysReadOnly: 'It says that it only reads.',
+  saysDestructive: 'It says that it may destroy something.',
+  unavailable: (reason: string) => `No preview: ${reason}`,
+};

@@ -1,0 +1,54 @@
+import { type ErrorCode, errorCodes } from '@countersign/protocol';
+import type { LanguageCode } from './language.ts';
+import { type Sentence, sayIn, sentencePlaces, sentences } from './said.ts';
+import { fill, matchTemplate } from './template.ts';
+
+/** Errors that speak of the person, as they are told to the person. */
+const toPerson: Readonly<Record<LanguageCode, Readonly<Partial<Record<ErrorCode, string>>>>> = {
+  en: {
+    APPROVAL_REJECTED: 'You rejected this call.',
+    REJECTED_BEFORE: 'You rejected this very call twice, so you are not asked again.',
+  },
+  ru: {
+    APPROVAL_REJECTED: 'Вы отклонили этот вызов.',
+    REJECTED_BEFORE: 'Вы дважды отклонили именно этот вызов, поэтому вас больше не спрашивают.',
+  },
+};
+
+/**
+ * Like `sayIn`, for what became of a tool call. The error of a call ends with advice for the agent ("Read the file again
+ * and copy it exactly."), which is left out for a person.
+ */
+export function tellIn(language: LanguageCode): (sentence: Sentence) => string {
+  const say = sayIn(language);
+  return (sentence) => {
+    const error = errorOf(sentence);
+    if (!error) return say(sentence);
+    const own = toPerson[language][error.code];
+    const values = matchTemplate(sentences.en[error.code], error.message);
+    if (own !== undefined && values) return own;
+    if (!values || !hasAdviceForAgent(error.code)) return say(sentence);
+    const translated = Object.entries(values).map(([name, value]) => [
+      name,
+      sentencePlaces.has(name) ? say(value) : value,
+    ]);
+    return fill(firstSentence(sentences[language][error.code]), Object.fromEntries(translated));
+  };
+}
+
+/** The error's code and text. A call that ended with its run has the text of the run's error under its own code. */
+function errorOf(sentence: Sentence): { readonly code: ErrorCode; readonly message: string } | undefined {
+  if (typeof sentence !== 'string' && !('message' in sentence)) return undefined;
+  const message = typeof sentence === 'string' ? sentence : sentence.message;
+  const quoted = (Object.keys(toPerson.en) as ErrorCode[]).find((code) => sentences.en[code] === message);
+  if (quoted !== undefined) return { code: quoted, message };
+  if (typeof sentence === 'string' || !Object.hasOwn(errorCodes, String(sentence.code))) return undefined;
+  return { code: sentence.code as ErrorCode, message };
+}
+
+const hasAdviceForAgent = (code: ErrorCode): boolean => {
+  const { remedy, message } = errorCodes[code];
+  return remedy === 'change' || /\bperson\b/.test(message);
+};
+
+const firstSentence = (template: string): string => template.split(/(?<=[.!?]) /)[0] ?? template;
