@@ -1,6 +1,6 @@
 /**
- * The process behind `countersign audit`, which starts it: an app is not imported by another (docs/style.md). The request
- * comes by the environment, since a database's URL may hold a password and arguments are visible to everybody.
+ * `countersign audit` runs this as a process, because apps do not import each other (docs/style.md). The request is in the
+ * environment, because a database URL may hold a password and other users can see the arguments of a process.
  */
 import { makeVisible } from '@countersign/protocol';
 import { type AuditRequest, reportAudit } from './audit-report.ts';

@@ -14,15 +14,15 @@ export interface AuditRequest {
   readonly action: 'verify' | 'export';
   /** A SQLite file or a PostgreSQL URL. */
   readonly database: string;
-  /** One person; everybody when it is missing. */
+  /** One person; all people if missing. */
   readonly user?: string | undefined;
   readonly format: AuditFormat;
-  /** A head that a runner kept: the person's chain must contain it. */
+  /** An audit head that a runner kept (DA-4). The person's chain must contain it. */
   readonly witness?: string | undefined;
   readonly json: boolean;
 }
 
-/** `countersign audit`: answers with the exit status, 0 for a log that is whole and 1 for one that is not. */
+/** `countersign audit`. Returns the exit status: 0 if the log is intact, else 1. */
 export async function reportAudit(
   request: AuditRequest,
   write: (text: string) => Promise<void>,

@@ -27,7 +27,7 @@ const flag = z.preprocess(
   (value) => (value === 'true' || value === '1' ? true : value === 'false' || value === '0' ? false : value),
   z.boolean(),
 );
-/** In the environment, a number is its digits. Nothing else is converted: `null` in a file would become 0. */
+/** In the environment, a number is a string of digits. No other value is converted: `null` in a file would become 0. */
 const number = (min: number, max: number) =>
   z.preprocess(
     (value) => (typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value),
@@ -50,9 +50,9 @@ const origin = webUrl
   .transform((text) => new URL(text).origin);
 
 /**
- * Every setting with its default and the reason for it. The environment has them as COUNTERSIGN_ and the name in
- * capitals (`publicOrigins` is COUNTERSIGN_PUBLIC_ORIGINS), a JSON file by their names. `countersign serve --help`
- * and docs/configuration.md are made from this.
+ * Every setting with its default and the reason for it. In the environment, `publicOrigins` is
+ * COUNTERSIGN_PUBLIC_ORIGINS; in a JSON file, names are as here. `countersign serve --help` and docs/configuration.md
+ * are generated from this.
  */
 export const settings = {
   host: z
@@ -230,7 +230,7 @@ export const settings = {
   openaiKey: z.string().min(1).optional().describe('For models named openai:…'),
 } as const;
 
-/** Variables with names that other programs use too. */
+/** Variables that other programs use too, under their usual names. */
 const usualNames: Partial<Record<string, string>> = {
   anthropicKey: 'ANTHROPIC_API_KEY',
   openaiKey: 'OPENAI_API_KEY',
@@ -247,7 +247,6 @@ export const secretSettings: ReadonlySet<SettingName> = new Set([
   'openaiKey',
 ]);
 
-/** The whole configuration, valid as a whole. */
 export type ServerConfig = {
   readonly [Name in SettingName]: z.output<Settings[Name]>;
 } & { readonly database: string; readonly webFolder: string };
@@ -280,7 +279,7 @@ export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConf
   values.database ??= join(dataFolder(env), 'countersign.db');
   values.webFolder ??= ownWebFolder;
   const config = values as ServerConfig;
-  problems.push(...problemsTogether(config));
+  problems.push(...conflictsBetween(config));
   if (problems.length > 0) {
     const problem = `The configuration is not valid: ${problems.join('; ')}`;
     throw new CountersignError('USAGE', { problem, help: 'countersign serve --help' });
@@ -288,11 +287,11 @@ export function loadConfig({ env, file, flags = {} }: ConfigSources): ServerConf
   return config;
 }
 
-/** The default, which a lower commandTimeoutMs lowers as well. */
-const usualUnlessSaid = limitSettingOf(defaultLimits, 'commandTimeoutDefaultMs');
+/** The built-in default may exceed a lower commandTimeoutMs, which then applies instead. */
+const builtInTimeoutMs = limitSettingOf(defaultLimits, 'commandTimeoutDefaultMs');
 
-/** Settings that are valid each, but not together. */
-function problemsTogether(config: Partial<ServerConfig>): string[] {
+/** Problems of settings that are valid one by one, but not together. */
+function conflictsBetween(config: Partial<ServerConfig>): string[] {
   const problems: string[] = [];
   const { host, authSecret, authIssuer, authAudience, authJwksUrl, publicOrigins = [] } = config;
   if (host !== undefined && !isLoopback(host)) {
@@ -308,7 +307,7 @@ function problemsTogether(config: Partial<ServerConfig>): string[] {
     problems.push('headersTimeoutSeconds: is more than requestTimeoutSeconds, which the head is a part of');
   }
   const { commandTimeoutMs: longest, commandTimeoutDefaultMs: usual } = config;
-  if (longest !== undefined && usual !== undefined && usual > longest && usual !== usualUnlessSaid) {
+  if (longest !== undefined && usual !== undefined && usual > longest && usual !== builtInTimeoutMs) {
     problems.push('commandTimeoutDefaultMs: is more than commandTimeoutMs');
   }
   const { fileSizeMaxBytes: file = 0, callBodyBytes: body = file } = config;
@@ -354,7 +353,7 @@ function readConfigFile(path: string, problems: string[]): Record<string, unknow
   return value as Record<string, unknown>;
 }
 
-/** The configuration as it may be printed. */
+/** The configuration without secrets, for printing. */
 export function maskedConfig(config: ServerConfig): Record<string, unknown> {
   return Object.fromEntries(
     settingNames.map((name) => {

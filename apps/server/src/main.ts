@@ -2,7 +2,7 @@ import { ParentProcess } from './parent-process.ts';
 import { serveProgram } from './serve-program.ts';
 import { wordsFor } from './words.ts';
 
-/** The process behind `countersign serve`. SIGINT and SIGTERM stop it gracefully; a second one stops it now. */
+/** Resolves at the first SIGINT or SIGTERM, to stop gracefully. A second signal exits at once. */
 const stopped = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -13,7 +13,7 @@ const stopped = (): Promise<void> =>
     }
   });
 
-/** `countersign up` started us: it stops us, and the terminal's Ctrl-C is for it alone. */
+/** Set if `countersign up` started us. It stops us itself, so we ignore the terminal's Ctrl-C. */
 const parent = process.send ? new ParentProcess(process) : undefined;
 if (parent) process.on('SIGINT', () => {});
 

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { type ParentChannel, type ParentNews, ParentProcess } from './parent-process.ts';
+import { type ParentChannel, ParentProcess, type ServerMessage } from './parent-process.ts';
 import { serveProgram } from './serve-program.ts';
 
 /** The channel between two processes, with both ends in this one. */
 class Channel extends EventEmitter {
   connected = true;
-  readonly told: ParentNews[] = [];
-  send(news: ParentNews): void {
+  readonly told: ServerMessage[] = [];
+  send(news: ServerMessage): void {
     this.told.push(news);
     this.emit('told');
   }
@@ -35,9 +35,9 @@ async function serveFor(channel: Channel): Promise<string> {
   return printed;
 }
 
-const told = (channel: Channel): Promise<ParentNews> =>
+const told = (channel: Channel): Promise<ServerMessage> =>
   new Promise((resolve) => {
-    channel.once('told', () => resolve(channel.told.at(-1) as ParentNews));
+    channel.once('told', () => resolve(channel.told.at(-1) as ServerMessage));
   });
 const order = { ask: 'serve', options: ['--port', '0', '--database', ':memory:'] };
 

@@ -2,7 +2,7 @@ import { helpText } from '@countersign/words';
 import { environmentName, type SettingName, secretSettings, settingNames, settings } from './config.ts';
 import type { ServeWords } from './words.ts';
 
-/** `countersign serve --help`, made from the settings themselves, for a screen of this width. */
+/** The text of `countersign serve --help`, made from the settings, for a screen of this width. */
 export function serveHelp(words: ServeWords, columns = 80): string {
   const rows = settingNames.map((name) => {
     const about = wrap(
@@ -15,7 +15,7 @@ export function serveHelp(words: ServeWords, columns = 80): string {
   return helpText('countersign serve', { ...words.help, end }, words.optionsTitle);
 }
 
-/** The table of docs/configuration.md; a test keeps it in step. */
+/** The table in docs/configuration.md; a test compares them. */
 export function settingsTable(): string {
   const rows = settingNames.map((name) => {
     const cells = [

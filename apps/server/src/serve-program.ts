@@ -10,11 +10,11 @@ import { askedWords, type ServeWords, wordsFor } from './words.ts';
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   write(text: string): void;
-  /** Messages for the person, when `write` is piped into a program. */
+  /** For messages to the person, because `write` may be piped into a program. */
   writeError(text: string): void;
   /** Resolves when the program is asked to stop. */
   stopped(): Promise<void>;
-  /** Called instead of printing the address, if another program started it. */
+  /** If set, called instead of printing the address, because another program started the server. */
   started?(server: RunningServer): void;
 }
 
@@ -50,7 +50,7 @@ export async function serveProgram(
   await server.close();
 }
 
-/** What they mean is in packages/words, by the same names; a test compares the two. */
+/** packages/words describes these options under the same names; a test compares the two. */
 export const serveOptions = {
   host: { type: 'string' },
   port: { type: 'string' },
@@ -66,13 +66,9 @@ export const serveOptions = {
 
 function readArguments(argv: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: serveOptions,
-    });
+    return parseArgs({ args: [...argv], allowPositionals: true, options: serveOptions });
   } catch (error) {
-    // Only the first sentence: the rest is advice that does not fit here.
+    // Keeps the first sentence of Node's message; the rest is advice that does not apply here.
     throw usage((error as Error).message.split('. ')[0] ?? '', { cause: error });
   }
 }

@@ -38,7 +38,7 @@ import { Metrics } from './observability/metrics.ts';
 import { Spans } from './observability/spans.ts';
 import { killableBus } from './test-kill.ts';
 
-/** What the agent is made with. */
+/** The parts that `startAgent` needs. */
 export interface AgentParts extends FaultPoints {
   readonly engine: Engine;
   readonly store: Store;
@@ -52,7 +52,7 @@ export type Agent = Runs & Pick<AgentRuns, 'close'>;
 
 export interface ServeOptions extends FaultPoints {
   readonly logger?: Logger;
-  /** For tests: makes another agent than the configured one. `close` is awaited before the engine is closed. */
+  /** For tests: replaces the configured agent. Its `close` is awaited before the engine is closed. */
   readonly agent?: ((parts: AgentParts) => Promise<Agent>) | undefined;
 }
 
@@ -63,9 +63,9 @@ export interface RunningServer {
   readonly engine: Engine;
   readonly store: Store;
   readonly bus: Bus;
-  /** A link that signs the local person in: once, within 60 s. Only where the server is on loopback. */
+  /** A link that signs the local person in, once, within 60 s. Undefined unless the server is on loopback. */
   signInLink(): string | undefined;
-  /** Stops accepting, ends the streams, lets requests finish, and leaves open calls open. */
+  /** Stops accepting requests, ends the streams, lets running requests finish, and leaves open calls open. */
   close(): Promise<void>;
 }
 
@@ -73,12 +73,11 @@ export interface RunningServer {
 export async function serve(config: ServerConfig, options: ServeOptions = {}): Promise<RunningServer> {
   const { logger = createLogger(config.logLevel), reached } = options;
   let storage: StorageHealth | undefined;
-  /** Which failures to log: `storage` reports a full disk once. */
-  const unlessFull = (log: (error: unknown) => void) => (error: unknown) => {
+  const onError = (error: unknown): void => {
+    // `storage` logs a full disk once, instead of each failure.
     if (error instanceof StorageFull) storage?.failed(error);
-    else log(error);
+    else logger.error({ err: error }, 'background task failed');
   };
-  const onError = unlessFull((error) => logger.error({ err: error }, 'background task failed'));
   const secret = serverSecret(config);
   const masker = new SecretMasker({
     known: [...secretSettings]
@@ -133,18 +132,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     stopSweeping = sweepRegularly(store, config, onError);
     agent = await (options.agent ?? startAgent)(parts);
     const signInCodes = new SignInCodes(secret, config.user);
-    app = await createServer({
-      engine,
-      store,
-      bus,
-      config,
-      secret,
-      logger,
-      signInCodes,
-      metrics,
-      storage,
-      runs: agent,
-    });
+    app = await createServer({ ...parts, secret, signInCodes, metrics, storage, runs: agent });
     endUnused = trackUnusedConnections(app.server);
     const address = await app.listen({ host: config.host, port: config.port });
     logger.info({ address }, 'listening');
@@ -164,14 +152,14 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
   }
 }
 
-/** Lets running requests finish for a while; then ends their connections. */
+/** Lets running requests finish within the timeout, then ends their connections. */
 async function closeServer(
   app: FastifyInstance | undefined,
   endUnused: () => void,
   timeoutMs: number,
 ): Promise<void> {
   if (!app) return;
-  // A client keeps a connection open after its request: look for idle ones again and again.
+  // Clients keep connections open after a request, so close idle ones repeatedly.
   const idle = setInterval(() => {
     app.server.closeIdleConnections();
     endUnused();
@@ -186,8 +174,8 @@ async function closeServer(
 }
 
 /**
- * Tracks connections without a request yet, such as those that a client opens ahead. Node does not count them as idle, so
- * a stopping server would wait for their timeout. Returns a function that ends them.
+ * Tracks connections that have had no request, such as those that a client opens in advance. Node does not count them as
+ * idle, so a stopping server would wait for their timeout. Returns a function that ends them.
  */
 function trackUnusedConnections(server: Server): () => void {
   const unused = new Set<Socket>();
@@ -218,13 +206,13 @@ async function openStore(
     const store = await openSqliteStore({ path: database, bus, onError: onTrouble });
     return { store, bus, close: () => store.close() };
   }
-  const others = await PostgresBus.open({ url: database, onTrouble });
-  const bus = watch(others);
+  const postgresBus = await PostgresBus.open({ url: database, onTrouble });
+  const bus = watch(postgresBus);
   try {
     const store = await openPostgresStore({ url: database, bus, onError: onTrouble });
-    return { store, bus, close: () => store.close().finally(() => others.close()) };
+    return { store, bus, close: () => store.close().finally(() => postgresBus.close()) };
   } catch (error) {
-    await others.close();
+    await postgresBus.close();
     throw error;
   }
 }

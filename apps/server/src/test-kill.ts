@@ -8,7 +8,7 @@ import {
 } from '@countersign/engine';
 import { CountersignError } from '@countersign/protocol';
 
-/** Every labelled point of a tool call and of a run. */
+/** Every point of a tool call and of a run where tests can kill the server. */
 export const faultPoints: readonly FaultPoint[] = [
   ...labelledCommits.flatMap((label) => commitMoments.map((moment) => `${label}.${moment}` as const)),
   'hint.before',
@@ -17,8 +17,8 @@ export const faultPoints: readonly FaultPoint[] = [
 
 /**
  * For tests only: COUNTERSIGN_TEST_KILL_AT="approve.committed:2" kills this process, as `kill -9` does, when it
- * reaches that point for the second time. It is refused unless COUNTERSIGN_TEST is 1, so that no environment that
- * was copied from a test ends a real server.
+ * reaches that point for the second time. Refused unless COUNTERSIGN_TEST is 1, so that an environment copied from a
+ * test cannot kill a real server.
  */
 export function readKillPoint(
   env: Readonly<Record<string, string | undefined>>,
@@ -44,7 +44,7 @@ const wrong = (problem: string): CountersignError =>
     help: 'countersign serve --help',
   });
 
-/** Adds the fault point `hint.before`: after a commit, before anybody is told of its events. */
+/** Adds the fault point `hint.before`: after a commit, before its events are published. */
 export const killableBus = (bus: Bus, reached: FaultPoints['reached']): Bus =>
   reached
     ? {

@@ -1,4 +1,4 @@
-/** The value of a promise, or undefined if it takes longer than `ms`. The work itself goes on. */
+/** Resolves with the value of a promise, or with undefined after `ms`. Does not stop the work itself. */
 export async function within<T>(ms: number, awaited: Promise<T>): Promise<T | undefined> {
   const { promise: tooLate, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);

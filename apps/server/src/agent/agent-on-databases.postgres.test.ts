@@ -1,4 +1,4 @@
-import type { Bus, Store } from '@countersign/engine';
+import type { Bus, Model, Store } from '@countersign/engine';
 import { openPostgresStore, openSqliteStore } from '@countersign/store';
 import {
   AgentFixture,
@@ -49,7 +49,7 @@ const script = () =>
   ]);
 
 describe.each(databases)('the agent on %s', (_, openStore) => {
-  async function open(model: ScriptedModel): Promise<AgentFixture> {
+  async function open(model: Model): Promise<AgentFixture> {
     const agent = await AgentFixture.open({ model, openStore });
     opened.push(agent);
     return agent;
@@ -87,6 +87,57 @@ describe.each(databases)('the agent on %s', (_, openStore) => {
     expect(refused).toEqual(Array.from({ length: 7 }, () => 'RUN_ACTIVE'));
     await agent.node.runs.whenIdle();
     expect(await agent.transcript()).toEqual(wholeStory);
+  });
+
+  it('[AG-5] of many messages at once on two nodes, each is answered once, whoever ends a run meanwhile', async () => {
+    const brief: Model = {
+      name: 'brief',
+      async *call() {
+        yield { type: 'text', text: 'Yes.' };
+        yield { type: 'finish', reason: 'stop' };
+      },
+    };
+    const agent = await open(brief);
+    const { person: caller, project, session } = agent;
+    const first = agent.node;
+    const second = await agent.startNode({ withRunner: false });
+    const sent = await Promise.all(
+      Array.from({ length: 16 }, (_, n) => {
+        const { runs } = n % 2 === 0 ? first : second;
+        const whenBusy = n % 3 === 0 ? 'send_now' : 'queue';
+        return runs.start({ caller, project, session, content: `${n}`, whenBusy });
+      }),
+    );
+    for (const { runs } of [first, second]) await runs.whenIdle();
+    const messages = await agent.messages();
+    const said = messages.filter(({ role }) => role === 'user');
+    expect(said.map(({ id }) => id).sort()).toEqual(sent.map(({ message_id }) => message_id).sort());
+    expect(messages.at(-1)?.role).toBe('assistant');
+    expect(await agent.store.read((tx) => tx.queuedMessagesOf('session-1'))).toEqual([]);
+    expect([...first.errors, ...second.errors]).toEqual([]);
+    await first.runs.close();
+    first.die();
+  });
+
+  it('[AP-11] a call is recorded before a switch of the mode or after it, never between', async () => {
+    const agent = await open(new ScriptedModel([]));
+    agent.runner.decide = () => undefined;
+    const { executor, modes } = agent.node.engine;
+    const call = (n: number) => ({
+      ...agent.callOf('', 1),
+      run: undefined as never,
+      toolName: 'write_file',
+      toolParams: { path: `${n}.md`, content: 'x' },
+    });
+    for (let round = 0; round < 5; round++) {
+      await modes.change(agent.person, 'session-1', { mode: 'ask' });
+      const racing = [0, 1, 2].map((n) => executor.submit(call(10 * round + n)));
+      const switched = modes.change(agent.person, 'session-1', { mode: 'read_only' });
+      await Promise.all([...racing, switched]);
+      const calls = await agent.store.read((tx) => tx.history('ada', { limit: 100 }));
+      expect(calls.filter(({ status }) => status !== 'failed')).toEqual([]);
+    }
+    expect(agent.node.errors).toEqual([]);
   });
 
   it('[AG-2] records a call once, however often it is asked for at once', async () => {

@@ -102,7 +102,11 @@ describe('the agent with a real HTTP model', () => {
     await expect.poll(() => screen.all('message.delta').length).toBe(1);
     await agent.node.runs.stop(agent.person, runId);
     await agent.node.runs.whenIdle();
-    expect(await agent.transcript()).toEqual(['user: Tell a story.', 'assistant: Once upon']);
+    expect(await agent.transcript()).toEqual([
+      'user: Tell a story.',
+      'assistant: Once upon',
+      'system: You stopped this run.',
+    ]);
     await expect.poll(() => server.requests[0]?.aborted).toBe(true);
   });
 });

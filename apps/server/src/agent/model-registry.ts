@@ -8,17 +8,17 @@ import { SdkModel } from './sdk-model.ts';
 export interface ModelSettings {
   /** `provider:model`, or `manual`. */
   readonly model: string;
-  /** Of an OpenAI-compatible server, such as http://localhost:11434/v1. */
+  /** Address of an OpenAI-compatible server, such as http://localhost:11434/v1. */
   readonly modelUrl?: string | undefined;
-  /** Belongs to the provider of `model`, or to `modelUrl` when that is `manual`; it is sent nowhere else. */
+  /** Sent only to the provider of `model`, or to `modelUrl` if `model` is `manual`. */
   readonly modelKey?: string | undefined;
   readonly providerKeys?: { readonly anthropic?: string | undefined; readonly openai?: string | undefined };
 }
 
-/** Set explicitly: otherwise the SDK would take an address from the environment, and send the key there. */
+/** Set explicitly, because the SDK would otherwise take an address from the environment and send the key there. */
 const addresses = { anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.openai.com/v1' };
 
-/** Size of the cache of models. A message may name any model. */
+/** Bounds the cache, because a message may name any model. */
 const MAX_CACHED_MODELS = 100;
 
 type Provider = 'anthropic' | 'openai' | 'openai-compatible';
@@ -51,20 +51,15 @@ function makeModel(name: string, settings: ModelSettings, edges: { readonly fetc
     case 'anthropic': {
       const apiKey = keyFor('anthropic', settings);
       if (apiKey === undefined) throw needs(name, 'an Anthropic key (modelKey, or ANTHROPIC_API_KEY)');
-      return new SdkModel(
-        name,
-        createAnthropic({ apiKey, baseURL: addresses.anthropic, ...edges }).languageModel(id),
-      );
+      const anthropic = createAnthropic({ apiKey, baseURL: addresses.anthropic, ...edges });
+      return new SdkModel(name, anthropic.languageModel(id));
     }
     case 'openai': {
       const apiKey = keyFor('openai', settings);
       if (apiKey === undefined) throw needs(name, 'an OpenAI key (modelKey, or OPENAI_API_KEY)');
+      const openai = createOpenAI({ apiKey, baseURL: addresses.openai, ...edges });
       // The provider must not store the conversation.
-      return new SdkModel(
-        name,
-        createOpenAI({ apiKey, baseURL: addresses.openai, ...edges }).languageModel(id),
-        { openai: { store: false } },
-      );
+      return new SdkModel(name, openai.languageModel(id), { openai: { store: false } });
     }
     case 'openai-compatible': {
       const { modelUrl: baseURL } = settings;

@@ -20,7 +20,7 @@ import {
   tool,
 } from 'ai';
 
-/** What every model is told first. Short: it is sent with each step. */
+/** The system prompt of every model. Keep it short: it is sent with each step. */
 const instructions = [
   "You are an agent that works in a person's workspace through tools. The tools run on the person's own machine.",
   'Paths are relative to the workspace root. Look before you change something, and change no more than was asked for.',
@@ -34,8 +34,8 @@ const instructions = [
 export type ProviderOptions = Readonly<Record<string, JsonObject>>;
 
 /**
- * A model of the AI SDK. One `streamText` is one step: the loop, the retries and the tools are the engine's, because
- * the SDK would give us the assistant message only after its tools have ended.
+ * A model of the AI SDK. One `streamText` is one step. The engine runs the loop, the retries and the tools itself,
+ * because the SDK would give us the assistant message only after its tools have ended.
  */
 export class SdkModel implements Model {
   readonly name: string;
@@ -58,7 +58,7 @@ export class SdkModel implements Model {
         abortSignal: signal,
         maxRetries: 0,
         providerOptions: this.#providerOptions as never,
-        onError: () => {}, // it also comes as a part; by default the SDK prints it
+        onError: () => {}, // the error also arrives as a part; by default the SDK prints it
       });
       for await (const part of stream) yield* toModelParts(part);
     } catch (error) {
@@ -89,13 +89,13 @@ function toModelParts(part: TextStreamPart<ToolSet>): readonly ModelPart[] {
   }
 }
 
-/** If the SDK could not parse a call, the input is its raw text. Some models send a list or a number. */
+/** The input is raw text if the SDK could not parse it, and some models send a list or a number. */
 function paramsOf(input: unknown): JsonObject | UnparsableParams {
   if (input !== null && typeof input === 'object' && !Array.isArray(input)) return input as JsonObject;
   return new UnparsableParams(typeof input === 'string' ? input : JSON.stringify(input ?? null));
 }
 
-/** Our conversation as the AI SDK takes it. Results of one answer are one message there. */
+/** Converts our conversation for the AI SDK, which wants all tool results of one step in one message. */
 function toSdkMessages(messages: readonly ModelMessage[]): SdkMessage[] {
   const sdk: SdkMessage[] = [];
   for (const message of messages) {
@@ -148,8 +148,8 @@ function toSdkTools(tools: readonly OfferedTool[]): ToolSet {
   );
 }
 
-/** Errors that the same request would meet again. */
-const lasting = new Set([
+/** A retry of the same request would fail with these again. */
+const permanentErrors = new Set([
   'AI_InvalidPromptError',
   'AI_MissingToolResultsError',
   'AI_UnsupportedFunctionalityError',
@@ -158,12 +158,12 @@ const lasting = new Set([
   'AI_InvalidArgumentError',
 ]);
 
-/** The error of a model call for the person: what happened and whether a retry may help, without secrets. */
+/** Describes a failed model call for the person, without secrets, and says whether a retry may help. */
 function toModelError(error: unknown, model: string): ModelError {
   if (error instanceof ModelError) return error;
-  if (APICallError.isInstance(error)) return fromAnswer(error, model);
+  if (APICallError.isInstance(error)) return fromApiError(error, model);
   const { message, name } = error instanceof Error ? error : { message: String(error), name: '' };
-  if (AISDKError.isInstance(error) && lasting.has(name)) {
+  if (AISDKError.isInstance(error) && permanentErrors.has(name)) {
     return new ModelError(shorten(message), { retryable: false, cause: error });
   }
   // Usually a connection that was cut in mid-stream, which is a plain TypeError.
@@ -171,24 +171,19 @@ function toModelError(error: unknown, model: string): ModelError {
   return new ModelError(problem, { retryable: true, cause: error });
 }
 
-function fromAnswer(error: APICallError, model: string): ModelError {
+function fromApiError(error: APICallError, model: string): ModelError {
   const { statusCode, isRetryable: retryable } = error;
   const options = { retryable, retryAfterMs: retryAfter(error), cause: error };
+  const permanent = { ...options, retryable: false };
   switch (statusCode) {
     case undefined:
       return new ModelError(`${model} cannot be reached`, options);
     case 401:
     case 403:
       // Do not use the provider's message: it may quote the key.
-      return new ModelError(`the key for ${model} is not accepted (${statusCode})`, {
-        ...options,
-        retryable: false,
-      });
+      return new ModelError(`the key for ${model} is not accepted (${statusCode})`, permanent);
     case 404:
-      return new ModelError(`there is no model ${model} at that address (404)`, {
-        ...options,
-        retryable: false,
-      });
+      return new ModelError(`there is no model ${model} at that address (404)`, permanent);
     case 429:
       return new ModelError('the provider has too many requests (429)', options);
     default:
@@ -196,7 +191,7 @@ function fromAnswer(error: APICallError, model: string): ModelError {
   }
 }
 
-/** `Retry-After` in seconds, or in milliseconds as some providers have it; a date is not worth parsing. */
+/** Reads `Retry-After` in seconds, or `retry-after-ms` of some providers. Ignores a date. */
 function retryAfter({ responseHeaders = {} }: APICallError): number | undefined {
   const milliseconds = Number(responseHeaders['retry-after-ms'] ?? Number.NaN);
   const seconds = Number(responseHeaders['retry-after'] ?? Number.NaN);

@@ -2,14 +2,12 @@ import { AgentRuns, StorageFull, systemClock } from '@countersign/engine';
 import type { AgentParts } from '../serve.ts';
 import { createModels } from './model-registry.ts';
 
-/** Makes the agent of the configuration (AG-1) and takes up the runs of the process before. After `engine.start()`. */
+/** Starts the configured agent (AG-1) and resumes the runs of the previous process. Call it after `engine.start()`. */
 export async function startAgent(parts: AgentParts): Promise<AgentRuns> {
-  const { engine, store, bus, config, logger, observer, reached } = parts;
+  const { engine, store, config, logger } = parts;
   const { model, modelUrl, modelKey, anthropicKey, openaiKey } = config;
   const runs = new AgentRuns({
-    engine,
-    store,
-    bus,
+    ...parts,
     clock: systemClock,
     models: createModels({
       model,
@@ -20,11 +18,9 @@ export async function startAgent(parts: AgentParts): Promise<AgentRuns> {
     node: engine.node,
     isOnlyNode: !store.isShared,
     onError: (error) => {
-      // The store reported a full disk.
+      // A full disk is logged once, by StorageHealth.
       if (!(error instanceof StorageFull)) logger.error({ err: error }, 'agent run failed');
     },
-    observer,
-    reached,
   });
   await runs.resume();
   return runs;

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import { type Caller, Refusal, type Store } from '@countersign/engine';
+import { setNewest } from '../set-newest.ts';
 import { type Rate, TokenBucket } from './token-bucket.ts';
 import type { TokenUse, TokenVerifier, VerifiedToken } from './token-verifier.ts';
 
-/** A caller whose token was checked, and what the HTTP layer keeps about it. */
+/** A caller whose token was checked, with the data that the HTTP layer needs. */
 export interface AuthenticatedCaller extends Caller {
   /** The name of the token, shown as the device of a decision that names none (AP-9). */
   readonly tokenName: string;
@@ -26,9 +27,9 @@ interface Known {
 }
 
 const MAX_KNOWN = 10_000;
-/** How often the tokens table is read again. If other nodes may revoke tokens, it is read each time. */
+/** How often the tokens table is read again, if no other node can revoke tokens. */
 const RECHECK_MS = 5_000;
-/** `last_used_at` is for people; it need not be exact. */
+/** `last_used_at` need not be exact, because only people read it. */
 const LAST_USED_EVERY_MS = 60_000;
 
 /**
@@ -53,7 +54,7 @@ export class Authenticator {
     this.#onError = onError;
   }
 
-  /** Synchronous for a cached token, which is nearly always so. Throws UNAUTHENTICATED. */
+  /** Synchronous for a cached token, which is the usual case. Throws UNAUTHENTICATED. */
   authenticate(token: string, use: TokenUse): AuthenticatedCaller | Promise<AuthenticatedCaller> {
     const key = use + hash('sha256', token, 'base64url');
     const known = this.#known.get(key);
@@ -94,7 +95,7 @@ export class Authenticator {
       expiresAt: verified.expiresAt,
       ...this.#bucketsOf(`${use} ${tokenId} ${verified.userId}`, now),
     };
-    putLast(this.#known, key, { caller, checkedAt: now });
+    setNewest(this.#known, key, { caller, checkedAt: now }, MAX_KNOWN);
     return caller;
   }
 
@@ -106,7 +107,7 @@ export class Authenticator {
       throw error;
     }
     known.checkedAt = performance.now();
-    putLast(this.#known, key, known);
+    setNewest(this.#known, key, known, MAX_KNOWN);
     return known.caller;
   }
 
@@ -136,19 +137,8 @@ export class Authenticator {
       requests: new TokenBucket(this.#rates.ordinary, now),
       runnerRequests: new TokenBucket(this.#rates.runner, now),
     };
-    putLast(this.#buckets, identity, buckets);
+    setNewest(this.#buckets, identity, buckets, MAX_KNOWN);
     return buckets;
-  }
-}
-
-/** Keeps at most MAX_KNOWN entries; the oldest is dropped first. */
-function putLast<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MAX_KNOWN) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    break;
   }
 }
 

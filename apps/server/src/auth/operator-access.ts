@@ -6,14 +6,14 @@ import type { ServeWords } from '../words.ts';
 import { knownSecret } from './server-secret.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 
-/** `write` is for output that can be piped, `writeError` for the person. */
+/** `write` prints output that can be piped; `writeError` prints messages for the person. */
 interface Io {
   write(text: string): void;
   writeError(text: string): void;
 }
 type Usage = (problem: string, options?: ErrorOptions) => CountersignError;
 
-/** `countersign serve --link`: another sign-in link of a server that runs on this machine with these settings. */
+/** `countersign serve --link`: prints a new sign-in link for a server that runs on this machine with these settings. */
 export async function printLink(
   config: ServerConfig,
   io: Io,

@@ -15,7 +15,7 @@ export function serverSecret(config: SecretSettings): Uint8Array {
   const made = `${path}.${randomBytes(8).toString('hex')}`;
   writeFileSync(made, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
   try {
-    // Atomic, and the first one wins: if another server made one meanwhile, use that.
+    // Atomic, and never overwrites: if another server made one meanwhile, use that.
     linkSync(made, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
@@ -25,7 +25,7 @@ export function serverSecret(config: SecretSettings): Uint8Array {
   return readSecret(path);
 }
 
-/** The secret, if there is one already: that of a server that runs, or ran, with these settings. */
+/** The secret of a server that runs, or ran, with these settings; undefined if there is none. */
 export function knownSecret(config: SecretSettings): Uint8Array | undefined {
   if (config.authSecret !== undefined) return new TextEncoder().encode(config.authSecret);
   if (config.database === ':memory:') return undefined;

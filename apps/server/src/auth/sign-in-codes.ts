@@ -1,9 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** A code is good for this long, once. */
 const GOOD_FOR_MS = 60_000;
 const HEAD_BYTES = 24;
-/** Most used codes that are remembered. Only the operator can make codes. */
+/** How many used codes are remembered. Only the operator can make codes, so this is plenty. */
 const MAX_USED_CODES = 10_000;
 
 /**
@@ -16,7 +15,7 @@ export class SignInCodes {
   readonly #userId: string;
   readonly #now: () => number;
   #begunAt: number;
-  /** Signatures of used codes, the latest last. Their age is not enough: after a clock is set back they would be new. */
+  /** Signatures of used codes, newest last. Checking only the age would accept a used code after a clock was set back. */
   readonly #used = new Set<string>();
 
   /** `userId` is the person who is signed in. `now` is the wall clock in milliseconds, which both processes share. */
@@ -33,7 +32,7 @@ export class SignInCodes {
     return Buffer.concat([head, this.#sign(head)]).toString('base64url');
   }
 
-  /** The person of a valid code; undefined otherwise. Uses the code up. */
+  /** Uses up a code and returns its person. Returns undefined if the code is not valid. */
   redeem(code: string): string | undefined {
     const bytes = Buffer.from(code, 'base64url');
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -41,7 +40,7 @@ export class SignInCodes {
     const expected = this.#sign(head);
     if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
     const now = this.#now();
-    // The clock was set back: otherwise no link would be valid until it has caught up, which may take hours.
+    // If the clock was set back, no link would be valid until it has caught up, which may take hours.
     if (now < this.#begunAt) this.#begunAt = now - GOOD_FOR_MS;
     const madeAt = Number(head.readBigUInt64BE());
     const key = signature.toString('base64url');

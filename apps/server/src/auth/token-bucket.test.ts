@@ -4,14 +4,14 @@ import { RateLimiter, TokenBucket } from './token-bucket.ts';
 it('lets a burst through, then so many a second, and says when to come again', () => {
   const rate = { perSecond: 2, burst: 3 };
   const bucket = new TokenBucket(rate, 0);
-  const takes = [0, 0, 0, 0, 100, 500, 500].map((at) => bucket.take(rate, at));
+  const takes = [0, 0, 0, 0, 100, 500, 500].map((at) => bucket.take(at));
   expect(takes).toEqual([0, 0, 0, 1, 1, 0, 1]);
 });
 
 it('never saves up more than a burst', () => {
   const rate = { perSecond: 2, burst: 3 };
   const bucket = new TokenBucket(rate, 0);
-  const takes = [60_000, 60_000, 60_000, 60_000].map((at) => bucket.take(rate, at));
+  const takes = [60_000, 60_000, 60_000, 60_000].map((at) => bucket.take(at));
   expect(takes).toEqual([0, 0, 0, 1]);
 });
 

@@ -1,24 +1,29 @@
+import { setNewest } from '../set-newest.ts';
+
 /** A rate limit: `perSecond` in the long run, `burst` at once. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-/** Counts one caller's requests. Two numbers, no timer. */
+/** Counts one caller's requests, without a timer. */
 export class TokenBucket {
+  readonly #rate: Rate;
   #left: number;
   #at: number;
 
-  constructor({ burst }: Rate, nowMs: number) {
-    this.#left = burst;
+  constructor(rate: Rate, nowMs: number) {
+    this.#rate = rate;
+    this.#left = rate.burst;
     this.#at = nowMs;
   }
 
   /**
-   * Takes `cost` and returns 0, or returns the seconds to wait if the bucket is empty. The last taking may exceed what is
-   * left; the debt delays the next one.
+   * Takes `cost` and returns 0, or returns the seconds to wait if the bucket is empty. `cost` may exceed what is left; the
+   * debt delays the next request.
    */
-  take({ perSecond, burst }: Rate, nowMs: number, cost = 1): number {
+  take(nowMs: number, cost = 1): number {
+    const { perSecond, burst } = this.#rate;
     this.#left = Math.min(burst, this.#left + ((nowMs - this.#at) / 1000) * perSecond);
     this.#at = nowMs;
     if (this.#left < 1) return Math.max(1, Math.ceil((1 - this.#left) / perSecond));
@@ -27,7 +32,7 @@ export class TokenBucket {
   }
 }
 
-/** Buckets by key: addresses without a valid token, or people. Keeps at most `max`; drops the longest unused one. */
+/** Buckets by key, such as an address or a person. Keeps at most `max`; drops the one that was not used for longest. */
 export class RateLimiter {
   readonly #rate: Rate;
   readonly #buckets = new Map<string, TokenBucket>();
@@ -38,16 +43,9 @@ export class RateLimiter {
     this.#max = max;
   }
 
-  take(address: string, nowMs: number, cost = 1): number {
-    const bucket = this.#buckets.get(address) ?? new TokenBucket(this.#rate, nowMs);
-    this.#buckets.delete(address);
-    this.#buckets.set(address, bucket);
-    if (this.#buckets.size > this.#max) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest);
-        break;
-      }
-    }
-    return bucket.take(this.#rate, nowMs, cost);
+  take(key: string, nowMs: number, cost = 1): number {
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(this.#rate, nowMs);
+    setNewest(this.#buckets, key, bucket, this.#max);
+    return bucket.take(nowMs, cost);
   }
 }

@@ -8,7 +8,7 @@ export interface VerifiedToken {
   /** The `jti`; undefined for a token that has none. */
   readonly tokenId: string | undefined;
   readonly scope: TokenScope;
-  /** Milliseconds since 1970; undefined: it does not expire. */
+  /** Milliseconds since 1970; undefined if it does not expire. */
   readonly expiresAt: number | undefined;
 }
 
@@ -33,8 +33,8 @@ const tokenScopes: readonly TokenScope[] = ['person', 'front_end', 'runner', 'ag
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /**
- * Checks bearer tokens (RE-5). The algorithm chooses the family of keys, and the families never meet: HS256 is
- * checked with the configured secret only, everything else with the issuer's published keys only.
+ * Checks bearer tokens (RE-5). HS256 is checked only with the configured secret, every other algorithm only with the
+ * issuer's published keys, so that no token can choose the wrong kind of key.
  */
 export class TokenVerifier {
   readonly #secret: Uint8Array;

@@ -8,8 +8,8 @@ import { Overloaded, RateLimited } from './refusals.ts';
 import {
   addressBlock,
   bearerToken,
+  isFromProgram,
   isJson,
-  isOfProgram,
   isUndeclared,
   readStreamCookie,
 } from './request-guard.ts';
@@ -23,9 +23,9 @@ declare module 'fastify' {
 }
 
 /** The columns of the protocol's route table that admission uses. */
-type Admitted = Pick<Route, 'scopes' | 'rate' | 'body' | 'bodySize'> & Partial<Pick<Route, 'response'>>;
+type AdmissionRoute = Pick<Route, 'scopes' | 'rate' | 'body' | 'bodySize'> & Partial<Pick<Route, 'response'>>;
 
-export interface Admitting {
+export interface AdmissionDeps {
   readonly parts: Pick<ServerParts, 'authenticator' | 'config'>;
   readonly anonymous: RateLimiter;
   /** Limits the bytes of large bodies, by person and scope. */
@@ -37,25 +37,22 @@ const SMALL_BODY_BYTES = 64 * 1024;
 
 /** Checks a request before its body is read: the token, its scope, the rate limits and the body's type. */
 export function admission(
-  { scopes, rate, body, bodySize, response }: Admitted,
-  { parts, anonymous, largeBodies }: Admitting,
+  { scopes, rate, body, bodySize, response }: AdmissionRoute,
+  { parts, anonymous, largeBodies }: AdmissionDeps,
 ) {
   const { authenticator, config } = parts;
-  const ordinary = { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 };
-  const runner = { perSecond: config.runnerRequestsPerSecond, burst: config.runnerRequestsPerSecond * 5 };
 
   const admit = (request: FastifyRequest, caller: AuthenticatedCaller): void => {
     const now = performance.now();
-    const seconds =
-      rate === 'runner' ? caller.runnerRequests.take(runner, now) : caller.requests.take(ordinary, now);
+    const seconds = (rate === 'runner' ? caller.runnerRequests : caller.requests).take(now);
     if (seconds > 0) throw new RateLimited(seconds);
     if (scopes !== 'public' && !scopes.includes(caller.scope)) {
       throw new Refusal('FORBIDDEN', { scope: scopes.join(' or ') });
     }
-    checkBodyType(body !== undefined, request, { isOfProgram: isOfProgram(request) });
+    checkBodyType(body !== undefined, request, { isFromProgram: isFromProgram(request) });
     const bytes = bodySize === 'call' ? bodyBytes(request, config.callBodyBytes) : 0;
-    const later = bytes > SMALL_BODY_BYTES ? largeBodies.take(largeKeyOf(caller), now, bytes) : 0;
-    if (later > 0) throw new RateLimited(later);
+    const largeBodySeconds = bytes > SMALL_BODY_BYTES ? largeBodies.take(largeKeyOf(caller), now, bytes) : 0;
+    if (largeBodySeconds > 0) throw new RateLimited(largeBodySeconds);
     request.caller = caller;
   };
 
@@ -66,13 +63,13 @@ export function admission(
     return seconds > 0 ? new RateLimited(seconds) : error;
   };
 
-  /** Undefined: admitted. A promise while an unknown token is verified. */
+  /** Returns undefined if the request is admitted, or a promise while an unknown token is verified. */
   const findRefusal = (request: FastifyRequest): Error | undefined | Promise<Error | undefined> => {
     try {
       if (scopes === 'public') {
         const seconds = anonymous.take(addressBlock(request.ip), performance.now());
         if (seconds > 0) return new RateLimited(seconds);
-        checkBodyType(body !== undefined, request, { isOfProgram: false });
+        checkBodyType(body !== undefined, request, { isFromProgram: false });
         return undefined;
       }
       const { token, use } = tokenOf(request, response === 'stream');
@@ -112,15 +109,15 @@ function tokenOf(request: FastifyRequest, takesCookie: boolean): { token: string
   return { token: fromCookie, use: 'stream' };
 }
 
-/** The key for limits on large bodies and answers. With the scope, so that an agent cannot use up its person's. */
+/** The key for limits on large bodies and answers. It has the scope, so that an agent cannot use up its person's limit. */
 export const largeKeyOf = ({ userId, scope }: Pick<AuthenticatedCaller, 'userId' | 'scope'>): string =>
   `${scope} ${userId}`;
 
-/** The declared size of the body. An undeclared one is counted while it arrives (`limitUndeclaredBody`). */
+/** The declared size of the body. `limitUndeclaredBody` counts a body of undeclared size while it arrives. */
 const bodyBytes = ({ headers }: FastifyRequest, most: number): number =>
   Math.min(Number(headers['content-length'] ?? 0), most);
 
-/** Counts a large body of undeclared size as `most`, and refuses it in the middle if that exceeds the limit. */
+/** Counts a large body of undeclared size as `most`, and refuses it halfway if that exceeds the rate limit. */
 export const limitUndeclaredBody =
   (largeBodies: RateLimiter, most: number) =>
   (
@@ -139,8 +136,8 @@ export const limitUndeclaredBody =
         const wasSmall = bytes <= SMALL_BODY_BYTES;
         bytes += chunk.length;
         const isLargeNow = wasSmall && bytes > SMALL_BODY_BYTES;
-        const later = isLargeNow ? largeBodies.take(largeKeyOf(caller), performance.now(), most) : 0;
-        next(later > 0 ? new RateLimited(later) : null, chunk);
+        const seconds = isLargeNow ? largeBodies.take(largeKeyOf(caller), performance.now(), most) : 0;
+        next(seconds > 0 ? new RateLimited(seconds) : null, chunk);
       },
     });
     payload.once('error', (error) => counted.destroy(error));
@@ -154,13 +151,13 @@ export const limitUndeclaredBody =
 function checkBodyType(
   takesBody: boolean,
   { method, headers }: FastifyRequest,
-  { isOfProgram }: { isOfProgram: boolean },
+  { isFromProgram }: { isFromProgram: boolean },
 ): void {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   const type = headers['content-type'];
   if ((!takesBody && !hasBody) || method === 'GET' || isJson(type)) return;
-  if (!isOfProgram || !isUndeclared(type)) throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
-  headers['content-type'] = 'application/json'; // so that it is parsed
+  if (!isFromProgram || !isUndeclared(type)) throw new Refusal('UNSUPPORTED_MEDIA_TYPE');
+  headers['content-type'] = 'application/json'; // so that Fastify parses the body
 }
 
 /**

@@ -27,15 +27,14 @@ export interface Backtest {
 
 /** How long to work before other requests are served. */
 const YIELD_AFTER_MS = 10;
-/** How far back a rule is tried: enough to judge it, without reading for minutes. */
+/** How many calls a rule is tried on: enough to judge it, without reading for minutes. */
 const MAX_CALLS = 5_000;
 const PAGE = 100;
 const MAX_EXAMPLES = 20;
 
 /**
- * What a new rule would have decided on the recorded history, before it is saved (RK-5). Calls whose parameters were
- * removed cannot be judged and are not counted. Other requests are served in between, because some calls take long to
- * judge.
+ * Finds what a new rule would have decided on the recorded history (RK-5). Calls whose parameters were deleted are not
+ * counted. Yields to other requests, because some calls take long to judge.
  */
 export async function backtest(
   store: Store,
@@ -44,15 +43,15 @@ export async function backtest(
   const { userId, file, rule, since } = about;
   const trial = new Trial(file, rule);
   let cursor: { createdAt: number; id: string } | undefined;
-  let gaveWay = performance.now();
+  let lastYield = performance.now();
   for (let seen = 0; seen < MAX_CALLS; seen += PAGE) {
     const page = { limit: PAGE, ...(since !== undefined && { since }), ...(cursor && { before: cursor }) };
     const rows = await store.read((tx) => tx.history(userId, page));
     for (const row of rows) {
       trial.consider(await recordOf(store, row));
-      if (performance.now() - gaveWay < YIELD_AFTER_MS) continue;
+      if (performance.now() - lastYield < YIELD_AFTER_MS) continue;
       await new Promise((resolve) => setImmediate(resolve));
-      gaveWay = performance.now();
+      lastYield = performance.now();
     }
     const last = rows.at(-1);
     if (!last || rows.length < PAGE) break;
@@ -78,7 +77,7 @@ const recordOf = (store: Store, row: ExecutionRow): Promise<CallRecord> =>
     };
   });
 
-/** The policy as it is and as it would be, side by side. */
+/** Compares the current policy with the one that has the new rule. */
 class Trial {
   readonly found: Backtest = {
     considered: 0,
@@ -112,8 +111,8 @@ class Trial {
     this.found.matched += 1;
     if (row.status === 'rejected') this.found.rejected_before += 1;
     else if (row.approved_by === 'user') this.found.approved_before += 1;
-    const before = word(policies.before.decide(row.tool_name, payload.params));
-    const after = word(decision);
+    const before = outcomeText(policies.before.decide(row.tool_name, payload.params));
+    const after = outcomeText(decision);
     if (before === after) return;
     this.found.would_change += 1;
     if (this.found.examples.length === MAX_EXAMPLES) return;
@@ -138,8 +137,8 @@ function load(file: PolicyFile): LoadedPolicy {
   return reading.policy;
 }
 
-/** What happens to a call, in words for a person. */
-function word({ verdict, allowedBy }: ReturnType<ToolCallPolicy['decide']>): string {
+/** Says to a person what happens to a call. */
+function outcomeText({ verdict, allowedBy }: ReturnType<ToolCallPolicy['decide']>): string {
   if (isRefused(verdict)) return 'denied';
   if (allowedBy || verdict.decision === 'LOW') return 'runs without asking';
   return `asks (${verdict.decision})`;

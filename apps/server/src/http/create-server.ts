@@ -3,20 +3,22 @@ import { describeError, isManageable, maxParamValues, type Route, routes } from 
 import type { StorageHealth } from '@countersign/store';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
-import { SignInCodes } from '../auth/sign-in-codes.ts';
-import { RateLimiter } from '../auth/token-bucket.ts';
+import type { SignInCodes } from '../auth/sign-in-codes.ts';
+import { type Rate, RateLimiter } from '../auth/token-bucket.ts';
 import { TokenIssuer } from '../auth/token-issuer.ts';
 import { TokenVerifier, type TrustedIssuer } from '../auth/token-verifier.ts';
 import type { ServerConfig } from '../config.ts';
 import { registerMcp } from '../mcp/register-mcp.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { conversationHandlers } from './handlers/conversation.ts';
 import { decisionHandlers } from './handlers/decisions.ts';
 import { executionHandlers } from './handlers/executions.ts';
 import { permissionHandlers } from './handlers/permissions.ts';
 import { runnerHandlers } from './handlers/runner.ts';
+import { sessionHandlers } from './handlers/sessions.ts';
 import { streamHandlers } from './handlers/streams.ts';
 import { endIfStalled, LargeAnswers, STALLED_MS } from './large-answers.ts';
-import { type MetricsSource, registerOperatorRoutes } from './operator-routes.ts';
+import { registerOperatorRoutes } from './operator-routes.ts';
 import {
   answer,
   answerBrokenRequest,
@@ -39,19 +41,18 @@ export interface ServerOptions {
   /** Signs our own tokens and checks HS256 ones. */
   readonly secret: Uint8Array;
   readonly logger: FastifyBaseLogger;
-  readonly runs?: Runs | undefined;
-  readonly signInCodes?: SignInCodes;
-  readonly metrics?: MetricsSource;
-  /** Whether the storage has room. */
-  readonly storage?: StorageHealth;
+  readonly runs: Runs;
+  readonly signInCodes: SignInCodes;
+  readonly metrics: Metrics;
+  readonly storage: StorageHealth;
 }
 
-/** The HTTP server; call `listen` to start it. Closing it ends the streams first (clients reconnect). */
+/** Makes the HTTP server; call `listen` to start it. Closing it ends the streams first (clients reconnect). */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { engine, store, bus, config, logger, runs } = options;
   const app = newFastify(config, logger);
   const onError = (error: unknown) => {
-    // The store reported a full disk.
+    // A full disk is logged once, by StorageHealth.
     if (!(error instanceof StorageFull)) logger.error({ err: error }, 'background task failed');
   };
   const openStreams = new Set<OpenConnection>();
@@ -67,35 +68,31 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     authenticator: new Authenticator(
       store,
       new TokenVerifier(options.secret, issuer),
-      {
-        ordinary: { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 },
-        runner: { perSecond: config.runnerRequestsPerSecond, burst: config.runnerRequestsPerSecond * 5 },
-      },
+      { ordinary: rate(config.requestsPerSecond), runner: rate(config.runnerRequestsPerSecond) },
       onError,
     ),
     tokens: new TokenIssuer(store, options.secret),
     bindings: new RunnerBindings(store),
-    signInCodes: options.signInCodes ?? new SignInCodes(options.secret, config.user),
+    signInCodes: options.signInCodes,
   };
-  const anonymous = new RateLimiter({
-    perSecond: config.anonymousRequestsPerSecond,
-    burst: config.anonymousRequestsPerSecond * 10,
-  });
-
-  const largeBodies = new RateLimiter({
-    perSecond: config.largeBodyBytesPerSecond,
-    burst: config.largeBodyBytesPerSecond * 5,
-  });
-  const largeAnswers = new LargeAnswers(
-    { perSecond: config.largeBodyBytesPerSecond * 4, burst: config.largeBodyBytesPerSecond * 20 },
-    config.callBodyBytes * 2,
-  );
+  const limiters = {
+    anonymous: new RateLimiter(rate(config.anonymousRequestsPerSecond, { burstSeconds: 10 })),
+    largeBodies: new RateLimiter(rate(config.largeBodyBytesPerSecond)),
+    largeAnswers: new LargeAnswers(rate(config.largeBodyBytesPerSecond * 4), config.callBodyBytes * 2),
+  };
 
   guardEveryRequest(app, config);
   answerErrors(app);
   logRequests(app);
-  const handlers = handlersOf(parts);
-  const limiters = { anonymous, largeBodies, largeAnswers };
+  const handlers: Handlers = {
+    ...conversationHandlers(parts),
+    ...sessionHandlers(parts),
+    ...streamHandlers(parts),
+    ...executionHandlers(parts),
+    ...runnerHandlers(parts),
+    ...decisionHandlers(parts),
+    ...permissionHandlers(parts),
+  };
   registerRoutes(app, { handlers, parts, ...limiters });
   registerMcp(app, { handlers, parts, ...limiters, bus });
   registerOperatorRoutes(app, options);
@@ -113,14 +110,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
-/** A handler for every route of the protocol's table. */
-const handlersOf = (parts: ServerParts): Handlers => ({
-  ...conversationHandlers(parts),
-  ...streamHandlers(parts),
-  ...executionHandlers(parts),
-  ...runnerHandlers(parts),
-  ...decisionHandlers(parts),
-  ...permissionHandlers(parts),
+const rate = (perSecond: number, { burstSeconds = 5 } = {}): Rate => ({
+  perSecond,
+  burst: perSecond * burstSeconds,
 });
 
 function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyInstance {
@@ -156,7 +148,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     const { route: name } = request.routeOptions.config;
     const route: Route | undefined = name && routes[name];
     const maxValues = route?.maxBodyValues ?? maxParamValues;
-    // An empty body counts as left out; the schema says whether that is allowed.
+    // An empty body counts as missing; the schema decides whether that is allowed.
     if (text === '') done(null, undefined);
     else if (exceedsJsonValueLimit(text, 2 * maxValues)) done(unmanageable());
     else
@@ -167,10 +159,13 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
   return app as unknown as FastifyInstance;
 }
 
+/** For pages of other origins. */
+const usedMethods = [...new Set(Object.values(routes).map(({ method }) => method))].join(', ');
+
 const unmanageable = (): Refusal =>
   new Refusal('INVALID_BODY', { problem: 'it is nested too deep, or has too many values' });
 
-/** First for every address: security headers, whether we are stopping, and whether host and origin are ours. */
+/** Before every request: sets security headers, refuses while the server stops, checks host and origin. */
 function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
   const cors = new Set(config.corsOrigins);
   let origins = originsOf(config.publicOrigins, undefined);
@@ -189,7 +184,7 @@ function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
       reply.header('connection', 'close');
       return done(new Refusal('UNAVAILABLE', { problem: 'it is stopping' }));
     }
-    // Health probes use the IP address as host, and learn nothing else.
+    // Health probes use the IP address as host, so it is not checked. They reveal only whether the server works.
     const { url } = request;
     if (url === '/healthz' || url === '/readyz') return done();
     try {
@@ -202,7 +197,7 @@ function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
       reply.headers({ 'access-control-allow-origin': origin, vary: 'Origin' });
       if (request.method === 'OPTIONS') {
         reply.headers({
-          'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+          'access-control-allow-methods': usedMethods,
           'access-control-allow-headers': 'authorization, content-type, last-event-id',
           'access-control-max-age': '600',
         });
@@ -217,27 +212,25 @@ function guardEveryRequest(app: FastifyInstance, config: ServerConfig): void {
 function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     noteBodyLimit(error, request);
-    const told = toAnswer(error, request.id);
-    // A client's code and ours disagree about the state of a call (EX-2).
+    const response = toAnswer(error, request.id);
+    // The client's view of a call's state differs from ours (EX-2), which may be a bug.
     if (error instanceof Refusal && error.code === 'ILLEGAL_TRANSITION')
       request.log.warn({ request_id: request.id, problem: error.message }, 'illegal transition refused');
-    if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'request failed');
-    if (told.status === 413) return drainBeforeClosing(request, reply, told);
-    return sendAnswer(reply, told);
+    if (response.unexpected) request.log.error({ err: error, request_id: request.id }, 'request failed');
+    if (response.status === 413) return drainBeforeClosing(request, reply, response);
+    return sendAnswer(reply, response);
   });
   app.setNotFoundHandler((_request, reply) =>
     sendAnswer(reply, answer('NOT_FOUND', describeError('NOT_FOUND', { what: 'address' }).message)),
   );
 }
 
-/** Logs every request, at debug level only; at info the log has the steps of calls and failures (OB-2). */
+/** Logs every request at debug level. At info level, the log has only the steps of calls and failures (OB-2). */
 function logRequests(app: FastifyInstance): void {
   if (!(app.log as { isLevelEnabled?: (level: string) => boolean }).isLevelEnabled?.('debug')) return;
   app.addHook('onResponse', (request, reply, done) => {
-    const { tool_id: call, approval_id: approval } = (request.params ?? {}) as Record<
-      string,
-      string | undefined
-    >;
+    const params = (request.params ?? {}) as Record<string, string | undefined>;
+    const { tool_id: call, approval_id: approval } = params;
     const { method, caller, id: request_id, routeOptions } = request;
     const route = routeOptions.config.route ?? routeOptions.url;
     const ms = Math.round(reply.elapsedTime);

@@ -1,10 +1,10 @@
 import { Refusal } from '@countersign/engine';
 
-/** A cursor is opaque to clients: where the next page starts. One that we did not make is refused. */
+/** Makes a cursor, which says where the next page starts and is opaque to clients. */
 export const encodeCursor = (parts: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(parts)).toString('base64url');
 
-/** The place in the history before which the next page lies. */
+/** The call before which the next page of the history lies. Throws for a cursor that we did not make. */
 export function readHistoryCursor(text: string): { createdAt: number; id: string } {
   const [createdAt, id, ...rest] = parse(text);
   if (!Number.isSafeInteger(createdAt) || typeof id !== 'string' || rest.length > 0) throw unknownCursor();
@@ -24,7 +24,7 @@ function parse(text: string): unknown[] {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (Array.isArray(value)) return value;
   } catch {
-    // Not ours, like any other text.
+    // not JSON: refused below
   }
   throw unknownCursor();
 }

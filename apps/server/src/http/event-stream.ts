@@ -11,24 +11,21 @@ const eventStreamHeaders: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 };
 
-/** A client that is behind and reads nothing for so long is cut off. */
+/** A client that is behind and reads nothing for this long is cut off. */
 const MAX_WAIT_MS = 15_000;
 
 /** Encoded frames, cached because many clients get the same event. */
 const frames = new WeakMap<ServerEvent, { id: number | undefined; frame: string }>();
 
 /**
- * One event on the wire. JSON escapes CR and LF, the only line ends of the format, so nothing in a payload can end a field
- * or an event (EV-4).
+ * Encodes one event. JSON escapes CR and LF, the only line ends of the format, so nothing in a payload can end a field or
+ * an event (EV-4).
  */
 function encodeEvent(event: ServerEvent, id: number | undefined): string {
   const known = frames.get(event);
   if (known && known.id === id) return known.frame;
-  const data = JSON.stringify(event.data);
-  const frame =
-    id === undefined
-      ? `event: ${event.event}\ndata: ${data}\n\n`
-      : `id: ${id}\nevent: ${event.event}\ndata: ${data}\n\n`;
+  const idLine = id === undefined ? '' : `id: ${id}\n`;
+  const frame = `${idLine}event: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`;
   frames.set(event, { id, frame });
   return frame;
 }
@@ -36,7 +33,7 @@ function encodeEvent(event: ServerEvent, id: number | undefined): string {
 const requestHead = Buffer.from('event: tool.approval_request\ndata: ');
 const frameEnd = '\n\n';
 
-/** Frames of pending requests: copies their cached bytes and adds the remaining time. */
+/** Encodes pending requests: copies their cached bytes and adds the remaining time. */
 function encodePending(requests: readonly EncodedRequest[], now: number): Buffer {
   const ends = requests.map((request) => endOfRequest(request, now) + frameEnd);
   const frames = Buffer.allocUnsafe(
@@ -83,7 +80,7 @@ export class EventStream implements StreamSink {
     if (this.#ended || this.#response.destroyed) return false;
     const frames = encodePending(requests, now);
     const unread = this.#response.writableLength + this.#waiting.length;
-    // An empty buffer takes any piece, even one that is larger than the buffer.
+    // If nothing is unread, frames of any size are accepted, even more than the buffer allows.
     if (unread > 0 && unread + frames.length > this.#maxBufferedBytes) return false;
     this.#flush();
     this.#response.write(frames);

@@ -497,7 +497,7 @@ describe('messages', () => {
   it('start a session where there is none', async () => {
     const { body } = await as().post('/my/projects', { name: 'empty' });
     const path = `/my/projects/${body.project.project_id}/chat/messages`;
-    expect(await as().get(path)).toEqual({ success: true, messages: [], next_cursor: null });
+    expect(await as().get(path)).toEqual({ success: true, messages: [], queued: [], next_cursor: null });
     expect((await as().post(path, { content: 'hi' })).status).toBe(200);
     expect((await as().get(path)).messages).toMatchObject([{ content: 'hi', role: 'user' }]);
   });

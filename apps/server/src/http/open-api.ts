@@ -14,7 +14,7 @@ import { z } from 'zod';
 
 type Json = Record<string, unknown>;
 
-/** The API as OpenAPI 3.1, made from the routes, the events and the catalogue of tools (RE-4). */
+/** The OpenAPI 3.1 document, made from the routes, the events and the catalogue of tools (RE-4). */
 export function openApiDocument(): Json {
   const schemas: Record<string, Json> = { Error: schemaOf(errorBodySchema, 'output') };
   for (const name of eventNames) schemas[`event.${name}`] = schemaOf(eventSchemas[name], 'output');
@@ -121,11 +121,11 @@ function operationOf(name: RouteName, route: Route, schemas: Record<string, Json
   };
 }
 
-/** The statuses that any route of this kind can answer with, and the codes behind each. */
+/** The error statuses that this route can return. */
 function errorResponses(route: Route): Json {
   const statuses = [...new Set(Object.values(errorCodes).map(({ status }) => status))].sort();
   const applies = (status: number): boolean => {
-    if (status === 401 || status === 403) return route.scopes !== 'public' || status === 401;
+    if (status === 403) return route.scopes !== 'public';
     if (status === 413 || status === 415) return route.body !== undefined;
     return true;
   };

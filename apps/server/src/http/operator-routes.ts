@@ -1,35 +1,19 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Refusal, type Store } from '@countersign/engine';
-import type { StorageHealth } from '@countersign/store';
+import { Refusal } from '@countersign/engine';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, type ServerConfig } from '../config.ts';
 import { within } from '../within.ts';
+import type { ServerOptions } from './create-server.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';
 
 /** How long `/readyz` waits for the store. Short, because load balancers ask every few seconds. */
 const READY_MS = 3_000;
 
-/** Provides the text of `/metrics`. */
-export interface MetricsSource {
-  readonly contentType: string;
-  metrics(): Promise<string>;
-}
-
 /** `/healthz`, `/readyz`, `/metrics`, `/openapi.json`: for operators and authors of clients. */
 export function registerOperatorRoutes(
   app: FastifyInstance,
-  {
-    store,
-    storage,
-    config,
-    metrics,
-  }: {
-    store: Store;
-    storage?: Pick<StorageHealth, 'check'> | undefined;
-    config: ServerConfig;
-    metrics?: MetricsSource;
-  },
+  { store, storage, config, metrics }: Pick<ServerOptions, 'store' | 'storage' | 'config' | 'metrics'>,
 ): void {
   const document = JSON.stringify(openApiDocument());
   app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document));
@@ -37,7 +21,7 @@ export function registerOperatorRoutes(
   app.get('/healthz', async () => ({ success: true }));
 
   app.get('/readyz', async () => {
-    // A stalled database reports no error for a while, so do not wait for that.
+    // A stalled database reports no error for a while, so limit the time.
     const answer = store.read((tx) => tx.eventBounds('readyz'));
     const problem = await within(READY_MS, answer).then(
       (bounds) =>
@@ -45,7 +29,7 @@ export function registerOperatorRoutes(
       (cause: unknown) => cause,
     );
     if (problem === undefined) {
-      const full = await storage?.check();
+      const full = await storage.check();
       if (full) throw full;
       return { success: true };
     }
@@ -57,12 +41,11 @@ export function registerOperatorRoutes(
     if (!mayReadMetrics(request.headers.authorization, config)) {
       throw new Refusal('UNAUTHENTICATED', { problem: 'metrics need the metricsToken' });
     }
-    if (!metrics) throw new Refusal('NOT_FOUND', { what: 'metrics' });
     return reply.type(metrics.contentType).send(await metrics.metrics());
   });
 }
 
-/** Metrics show how much a person works: open on loopback, elsewhere they need the token. */
+/** Metrics show how much a person works, so they are open only on loopback, and elsewhere need the token. */
 function mayReadMetrics(authorization: string | undefined, config: ServerConfig): boolean {
   const { metricsToken, host, publicOrigins } = config;
   if (metricsToken === undefined) return isLoopback(host) && publicOrigins.length === 0;

@@ -24,26 +24,27 @@ export async function ownProject(store: Store, caller: Caller, projectId: string
 }
 
 /** Whether the caller may use a project. A token that is bound to a project may use only that one. */
-export const mayUseProject = ({ projectId }: Caller, named: string): boolean =>
+export const mayUseProject = ({ projectId }: Pick<Caller, 'projectId'>, named: string): boolean =>
   projectId === undefined || projectId === named;
 
 export async function ownSession(store: Store, caller: Caller, sessionId: string): Promise<SessionRow> {
   const row = await store.read((tx) => tx.get('sessions', sessionId));
-  if (row?.user_id !== caller.userId || !mayUseProject(caller, row.project_id)) throw notFound('session');
+  if (row?.user_id !== caller.userId || !mayUseProject(caller, row.project_id) || row.deleted_at !== null)
+    throw notFound('session');
   return row;
 }
 
 export async function ownRun(
   store: Store,
-  { userId }: Pick<Caller, 'userId'>,
+  caller: Pick<Caller, 'userId' | 'projectId'>,
   runId: string,
 ): Promise<RunRow> {
   const row = await store.read((tx) => tx.get('runs', runId));
-  if (row?.user_id !== userId) throw notFound('run');
+  if (row?.user_id !== caller.userId || !mayUseProject(caller, row.project_id)) throw notFound('run');
   return row;
 }
 
-/** The caller limited to the project in the path: the engine finds nothing of other projects for them. */
+/** Limits the caller to the project in the path: the engine then finds no rows of other projects. */
 export const inProject = <C extends Caller>(caller: C, { project_id }: { project_id: string }): C => ({
   ...caller,
   projectId: project_id,
@@ -74,15 +75,24 @@ async function ownApproval(
   return row;
 }
 
-/** Throws NOT_FOUND unless everything that a path names is the caller's own. */
+/** Throws NOT_FOUND unless every row that a path names is the caller's own. */
 export async function requireNamed(
   store: Store,
   caller: Caller,
-  { project_id, tool_id, approval_id }: { project_id?: string; tool_id?: string; approval_id?: string },
+  named: {
+    readonly project_id?: string;
+    readonly tool_id?: string;
+    readonly approval_id?: string;
+    readonly session_id?: string;
+    readonly run_id?: string;
+  },
 ): Promise<void> {
+  const { project_id, tool_id, approval_id, session_id, run_id } = named;
   if (project_id !== undefined) await ownProject(store, caller, project_id);
   if (tool_id !== undefined) await ownCall(store, caller, tool_id, project_id);
   if (approval_id !== undefined) await ownApproval(store, caller, approval_id, project_id);
+  if (session_id !== undefined) await ownSession(store, caller, session_id);
+  if (run_id !== undefined) await ownRun(store, caller, run_id);
 }
 
 /** The default project: the one that the token is bound to, or the person's only one (RE-2). */
@@ -94,7 +104,7 @@ export async function onlyProject(store: Store, caller: AuthenticatedCaller): Pr
   return project;
 }
 
-/** The runner that a report is from (AP-9). Throws NOT_FOUND if the path names another person's rows (RE-3). */
+/** The runner that sends a report (AP-9). Throws NOT_FOUND if the path names another person's rows (RE-3). */
 export async function reportingRunner(
   { bindings, store }: Pick<ServerParts, 'bindings' | 'store'>,
   caller: AuthenticatedCaller,
@@ -112,7 +122,8 @@ export async function reportingRunner(
 /**
  * The latest call of a session that only this token uses, or the session itself if it has no calls yet. Undefined if
  * the session has messages or calls of others: a grant counts for a whole session (AP-4), so an agent may not use the
- * person's conversation or another agent's session.
+ * person's conversation or another agent's session. Nor may it use a session that a person opened and gave a mode, which
+ * is meant for their own agent (AP-11).
  */
 export function* latestWork(
   tx: Reading,
@@ -120,6 +131,7 @@ export function* latestWork(
   { userId, tokenId }: Caller,
 ): Unit<ExecutionRow | SessionRow | undefined> {
   if (session.last_message_at !== null) return undefined;
+  if (session.mode !== 'ask' && session.opened_by !== tokenId) return undefined;
   const [latest] = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
   if (!latest) return session;
   return latest.requested_by === tokenId ? latest : undefined;

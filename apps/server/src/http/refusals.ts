@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Refusal, StorageFull } from '@countersign/engine';
 import {
@@ -13,7 +14,7 @@ import type { z } from 'zod';
 
 export type ErrorBody = z.infer<typeof errorBodySchema>;
 
-/** A refused call is recorded: the answer has its id beside the error (EX-1). */
+/** The call was recorded and refused. The response has its id beside the error (EX-1). */
 export class RefusedCall extends Error {
   override readonly name = 'RefusedCall';
   readonly code: ErrorCode;
@@ -26,7 +27,7 @@ export class RefusedCall extends Error {
   }
 }
 
-/** Too many requests, and when to come again. */
+/** Too many requests. The client may try again after `seconds`. */
 export class RateLimited extends Refusal {
   readonly seconds: number;
 
@@ -36,7 +37,7 @@ export class RateLimited extends Refusal {
   }
 }
 
-/** The backlog of writes is too long: new work is refused until it is shorter. */
+/** Too many writes are waiting for their commit, so new work is refused. */
 export class Overloaded extends Refusal {
   readonly seconds = 1;
 
@@ -49,11 +50,11 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An unexpected failure, to be logged. */
+  /** True for a failure of ours, which must be logged. */
   readonly unexpected?: boolean;
 }
 
-/** Every error becomes `{success: false, error, code, …}` with the status of its code (RE-3). */
+/** Turns any error into `{success: false, error, code, …}` with the status of its code (RE-3). */
 export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
   if (error instanceof RateLimited || error instanceof Overloaded) {
     return { ...answer(error.code, error.message), headers: { 'retry-after': String(error.seconds) } };
@@ -70,10 +71,10 @@ export function toAnswer(error: unknown, requestId: string): ErrorAnswer {
     return { ...answer(error.code, error.message), headers: { 'retry-after': '5' } };
   }
   if (error instanceof CountersignError) {
-    const told = answer(error.code, error.message, { request_id: requestId });
-    return { ...told, unexpected: told.status >= 500 };
+    const response = answer(error.code, error.message, { request_id: requestId });
+    return { ...response, unexpected: response.status >= 500 };
   }
-  if (wasLeft(error)) return refuse('INVALID_BODY', { problem: 'it did not come to its end' });
+  if (isAborted(error)) return refuse('INVALID_BODY', { problem: 'it did not come to its end' });
   if (isConnectionLoss(error)) return databaseGone;
   return fromFramework(error as Partial<FastifyError>) ?? internal(requestId);
 }
@@ -90,7 +91,7 @@ export function answer(code: ErrorCode, message: string, more: Partial<ErrorBody
 const refuse = (code: ErrorCode, values: Record<string, string | number> = {}): ErrorAnswer =>
   answer(code, describeError(code, values).message);
 
-/** Errors of Fastify, from before a handler is reached. */
+/** Errors that Fastify throws before a handler runs. */
 function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -113,11 +114,11 @@ function fromFramework(error: Partial<FastifyError>): ErrorAnswer | undefined {
   }
 }
 
-/** The client disconnected in the middle of its request: not our failure. */
-const wasLeft = (error: unknown): boolean =>
+/** True if the client disconnected in the middle of its request, which is not our failure. */
+const isAborted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'aborted' && (error as FastifyError).statusCode === 400;
 
-/** Nothing was written; a commit with an unknown outcome is another error. */
+/** For a lost connection before the commit: nothing was written. A commit with an unknown outcome is another error. */
 const databaseGone: ErrorAnswer = {
   ...refuse('UNAVAILABLE', { problem: 'the database does not answer' }),
   headers: { 'retry-after': '1' },
@@ -131,19 +132,17 @@ export function noteBodyLimit(error: unknown, request: FastifyRequest): void {
   if (typeof error === 'object' && error !== null) limits.set(error, request.routeOptions.bodyLimit);
 }
 
-const internal = (requestId: string): ErrorAnswer => ({
-  ...answer('INTERNAL', describeError('INTERNAL', { request_id: requestId }).message, {
-    request_id: requestId,
-  }),
-  unexpected: true,
-});
+function internal(request_id: string): ErrorAnswer {
+  const { message } = describeError('INTERNAL', { request_id });
+  return { ...answer('INTERNAL', message, { request_id }), unexpected: true };
+}
 
 /** How long a client may go on sending a refused body. */
 const DRAIN_MS = 5_000;
 
 /**
- * Answers a body that is too large at once, and discards the rest. Closing while the client sends would reset the
- * connection, and the client would see that instead of the answer.
+ * Responds at once to a body that is too large, and discards the rest of it. Closing the connection while the client sends
+ * would reset it, and the client would not see the response.
  */
 export function drainBeforeClosing(
   request: FastifyRequest,
@@ -170,19 +169,19 @@ export function drainBeforeClosing(
   return reply;
 }
 
-/** Node's own limit for the head of a request. */
+/** The same as `maxHeaderSize` in create-server.ts. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** Answers on the raw connection if a request is not HTTP, its head is too large, or it does not arrive in time. */
+/** Responds on the raw connection if a request is not HTTP, has too large a head, or does not arrive in time. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (socket.destroyed || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const { status, reason, code, values } = describe(error.code);
+  const { status, code, values } = describe(error.code);
   const body = JSON.stringify({ success: false, error: describeError(code, values).message, code });
   const head = [
-    `HTTP/1.1 ${status} ${reason}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
@@ -195,26 +194,15 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
 
 function describe(problem: string | undefined): {
   status: number;
-  reason: string;
   code: ErrorCode;
   values: Record<string, string | number>;
 } {
   switch (problem) {
     case 'HPE_HEADER_OVERFLOW':
-      return {
-        status: 431,
-        reason: 'Request Header Fields Too Large',
-        code: 'BODY_TOO_LARGE',
-        values: { limit: MAX_HEADER_BYTES },
-      };
+      return { status: 431, code: 'BODY_TOO_LARGE', values: { limit: MAX_HEADER_BYTES } };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, reason: 'Request Timeout', code: 'REQUEST_TIMEOUT', values: {} };
+      return { status: 408, code: 'REQUEST_TIMEOUT', values: {} };
     default:
-      return {
-        status: 400,
-        reason: 'Bad Request',
-        code: 'INVALID_BODY',
-        values: { problem: 'it is not valid HTTP' },
-      };
+      return { status: 400, code: 'INVALID_BODY', values: { problem: 'it is not valid HTTP' } };
   }
 }

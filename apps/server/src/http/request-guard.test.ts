@@ -1,3 +1,4 @@
+import { routes } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendRaw } from '../testing/raw-request.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
@@ -212,6 +213,8 @@ describe('[RE-5] other origins in a browser', () => {
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://dashboard.example.org');
     expect(headers.get('access-control-allow-credentials')).toBeNull();
+    const allowed = headers.get('access-control-allow-methods')?.split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(Object.values(routes).map(({ method }) => method)));
   });
 });
 

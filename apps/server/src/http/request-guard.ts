@@ -3,15 +3,15 @@ import { isIPv6 } from 'node:net';
 import { Refusal } from '@countersign/engine';
 import type { FastifyRequest } from 'fastify';
 
-/** The addresses that people use for this server: scheme, host and port. */
+/** The addresses of this server: scheme, host and port. */
 export interface Origins {
   /** Whether a Host header names us: `127.0.0.1:4180`. */
   isOurHost(host: string): boolean;
-  /** Whether an Origin header is one of ours or of those that were configured. */
+  /** Whether an Origin header names us: `http://127.0.0.1:4180`. */
   isOurOrigin(origin: string): boolean;
 }
 
-/** `listening` is known once the server listens, because the system may choose the port. */
+/** `listening` is undefined until the server listens, because the system may choose the port. */
 export function originsOf(
   publicOrigins: readonly string[],
   listening: { host: string; port: number } | undefined,
@@ -28,7 +28,7 @@ export function originsOf(
   };
 }
 
-/** The names of an address: loopback addresses and localhost stand for each other. */
+/** The names of a host. For a loopback address these are all loopback names. */
 function namesOf(host: string): string[] {
   const bracketed = host.includes(':') ? `[${host}]` : host;
   const isLoopback = host === '::1' || host === 'localhost' || /^127\./.test(host);
@@ -36,8 +36,8 @@ function namesOf(host: string): string[] {
 }
 
 /**
- * Refuses pages of other sites, and host names that were made to point at us (RE-5). A request without an Origin does not
- * come from a page of another site.
+ * Refuses pages of other sites, and foreign host names that resolve to us, as in DNS rebinding (RE-5). A request without
+ * an Origin does not come from a page of another site.
  */
 export function checkOrigin(
   request: FastifyRequest,
@@ -67,7 +67,7 @@ function hostOf({ headers, rawHeaders, url = '' }: IncomingMessage): string | un
   return URL.parse(url)?.host === headers.host?.toLowerCase() ? headers.host : undefined;
 }
 
-/** Headers for JSON that may contain hostile text. */
+/** Default headers of every response, because its JSON may contain hostile text. The web page has its own policy. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -80,20 +80,20 @@ export const securityHeaders: Readonly<Record<string, string>> = {
 export const isJson = (contentType: string | undefined): boolean =>
   contentType !== undefined && /^application\/json[ \t]*(;|$)/i.test(contentType);
 
-/** Whether a body has no declared type: no header, or the one that `fetch` adds to a text by itself. */
+/** Whether a body has no declared type: no header, or the one that `fetch` adds to a string by default. */
 export const isUndeclared = (contentType: string | undefined): boolean =>
   contentType === undefined || /^text\/plain[ \t]*;[ \t]*charset=utf-8$/i.test(contentType);
 
 /**
- * Whether a program sent this with a bearer token, and not a page. A browser sends the page's Origin with every POST, or
- * Sec-Fetch-Site with another value than `none`.
+ * Whether a program with a bearer token sent this request, and not a page. For a page, a browser adds Origin to every POST,
+ * or Sec-Fetch-Site with a value other than `none`.
  */
-export const isOfProgram = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+export const isFromProgram = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
   bearerToken(headers.authorization) !== undefined &&
   headers.origin === undefined &&
   (headers['sec-fetch-site'] ?? 'none') === 'none';
 
-/** The token of a header that is `Bearer` and one token. */
+/** The token of an Authorization header; undefined unless it is `Bearer` and one token. */
 export function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer ([A-Za-z0-9._~+/=-]{1,8192})$/i.exec(header)?.[1];
 }
@@ -103,22 +103,22 @@ const [quote, comma, backslash, openList, openObject] = ['"', ',', '\\', '[', '{
 );
 
 /**
- * Whether a JSON text has more than `max` values, by counting commas and brackets outside of strings. A quick check before
- * parsing; the parser finds out whether it is JSON at all.
+ * Whether a JSON text has more than `max` values. Counts commas and brackets outside of strings, as a quick check before
+ * parsing; the text need not be valid JSON.
  */
 export function exceedsJsonValueLimit(json: string, max: number): boolean {
   let count = 1;
   for (let at = 0; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
-    if (code === quote) at = endOfText(json, at);
+    if (code === quote) at = endOfString(json, at);
     else if (code === comma || code === openList || code === openObject) count += 1;
     if (count > max) return true;
   }
   return false;
 }
 
-/** Goes character by character: for a string of escaped quotes that is faster than searching for quotes. */
-function endOfText(json: string, start: number): number {
+/** Index of the closing quote. A loop is faster than `indexOf` for a string with many escaped quotes. */
+function endOfString(json: string, start: number): number {
   let at = start + 1;
   for (; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
@@ -129,8 +129,8 @@ function endOfText(json: string, start: number): number {
 }
 
 /**
- * The browser's cookie. It authorises reading event streams and nothing else: cookies ignore ports, so requests of a page
- * from the agent's own development server would carry it too (RE-5).
+ * The browser's cookie, which only authorises reading event streams. Browsers send cookies to all ports of a host, so a page
+ * of the agent's own development server could use it too (RE-5).
  */
 const NAME = 'countersign_stream';
 
@@ -148,8 +148,8 @@ export function readStreamCookie(header: string | undefined): string | undefined
 }
 
 /**
- * The range of addresses that one client can choose from: an IPv4 address itself, or the /64 network of an IPv6 address,
- * whose 2^64 addresses a single machine may use.
+ * The key for rate limits by address: an IPv4 address itself, or the /64 network of an IPv6 address, because one machine
+ * may use all addresses of its /64.
  */
 export function addressBlock(address: string): string {
   const plain = address.split('%')[0] as string; // without the zone of a link-local address

@@ -9,7 +9,7 @@ type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${i
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Part<R, Name extends string> = R extends { readonly [K in Name]: infer Schema } ? Schema : undefined;
 
-/** What a handler gets: everything parsed, once, at the edge. */
+/** The parsed request that a handler gets. */
 export interface Input<R extends Route> {
   readonly caller: R['scopes'] extends 'public' ? undefined : AuthenticatedCaller;
   readonly params: { readonly [Name in ParamNames<R['path']>]: string };
@@ -19,10 +19,10 @@ export interface Input<R extends Route> {
   readonly reply: FastifyReply;
 }
 
-/** A stream's handler takes over the reply; the others answer with the body of a 200. */
+/** What a handler returns: the body of the 200, or undefined for a stream, whose handler takes over the reply. */
 export type Answer<R extends Route> = R['response'] extends z.ZodType ? z.input<R['response']> : undefined;
 
 export type Handler<R extends Route> = (input: Input<R>) => Promise<Answer<R>>;
 
-/** One handler for each route of the table: a route without one does not compile. */
+/** One handler for each route of the protocol's table. A missing handler is a compile error. */
 export type Handlers = { readonly [Name in RouteName]: Handler<(typeof routes)[Name]> };

@@ -25,6 +25,7 @@ beforeAll(async () => {
       },
       execution_time_ms: 3,
     }),
+    undo: () => ({ status: 'completed', result: { success: true } }),
   });
   idleRunner = await server.runner(bob, {
     runnerId: 'runner-2',
@@ -66,6 +67,16 @@ const runnerOf = (who: Person): string => (who === ada ? 'runner-1' : 'runner-2'
 const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promise<Example> } = {
   sendMessage: ({ projectId }) => ({ params: { project_id: projectId }, body: { content: 'hello' } }),
   listMessages: ({ projectId }) => ({ params: { project_id: projectId }, query: '?limit=1' }),
+  changeQueuedMessage: async (who) => ({
+    params: { project_id: who.projectId, message_id: await queued(who) },
+    body: { content: 'in other words' },
+  }),
+  removeQueuedMessage: async (who) => ({
+    params: { project_id: who.projectId, message_id: await queued(who) },
+  }),
+  sendQueuedMessage: async (who) => ({
+    params: { project_id: who.projectId, message_id: await queued(who) },
+  }),
   projectStream: ({ projectId }) => ({ params: { project_id: projectId } }),
   personStream: () => ({}),
   availableTools: ({ projectId }) => ({ params: { project_id: projectId } }),
@@ -149,10 +160,60 @@ const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promi
   createProject: () => ({ body: { name: 'another' } }),
   listSessions: ({ projectId }) => ({ params: { project_id: projectId } }),
   createSession: ({ projectId }) => ({ params: { project_id: projectId }, body: { title: 'new' } }),
+  changeSession: ({ sessionId }) => ({ params: { session_id: sessionId }, body: { title: 'renamed' } }),
   getModel: () => ({}),
   getRun: async (who) => ({ params: { run_id: await run(who) } }),
   stopRun: async (who) => ({ params: { run_id: await run(who) } }),
+  deleteSession: async (who) => ({ params: { session_id: (await conversation(who)).sessionId } }),
+  previewRewind: async (who) => {
+    const { sessionId, messageId } = await conversation(who);
+    return { params: { session_id: sessionId }, query: `?message_id=${messageId}` };
+  },
+  rewindSession: async (who) => {
+    const { sessionId, messageId } = await conversation(who);
+    return { params: { session_id: sessionId }, body: { message_id: messageId, files: true } };
+  },
+  branchSession: async (who) => {
+    const { sessionId, messageId } = await conversation(who);
+    return { params: { session_id: sessionId }, body: { message_id: messageId } };
+  },
+  runChanges: async (who) => ({ params: { run_id: (await conversation(who)).runId } }),
+  undoRun: async (who) => ({ params: { run_id: (await conversation(who)).runId }, body: {} }),
 };
+
+/** A conversation with one message and a run that changed a file. */
+async function conversation(who: Person): Promise<{ sessionId: string; messageId: string; runId: string }> {
+  const [sessionId, messageId, runId, toolId] = [newId(), newId(), newId(), newId()];
+  const place = { user_id: who.userId, project_id: who.projectId, session_id: sessionId };
+  const now = server.store.now();
+  const { sessionRow, messageRow, runRow, executionRow, fileChangeRow } = rows;
+  await server.store.write(function* (tx) {
+    yield* tx.insert('sessions', sessionRow({ ...place, id: sessionId, last_message_at: now }));
+    yield* tx.insert('runs', runRow({ ...place, id: runId, status: 'completed', ended_at: now }));
+    const said = { user_id: who.userId, session_id: sessionId, run_id: runId, created_at: now };
+    yield* tx.insert('messages', messageRow({ ...said, id: messageId, role: 'user', tool_calls: null }));
+    yield* tx.insert('messages', messageRow({ ...said, id: `${runId}-0`, position: 2 }));
+    const call = executionRow({
+      ...place,
+      id: toolId,
+      run_id: runId,
+      step: 0,
+      call_index: 0,
+      created_at: now,
+    });
+    yield* tx.insert('tool_executions', {
+      ...call,
+      status: 'completed',
+      undoable: true,
+      undone_at: null,
+      undo_id: null,
+      runner_id: runnerOf(who),
+    });
+    const change = { user_id: who.userId, session_id: sessionId, run_id: runId, tool_id: toolId };
+    yield* tx.insert('file_changes', fileChangeRow({ ...change, id: `${toolId}-0` }));
+  });
+  return { sessionId, messageId, runId };
+}
 
 /** A harmless call that its runner has been told of and that has no result yet: bob's runner is an idle one. */
 async function signalled(who: Person): Promise<string> {
@@ -202,6 +263,16 @@ async function grant(who: Person): Promise<string> {
   await server.store.write(function* (tx) {
     yield* tx.insert('grants', rows.grantRow({ id, user_id: who.userId, project_id: who.projectId }));
   });
+  return id;
+}
+
+let queuedMessages = 0;
+async function queued(who: Person): Promise<string> {
+  const id = newId();
+  queuedMessages += 1;
+  const place = { user_id: who.userId, project_id: who.projectId, session_id: who.sessionId };
+  const row = rows.queuedMessageRow({ id, ...place, position: queuedMessages });
+  await server.store.write((tx) => tx.insert('queued_messages', row));
   return id;
 }
 
@@ -262,16 +333,26 @@ describe.each(names)('%s', (name) => {
 });
 
 const everyParam = Object.fromEntries(
-  ['project_id', 'tool_id', 'approval_id', 'runner_id', 'grant_id', 'token_id', 'run_id'].map((name) => [
-    name,
-    'x',
-  ]),
+  [
+    'project_id',
+    'tool_id',
+    'approval_id',
+    'runner_id',
+    'grant_id',
+    'token_id',
+    'run_id',
+    'message_id',
+    'session_id',
+  ].map((name) => [name, 'x']),
 );
 
 /** Written out, because who may do what is a promise (AP-9): p person, f front end, r runner, a agent. */
 const mayCall: Readonly<Record<RouteName, string>> = {
   sendMessage: 'pf--',
   listMessages: 'pf--',
+  changeQueuedMessage: 'pf--',
+  removeQueuedMessage: 'pf--',
+  sendQueuedMessage: 'pf--',
   projectStream: 'pfr-',
   personStream: 'pfr-',
   availableTools: 'pf-a',
@@ -307,9 +388,16 @@ const mayCall: Readonly<Record<RouteName, string>> = {
   createProject: 'p---',
   listSessions: 'pf--',
   createSession: 'pf-a',
+  changeSession: 'pf--',
   getModel: 'pf--',
   getRun: 'pf--',
   stopRun: 'pf--',
+  deleteSession: 'pf--',
+  previewRewind: 'pf--',
+  rewindSession: 'pf--',
+  branchSession: 'pf--',
+  runChanges: 'pf--',
+  undoRun: 'pf--',
 };
 
 describe('[AP-9] who may call what', () => {

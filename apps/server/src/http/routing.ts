@@ -1,7 +1,7 @@
 import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { type Admitting, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
+import { type AdmissionDeps, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
 import { type LargeAnswers, yieldToEventLoop } from './large-answers.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
@@ -10,7 +10,7 @@ import type { ServerParts } from './server-parts.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route's name in the protocol's table; undefined for the few others. */
+    /** The route's name in the protocol's table; undefined for routes outside of it. */
     route?: RouteName;
   }
 }
@@ -25,13 +25,13 @@ type AnyHandler = (input: {
 }) => Promise<unknown>;
 
 const methods: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'];
-/** A larger body takes a while to parse. */
+/** Parsing a body of this size blocks the event loop for a while. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** The setting behind each size of the protocol's table. */
+/** The setting for each body size of the protocol's table. */
 const bodyLimits = { ordinary: 'bodyBytes', result: 'resultBodyBytes', call: 'callBodyBytes' } as const;
 
-export interface Routing extends Admitting {
+export interface Routing extends AdmissionDeps {
   readonly largeAnswers: LargeAnswers;
   readonly handlers: Handlers;
   readonly parts: ServerParts;
@@ -64,12 +64,10 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
       },
     });
   }
-  for (const [url, taken] of allowed) {
-    refuseOtherMethods(app, url, taken);
-  }
+  for (const [url, taken] of allowed) refuseOtherMethods(app, url, taken);
 }
 
-/** Answers other methods of a known address with 405 and the allowed methods. */
+/** Refuses other methods of a known address with 405 and the list of allowed methods. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, taken: readonly HTTPMethods[]): void {
   app.route({
     method: methods.filter((method) => !taken.includes(method)),
@@ -98,14 +96,14 @@ async function handle(
   const body = route.body && parse(route.body, request.body ?? {}, 'INVALID_BODY');
   const refused = query instanceof Refusal ? query : body instanceof Refusal ? body : undefined;
   if (refused) {
-    // NOT_FOUND comes before an invalid body.
+    // NOT_FOUND takes precedence over an invalid body.
     if (caller) await requireNamed(store, caller, params);
     throw refused;
   }
   return handler({ caller, params, query, body, request, reply });
 }
 
-/** True as well if the size is not declared. */
+/** Also true if the size is not declared. */
 const isLarge = ({ headers }: FastifyRequest): boolean => !(Number(headers['content-length']) < LARGE_BYTES);
 
 const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(text);

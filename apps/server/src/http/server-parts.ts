@@ -5,7 +5,7 @@ import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenIssuer } from '../auth/token-issuer.ts';
 import type { ServerConfig } from '../config.ts';
 
-/** What the handlers work with. */
+/** The parts of the server that handlers use. */
 export interface ServerParts {
   readonly engine: Engine;
   readonly store: Store;
@@ -15,8 +15,7 @@ export interface ServerParts {
   readonly tokens: TokenIssuer;
   readonly bindings: RunnerBindings;
   readonly signInCodes: SignInCodes;
-  /** Undefined: no agent is configured. */
-  readonly runs: Runs | undefined;
+  readonly runs: Runs;
   readonly openStreams: Set<OpenConnection>;
   readonly log: FastifyBaseLogger;
 }
@@ -27,5 +26,5 @@ export interface OpenConnection {
   readonly end: () => void;
 }
 
-/** The agent, as the routes see it (AG-1, AG-3). */
-export type Runs = Pick<AgentRuns, 'start' | 'stop' | 'get' | 'model'>;
+/** The part of the agent that routes use (AG-1, AG-3). */
+export type Runs = Pick<AgentRuns, 'start' | 'sendQueued' | 'stop' | 'get' | 'model'>;

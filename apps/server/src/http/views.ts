@@ -3,16 +3,16 @@ import {
   type ExecutionRow,
   errorOf,
   type GrantRow,
+  isNotStarted,
   type JsonObject,
   type ProjectRow,
   predicateOf,
   type RunRow,
-  type SessionRow,
   type TokenRow,
 } from '@countersign/engine';
-import type { Execution } from '@countersign/protocol';
+import type { CallDecision, Execution } from '@countersign/protocol';
 
-/** Rows as the wire shows them. */
+/** Converts rows to the shapes of the protocol. */
 
 export const isoTime = (at: number): string => new Date(at).toISOString();
 const isoTimeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
@@ -22,14 +22,6 @@ export const projectView = ({ id, name, workspace, created_at }: ProjectRow) => 
   name,
   workspace,
   created_at: isoTime(created_at),
-});
-
-export const sessionView = (row: SessionRow) => ({
-  session_id: row.id,
-  project_id: row.project_id,
-  title: row.title,
-  created_at: isoTime(row.created_at),
-  last_message_at: isoTimeOrNull(row.last_message_at),
 });
 
 export const runView = (row: RunRow) => ({
@@ -60,14 +52,16 @@ export const grantView = (row: GrantRow) => ({
   ...predicateOf(row),
   grant_id: row.id,
   project_id: row.project_id,
-  scope: row.scope,
   uses: row.uses,
   created_at: isoTime(row.created_at),
   revoked_at: isoTimeOrNull(row.revoked_at),
 });
 
 /** `params` are the full parameters, for their owner; the row's own are masked (DA-3). */
-export function executionView(row: ExecutionRow, params?: JsonObject): Execution {
+export function executionView(
+  row: ExecutionRow,
+  { decision, params }: { decision: CallDecision | undefined; params?: JsonObject | undefined },
+): Execution {
   return {
     tool_id: row.id,
     project_id: row.project_id,
@@ -89,11 +83,13 @@ export function executionView(row: ExecutionRow, params?: JsonObject): Execution
     error: errorOf(row),
     execution_time_ms: row.execution_time_ms,
     ...(row.exit_code !== null && { exit_code: row.exit_code }),
+    ...(isNotStarted(row) && { not_started: true }),
     undoable: row.undoable && row.undone_at === null,
     created_at: isoTime(row.created_at),
     approved_at: isoTimeOrNull(row.approved_at),
     completed_at: isoTimeOrNull(row.completed_at),
     undone_at: isoTimeOrNull(row.undone_at),
+    decision: decision ?? null,
   };
 }
 

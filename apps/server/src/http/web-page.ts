@@ -22,17 +22,15 @@ const pageHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 };
 
-export type PageSettings = Pick<ServerConfig, 'webFolder' | 'firstMessage'>;
-
 /**
- * Serves the web page: the files of one built folder, by exact name, without a token. Everything else is not found; the
- * page keeps its own state behind a `#`.
+ * Serves the files of the built web page, by exact name, without a token. The page keeps its own state after the `#`, so no
+ * other paths are needed.
  */
-export function registerWebPage(app: FastifyInstance, { webFolder, firstMessage }: PageSettings): void {
+export function registerWebPage(app: FastifyInstance, { webFolder, firstMessage }: ServerConfig): void {
   const page = new PageFolder(webFolder);
 
   const serve = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    // Never decoded: an encoded slash, `..` or NUL matches no file.
+    // The path is not decoded, so that an encoded slash, `..` or NUL matches no file.
     const [path = ''] = request.url.split('?', 1);
     const isIndex = path === '/' || path === '/index.html';
     const file = await page.find(isIndex ? '/index.html' : path);
@@ -72,7 +70,7 @@ async function sendFile(
   return reply.send(await file.bytes(encoding));
 }
 
-/** Plain on purpose: there is no style to load. */
+/** Without style sheets, because none is built. */
 const notBuilt = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,11 +1,11 @@
 import type { Store } from '@countersign/engine';
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
-import { keepSession, newSession } from '../http/handlers/conversation.ts';
+import { newSession, storeSession } from '../http/handlers/conversation.ts';
 import { latestWork, onlyProject } from '../http/own-rows.ts';
 
 /**
- * The sessions of agents over MCP, where a call cannot name one: calls of a token that follow each other within the idle
- * time share a session, on any node. A grant "in this session" ends with it (AP-4).
+ * Chooses the session for calls over MCP, which cannot name one. Calls of a token share a session, on any node, until the
+ * token makes no call for the idle time. A grant "in this session" ends with the session (AP-4).
  */
 export class AgentSessions {
   readonly #store: Store;
@@ -21,8 +21,8 @@ export class AgentSessions {
   /** The id of the session that this token works in now. */
   current(caller: AuthenticatedCaller): Promise<string> {
     const key = JSON.stringify([caller.userId, caller.tokenId]);
-    const underWay = this.#lookups.get(key);
-    if (underWay) return underWay;
+    const pending = this.#lookups.get(key);
+    if (pending) return pending;
     const found = this.#find(caller).finally(() => this.#lookups.delete(key));
     this.#lookups.set(key, found);
     return found;
@@ -35,11 +35,10 @@ export class AgentSessions {
     const since = store.now() - this.#idleMs;
     const latest = await store.read(function* (tx) {
       const session = yield* tx.sessionOpenedBy(userId, project.id, tokenId);
-      // Not a session that a person has used since.
+      // Undefined for a session that a person has used since.
       const latest = session && (yield* latestWork(tx, session, caller));
       return latest && latest.created_at > since ? session : undefined;
     });
-    const openedBy = tokenId;
-    return (latest ?? (await keepSession(store, newSession(store, project, { openedBy })))).id;
+    return (latest ?? (await storeSession(store, newSession(store, project, { openedBy: tokenId })))).id;
   }
 }

@@ -1,29 +1,29 @@
 import type { Bus, Hint, ServerEvent } from '@countersign/engine';
 import { makeVisible } from '@countersign/protocol';
 
-/** Progress of a call, in words. */
-export interface CallNews {
+/** A progress message for the agent. */
+export interface CallUpdate {
   /** Percent; null if unknown. */
   readonly percent: number | null;
   readonly text: string;
 }
 
-/** Longer lines of output are cut; the result has all of it. */
+/** Longer lines of output are cut here; the result has them in full. */
 const MAX_TEXT = 200;
 
-/** Reports the progress of calls to listeners. Some may be missed; the outcome never depends on it. */
+/** Reports the progress of calls to listeners. Updates may be lost, which does not affect the outcome. */
 export class CallProgress {
-  readonly #watched = new Map<string, Set<(news: CallNews) => void>>();
+  readonly #watched = new Map<string, Set<(update: CallUpdate) => void>>();
   readonly #unsubscribe: () => void;
 
   constructor(bus: Bus) {
     this.#unsubscribe = bus.subscribe((hint) => {
-      if (this.#watched.size > 0) for (const event of eventsOf(hint)) this.#hear(event);
+      if (this.#watched.size > 0) for (const event of eventsOf(hint)) this.#receive(event);
     });
   }
 
   /** Returns a function that stops watching. */
-  watch(toolId: string, listener: (news: CallNews) => void): () => void {
+  watch(toolId: string, listener: (update: CallUpdate) => void): () => void {
     const others = this.#watched.get(toolId) ?? new Set();
     this.#watched.set(toolId, others.add(listener));
     return () => {
@@ -36,11 +36,11 @@ export class CallProgress {
     this.#unsubscribe();
   }
 
-  #hear(event: ServerEvent): void {
+  #receive(event: ServerEvent): void {
     const toolId = 'tool_id' in event.data ? event.data.tool_id : undefined;
     const listeners = toolId === undefined ? undefined : this.#watched.get(toolId);
-    const news = listeners && newsOf(event);
-    if (news) for (const tell of listeners) tell(news);
+    const update = listeners && updateOf(event);
+    if (update) for (const tell of listeners) tell(update);
   }
 }
 
@@ -49,7 +49,7 @@ function eventsOf(hint: Hint): readonly ServerEvent[] {
   return hint.kind === 'events' ? (hint.events ?? []).map(({ event }) => event) : [];
 }
 
-function newsOf({ event, data }: ServerEvent): CallNews | undefined {
+function updateOf({ event, data }: ServerEvent): CallUpdate | undefined {
   switch (event) {
     case 'tool.progress': {
       const text = data.message ?? lastLine(data.output?.chunk ?? '');

@@ -9,29 +9,31 @@ import {
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { toAnswer } from '../http/refusals.ts';
+import { printedOutcome } from './printed-result.ts';
 
-/** The result of a call for an outside agent: the shape that every model gets (EX-3), as text and as a value. */
+/** The result of a call for an outside agent: text as a person would print it, and the same as for a model (EX-3) as data. */
 export function resultOf(outcome: ToolOutcome): CallToolResult {
   const { tool_call_id: _, ...seen } = toModelResult(outcome);
   const { blocks, left } = asBlocks('result' in seen ? seen.result : undefined);
   const value = { call_id: outcome.tool_id, ...seen, ...(left !== undefined && { result: left }) };
-  return answerWith(value, { isError: seen.status !== 'success', blocks });
+  return answerWith(printedOutcome(outcome), value, { isError: seen.status !== 'success', blocks });
 }
 
-/** It has not ended: a person has to decide, or it is being executed. */
-export function pendingResult(callId: string, status: ExecutionStatus, inbox: string): CallToolResult {
+/** For a call that has not ended: a person has to decide, or it is being executed. */
+export function pendingResult(callId: string, status: ExecutionStatus, page: string): CallToolResult {
   const asks = status === 'awaiting_approval';
   const message = asks
-    ? `The person has not decided yet; they decide at ${inbox}, in their terminal or in their editor. Call wait_for_call with this call_id to go on waiting, or do something else meanwhile. Do not repeat the call.`
+    ? `The person has not decided yet; they decide at ${page}, in their terminal or in their editor. Call wait_for_call with this call_id to go on waiting, or do something else meanwhile. Do not repeat the call.`
     : 'It has not ended yet. Call wait_for_call with this call_id to go on waiting. Do not repeat the call.';
-  return answerWith({ status: asks ? 'pending_approval' : status, call_id: callId, message });
+  const seen = asks ? 'pending_approval' : status;
+  return answerWith(`${seen}: ${message}\ncall_id: ${callId}`, { status: seen, call_id: callId, message });
 }
 
-/** A call that was cancelled, or is being asked to stop. */
+/** For a call that was cancelled, or was asked to stop. */
 export const cancelledResult = (callId: string, status: ExecutionStatus): CallToolResult =>
-  answerWith({ status, call_id: callId });
+  answerWith(`${status}\ncall_id: ${callId}`, { status, call_id: callId });
 
-/** A refusal or a failure of ours: what happened and what to do, with its stable code. */
+/** For a refused call or a failure of ours: the error with its stable code. */
 export function refusedResult(error: unknown, requestId: string): CallToolResult {
   const { body } = toAnswer(error, requestId);
   const { code, error: message, tool_id } = body;
@@ -41,7 +43,7 @@ export function refusedResult(error: unknown, requestId: string): CallToolResult
     status: 'error',
     error: { code, message, recoverable },
   };
-  return answerWith(value, { isError: true });
+  return answerWith(`${code}: ${message}`, value, { isError: true });
 }
 
 interface Extra {
@@ -51,10 +53,11 @@ interface Extra {
 }
 
 const answerWith = (
+  text: string,
   value: Readonly<Record<string, unknown>>,
   { isError = false, blocks = [] }: Extra = {},
 ): CallToolResult => ({
-  content: [...blocks, { type: 'text', text: JSON.stringify(value) }],
+  content: [...blocks, { type: 'text', text }],
   structuredContent: value,
   ...(isError && { isError }),
 });
@@ -64,12 +67,12 @@ const pictureSchema = z.looseObject({
   encoding: base64Schema,
   media_type: z.string().startsWith('image/'),
   content: z.string().refine(isBase64),
-  // A part of a picture cannot be shown: it stays in the value, and the agent may join the parts.
+  // Only a whole picture becomes a block; parts stay in the value, where the agent may join them.
   offset: z.literal(0).optional(),
   next_offset: z.never().optional(),
 });
 
-/** What a custom tool returned besides text, as packages/tool-runner writes it. */
+/** An item besides text in the result of a custom tool, as packages/tool-runner writes it. */
 const itemSchema = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.enum(['image', 'audio']),
@@ -149,7 +152,7 @@ type JsonObject = { readonly [name: string]: JsonValue };
 const without = (object: JsonObject, ...names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 
-/** Valid for clients too: one block that they cannot decode makes them reject the whole answer. */
+/** Strict, because clients reject the whole result if they cannot decode one block. */
 function isBase64(text: string): boolean {
   try {
     atob(text);

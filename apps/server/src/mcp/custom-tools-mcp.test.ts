@@ -126,7 +126,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
       { type: 'resource_link', uri: 'demo://1', name: 'One', mimeType: 'text/plain' },
       { type: 'resource_link', uri: 'demo://2', name: 'demo://2' },
       { type: 'resource', resource: { uri: 'demo://3', blob: 'AAAA', mimeType: 'application/gzip' } },
-      { type: 'text', text: JSON.stringify(called.structuredContent) },
+      { type: 'text', text: 'hello' }, // as a person would print it; all of it is in the structured content
     ]);
     expect(called.structuredContent).toMatchObject({
       status: 'success',

@@ -9,7 +9,7 @@ export interface LegacySessionsOptions {
   readonly changes: ToolListChanges;
   readonly maxSessions: number;
   readonly idleMs: number;
-  /** Other nodes have sessions as well, and the balancer does not know which: an unknown session may be theirs. */
+  /** True if several nodes have sessions behind a load balancer: an unknown session may be another node's. */
   readonly isShared: boolean;
 }
 
@@ -24,14 +24,14 @@ interface Session {
   usedAt: number;
 }
 
-/** A program needs one, and a few more while it restarts. */
+/** A program needs one session, and a few more while it restarts. */
 const MAX_PER_TOKEN = 50;
-/** So that one person cannot use up the sessions of others. */
+/** One person must not use up the sessions of others. */
 const MAX_PER_PERSON = 200;
 
 /**
- * The sessions of MCP clients of 2025. Their number is limited: a token or person that opens too many loses its own oldest
- * ones, whose clients start again. Idle sessions end.
+ * The sessions of MCP clients of protocol 2025. If a token or person opens too many, its own oldest session is closed, and
+ * that client starts a new one. Idle sessions are closed too.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
@@ -53,7 +53,7 @@ export class LegacySessions {
   ): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     if (id !== null && this.#options.isShared && !this.#sessions.has(id))
-      return this.#answerForOthers(exchange, request, parsedBody, ended);
+      return this.#answerForOtherNode(exchange, request, parsedBody, ended);
     const session = this.#find(exchange, id) ?? (await this.#begin(exchange));
     session.busy += 1;
     void ended.then(() => {
@@ -62,9 +62,9 @@ export class LegacySessions {
     });
     const authInfo = authInfoOf(exchange);
     const response = await session.transport.handleRequest(request, { parsedBody, authInfo });
-    // Without `initialize` no session was started.
+    // The transport has a session only after `initialize`.
     if (session.transport.sessionId === undefined) await session.transport.close();
-    else if (request.method === 'GET' && response.ok) void ended.then(this.#tellChanges(exchange, session));
+    else if (request.method === 'GET' && response.ok) void ended.then(this.#watchTools(exchange, session));
     return response;
   }
 
@@ -74,10 +74,10 @@ export class LegacySessions {
   }
 
   /**
-   * Answers a request of a session on another node. This works because the request has all that is needed. Only exchanges
-   * of several requests (an answer to our question, a cancel notification) need the node that has the session.
+   * Answers a request whose session is on another node. That works because a request contains everything it needs, except
+   * for replies to our questions and cancel notifications, which only the session's own node understands.
    */
-  async #answerForOthers(
+  async #answerForOtherNode(
     exchange: Exchange,
     request: Request,
     parsedBody: unknown,
@@ -88,12 +88,12 @@ export class LegacySessions {
     await server.connect(transport);
     void ended.then(() => transport.close());
     const response = await transport.handleRequest(request, { parsedBody, authInfo: authInfoOf(exchange) });
-    if (request.method === 'GET' && response.ok) void ended.then(this.#tellChanges(exchange, { server }));
+    if (request.method === 'GET' && response.ok) void ended.then(this.#watchTools(exchange, { server }));
     return response;
   }
 
-  /** The client listens for notifications: tell it when the tool list changes. Returns a stop function. */
-  #tellChanges(exchange: Exchange, { server }: Pick<Session, 'server'>): () => void {
+  /** Notifies a listening client when the tool list changes. Returns a stop function. */
+  #watchTools(exchange: Exchange, { server }: Pick<Session, 'server'>): () => void {
     return this.#options.changes.watch(exchange, () => {
       server.sendToolListChanged().catch(() => {}); // the client is gone
     });

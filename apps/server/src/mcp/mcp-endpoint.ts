@@ -11,17 +11,17 @@ export interface McpEndpointOptions extends Omit<McpServerDeps, 'isClosing'> {
   readonly changes: ToolListChanges;
 }
 
-/** `/mcp` for clients of 2026 and of 2025: the same tools, the same calls. */
+/** `/mcp` for clients of protocol 2026 (modern) and 2025 (legacy). */
 export class McpEndpoint {
   readonly #modern: McpHttpHandler;
   readonly #legacy: LegacySessions;
-  /** The request that is being answered, because the SDK does not say who subscribes. */
+  /** The current request, because the SDK does not tell `subscribe` which client subscribes. */
   readonly #currentExchange = new AsyncLocalStorage<Exchange>();
   #isClosing = false;
 
   constructor({ maxSessions, sessionIdleMs, isShared, changes, ...options }: McpEndpointOptions) {
     const deps: McpServerDeps = { ...options, isClosing: () => this.#isClosing };
-    // Streamed, so that proxies which wait for the first byte do not cut a held answer.
+    // `sse` streams responses, so that a proxy that waits for the first byte does not cut a held request.
     this.#modern = createMcpHandler(() => newMcpServer('modern', deps), {
       legacy: 'reject',
       responseMode: 'sse',
@@ -54,7 +54,7 @@ export class McpEndpoint {
     return this.#currentExchange.run(exchange, () => this.#modern.fetch(request, context));
   }
 
-  /** Ends held requests. Their calls continue, and clients can ask for the results again. */
+  /** Ends held requests. Their calls continue, and clients can ask for the results later. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.all([this.#modern.close(), this.#legacy.close()]);

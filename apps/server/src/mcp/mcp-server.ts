@@ -7,6 +7,7 @@ import {
   inputRequired,
   ProtocolError,
   ProtocolErrorCode,
+  type ReadResourceResult,
   Server,
   type ServerContext,
   type Tool,
@@ -15,29 +16,41 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
 import type { AuthenticatedCaller } from '../auth/authenticator.ts';
 import { toAnswer } from '../http/refusals.ts';
-import type { CallNews } from './call-progress.ts';
+import { listedPrompts, promptNamed } from './agent-prompts.ts';
+import { callOfResource, guideOf, listedResources, listedTemplates } from './agent-resources.ts';
+import type { CallUpdate } from './call-progress.ts';
 import { refusedResult } from './call-result.ts';
 import type { OutsideCalls } from './outside-calls.ts';
 import { cancelCall, waitForCall } from './tool-list.ts';
 
-/** Clients of 2026 send everything with each request; those of 2025 have a session. */
+/** Clients of protocol 2026 (modern) send everything with each request; those of 2025 (legacy) have a session. */
 export type Era = 'modern' | 'legacy';
 
 export interface McpServerDeps {
   readonly calls: OutsideCalls;
   readonly toolsOf: (exchange: Exchange) => Promise<Tool[]>;
-  /** The address of the approvals page, as the sender of this request reaches us. */
-  readonly inboxOf: (exchange: Exchange) => string;
-  /** Whether the server is stopping: then held calls go on without it (AP-10). */
+  /** The URL of the page of one approval, or of all, at the address that this client uses for us. */
+  readonly pageOf: (exchange: Exchange, approvalId: string | null) => string;
+  /** True while the server stops: held calls are then not cancelled (AP-10). */
   readonly isClosing: () => boolean;
   readonly onError: (error: unknown) => void;
 }
 
-/** The person's tools for one MCP client: a server for a session of 2025, or for one request of 2026. */
+/** Makes an MCP server with the person's tools, for a session of protocol 2025 or one request of 2026. */
 export function newMcpServer(era: Era, deps: McpServerDeps): Server {
   const server = new Server(
     { name: 'countersign', title: 'Countersign', version: manifest.version },
-    { capabilities: { tools: { listChanged: true } }, instructions: outsideAgentInstructions },
+    {
+      capabilities: { tools: { listChanged: true }, prompts: {}, resources: {} },
+      instructions: outsideAgentInstructions,
+    },
+  );
+  server.setRequestHandler('prompts/list', () => ({ prompts: listedPrompts() }));
+  server.setRequestHandler('prompts/get', ({ params }) => promptNamed(params.name, params.arguments));
+  server.setRequestHandler('resources/list', () => ({ resources: listedResources }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: listedTemplates }));
+  server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
+    readResource(uri, context, deps),
   );
   server.setRequestHandler('tools/list', async (_request, context) => {
     const exchange = exchangeOf(context);
@@ -59,6 +72,30 @@ export function newMcpServer(era: Era, deps: McpServerDeps): Server {
   });
   server.onerror = () => {}; // protocol errors go to the client, not to the log
   return server;
+}
+
+/** The guide, or how a call of this agent's own stands. */
+async function readResource(
+  uri: string,
+  context: ServerContext,
+  { calls, pageOf }: McpServerDeps,
+): Promise<ReadResourceResult> {
+  const exchange = exchangeOf(context);
+  const guide = guideOf(uri);
+  if (guide !== undefined) return { contents: [{ uri, mimeType: 'text/markdown', text: guide }] };
+  const callId = callOfResource(uri);
+  if (callId === undefined)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no resource "${uri}".`);
+  try {
+    const call = await calls.look(callIdOf(waitForCall, { call_id: callId }), {
+      exchange,
+      pageOf: (approvalId) => pageOf(exchange, approvalId),
+    });
+    const text = call.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    return { contents: [{ uri, mimeType: 'text/plain', text }] };
+  } catch (error) {
+    throw asProtocolError(error, exchange.request.id);
+  }
 }
 
 /** One `tools/call`. */
@@ -84,13 +121,14 @@ class CallRequest {
     const { calls } = this.#deps;
     if (name === waitForCall.name) return this.#wait(callIdOf(waitForCall, params));
     if (name === cancelCall.name) return calls.cancel(this.#exchange, callIdOf(cancelCall, params));
-    // The client was shown the link and comes back. Its answer is not a decision and is ignored (AP-9).
+    // The client has shown the link and calls again. Its reply is not a decision and is ignored (AP-9).
     const known = this.#context.mcpReq.requestState<unknown>();
     if (typeof known === 'string') return this.#hold(callIdOf(waitForCall, { call_id: known }));
-    const { callId, asks } = await calls.make(this.#exchange, name, params);
-    if (asks && this.#server.getClientCapabilities()?.elicitation?.url) {
-      if (this.#era === 'modern') return this.#link(callId);
-      return this.#hold(callId, (signal) => this.#showLink(callId, signal));
+    const { callId, approvalId } = await calls.make(this.#exchange, name, params);
+    if (approvalId !== null && this.#server.getClientCapabilities()?.elicitation?.url) {
+      const url = this.#deps.pageOf(this.#exchange, approvalId);
+      if (this.#era === 'modern') return this.#link(callId, url);
+      return this.#hold(callId, (signal) => this.#showLink(callId, url, signal));
     }
     return this.#hold(callId);
   }
@@ -115,14 +153,15 @@ class CallRequest {
   }
 
   #wait(callId: string): Promise<CallToolResult> {
-    const { calls, inboxOf } = this.#deps;
+    const { calls } = this.#deps;
     const { signal } = this.#context.mcpReq;
     const exchange = this.#exchange;
-    return calls.wait(callId, { exchange, signal, inbox: inboxOf(exchange), onNews: this.#teller() });
+    const pageOf = (approvalId: string | null) => this.#deps.pageOf(exchange, approvalId);
+    return calls.wait(callId, { exchange, signal, pageOf, onUpdate: this.#onUpdate() });
   }
 
-  /** Sends progress if the client asked for it; the number must always grow. */
-  #teller(): ((news: CallNews) => void) | undefined {
+  /** Sends progress if the client asked for it. MCP requires that the number always grows. */
+  #onUpdate(): ((update: CallUpdate) => void) | undefined {
     const { mcpReq } = this.#context;
     const progressToken = mcpReq._meta?.progressToken;
     if (progressToken === undefined) return undefined;
@@ -134,21 +173,17 @@ class CallRequest {
     };
   }
 
-  /** 2026: answers with the link, and the client calls again. */
-  #link(callId: string): InputRequiredResult {
-    const approval = inputRequired.elicitUrl({ message: this.#invitation, url: this.#inbox });
+  /** Protocol 2026: returns the link, and the client calls again. */
+  #link(callId: string, url: string): InputRequiredResult {
+    const approval = inputRequired.elicitUrl({ message: this.#invitation, url });
     return inputRequired({ inputRequests: { approval }, requestState: callId });
   }
 
-  /** 2025: shows the link while we wait, and withdraws it once the call has been decided. */
-  #showLink(callId: string, signal: AbortSignal): void {
-    const params = { mode: 'url', message: this.#invitation, url: this.#inbox, elicitationId: callId };
+  /** Protocol 2025: shows the link while we wait. Aborting the signal withdraws it. */
+  #showLink(callId: string, url: string, signal: AbortSignal): void {
+    const params = { mode: 'url', message: this.#invitation, url, elicitationId: callId };
     // On this request's own stream, because the client may have no other.
     this.#context.mcpReq.send({ method: 'elicitation/create', params }, { signal }).catch(() => {}); // its result decides nothing
-  }
-
-  get #inbox(): string {
-    return this.#deps.inboxOf(this.#exchange);
   }
 
   get #invitation(): string {
@@ -169,7 +204,7 @@ function asProtocolError(error: unknown, requestId: string): ProtocolError {
   return new ProtocolError(code, body.error, { code: body.code });
 }
 
-/** One HTTP request to `/mcp`, after admission: who asks, and with what. */
+/** One HTTP request to `/mcp`, after admission. */
 export interface Exchange {
   readonly caller: AuthenticatedCaller;
   readonly request: FastifyRequest;

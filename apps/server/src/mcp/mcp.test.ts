@@ -1,4 +1,5 @@
 import type { ApprovalRow } from '@countersign/engine';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { officialClients } from '../testing/mcp-clients.ts';
 import { type Person, TestServer } from '../testing/test-server.ts';
@@ -81,9 +82,10 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     };
     expect(read).toMatchObject({ structuredContent: expected });
     expect(read.isError).toBeFalsy();
-    expect(JSON.parse(read.content[0].text)).toEqual(read.structuredContent);
+    expect(read.content).toEqual([{ type: 'text', text: 'hello' }]);
     expect(await client.call('read_file', { path: 'b.txt' })).toMatchObject({
       isError: true,
+      content: [{ type: 'text', text: 'FILE_NOT_FOUND: It is gone.' }],
       structuredContent: { status: 'error', error: { code: 'FILE_NOT_FOUND' } },
     });
     expect(await client.call('read_file', { path: '/etc/passwd' })).toMatchObject({
@@ -111,6 +113,12 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     await decide(id, 'reject', { reason: 'wrong place', message: 'Put it below src/.' });
     expect(await refused).toMatchObject({
       isError: true,
+      content: [
+        {
+          type: 'text',
+          text: 'The person rejected this call: wrong place\nThey say: Put it below src/.',
+        },
+      ],
       structuredContent: { status: 'rejected', reason: 'wrong place', user_message: 'Put it below src/.' },
     });
     expect(runner.executed.length).toBe(1);
@@ -123,7 +131,9 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     const { call_id } = held.structuredContent;
     expect(held.structuredContent).toMatchObject({ status: 'pending_approval', call_id: expect.any(String) });
     expect(held.isError).toBeFalsy();
-    expect(held.content[0].text).toContain(`${server.address}/#/approvals`);
+    const { id } = await pending();
+    expect(held.content[0].text).toContain(`${server.address}/#/approvals/${id}`);
+    expect(held.content[0].text).toContain(`call_id: ${call_id}`);
     expect((await client.call('wait_for_call', { call_id })).structuredContent).toEqual(
       held.structuredContent,
     );
@@ -161,7 +171,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     });
   });
 
-  it('[AP-9] elicitation carries the link to the inbox, and no answer to it decides anything', async () => {
+  it('[AP-9] elicitation carries the link to its own approval, and no answer to it decides anything', async () => {
     const runner = await server.runner(ada);
     const asked: unknown[] = [];
     const answers = ['accept', 'decline', 'cancel'] as const;
@@ -176,11 +186,12 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     expect(held.map(({ structuredContent }) => structuredContent.status)).toEqual(
       Array(3).fill('pending_approval'),
     );
-    const link = { mode: 'url', url: `${server.address}/#/approvals` };
-    expect(asked).toMatchObject([link, link, link]);
     expect(runner.executed).toEqual([]);
     const rows = await server.store.read((tx) => tx.pendingApprovals('ada'));
     expect(rows).toHaveLength(3);
+    const links = rows.map(({ id }) => ({ mode: 'url', url: `${server.address}/#/approvals/${id}` }));
+    expect(asked).toHaveLength(3);
+    expect(asked).toEqual(expect.arrayContaining(links.map((link) => expect.objectContaining(link))));
   });
 
   it('[AP-9] knows no call of another agent, person or program', async () => {
@@ -241,6 +252,74 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     await server.running.close();
     expect(statuses).toEqual([]);
   });
+});
+
+it('[UI-5] offers prompts, a guide, and its own calls as resources', async () => {
+  await server.runner(ada);
+  const connectAs = async (token: string) => {
+    const client = new Client({ name: 'a test', version: '1' });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${server.address}/mcp`), {
+        requestInit: { headers: { authorization: `Bearer ${token}` } },
+      }),
+    );
+    open.push(client);
+    return client;
+  };
+  const client = await connectAs(ada.tokens.agent);
+  const { prompts } = await client.listPrompts();
+  expect(prompts.map(({ name }) => name)).toEqual(['plan_first', 'review_changes']);
+  const { messages } = await client.getPrompt({ name: 'plan_first', arguments: { task: 'Add a test' } });
+  expect(messages).toMatchObject([
+    { role: 'user', content: { text: expect.stringMatching(/^Add a test\n/) } },
+  ]);
+  await expect(client.getPrompt({ name: 'plan_first' })).rejects.toThrow('"task" is missing');
+  await expect(client.getPrompt({ name: 'nonsense' })).rejects.toThrow('no prompt');
+
+  const read = async (from: Client, uri: string) => (await from.readResource({ uri })).contents[0];
+  expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(['countersign://guide']);
+  expect(await read(client, 'countersign://guide')).toMatchObject({
+    text: expect.stringContaining('wait_for_call'),
+  });
+  const [template] = (await client.listResourceTemplates()).resourceTemplates;
+  expect(template?.uriTemplate).toBe('countersign://calls/{call_id}');
+
+  const held = await client.callTool({ name: 'write_file', arguments: write });
+  const { call_id } = held.structuredContent as { call_id: string };
+  const uri = `countersign://calls/${call_id}`;
+  expect(await read(client, uri)).toMatchObject({ text: expect.stringContaining('pending_approval') });
+  await approve(await pending());
+  await vi.waitFor(
+    async () =>
+      expect(await read(client, uri)).toMatchObject({ text: expect.not.stringContaining('pending') }),
+    polling,
+  );
+  const other = await connectAs((await server.person('ada')).tokens.agent);
+  await expect(read(other, uri)).rejects.toThrow();
+  for (const wrong of ['countersign://calls/../x', 'countersign://policy', 'file:///etc/passwd'])
+    await expect(read(client, wrong)).rejects.toThrow();
+});
+
+it('prints results as a person would, with the data beside them', async () => {
+  const results: Record<string, object> = {
+    'ls -F': { success: false, stdout: 'out\n', stderr: 'err\n', exit_code: 2, execution_time: 0.1 },
+    pwd: { success: true, stdout: '', stderr: '', exit_code: 0, execution_time: 0.1 },
+  };
+  await server.runner(ada, {
+    execute: ({ tool_params }) => ({
+      status: 'completed',
+      result: results[[tool_params.command, ...(tool_params.args as string[])].join(' ')] as never,
+      execution_time_ms: 1,
+    }),
+  });
+  const [connectTo] = Object.values(officialClients);
+  const client = await connectTo?.({ address: server.address, token: ada.tokens.agent });
+  if (client) open.push(client);
+  const failed = await client?.call('execute_command', { command: 'ls', args: ['-F'] });
+  expect(failed.content).toEqual([{ type: 'text', text: 'exit 2\nout\nerr' }]);
+  expect(failed.structuredContent.result).toEqual(results['ls -F']);
+  const silent = await client?.call('execute_command', { command: 'pwd', args: [] });
+  expect(silent.content).toEqual([{ type: 'text', text: 'no output' }]);
 });
 
 it('a picture is a picture, and a part of one is a value to join (founding documents: tools-specification)', async () => {

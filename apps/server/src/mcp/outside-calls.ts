@@ -3,7 +3,7 @@ import { isFinal, type JsonValue, type ToolOutcome } from '@countersign/protocol
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Handlers } from '../http/route-types.ts';
 import type { AgentSessions } from './agent-sessions.ts';
-import type { CallNews, CallProgress } from './call-progress.ts';
+import type { CallProgress, CallUpdate } from './call-progress.ts';
 import { cancelledResult, pendingResult, resultOf } from './call-result.ts';
 import type { Exchange } from './mcp-server.ts';
 
@@ -18,16 +18,16 @@ export interface OutsideCallsDeps {
 
 export interface HeldRequest {
   readonly exchange: Exchange;
-  /** Where the person decides. */
-  readonly inbox: string;
+  /** URL of the page where the person decides about an approval. */
+  readonly pageOf: (approvalId: string | null) => string;
   /** Aborted when the client no longer waits. */
   readonly signal: AbortSignal;
-  readonly onNews: ((news: CallNews) => void) | undefined;
+  readonly onUpdate: ((update: CallUpdate) => void) | undefined;
 }
 
 /**
- * The calls of outside agents. Each goes the way of `POST /my/tools/execute` (RE-2): the same validation, limits and
- * audit, and no other permission.
+ * The calls of outside agents. Each uses the handler of `POST /my/tools/execute` (RE-2), with the same validation, limits,
+ * audit and permissions.
  */
 export class OutsideCalls {
   readonly #deps: OutsideCallsDeps;
@@ -36,12 +36,12 @@ export class OutsideCalls {
     this.#deps = deps;
   }
 
-  /** Makes a call. Returns its id and whether a person is asked. Throws if it is refused. */
+  /** Makes a call. Returns its id, and its approval if a person is asked. Throws if it is refused. */
   async make(
     exchange: Exchange,
     name: string,
     params: Readonly<Record<string, unknown>>,
-  ): Promise<{ callId: string; asks: boolean }> {
+  ): Promise<{ callId: string; approvalId: string | null }> {
     const taken = await this.#deps.handlers.executeTool({
       ...exchange,
       params: {},
@@ -52,22 +52,34 @@ export class OutsideCalls {
         session_id: await this.#deps.sessions.current(exchange.caller),
       },
     });
-    return { callId: taken.tool_id, asks: taken.status === 'awaiting_approval' };
+    const { tool_id: callId, status, approval_id } = taken;
+    return { callId, approvalId: status === 'awaiting_approval' ? approval_id : null };
   }
 
   /** Waits for a call of this agent's own, for a bounded time. */
   async wait(callId: string, holding: HeldRequest): Promise<CallToolResult> {
     const { engine, progress, holdMs } = this.#deps;
-    const { exchange, signal, onNews } = holding;
-    await this.#statusOf(exchange, callId);
-    const unwatch = onNews ? progress.watch(callId, onNews) : () => {};
+    const { exchange, signal, onUpdate } = holding;
+    await this.#execution(exchange, callId);
+    const unwatch = onUpdate ? progress.watch(callId, onUpdate) : () => {};
     try {
       const outcome = await firstOf(engine.outcomes.of(callId), holdMs, signal);
       if (outcome) return resultOf(outcome);
-      return pendingResult(callId, await this.#statusOf(exchange, callId), holding.inbox);
+      const { status, approval_id } = await this.#execution(exchange, callId);
+      return pendingResult(callId, status, holding.pageOf(approval_id));
     } finally {
       unwatch();
     }
+  }
+
+  /** How a call of this agent's own stands now, or how it ended. */
+  async look(
+    callId: string,
+    { exchange, pageOf }: Pick<HeldRequest, 'exchange' | 'pageOf'>,
+  ): Promise<CallToolResult> {
+    const { status, approval_id } = await this.#execution(exchange, callId);
+    if (!isFinal(status)) return pendingResult(callId, status, pageOf(approval_id));
+    return resultOf(await this.#deps.engine.outcomes.of(callId));
   }
 
   /** Cancels a call of this agent's own (EX-8). */
@@ -81,18 +93,18 @@ export class OutsideCalls {
     return cancelledResult(tool_id, status);
   }
 
-  /** The client gave a call up: cancels it unless it has ended. */
+  /** Cancels a call that its client gave up, unless it has ended. */
   abandon(exchange: Exchange, callId: string): void {
-    this.#statusOf(exchange, callId)
-      .then((status) => (isFinal(status) ? undefined : this.cancel(exchange, callId)))
+    this.#execution(exchange, callId)
+      .then(({ status }) => (isFinal(status) ? undefined : this.cancel(exchange, callId)))
       .catch(this.#deps.onError);
   }
 
-  /** Throws NOT_FOUND for a call of anybody else. */
-  async #statusOf(exchange: Exchange, callId: string) {
+  /** Throws NOT_FOUND for a call that is not this agent's own. */
+  async #execution(exchange: Exchange, callId: string) {
     const params = { tool_id: callId };
     const input = { ...exchange, params, query: undefined, body: undefined };
-    return (await this.#deps.handlers.getExecution(input)).execution.status;
+    return (await this.#deps.handlers.getExecution(input)).execution;
   }
 }
 

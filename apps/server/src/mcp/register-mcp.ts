@@ -19,10 +19,10 @@ import { ToolListChanges } from './tool-list-changes.ts';
 
 const path = '/mcp';
 
-/** Held requests of one token, so that an agent cannot use up the person's streams. */
+/** Limits held requests of one token, so that an agent cannot use up the person's streams. */
 const MAX_HELD = 100;
 
-/** Registers `/mcp`, the person's tools for outside agents (UI-5), with the checks of every other address. */
+/** Registers `/mcp`, the person's tools for outside agents (UI-5), with the same checks as other routes. */
 export function registerMcp(app: FastifyInstance, routing: Routing & { readonly bus: Bus }): void {
   const { handlers, parts, bus } = routing;
   const { store, engine, config, openStreams, authenticator } = parts;
@@ -35,14 +35,15 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     const input = { ...exchange, params: { project_id }, query: undefined, body: undefined };
     return mcpTools((await handlers.availableTools(input)).tools);
   };
-  const changes = new ToolListChanges({ bus, toolsOf, lookEveryMs: beatMs, onError });
+  const changes = new ToolListChanges({ bus, toolsOf, compareEveryMs: beatMs, onError });
   const sessionIdleMs = config.mcpSessionIdleSeconds * 1000;
   const sessions = new AgentSessions(store, sessionIdleMs);
   const endpoint = new McpEndpoint({
     calls: new OutsideCalls({ handlers, engine, sessions, progress, holdMs, onError }),
     toolsOf,
     changes,
-    inboxOf: ({ request }) => `${originOf(request, config.publicOrigins)}/#/approvals`,
+    pageOf: ({ request }, approvalId) =>
+      `${originOf(request, config.publicOrigins)}/#/approvals${approvalId === null ? '' : `/${approvalId}`}`,
     maxSessions: config.mcpSessions,
     sessionIdleMs,
     isShared: store.isShared,
@@ -65,16 +66,15 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     await endpoint.close();
   });
 
-  const rate = { perSecond: config.requestsPerSecond, burst: config.requestsPerSecond * 5 };
   const held = new Map<string, number>();
 
   const handle = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const caller = request.caller as AuthenticatedCaller;
     const { tokenId } = caller;
-    // Each message of a batch counts as if it had come alone.
+    // Each message of a batch counts as a request; admission has counted the first.
     const further = Array.isArray(request.body) ? request.body.length - 1 : 0;
     for (let i = 0; i < further; i += 1) {
-      const seconds = caller.requests.take(rate, performance.now());
+      const seconds = caller.requests.take(performance.now());
       if (seconds > 0) throw new RateLimited(seconds);
     }
     const others = held.get(tokenId) ?? 0;
@@ -103,8 +103,6 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     return reply;
   };
   const scopes = ['agent'] as const;
-  const admit = admission({ scopes }, routing);
-  const errorHandler = answerAsRpc;
   app.route({
     method: 'POST',
     url: path,
@@ -112,26 +110,29 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
     onRequest: admission({ scopes, body: z.unknown(), bodySize: 'call' }, routing),
     preParsing: limitUndeclaredBody(routing.largeBodies, config.callBodyBytes),
     handler: handle,
-    errorHandler,
+    errorHandler: answerAsRpc,
   });
-  // A client of 2025 listens.
-  app.route({ method: 'GET', url: path, onRequest: admit, handler: handle, errorHandler });
-  // Ends a session of 2025.
-  app.route({ method: 'DELETE', url: path, onRequest: admit, handler: handle, errorHandler });
+  // A client of protocol 2025 listens with GET, and ends its session with DELETE.
+  app.route({
+    method: ['GET', 'DELETE'],
+    url: path,
+    onRequest: admission({ scopes }, routing),
+    handler: handle,
+    errorHandler: answerAsRpc,
+  });
   refuseOtherMethods(app, path, ['POST', 'GET', 'DELETE']);
 }
 
-/** Our address as this client uses it; the Host header was checked before. */
+/** Our address as this client uses it. The Host header has been checked. */
 function originOf({ headers, protocol }: FastifyRequest, publicOrigins: readonly string[]): string {
   const host = headers.host ?? '';
   return publicOrigins.find((origin) => new URL(origin).host === host) ?? `${protocol}://${host}`;
 }
 
-/** The request for the SDK, without its body, which was parsed already. */
+/** The request for the SDK, without its token, and without its body, which is already parsed. */
 function webRequest(request: FastifyRequest, publicOrigins: readonly string[], signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
-    // The token is not passed on.
     if (value !== undefined && name !== 'authorization') headers.set(name, String(value));
   }
   return new Request(`${originOf(request, publicOrigins)}${path}`, {
@@ -157,28 +158,25 @@ async function sendWeb(reply: FastifyReply, { status, headers, body }: Response)
   await pipeline(Readable.fromWeb(body), raw).catch(() => {}); // the client is gone; `close` handles that
 }
 
-/** MCP clients read JSON-RPC; our stable code stands beside its number. */
+/** Sends an error as JSON-RPC, with our stable code in `data`. */
 function answerAsRpc(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   noteBodyLimit(error, request);
-  const told = toAnswer(error, request.id);
-  if (told.unexpected) request.log.error({ err: error, request_id: request.id }, 'request failed');
-  const { code, error: message } = told.body;
+  const response = toAnswer(error, request.id);
+  if (response.unexpected) request.log.error({ err: error, request_id: request.id }, 'request failed');
+  const { code, error: message } = response.body;
   const rpc = {
     jsonrpc: '2.0',
     id: null,
-    error: { code: rpcCode(code), message, data: { code } },
+    error: { code: rpcCodes[code] ?? -32_000, message, data: { code } },
   };
-  if (told.status === 413) return drainBeforeClosing(request, reply, { ...told, body: rpc });
-  if (told.headers) reply.headers(told.headers);
-  return reply.code(told.status).send(rpc);
+  if (response.status === 413) return drainBeforeClosing(request, reply, { ...response, body: rpc });
+  if (response.headers) reply.headers(response.headers);
+  return reply.code(response.status).send(rpc);
 }
 
-/** The JSON-RPC code of one of ours; most are in the range for servers' own errors. */
-const rpcCode = (code: string): number =>
-  code === 'INVALID_JSON'
-    ? -32_700
-    : code === 'NOT_FOUND'
-      ? -32_001
-      : code === 'INTERNAL'
-        ? -32_603
-        : -32_000;
+/** The JSON-RPC codes of our codes. All others are -32000, from the range for servers' own errors. */
+const rpcCodes: Readonly<Record<string, number>> = {
+  INVALID_JSON: -32_700,
+  NOT_FOUND: -32_001,
+  INTERNAL: -32_603,
+};

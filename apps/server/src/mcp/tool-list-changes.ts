@@ -3,27 +3,27 @@ import type { Exchange } from './mcp-server.ts';
 
 export interface ToolListChangesOptions {
   readonly bus: Bus;
-  /** The tools that this agent would get now. */
+  /** The current tools of this agent. */
   readonly toolsOf: (exchange: Exchange) => Promise<readonly object[]>;
-  /** How often to compare anyway: a hint may be lost, and a changed policy sends none. */
-  readonly lookEveryMs: number;
+  /** How often to compare without a hint: hints may be lost, and a changed policy sends none. */
+  readonly compareEveryMs: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Listeners of one token, which all have the same list. */
+/** The listeners of one token, whose tool lists are the same. */
 interface Watched {
   readonly exchange: Exchange;
-  readonly tells: Set<() => void>;
+  readonly listeners: Set<() => void>;
   /** The last list; undefined before the first comparison. */
   known: string | undefined;
-  looking: Promise<void> | undefined;
-  /** Something changed during a comparison. */
+  comparing: Promise<void> | undefined;
+  /** True if another comparison is due after the current one. */
   again: boolean;
 }
 
 /**
- * Tells listening agents when their tool list changes: a tool server came, went or changed its tools, or the person's
- * policy changed. Agents hear nothing of other people's tools, and nothing if their list stayed the same.
+ * Notifies listening agents when their tool list changes: a tool server came, went or changed its tools, or the person's
+ * policy changed. An agent is notified only if its own list is different.
  */
 export class ToolListChanges {
   readonly #options: ToolListChangesOptions;
@@ -34,24 +34,25 @@ export class ToolListChanges {
   constructor(options: ToolListChangesOptions) {
     this.#options = options;
     this.#unsubscribe = options.bus.subscribe((hint) => {
-      if (this.#watched.size > 0) this.#hear(hint);
+      if (this.#watched.size > 0) this.#receive(hint);
     });
     this.#tick = setInterval(() => {
-      for (const one of this.#watched.values()) this.#look(one);
-    }, options.lookEveryMs);
+      for (const one of this.#watched.values()) this.#compareSoon(one);
+    }, options.compareEveryMs);
     this.#tick.unref();
   }
 
   /** Returns a function that stops watching. */
   watch(exchange: Exchange, tell: () => void): () => void {
     const { tokenId } = exchange.caller;
-    const one = this.#watched.get(tokenId) ?? newlyWatched(exchange);
+    const fresh = { exchange, listeners: new Set<() => void>(), known: undefined, comparing: undefined };
+    const one: Watched = this.#watched.get(tokenId) ?? { ...fresh, again: false };
     this.#watched.set(tokenId, one);
-    one.tells.add(tell);
-    this.#look(one);
+    one.listeners.add(tell);
+    this.#compareSoon(one);
     return () => {
-      one.tells.delete(tell);
-      if (one.tells.size === 0 && this.#watched.get(tokenId) === one) this.#watched.delete(tokenId);
+      one.listeners.delete(tell);
+      if (one.listeners.size === 0 && this.#watched.get(tokenId) === one) this.#watched.delete(tokenId);
     };
   }
 
@@ -61,24 +62,24 @@ export class ToolListChanges {
     this.#watched.clear();
   }
 
-  #hear(hint: Hint): void {
+  #receive(hint: Hint): void {
     if (hint.kind !== 'events') return;
     // A hint from another process has no events: it may be about tools.
     const concernsTools = hint.events?.some(({ event }) => event.event === 'runner.changed') ?? true;
     if (!concernsTools) return;
     for (const one of this.#watched.values()) {
-      if (one.exchange.caller.userId === hint.userId) this.#look(one);
+      if (one.exchange.caller.userId === hint.userId) this.#compareSoon(one);
     }
   }
 
-  /** Compares once at a time for each token, and again if something happened meanwhile. */
-  #look(one: Watched): void {
-    one.again = one.looking !== undefined;
-    one.looking ??= this.#compare(one)
+  /** Runs one comparison at a time for each token, and another if it is called meanwhile. */
+  #compareSoon(one: Watched): void {
+    one.again = one.comparing !== undefined;
+    one.comparing ??= this.#compare(one)
       .catch(this.#options.onError)
       .finally(() => {
-        one.looking = undefined;
-        if (one.again) this.#look(one);
+        one.comparing = undefined;
+        if (one.again) this.#compareSoon(one);
       });
   }
 
@@ -86,14 +87,6 @@ export class ToolListChanges {
     const now = JSON.stringify(await this.#options.toolsOf(one.exchange));
     const before = one.known;
     one.known = now;
-    if (before !== undefined && before !== now) for (const tell of one.tells) tell();
+    if (before !== undefined && before !== now) for (const tell of one.listeners) tell();
   }
 }
-
-const newlyWatched = (exchange: Exchange): Watched => ({
-  exchange,
-  tells: new Set(),
-  known: undefined,
-  looking: undefined,
-  again: false,
-});

@@ -23,13 +23,13 @@ export const cancelCall = {
   annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
 } as const;
 
-/** The catalogue as MCP lists it (TL-1), and what only this endpoint has. */
+/** The tools of the catalogue in MCP's format (TL-1), and the two tools of this endpoint. */
 export const mcpTools = (available: readonly AvailableTool[]): Tool[] => [
   ...available.map(fromCatalogue),
   ...[waitForCall, cancelCall].map(({ params, ...tool }) => ({ ...tool, inputSchema: schemaOf(params) })),
 ];
 
-/** Annotations only inform; what a call may do is decided when it is made. */
+/** The annotations are only hints: whether a call may run is decided when it is made. */
 function fromCatalogue({
   name,
   description,

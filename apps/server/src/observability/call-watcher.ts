@@ -1,10 +1,11 @@
 import type { Bus, EventData, RunnerChange, StoredEvent } from '@countersign/engine';
 import type { SecretMasker } from '@countersign/policy';
 import type { Logger } from 'pino';
+import { setNewest } from '../set-newest.ts';
 
 /** Observes the steps of calls that this process has committed. */
 export interface CallObserver {
-  /** Once for each call, when it is recorded. */
+  /** Called once for each call, when it is recorded. */
   called?(call: EventData<'tool.call'>): void;
   signalled?(signal: EventData<'tool.execution_signal'>): void;
   asked?(approval: EventData<'tool.approval_request'>): void;
@@ -14,8 +15,8 @@ export interface CallObserver {
 }
 
 /**
- * A bus that also shows observers what this process publishes: after the commit, once, on the node that wrote it. A
- * failing observer never fails a call.
+ * Wraps a bus so that observers see each event that this process publishes, once, after its commit. An observer that
+ * throws does not affect the call.
  */
 export function watchCalls(
   bus: Bus,
@@ -61,7 +62,7 @@ function show({ event }: StoredEvent, observer: CallObserver): void {
   }
 }
 
-/** Items from their beginning to their end. If there are too many, the oldest are dropped. */
+/** Items that have begun and not ended. If there are too many, the oldest are dropped. */
 export class OpenItems<T> {
   readonly #open = new Map<string, T>();
   readonly #max: number;
@@ -71,12 +72,7 @@ export class OpenItems<T> {
   }
 
   begin(id: string, value: T): void {
-    this.#open.set(id, value);
-    if (this.#open.size <= this.#max) return;
-    for (const oldest of this.#open.keys()) {
-      this.#open.delete(oldest);
-      break;
-    }
+    setNewest(this.#open, id, value, this.#max);
   }
 
   get(id: string): T | undefined {
@@ -90,7 +86,7 @@ export class OpenItems<T> {
   }
 }
 
-/** The steps of each call in the log (OB-2): info says what happened, debug adds the arguments, masked. */
+/** Logs the steps of each call (OB-2). Level debug adds the arguments, masked. */
 export class CallLog implements CallObserver {
   readonly #log: Logger;
   readonly #masker: SecretMasker;

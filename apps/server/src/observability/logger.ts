@@ -1,11 +1,11 @@
 import { type Logger, pino } from 'pino';
 
 /**
- * Structured logs, one JSON object a line, on standard error: standard output is for what a command prints. `call` is
- * the tool_id, which follows a call from the chat to the runner and back (OB-2).
+ * Logs one JSON object per line to standard error, because standard output is for the output of a command. `call` is the
+ * tool_id, which the runner's log has too (OB-2).
  */
 export function createLogger(level: string): Logger {
-  // Buffer lines, so that a line does not cost a system call.
+  // Buffers lines, to save system calls; the timer below flushes them.
   const destination = pino.destination({ dest: 2, sync: false, minLength: level === 'info' ? 4096 : 0 });
   const logger = pino(
     {

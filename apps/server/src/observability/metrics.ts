@@ -1,18 +1,17 @@
 import type { Engine, EventData, Store } from '@countersign/engine';
 import { findTool, isCustomToolName } from '@countersign/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { MetricsSource } from '../http/operator-routes.ts';
 import { within } from '../within.ts';
 import { type CallObserver, OpenItems } from './call-watcher.ts';
 
 const executionBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300];
 const waitBuckets = [1, 5, 15, 30, 60, 120, 300, 600];
 
-/** Well below the timeout of a scrape. */
+/** Well below Prometheus' timeout for a scrape. */
 const QUERY_TIMEOUT_MS = 2_000;
 
 /** Counts and times for Prometheus (OB-1). */
-export class Metrics implements MetricsSource, CallObserver {
+export class Metrics implements CallObserver {
   readonly #registry = new Registry();
   readonly #calls: Counter<'tool'>;
   readonly #ended: Counter<'tool' | 'status'>;
@@ -51,38 +50,25 @@ export class Metrics implements MetricsSource, CallObserver {
       buckets: waitBuckets,
       registers,
     });
-    const metrics = this;
-    new Gauge({
-      name: 'countersign_streams',
-      help: 'Event streams that are open here.',
-      registers,
-      collect() {
-        this.set(metrics.#engine?.streams.size ?? 0);
-      },
-    });
-    new Gauge({
-      name: 'countersign_backlog',
-      help: 'Units of writing that wait for their commit here.',
-      registers,
-      collect() {
-        this.set(metrics.#store?.backlog ?? 0);
-      },
-    });
-    new Gauge({
-      name: 'countersign_pending_approvals',
-      help: 'Approvals that wait for a decision.',
-      registers,
-      async collect() {
-        this.set(await metrics.#pendingApprovals());
-      },
-    });
+    const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
+      new Gauge({
+        name: `countersign_${name}`,
+        help,
+        registers,
+        async collect() {
+          this.set(await read());
+        },
+      });
+    gauge('streams', 'Event streams that are open here.', () => this.#engine?.streams.size ?? 0);
+    gauge('backlog', 'Units of writing that wait for their commit here.', () => this.#store?.backlog ?? 0);
+    gauge('pending_approvals', 'Approvals that wait for a decision.', () => this.#pendingApprovals());
   }
 
   get contentType(): string {
     return this.#registry.contentType;
   }
 
-  /** Once there is an engine whose state can be read. */
+  /** Sets the sources of the gauges, which exist later than this object. */
   watch(engine: Engine, store: Store): void {
     this.#engine = engine;
     this.#store = store;
@@ -119,6 +105,6 @@ export class Metrics implements MetricsSource, CallObserver {
   }
 }
 
-/** Unknown names share one label, so that invented names do not create time series. */
+/** Unknown tools share one label, because each new label creates a time series, and a model may invent names. */
 const labelOf = (tool: string): string =>
   findTool(tool) !== undefined ? tool : isCustomToolName(tool) ? 'custom' : 'unknown';

@@ -10,7 +10,7 @@ import { type Context, context, type Span, SpanStatusCode, trace } from '@opente
 import { type CallObserver, OpenItems } from './call-watcher.ts';
 
 /**
- * OpenTelemetry spans (OB-1), through the API alone: without an SDK in the process they cost nothing.
+ * OpenTelemetry spans (OB-1). Uses only the OpenTelemetry API, so without an SDK in the process they cost nothing.
  *
  * | span | from → to | attributes |
  * | --- | --- | --- |
@@ -19,7 +19,7 @@ import { type CallObserver, OpenItems } from './call-watcher.ts';
  * | `countersign.tool_call` | recorded → final state | tool.id, tool.name, tool.risk, tool.status, session.id, project.id, run.id, error.code |
  * | `countersign.approval_wait` | asked → decided | approval.id, approval.status, tool.id, tool.name, tool.risk |
  *
- * A wait is a child of its call; a call and a model call are children of their run, while this node drives it.
+ * A wait is a child of its call. Calls and model calls are children of their run, if this node drives it.
  */
 export class Spans implements CallObserver, RunObserver {
   readonly #tracer = trace.getTracer('countersign');

@@ -3,6 +3,7 @@ import type { EventPayload } from '@countersign/protocol';
 import { listenTo, type TestStream } from './test-stream.ts';
 
 type Signal = EventPayload<'tool.execution_signal'>;
+type Undo = EventPayload<'tool.undo'>;
 type ApprovalRequest = EventPayload<'tool.approval_request'>;
 
 export interface ScriptedRunnerOptions {
@@ -15,6 +16,8 @@ export interface ScriptedRunnerOptions {
   readonly execute?: (signal: Signal) => object | undefined | Promise<object | undefined>;
   /** What is shown, with the base of its digest; undefined: no preview is made. */
   readonly preview?: (request: ApprovalRequest) => object | undefined;
+  /** The outcome of an undo, as the body of `POST …/result`. Undefined: nothing is reported. */
+  readonly undo?: (event: Undo) => object | undefined;
 }
 
 /** A runner without a disk: real HTTP and a real stream, answers by script. It counts what it was made to execute. */
@@ -29,6 +32,7 @@ export class ScriptedRunner {
     this.#stream = stream;
     stream.onEvent(({ event, data }) => {
       if (event === 'tool.execution_signal') void this.#execute(data as Signal);
+      if (event === 'tool.undo') void this.#undo(data as Undo);
       if (event === 'tool.approval_request' || event === 'approval.updated') {
         void this.#preview(data as ApprovalRequest);
       }
@@ -73,6 +77,14 @@ export class ScriptedRunner {
     this.executed.push(signal);
     const result = (await this.#options.execute?.(signal)) ?? undefined;
     if (result !== undefined) await this.post(`${path}/result`, { ...result, runner_id, attempt });
+  }
+
+  async #undo(event: Undo): Promise<void> {
+    const report = this.#options.undo?.(event);
+    const { undo_id, tool_id, tool_ids, project_id } = event;
+    const runner_id = this.#options.runnerId ?? 'runner-1';
+    const body = { ...report, runner_id, undo_id, ...(tool_ids && { undo_tool_ids: tool_ids }) };
+    if (report) await this.post(`/my/projects/${project_id}/tools/${tool_id}/result`, body);
   }
 
   async #preview(about: ApprovalRequest): Promise<void> {

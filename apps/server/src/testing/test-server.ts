@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId, type RunRow, type Store } from '@countersign/engine';
+import { newId, notFound, type RunRow, type Store } from '@countersign/engine';
 import type { TokenScope } from '@countersign/protocol';
 import { SignJWT } from 'jose';
 import { pino } from 'pino';
 import { loadConfig, type SettingName } from '../config.ts';
-import { ownRun } from '../http/own-rows.ts';
 import type { Runs } from '../http/server-parts.ts';
 import { type RunningServer, type ServeOptions, serve } from '../serve.ts';
 import { ScriptedRunner, type ScriptedRunnerOptions } from './scripted-runner.ts';
@@ -85,7 +84,13 @@ export class TestServer {
     await this.store.write(function* (tx) {
       yield* tx.insert('projects', { id: projectId, user_id: userId, name: 'p', workspace, created_at: 1 });
       const session = { id: sessionId, user_id: userId, project_id: projectId, title: '', created_at: 1 };
-      yield* tx.insert('sessions', { ...session, opened_by: null, last_message_at: null });
+      yield* tx.insert('sessions', {
+        ...session,
+        mode: 'ask',
+        opened_by: null,
+        last_message_at: null,
+        deleted_at: null,
+      });
     });
     const [person, front_end, runner, agent] = await Promise.all(
       (['person', 'front_end', 'runner', 'agent'] as const).map((scope) => signToken(userId, scope)),
@@ -214,9 +219,16 @@ function messageKeeper(store: Store): Runs {
           tool_id: null,
           complete: true,
           created_at: now,
+          rewound_at: null,
         });
       });
-      return { run_id: run.id, message_id: messageId, session_id: session.id };
+      return { run_id: run.id, message_id: messageId, session_id: session.id, queued: false };
+    },
+    async sendQueued({ userId }, messageId) {
+      const row = await store.read((tx) => tx.get('queued_messages', messageId));
+      if (row?.user_id !== userId) throw notFound('message');
+      const run = await store.read((tx) => tx.activeRunOf(row.session_id));
+      return { run_id: run?.id ?? newId(), message_id: row.id, session_id: row.session_id, queued: true };
     },
     model: () => ({ model: 'manual', problem: null }),
     async stop(caller, runId) {
@@ -229,4 +241,10 @@ function messageKeeper(store: Store): Runs {
     },
     get: (caller, runId) => ownRun(store, caller, runId),
   };
+}
+
+async function ownRun(store: Store, { userId }: { userId: string }, runId: string): Promise<RunRow> {
+  const row = await store.read((tx) => tx.get('runs', runId));
+  if (row?.user_id !== userId) throw notFound('run');
+  return row;
 }

@@ -1,22 +1,28 @@
 import {
+  type Caller,
+  changeQueuedMessage,
   messageView,
   newId,
   notFound,
   type ProjectRow,
-  Refusal,
+  queuedMessageView,
+  removeQueuedMessage,
   type SessionRow,
   type Store,
+  sessionView,
 } from '@countersign/engine';
 import { toldLimits } from '@countersign/protocol';
 import { refuseWhenOverloaded } from '../admission.ts';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
-import { mayUseProject, ownProject, ownRun, ownSession } from '../own-rows.ts';
+import { inProject, mayUseProject, ownProject, ownSession } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
+import { wordsOf } from '../search-words.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { isoTime, projectView, runView, sessionView, workspaceRoot } from '../views.ts';
+import { isoTime, projectView, runView, workspaceRoot } from '../views.ts';
 
-/** Sessions where a person wrote come first. Sessions that agents or session-less calls opened are left out until then. */
+/** How many sessions a list has at most. */
 const LISTED_SESSIONS = 1_000;
+const FOUND_SESSIONS = 200;
 
 /** Projects, sessions, messages, runs and runners. */
 export function conversationHandlers({ store, engine, runs, config }: ServerParts) {
@@ -24,17 +30,32 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
     async sendMessage({ caller, params, body }) {
       refuseWhenOverloaded({ store, config });
       const project = await ownProject(store, caller, params.project_id);
-      if (!runs)
-        throw new Refusal('MODEL_NOT_CONFIGURED', {
-          model: body.model ?? 'of this server',
-          setting: 'an agent',
-        });
       const session =
         body.session_id === undefined
           ? await latestSession(store, project)
           : await sessionIn(store, caller, body.session_id, project.id);
-      const { content, model } = body;
-      return { success: true, ...(await runs.start({ caller, project, session, content, model })) };
+      const { content, model, when_busy: whenBusy } = body;
+      return { success: true, ...(await runs.start({ caller, project, session, content, model, whenBusy })) };
+    },
+
+    async changeQueuedMessage({ caller, params, body }) {
+      const row = await changeQueuedMessage(
+        { store },
+        inProject(caller, params),
+        params.message_id,
+        body.content,
+      );
+      return { success: true, message: queuedMessageView(row) };
+    },
+
+    async removeQueuedMessage({ caller, params }) {
+      await removeQueuedMessage({ store }, inProject(caller, params), params.message_id);
+      return { success: true };
+    },
+
+    async sendQueuedMessage({ caller, params }) {
+      refuseWhenOverloaded({ store, config });
+      return { success: true, ...(await runs.sendQueued(inProject(caller, params), params.message_id)) };
     },
 
     async listMessages({ caller, params, query }) {
@@ -43,13 +64,14 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
         query.session_id === undefined
           ? (await store.read((tx) => tx.sessionsOf(caller.userId, project.id, 1)))[0]
           : await sessionIn(store, caller, query.session_id, project.id);
-      if (!session) return { success: true, messages: [], next_cursor: null };
+      if (!session) return { success: true, messages: [], queued: [], next_cursor: null };
       const after = query.cursor === undefined ? undefined : readMessageCursor(query.cursor);
       const page = { limit: query.limit + 1, ...(after !== undefined && { after }) };
-      const { rows, models } = await store.read(function* (tx) {
+      const { rows, models, queued } = await store.read(function* (tx) {
         const rows = yield* tx.messagesOf(session.id, page);
         const positions = { from: rows[0]?.position ?? 0, to: rows.at(-1)?.position ?? 0 };
-        return { rows, models: yield* tx.modelsOf(session.id, positions) };
+        const models = yield* tx.modelsOf(session.id, positions);
+        return { rows, models, queued: yield* tx.queuedMessagesOf(session.id) };
       });
       const shown = rows.slice(0, query.limit);
       const last = shown.at(-1);
@@ -57,6 +79,7 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
       return {
         success: true,
         messages: shown.map((row) => messageView(row, models.get(row.run_id ?? ''))),
+        queued: queued.map(queuedMessageView),
         next_cursor: hasMore ? encodeCursor([last.position]) : null,
       };
     },
@@ -80,9 +103,14 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
       return { success: true, project: projectView(row) };
     },
 
-    async listSessions({ caller, params }) {
+    async listSessions({ caller, params, query }) {
       await ownProject(store, caller, params.project_id);
-      const rows = await store.read((tx) => tx.sessionsOf(caller.userId, params.project_id, LISTED_SESSIONS));
+      const { userId } = caller;
+      const rows = await store.read((tx) =>
+        query.q === undefined
+          ? tx.sessionsOf(userId, params.project_id, LISTED_SESSIONS)
+          : tx.searchSessions(userId, params.project_id, wordsOf(query.q), FOUND_SESSIONS),
+      );
       return { success: true, sessions: rows.map(sessionView) };
     },
 
@@ -90,21 +118,24 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
       const project = await ownProject(store, caller, params.project_id);
       const openedBy = caller.scope === 'agent' ? caller.tokenId : null;
       const row = newSession(store, project, { title: body.title, openedBy });
-      return { success: true, session: sessionView(await keepSession(store, row)) };
+      return { success: true, session: sessionView(await storeSession(store, row)) };
+    },
+
+    async changeSession({ caller, params, body }) {
+      const row = await engine.modes.change(caller, params.session_id, body);
+      return { success: true, session: sessionView(row) };
     },
 
     async getModel() {
-      return { success: true, ...(runs?.model() ?? { model: null, problem: null }) };
+      return { success: true, ...runs.model() };
     },
 
     async getRun({ caller, params }) {
-      const run = runs ? await runs.get(caller, params.run_id) : await ownRun(store, caller, params.run_id);
-      return { success: true, run: runView(run) };
+      return { success: true, run: runView(await runs.get(caller, params.run_id)) };
     },
 
     async stopRun({ caller, params }) {
-      const run = runs ? await runs.stop(caller, params.run_id) : await ownRun(store, caller, params.run_id);
-      return { success: true, run: runView(run) };
+      return { success: true, run: runView(await runs.stop(caller, params.run_id)) };
     },
 
     async listRunners({ caller }) {
@@ -136,15 +167,25 @@ export function newSession(
   { title = '', openedBy = null }: { title?: string; openedBy?: string | null } = {},
 ): SessionRow {
   const created_at = store.now();
-  return { id: newId(), user_id, project_id, title, opened_by: openedBy, created_at, last_message_at: null };
+  return {
+    id: newId(),
+    user_id,
+    project_id,
+    title,
+    mode: 'ask',
+    opened_by: openedBy,
+    created_at,
+    last_message_at: null,
+    deleted_at: null,
+  };
 }
 
-export async function keepSession(store: Store, row: SessionRow): Promise<SessionRow> {
+export async function storeSession(store: Store, row: SessionRow): Promise<SessionRow> {
   await store.write((tx) => tx.insert('sessions', row));
   return row;
 }
 
-/** The session with the latest message, or an unused one; a session that an agent uses is not the person's. */
+/** The session with the latest message, or one without calls, else a new one. Never a session that an agent uses. */
 async function latestSession(store: Store, project: ProjectRow): Promise<SessionRow> {
   const { user_id: userId, id: projectId } = project;
   const latest = await store.read(function* (tx) {
@@ -153,12 +194,12 @@ async function latestSession(store: Store, project: ProjectRow): Promise<Session
     const calls = yield* tx.history(userId, { sessionId: session.id, limit: 1 });
     return calls.length === 0 ? session : undefined;
   });
-  return latest ?? keepSession(store, newSession(store, project));
+  return latest ?? storeSession(store, newSession(store, project));
 }
 
 async function sessionIn(
   store: Store,
-  caller: { userId: string; tokenId: string; scope: 'person' | 'front_end' | 'runner' | 'agent' },
+  caller: Caller,
   sessionId: string,
   projectId: string,
 ): Promise<SessionRow> {

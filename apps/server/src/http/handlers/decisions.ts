@@ -8,7 +8,7 @@ import type { ServerParts } from '../server-parts.ts';
 type ApproveBody = Input<(typeof routes)['approve']>['body'];
 type RejectBody = Input<(typeof routes)['reject']>['body'];
 
-/** Approvals: listed, decided, previewed (AP). */
+/** Lists, decides and previews approvals (AP). */
 export function decisionHandlers(parts: ServerParts) {
   const { approvals } = parts.engine;
 
@@ -24,14 +24,14 @@ export function decisionHandlers(parts: ServerParts) {
     return { success: true as const, approval_id: approvalId, ...decided };
   };
 
-  /** The call of an approval of this person's. */
+  /** The tool id of an approval, if it is this person's. */
   const callOf = async ({ userId }: AuthenticatedCaller, approvalId: string): Promise<string | undefined> => {
     const row = await parts.store.read((tx) => tx.get('approvals', approvalId));
     return row?.user_id === userId ? row.tool_id : undefined;
   };
 
   return {
-    // One handler behind each decision, with or without the project in the path (RE-2).
+    // RE-2 has each decision twice: with and without the project in the path.
     approve: ({ caller, params, body }) => approve(inProject(caller, params), params.approval_id, body),
     approveById: ({ caller, params, body }) => approve(caller, params.approval_id, body),
     confirm: ({ caller, params, body }) => approve(caller, params.approval_id, body),
@@ -47,7 +47,7 @@ export function decisionHandlers(parts: ServerParts) {
         const error = 'refused' in body ? body.refused.code : undefined;
         parts.log.info({ call, ...about, runner: input.runner_id, error }, 'preview received');
       } catch (error) {
-        // Anything else is logged as a request that failed.
+        // Other errors are logged as failed requests.
         if (error instanceof Refusal)
           parts.log.info(
             { call: await callOf(caller, about.approval), ...about, error: error.code },
@@ -64,7 +64,7 @@ export function decisionHandlers(parts: ServerParts) {
 
     async getApproval({ caller, params }) {
       const approval = (await approvals.approvalOf(caller, params.approval_id)) as Approval;
-      // A runner may see requests that it is to preview or has previewed, but no others.
+      // A runner may see requests that it previews or has previewed, but no others.
       if (caller.scope === 'runner' && approval.status !== 'pending' && approval.runner_id === null) {
         throw notFound('approval');
       }

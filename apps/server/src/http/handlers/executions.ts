@@ -4,25 +4,27 @@ import {
   newId,
   notFound,
   type ProjectRow,
+  requestCallUndo,
   type SessionRow,
 } from '@countersign/engine';
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { within } from '../../within.ts';
 import { refuseWhenOverloaded } from '../admission.ts';
+import { decisionsOf } from '../call-decisions.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
 import { latestWork, onlyProject, ownCall, ownProject, ownSession } from '../own-rows.ts';
 import { RefusedCall } from '../refusals.ts';
 import type { Handlers } from '../route-types.ts';
+import { wordsOf } from '../search-words.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { requestUndo } from '../undo.ts';
 import { executionView, isoTime } from '../views.ts';
 import { newSession } from './conversation.ts';
 
-/** Metrics reach back this far unless the caller says otherwise. */
+/** The period of the metrics, if the caller does not name one. */
 const METRICS_DAYS = 30;
 
-/** Tool calls: made, looked at, cancelled, undone (RE-2). */
+/** Makes, shows, cancels and undoes tool calls (RE-2). */
 export function executionHandlers(parts: ServerParts) {
   const { engine, store, config } = parts;
 
@@ -54,7 +56,7 @@ export function executionHandlers(parts: ServerParts) {
       const error = errorOf(execution);
       if (error) throw new RefusedCall(execution.id, error);
       const taken = { success: true as const, tool_id: execution.id, session_id: session.id };
-      // Do not wait for a person: they need longer.
+      // Do not wait for a person's approval: that takes longer.
       const outcome = approval
         ? undefined
         : await within(config.executeWaitMs, engine.outcomes.of(execution.id));
@@ -73,17 +75,18 @@ export function executionHandlers(parts: ServerParts) {
 
     async getExecution({ caller, params }) {
       const call = await ownCall(store, caller, params.tool_id);
-      const isOthers =
+      const isHidden =
         (caller.scope === 'agent' && call.requested_by !== caller.tokenId) ||
         (caller.scope === 'runner' && call.runner_id === null && call.status !== 'awaiting_approval');
-      if (isOthers) throw notFound('tool call');
-      const { payload, given, approval } = await store.read(function* (tx) {
+      if (isHidden) throw notFound('tool call');
+      const { payload, given, approval, decision } = await store.read(function* (tx) {
         const payload = yield* tx.get('payloads', call.id);
         const given = yield* tx.get('results', call.id);
         const approval = call.approval_id === null ? undefined : yield* tx.get('approvals', call.approval_id);
-        return { payload, given, approval };
+        const decision = (yield* decisionsOf(tx, [call])).get(call.id);
+        return { payload, given, approval, decision };
       });
-      const execution = executionView(call, payload?.params);
+      const execution = executionView(call, { decision, params: payload?.params });
       const requested = payload?.requested_params ?? null;
       const late = (given?.late_result ?? null) as LateResult | null;
       return {
@@ -116,7 +119,8 @@ export function executionHandlers(parts: ServerParts) {
 
     async undoExecution({ caller, params, body }) {
       const call = await ownCall(store, caller, params.tool_id);
-      return { success: true, tool_id: call.id, undo_id: await requestUndo(parts, caller, call, body.force) };
+      const undo_id = await requestCallUndo({ store, presence: engine.presence }, caller, call, body.force);
+      return { success: true, tool_id: call.id, undo_id };
     },
 
     async history({ caller, query }) {
@@ -130,14 +134,18 @@ export function executionHandlers(parts: ServerParts) {
         riskLevel: query.risk_level,
         since: time(query.since),
         until: time(query.until),
+        words: query.q === undefined ? undefined : wordsOf(query.q),
         before: query.cursor === undefined ? undefined : readHistoryCursor(query.cursor),
       });
-      const rows = await store.read((tx) => tx.history(caller.userId, { ...filter, limit: query.limit + 1 }));
+      const { rows, decisions } = await store.read(function* (tx) {
+        const rows = yield* tx.history(caller.userId, { ...filter, limit: query.limit + 1 });
+        return { rows, decisions: yield* decisionsOf(tx, rows) };
+      });
       const shown = rows.slice(0, query.limit);
       const last = shown.at(-1);
       return {
         success: true,
-        executions: shown.map((row) => executionView(row)),
+        executions: shown.map((row) => executionView(row, { decision: decisions.get(row.id) })),
         next_cursor: rows.length > shown.length && last ? encodeCursor([last.created_at, last.id]) : null,
       };
     },
@@ -149,7 +157,7 @@ export function executionHandlers(parts: ServerParts) {
       const since =
         query.since === undefined ? now - METRICS_DAYS * 24 * 3600 * 1000 : Date.parse(query.since);
       const filter = { since, ...(projectId !== undefined && { projectId }) };
-      const bucketMs = stretchFor(now - since) * 1000;
+      const bucketMs = bucketSecondsFor(now - since) * 1000;
       const tools = await store.read((tx) => tx.metrics(caller.userId, filter));
       const points = await store.read((tx) => tx.metricsSeries(caller.userId, { ...filter, bucketMs }));
       const series = points.map(({ bucket, ...point }) => ({
@@ -186,13 +194,13 @@ export function executionHandlers(parts: ServerParts) {
 const resultOf = (outcome: ToolOutcome): JsonValue | null =>
   ('result' in outcome ? outcome.result : null) as JsonValue | null;
 
-/** Without undefined values, which the types do not accept for an absent filter. */
+/** Drops undefined values, because the filter's type accepts only missing ones. */
 function defined<T extends object>(filter: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as never;
 }
 
-/** Seconds of a chart's time bucket: a round number, about 48 buckets in all. */
-function stretchFor(ms: number): number {
+/** The length of a chart's time buckets in seconds: a round number, for about 48 buckets. */
+function bucketSecondsFor(ms: number): number {
   const wanted = ms / 1000 / 48;
   return [60, 300, 900, 3600, 6 * 3600, 24 * 3600].find((seconds) => seconds >= wanted) ?? 7 * 24 * 3600;
 }

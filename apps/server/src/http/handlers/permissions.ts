@@ -1,4 +1,4 @@
-import { type ExecutionRow, notFound, Refusal } from '@countersign/engine';
+import { type ExecutionRow, Refusal } from '@countersign/engine';
 import { makeVisible } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
@@ -19,18 +19,7 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
     },
 
     async revokeGrant({ caller, params }) {
-      const now = store.now();
-      const row = await store.write(function* (tx) {
-        const grant = yield* tx.get('grants', params.grant_id);
-        if (grant?.user_id !== caller.userId) throw notFound('grant');
-        if (grant.revoked_at !== null) return grant;
-        yield* tx.update('grants', grant.id, { revoked_at: now });
-        tx.announce(caller.userId, {
-          audit: [{ action: 'grant.revoked', subject: grant.id, data: { token: caller.tokenId } }],
-        });
-        return { ...grant, revoked_at: now };
-      });
-      return { success: true, grant: grantView(row) };
+      return { success: true, grant: grantView(await engine.modes.revokeGrant(caller, params.grant_id)) };
     },
 
     async getPolicy({ caller }) {
@@ -75,7 +64,7 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
     },
 
     async signIn({ body, request, reply }) {
-      // Public servers make no sign-in links: several servers could not know that a code was used.
+      // Only a loopback server makes sign-in links: several servers could not know that a code was used.
       const userId = isLoopback(config.host) ? signInCodes.redeem(body.code) : undefined;
       if (userId === undefined) {
         throw new Refusal('UNAUTHENTICATED', {
@@ -116,19 +105,19 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
   }
 }
 
-/** Names of others on cards, and of the person, in every language: a name is chosen once and read in any of them. */
+/** Names that cards use for other callers and for the person, in every language. An agent must not have them. */
 const taken = new Set(
   Object.values(approvalWords)
     .flatMap(({ callers, you }) => [...Object.values(callers), you, 'Countersign'])
     .map((name) => name.toLowerCase()),
 );
-/** The verb of a card in any language, as words of their own; and how some say the Russian one. */
+/** The verb of a card's title in every language, and a colloquial form of the Russian one. */
 const verbs = [...Object.values(approvalWords).map(({ wants }) => wants), 'хочут'];
 const cardVerb = new RegExp(`(?<!\\p{L})(${verbs.join('|')})(?!\\p{L})`, 'u');
 
 /**
- * Why an agent cannot have this name; undefined: it can. Cards begin with it ("Claude Code wants to change a.ts"), and it
- * may come from a cloned repository's configuration, so it must not look like another name or like part of the sentence.
+ * Returns why an agent cannot have this name; undefined if it can. Cards begin with the name ("Claude Code wants to change
+ * a.ts"), and it may come from a cloned repository's configuration, so it must not imitate another name or the sentence.
  */
 export function problemOfAgentName(name: string): string | undefined {
   const plain = name.trim().replaceAll(/\s+/g, ' ').toLowerCase();

@@ -4,13 +4,13 @@ import {
   notItsRunner,
   runnerKey,
   type Store,
+  settleUndo,
   storeRunnerReport,
 } from '@countersign/engine';
 import { toldLimits } from '@countersign/protocol';
 import { inProject, ownCall, ownProject, reportingRunner } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
-import { settleUndo } from '../undo.ts';
 
 /** What runners report: claim, progress, result, heartbeat (EX-4 to EX-7). */
 export function runnerHandlers(parts: ServerParts) {
@@ -55,15 +55,15 @@ export function runnerHandlers(parts: ServerParts) {
       const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
       const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);
       const now = store.now();
-      const told = {
+      const report = {
         ...(body.custom_tools && { tools: body.custom_tools }),
         ...(body.limits && { limits: body.limits }),
       };
-      const isNews = await store.write(function* (tx) {
+      const hasChanged = await store.write(function* (tx) {
         yield* tx.update('runners', key, { last_seen_at: now });
-        return yield* storeRunnerReport(tx, caller.userId, params.runner_id, told, now);
+        return yield* storeRunnerReport(tx, caller.userId, params.runner_id, report, now);
       });
-      if (isNews) policies.forget(caller.userId);
+      if (hasChanged) policies.forget(caller.userId);
       const limits = toldLimits(policies.limits);
       return { success: true, calls, limits, audit_head: await auditHead(store, caller.userId) };
     },

@@ -1,21 +1,16 @@
 import { Refusal, type Store } from '@countersign/engine';
+import type { routes } from '@countersign/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { requireRoomForStream } from '../admission.ts';
 import { EventStream } from '../event-stream.ts';
 import { ownProject } from '../own-rows.ts';
 import { securityHeaders } from '../request-guard.ts';
-import type { Handlers } from '../route-types.ts';
+import type { Handlers, Input } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
 import { workspaceRoot } from '../views.ts';
 
-interface StreamQuery {
-  readonly runner?: string | undefined;
-  readonly workspace?: string | undefined;
-  readonly capabilities?: string | undefined;
-  readonly instance?: string | undefined;
-  readonly last_event_id?: string | undefined;
-}
+type StreamQuery = Input<(typeof routes)['projectStream']>['query'];
 
 /** Event streams (EV-1 to EV-4). */
 export function streamHandlers(parts: ServerParts) {
@@ -94,16 +89,16 @@ export function streamHandlers(parts: ServerParts) {
     const list = capabilities.split(',').filter((word) => word !== '');
     const runner = { id, userId: caller.userId, workspace, capabilities: list };
     const claimed = { runner_id: id, instance };
-    // Check first: a token that is refused because another program is connected must not be bound.
+    // Check before binding: a token must not be bound if it is refused because another program is connected.
     await engine.requireFree({ ...runner, instance: await bindings.requireMayBe(caller, claimed) });
     const bound = await bindings.opensAs(caller, claimed);
-    // After the checks above, so that a stream that is refused changes nothing.
+    // Last, so that a refused stream changes nothing.
     if (project?.workspace === null) await setWorkspace(store, project.id, workspace);
     return { ...runner, instance: bound.instance };
   }
 }
 
-/** The workspace of a project that has none yet. The first runner to name it wins. */
+/** Sets the workspace of a project that has none. The first runner to name one wins. */
 function setWorkspace(store: Store, projectId: string, workspace: string): Promise<void> {
   return store.write(function* (tx) {
     const project = yield* tx.get('projects', projectId);
@@ -111,7 +106,7 @@ function setWorkspace(store: Store, projectId: string, workspace: string): Promi
   });
 }
 
-/** Whether a client may execute: with a bearer token that may report results, not with a cookie. */
+/** Only a bearer token that may report results can execute, never a cookie. */
 const mayExecute = ({ use, scope }: AuthenticatedCaller): boolean =>
   use === 'bearer' && (scope === 'runner' || scope === 'person');
 
@@ -122,7 +117,7 @@ function readEventId(value: string | string[] | undefined): number | undefined {
   return /^\d{1,15}$/.test(text) ? Number(text) : Number.MAX_SAFE_INTEGER;
 }
 
-/** The headers that the hooks set: a hijacked reply sends its own head. */
+/** The headers that our hooks have set, because Fastify does not send them with a hijacked reply. */
 function corsOf(reply: FastifyReply): Record<string, string> {
   const origin = reply.getHeader('access-control-allow-origin');
   return {
