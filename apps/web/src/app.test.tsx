@@ -126,7 +126,7 @@ describe('signed out', () => {
 
 describe('signed in', () => {
   it.each([
-    ['#/chat', 'What should be done?'],
+    ['#/chat', 'What should the agent do?'],
     ['#/approvals', 'Nothing waits for you'],
     ['#/history', 'Outcome'],
     ['#/metrics', 'Calls over time'],

@@ -29,7 +29,7 @@ interface AppProps {
   readonly code: string | null;
 }
 
-/** Shows the signed-in page, or how to sign in. */
+/** Shows the signed-in page, or the page that explains how to sign in. */
 export function App({ tokens, code }: AppProps) {
   const [outcome, setOutcome] = useState<SignInOutcome | null>(null);
   const [ended, setEnded] = useState<SignedOutWhy | null>(null);
@@ -43,11 +43,11 @@ export function App({ tokens, code }: AppProps) {
     if (code !== null) exchange(code, tokens).then(setOutcome);
   }, [code, tokens]);
 
-  const isWorking = code !== null && outcome === null;
+  const isSigningIn = code !== null && outcome === null;
   const token = tokens.read();
   return (
     <LanguageProvider value={{ code: language, words: languages[language] }}>
-      {isWorking ? (
+      {isSigningIn ? (
         <LoadingState />
       ) : ended !== null || token === null ? (
         <SignedOut
@@ -71,7 +71,7 @@ export function App({ tokens, code }: AppProps) {
   );
 }
 
-/** In development React mounts twice, but a code works only once: share the exchange. */
+/** In development, React mounts twice, but a code works only once: both mounts share the exchange. */
 const exchanges = new Map<string, Promise<SignInOutcome>>();
 function exchange(code: string, tokens: TokenStorage): Promise<SignInOutcome> {
   const running = exchanges.get(code) ?? signIn(code, tokens);
@@ -85,17 +85,10 @@ interface SignedInProps {
 }
 
 function SignedIn({ tokens, onEnd }: SignedInProps) {
-  const live = useMemo(
-    () =>
-      new LiveState(
-        createClient({
-          baseUrl: '',
-          token: () => tokens.read() ?? '',
-          device: deviceName(navigator.userAgent),
-        }),
-      ),
-    [tokens],
-  );
+  const live = useMemo(() => {
+    const device = deviceName(navigator.userAgent);
+    return new LiveState(createClient({ baseUrl: '', token: () => tokens.read() ?? '', device }), device);
+  }, [tokens]);
   const queries = useMemo(
     () =>
       new QueryClient({

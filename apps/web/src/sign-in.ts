@@ -15,7 +15,7 @@ export function takeSignInCode(
 
 export type SignInOutcome = 'signed-in' | 'refused' | 'token-refused' | 'unreachable';
 
-/** Stores a token that the person pasted, if the server accepts it. A server that others can reach prints no link. */
+/** Stores a pasted token if the server accepts it. For servers that other machines can reach: they print no link. */
 export async function signInWithToken(
   token: string,
   tokens: TokenStorage,
@@ -48,17 +48,17 @@ export async function signIn(
   }
 }
 
-/** How long to wait for the server. The token is deleted here in any case. */
+/** How long signing out waits for the server. The browser forgets the token in any case. */
 const timeoutMs = 3_000;
 
-/** Revokes this browser's token where the server can be reached, so that a copy of it is useless. */
+/** Revokes this browser's token if the server can be reached, so that a copy of the token is useless. */
 export async function signOut(client: Pick<Client, 'revokeToken'>, tokens: TokenStorage): Promise<void> {
   const tokenId = tokenIdOf(tokens.read() ?? '');
   if (tokenId === undefined) return;
   await client.revokeToken({ params: { token_id: tokenId } }, { timeoutMs }).catch(() => {});
 }
 
-/** Reads the id of a token from its claims; undefined if the token is not one of ours. */
+/** Reads the id of a token from its claims. Returns undefined for a token of another format. */
 export function tokenIdOf(token: string): string | undefined {
   try {
     const payload = token.split('.')[1] ?? '';
@@ -106,7 +106,7 @@ export interface TokenStorage {
 
 const key = 'countersign.token';
 
-/** Over `localStorage`; where the browser refuses it, the token lasts as long as the page. */
+/** Stores the token in `localStorage`. If the browser refuses, the token lasts until the page is closed. */
 export function tokenStorage(storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>): TokenStorage {
   let inMemory: string | null = null;
   const guarded = <T>(use: () => T, otherwise: T): T => {

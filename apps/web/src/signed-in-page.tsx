@@ -22,6 +22,7 @@ import {
   SessionList,
   SettingsMenu,
   Shortcuts,
+  useChatHref,
   usePreference,
   useProjects,
   useWords,
@@ -42,6 +43,7 @@ export function SignedInPage({ onSignOut }: { onSignOut(): void }) {
 
   const list = projects.data ?? [];
   const current = (list.find(({ project_id }) => project_id === wanted) ?? list[0])?.project_id;
+  const chatHref = useChatHref(current ?? null);
   const sessionId = location.screen === 'chat' ? location.sessionId : null;
   const aside = current !== undefined && (
     <>
@@ -63,6 +65,7 @@ export function SignedInPage({ onSignOut }: { onSignOut(): void }) {
       <Shortcuts isHelpOpen={isHelpOpen} onHelp={setHelpOpen} />
       <AppFrame
         location={location}
+        chatHref={chatHref}
         settings={<SettingsMenu onShortcuts={showHelp} onSignOut={onSignOut} />}
         aside={aside}
       >
@@ -85,7 +88,7 @@ export function SignedInPage({ onSignOut }: { onSignOut(): void }) {
   );
 }
 
-/** Signed in, but nothing has ever been connected. */
+/** Shown if no runner has ever been connected. */
 function NoProject() {
   const { project } = useWords();
   return (
@@ -95,7 +98,7 @@ function NoProject() {
   );
 }
 
-/** Reads the server's suggestion for the first message of a conversation; null without one. */
+/** Reads the server's suggestion for the first message of a conversation; null if there is none. */
 export async function readFirstMessage(fetchWith: typeof fetch = fetch): Promise<string | null> {
   try {
     const response = await fetchWith('page-settings.json');
@@ -113,7 +116,6 @@ interface ScreenProps {
   readonly firstMessage: string | null;
 }
 
-/** Chooses the screen for an address. */
 function Screen({ location, projectId, firstMessage }: ScreenProps) {
   switch (location.screen) {
     case 'chat':
@@ -123,8 +125,9 @@ function Screen({ location, projectId, firstMessage }: ScreenProps) {
           sessionId={location.sessionId}
           toolId={location.toolId}
           firstMessage={firstMessage}
+          focusesComposer
           onSession={(sessionId) => {
-            window.location.hash = links.chat(sessionId);
+            window.location.hash = links.chat(sessionId ?? undefined);
           }}
         />
       );
@@ -150,7 +153,6 @@ const subscribe = (changed: () => void) => {
   return () => window.removeEventListener('hashchange', changed);
 };
 
-/** Parses the page's location from the part of the address after `#`. */
 function useLocation(): Location {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
   return useMemo(() => readLocation(hash), [hash]);

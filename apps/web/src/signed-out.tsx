@@ -36,18 +36,16 @@ export function SignedOut({ why, onToken }: SignedOutProps) {
   );
 }
 
-/**
- * For a server that prints no link. The token never appears in the address or as readable text on the screen (RE-5).
- */
+/** Signs in with a pasted token, which never appears in the address or as readable text on the screen (RE-5). */
 function TokenForm({ onToken }: Pick<SignedOutProps, 'onToken'>) {
   const { signIn } = useWords();
   const [text, setText] = useState('');
-  const [isAsking, setAsking] = useState(false);
+  const [isChecking, setChecking] = useState(false);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    setAsking(true);
+    setChecking(true);
     await onToken(text.trim());
-    setAsking(false);
+    setChecking(false);
   };
   return (
     <form className="token-form" onSubmit={submit}>
@@ -63,7 +61,7 @@ function TokenForm({ onToken }: Pick<SignedOutProps, 'onToken'>) {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <Button type="submit" disabled={text.trim() === '' || isAsking}>
+        <Button type="submit" disabled={text.trim() === '' || isChecking}>
           {signIn.useToken}
         </Button>
       </div>

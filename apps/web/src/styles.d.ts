@@ -1,2 +1,2 @@
-/** Style sheets are imported for their effect; the bundler takes care of them. */
+/** Lets TypeScript accept the import of the style sheet, which the bundler handles. */
 declare module '@countersign/ui/styles.css';

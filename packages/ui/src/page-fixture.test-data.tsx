@@ -231,11 +231,18 @@ const response = (status: number, body: object) => ({
   text: async () => JSON.stringify(body),
 });
 
+/** Where everything is, since the test's browser lays nothing out: in sight. A test may move it. */
+export const layout = { top: 0, bottom: 100 };
+
 /** A page's world with its stream open, and whatever component a test is about. */
 export async function openPage(
   children: ReactNode,
   { language = 'en' as LanguageCode, server = new TestServer() } = {},
 ) {
+  Element.prototype.getBoundingClientRect = () =>
+    new DOMRect(0, layout.top, 300, layout.bottom - layout.top) as ReturnType<
+      Element['getBoundingClientRect']
+    >;
   const clock = new TestClock();
   const client = createClient({
     baseUrl: '',
@@ -244,7 +251,7 @@ export async function openPage(
     device: 'test page',
     clock,
   });
-  const live = new LiveState(client, clock);
+  const live = new LiveState(client, 'test page', clock);
   const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 30_000 } } });
   const stop = live.start();
   const screen = render(

@@ -2,17 +2,17 @@ import {
   type ApprovalEntry,
   type ApproveChoice,
   Attention,
-  type InputDevice,
   stepBeforeApproval,
   titleOf,
 } from '@countersign/approvals';
 import { memo, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../frame/button.tsx';
+import { OpenDiffButton } from '../host-editor/open-diff-button.tsx';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { cardKey, onMissedKey } from './card-keys.ts';
+import { approveGroupOf, type CardKey, cardKey, onCardKey } from './card-keys.ts';
 import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
@@ -20,9 +20,9 @@ import { EditForm } from './edit-form.tsx';
 import { RejectForm } from './reject-form.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 import { ScopeForm } from './scope-form.tsx';
-import { SettledCard } from './settled-card.tsx';
-import { usePresence, useSteadyInView } from './use-attention.ts';
-import { useAnswerInView, useStepInView } from './use-in-view.ts';
+import { seenKey } from './seen-cards.ts';
+import { useSight } from './use-attention.ts';
+import { useMessageInView, useStepInView } from './use-in-view.ts';
 
 interface ApprovalCardProps {
   readonly entry: ApprovalEntry;
@@ -30,30 +30,28 @@ interface ApprovalCardProps {
   readonly chatHref?: string | undefined;
 }
 
-/**
- * What the person is doing on a card. `confirm` is the second step, for HIGH (RK-1) and for a call without a preview.
- */
+/** The form that a card shows. `confirm` is the second step for a HIGH call (RK-1), or for a call without a preview. */
 type Step =
   | { readonly name: 'look' | 'reject' | 'edit' | 'widen' }
   | { readonly name: 'confirm'; readonly choice: ApproveChoice };
 
 const look: Step = { name: 'look' };
+const stepOfKey = { n: 'reject', a: 'widen', e: 'edit' } as const;
 
-/** One request and everything a person can do about it. The same in the chat, in the inbox and in an editor. */
+/** One request that waits, and everything a person can do about it. The same in the chat, in the inbox and in an editor. */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps) {
   const { entry, chatHref } = props;
-  const { approvals, clock, connection } = useLive();
+  const { approvals, clock, connection, seen } = useLive();
   // While offline the card may be out of date, so nothing can be decided.
   const isOffline = useObservable(connection, ({ status }) => status !== 'open');
   const { approval, notice } = entry;
   const isSending = entry.sending !== null;
-  const resolution = isSending ? null : entry.resolution;
   const words = useWords();
   const titleId = useId();
   const card = useRef<HTMLElement>(null);
   const [attention] = useState(() => new Attention(clock));
   const [step, setStep] = useState<Step>(look);
-  const [hint, setHint] = useState<'tooSoon' | 'missedKey' | null>(null);
+  const [isTooSoon, setTooSoon] = useState(false);
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
@@ -71,82 +69,67 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     setStep((current) => (current.name === 'confirm' ? look : current));
   }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, needsPreview]);
 
-  const wasSettled = useRef(resolution !== null);
-  const hadFocus = useRef(false);
-  useEffect(() => {
-    // The buttons are gone and took the focus with them: give it to the card, so that the keyboard stays here.
-    const isLost = hadFocus.current && document.activeElement === document.body;
-    if (resolution && !wasSettled.current && isLost) card.current?.focus();
-    wasSettled.current = resolution !== null;
-  }, [resolution]);
-
-  useEffect(() => (card.current ? onMissedKey(card.current, () => setHint('missedKey')) : undefined), []);
   useStepInView(card, step.name);
-  useAnswerInView(card, '.card-hint', hint);
-  useAnswerInView(card, '.notice', notice);
-  usePresence(card, attention);
-  const lookNow = useSteadyInView(card, attention, clock);
+  useMessageInView(card, '.card-hint', isTooSoon || null);
+  useMessageInView(card, '.notice', notice);
+  const lookNow = useSight(card, attention, () => {
+    const key = seenKey(approval);
+    if (seen.get().get(id) !== key) seen.update((all) => new Map(all).set(id, key));
+  });
 
   const go = (next: Step) => {
-    setHint(null);
+    setTooSoon(false);
     setStep(next);
     attention.restart();
-    if (next.name === 'look' || next.name === 'confirm') card.current?.focus({ preventScroll: true });
+    // The form that closes takes the focus with it. A key from elsewhere leaves the focus where it is.
+    if (next.name === 'look' && card.current?.contains(document.activeElement))
+      card.current.focus({ preventScroll: true });
   };
   /** UI-6: ignores keys and clicks that come before the card has been looked at. */
   const whenSeen = (act: () => void) => {
-    if (isBlocked || resolution) return;
-    setHint(attention.isGiven ? null : 'tooSoon');
+    if (isBlocked) return;
+    lookNow();
+    setTooSoon(!attention.isGiven);
     if (attention.isGiven) act();
+    else card.current?.scrollIntoView({ block: 'nearest' });
   };
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
-      // The server previews edited parameters itself before it takes them (AP-6).
+      // Edited parameters do not need this preview: the server has them previewed again (AP-6).
       if (isUnfit || (needsPreview && choice.tool_params === undefined)) return;
       if (step.name === 'confirm' || stepBefore === null) {
         void approvals.approve(approval, choice);
         go(look);
       } else go({ name: 'confirm', choice });
     });
+  const openForm = (name: 'reject' | 'edit' | 'widen') => whenSeen(() => go({ name }));
   const pressed = (event: React.KeyboardEvent) => {
     if (event.key === 'Escape' && step.name !== 'look') {
       event.stopPropagation();
       return go(look);
     }
     const key = cardKey(event.nativeEvent);
-    if (key === undefined || resolution) return;
+    if (key === undefined) return;
     event.preventDefault();
-    if (key === 'y') approve(step.name === 'confirm' ? step.choice : {});
-    else if (key === 'n') whenSeen(() => go({ name: 'reject' }));
-    else if (key === 'a') whenSeen(() => go({ name: 'widen' }));
-    else whenSeen(() => go({ name: 'edit' }));
+    act(key);
   };
+  const act = (key: CardKey) => {
+    if (key === 'Y') approveGroupOf(card.current);
+    else if (key === 'y') approve(step.name === 'confirm' ? step.choice : {});
+    else openForm(stepOfKey[key]);
+  };
+  useEffect(() => (card.current ? onCardKey(card.current, act) : undefined));
 
   return (
     <article
       ref={card}
-      className={`card risk-edge-${approval.risk_level.toLowerCase()} ${resolution ? 'settled' : 'waiting'}`}
+      className={`card risk-edge-${approval.risk_level.toLowerCase()} waiting`}
       aria-labelledby={titleId}
       data-approval={id}
-      data-waiting={resolution === null || undefined}
+      data-waiting
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the card takes the focus so that its keys can decide (UI-6)
       tabIndex={0}
-      onKeyDownCapture={() => attention.by('keyboard')}
       onKeyDown={pressed}
-      onClickCapture={({ nativeEvent }) => {
-        lookNow();
-        attention.by(inputDeviceOf(nativeEvent));
-      }}
-      onFocus={() => {
-        hadFocus.current = true;
-        attention.focus(true);
-        setHint((current) => (current === 'missedKey' ? null : current));
-      }}
-      onBlur={(event) => {
-        const isInside = event.currentTarget.contains(event.relatedTarget);
-        hadFocus.current = isInside;
-        attention.focus(isInside);
-      }}
     >
       <header className="card-head">
         <div className="card-marks">
@@ -155,85 +138,71 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           {approval.revision > 1 && (
             <span className="muted">{words.approval.revised(approval.revision)}</span>
           )}
-          {!resolution && (
-            <Countdown deadline={entry.deadline} totalMs={approval.timeout_seconds * 1000} clock={clock} />
-          )}
+          <Countdown deadline={entry.deadline} totalMs={approval.timeout_seconds * 1000} clock={clock} />
+          <OpenDiffButton approval={approval} />
         </div>
         <h2 id={titleId} className="card-title">
           <Visible text={titleOf(approval, words.approval)} />
         </h2>
       </header>
-      {resolution ? (
-        <SettledCard entry={entry} resolution={resolution} isAlone={chatHref !== undefined} />
-      ) : (
-        <>
-          <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
-          <PreviewSection entry={entry} />
-          <Reasons reasons={approval.reasons} network={approval.network} />
-          {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
-          {step.name === 'look' && (
-            <DecisionButtons
-              isBlocked={isBlocked}
-              needsPreview={needsPreview}
-              isUnfit={isUnfit}
-              isSending={isSending}
-              onApprove={() => approve()}
-              onReject={() => whenSeen(() => go({ name: 'reject' }))}
-              onWiden={() => whenSeen(() => go({ name: 'widen' }))}
-              onEdit={() => whenSeen(() => go({ name: 'edit' }))}
-            />
-          )}
-          {step.name === 'confirm' && (
-            <div className="confirm card-step">
-              <p role="alert">{isHigh ? words.approval.confirmTitle : words.approval.confirmUnseenTitle}</p>
-              <div className="buttons">
-                {/* It has the focus: the person has just pressed Approve, and Enter must not go on (UI-6). */}
-                <Button autoFocus onClick={() => go(look)}>
-                  {words.approval.back}
-                </Button>
-                <Button look="danger" disabled={isBlocked} onClick={() => approve(step.choice)}>
-                  {isHigh ? words.approval.confirm : words.approval.confirmUnseen} <kbd>y</kbd>
-                </Button>
-              </div>
-            </div>
-          )}
-          {step.name === 'reject' && (
-            <RejectForm
-              isBlocked={isBlocked}
-              onCancel={() => go(look)}
-              onReject={(choice) => void approvals.reject(approval, choice)}
-            />
-          )}
-          {step.name === 'edit' && (
-            <EditForm
-              params={approval.tool_params}
-              isBlocked={isBlocked || isUnfit}
-              onCancel={() => go(look)}
-              onApprove={(tool_params) => approve({ tool_params })}
-            />
-          )}
-          {step.name === 'widen' && (
-            <ScopeForm
-              approval={approval}
-              isBlocked={isBlocked || needsPreview || isUnfit}
-              onCancel={() => go(look)}
-              onApprove={approve}
-            />
-          )}
-        </>
+      <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
+      <PreviewSection entry={entry} />
+      <Reasons reasons={approval.reasons} network={approval.network} />
+      {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
+      {step.name === 'look' && (
+        <DecisionButtons
+          isBlocked={isBlocked}
+          needsPreview={needsPreview}
+          isUnfit={isUnfit}
+          isSending={isSending}
+          onApprove={() => approve()}
+          onOpen={openForm}
+        />
+      )}
+      {step.name === 'confirm' && (
+        <div className="confirm card-step">
+          <p role="alert">{isHigh ? words.approval.confirmTitle : words.approval.confirmUnseenTitle}</p>
+          <div className="buttons">
+            {/* Focused, so that a second Enter after Approve goes back instead of confirming (UI-6). */}
+            <Button autoFocus onClick={() => go(look)}>
+              {words.approval.back}
+            </Button>
+            <Button look="danger" disabled={isBlocked} onClick={() => approve(step.choice)}>
+              {isHigh ? words.approval.confirm : words.approval.confirmUnseen} <kbd>y</kbd>
+            </Button>
+          </div>
+        </div>
+      )}
+      {step.name === 'reject' && (
+        <RejectForm
+          isBlocked={isBlocked}
+          onCancel={() => go(look)}
+          onReject={(choice) => void approvals.reject(approval, choice)}
+        />
+      )}
+      {step.name === 'edit' && (
+        <EditForm
+          toolName={approval.tool_name}
+          params={approval.tool_params}
+          isBlocked={isBlocked || isUnfit}
+          onCancel={() => go(look)}
+          onApprove={(tool_params) => approve({ tool_params })}
+        />
+      )}
+      {step.name === 'widen' && (
+        <ScopeForm
+          approval={approval}
+          isBlocked={isBlocked || needsPreview || isUnfit}
+          onCancel={() => go(look)}
+          onApprove={approve}
+        />
       )}
       <p className="card-hint" role="status">
-        {hint !== null && !resolution ? words.approval[hint] : ''}
+        {isTooSoon ? words.approval.tooSoon : ''}
       </p>
     </article>
   );
 });
-
-/** A click with a count of 0 was made by Enter or Space. */
-function inputDeviceOf(click: MouseEvent): InputDevice {
-  if (click.detail === 0) return 'keyboard';
-  return 'pointerType' in click && click.pointerType === 'touch' ? 'touch' : 'pointer';
-}
 
 /** Where in the conversation the call came from (AP-1). */
 function Origin({ excerpt, href }: { readonly excerpt: string; readonly href: string }) {

@@ -1,4 +1,5 @@
-export type CardKey = 'y' | 'n' | 'a' | 'e';
+/** `Y`, with Shift, approves all calls of the step. */
+export type CardKey = 'y' | 'Y' | 'n' | 'a' | 'e';
 
 const byPlace: Readonly<Record<string, CardKey>> = { KeyY: 'y', KeyN: 'n', KeyA: 'a', KeyE: 'e' };
 const cardKeys: readonly string[] = ['y', 'n', 'a', 'e'];
@@ -10,9 +11,15 @@ const cardKeys: readonly string[] = ['y', 'n', 'a', 'e'];
 export function cardKey(event: KeyboardEvent): CardKey | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target))
     return undefined;
-  const key = event.key.toLowerCase();
-  if (cardKeys.includes(key)) return key as CardKey;
-  return /^[a-z]$/.test(key) || key.length > 1 ? undefined : byPlace[event.code];
+  const letter = event.key.toLowerCase();
+  const isLatin = /^[a-z]$/.test(letter) || letter.length > 1;
+  const key = cardKeys.includes(letter) ? (letter as CardKey) : isLatin ? undefined : byPlace[event.code];
+  return key === 'y' && event.shiftKey ? 'Y' : key;
+}
+
+/** Presses the button that approves all calls of the card's step, if there are several. */
+export function approveGroupOf(card: HTMLElement | null): void {
+  card?.closest('[data-step-group]')?.querySelector<HTMLElement>('[data-approve-all]')?.click();
 }
 
 /** Whether the focus is in a field that takes keys. */
@@ -21,19 +28,36 @@ export function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
 }
 
-const missedKey = 'countersign-missed-key';
+/** The cards that wait for a decision, in the order of the page. */
+export const waitingCards = (): readonly HTMLElement[] => [
+  ...document.querySelectorAll<HTMLElement>('[data-approval][data-waiting]'),
+];
 
-/**
- * Tells the first waiting card that one of its keys was pressed while no card had the focus. The card says where keys
- * go; nothing is decided.
- */
-export function tellMissedKey(event: KeyboardEvent): void {
-  const isOnCard = event.target instanceof Element && event.target.closest('[data-approval][data-waiting]');
-  if (event.defaultPrevented || isOnCard || cardKey(event) === undefined) return;
-  document.querySelector('[data-approval][data-waiting]')?.dispatchEvent(new Event(missedKey));
+/** The card that keys decide: the one with the focus, else the first that waits. */
+export function currentCard(): HTMLElement | undefined {
+  const cards = waitingCards();
+  return cards.find((card) => card.contains(document.activeElement)) ?? cards[0];
 }
 
-export function onMissedKey(card: HTMLElement, heard: () => void): () => void {
-  card.addEventListener(missedKey, heard);
-  return () => card.removeEventListener(missedKey, heard);
+/** Moves the focus to a card and shows it. */
+export function goToCard(card: HTMLElement | undefined): void {
+  card?.focus({ preventScroll: true });
+  card?.scrollIntoView({ block: 'nearest' });
+}
+
+/** What each card does with a key that was pressed outside it. */
+const listeners = new WeakMap<HTMLElement, (key: CardKey) => void>();
+
+/** Gives a key to the current card, as if it had the focus. Returns whether a card waits. */
+export function pressOnCurrentCard(key: CardKey): boolean {
+  const card = currentCard();
+  // Called within the key's own event, so that a form that opens has the focus before the next key.
+  if (card) listeners.get(card)?.(key);
+  return card !== undefined;
+}
+
+/** Calls `act` with keys that were pressed outside the card. Returns a function that stops it. */
+export function onCardKey(card: HTMLElement, act: (key: CardKey) => void): () => void {
+  listeners.set(card, act);
+  return () => void listeners.delete(card);
 }

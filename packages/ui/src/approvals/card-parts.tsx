@@ -1,17 +1,24 @@
-import { type ApprovalEntry, type Notice, shellLineOf } from '@countersign/approvals';
-import { type Approval, leavesItToParameters } from '@countersign/protocol';
+import {
+  type ApprovalEntry,
+  type Notice,
+  shellLineOf,
+  shellParts,
+  shownOperand,
+} from '@countersign/approvals';
+import { type Approval, leavesItToParameters, type Preview } from '@countersign/protocol';
 import { useRunners } from '../queries/workspace.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { PreviewView } from './preview-view.tsx';
+import { ShellLine } from './shell-line.tsx';
 
-/** What will happen, or that the runner is still working it out. */
+/** The preview and the parameters of a call. Says why a preview is missing. */
 export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   const { approval, incomplete } = entry;
   const words = useWords();
   const { preview, project_id } = approval;
-  // A request names its runner only once that has made the preview, so ask separately which runners are connected.
+  // A request names its runner only after the preview was made, so look up the connected runners.
   const runners = useRunners();
   const hasNoRunner = runners.data?.some((one) => one.project_id === project_id && one.connected) === false;
   const shellLine = shellLineOf(approval);
@@ -21,10 +28,10 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
       {shellLine !== undefined && (
         <div className="labelled">
           <p className="label">{words.preview.shellLine}</p>
-          <Visible as="pre" className="command-line" text={shellLine} />
+          <ShellLine line={shellLine} reasons={approval.reasons} />
         </div>
       )}
-      {preview && <PreviewView preview={preview} />}
+      {preview && <PreviewView preview={preview} isShellLineShown={isEachPartShown(shellLine, preview)} />}
       {!preview && (
         <p className="waiting-line" role="status">
           {incomplete
@@ -42,6 +49,10 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
     </section>
   );
 }
+
+/** Whether each command of the preview is a part of the shown line. Commands inside others are listed below it. */
+const isEachPartShown = (line: string | undefined, preview: Preview): boolean =>
+  line !== undefined && preview.kind === 'command' && preview.commands.length <= shellParts(line).length;
 
 interface NoticeLineProps {
   readonly notice: Notice | null;
@@ -67,23 +78,19 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
 }
 
 interface ReasonsProps extends Pick<Approval, 'reasons' | 'network'> {
-  /** Another title, where nobody is asked. */
+  /** Replaces "why you are asked", for a call that the history shows. */
   readonly title?: string;
 }
 
-/** Why the person is asked, in plain words, and what triggered it (RK-3). */
+/** Why the person is asked, and the operand that triggered each reason (RK-3). */
 export function Reasons({ title, reasons, network }: ReasonsProps) {
-  const { risk, said } = useWords();
+  const { risk } = useWords();
   return (
     <div className="reasons">
       <p className="label">{title ?? risk.why}</p>
       <ul>
-        {reasons.map(({ rule, why, operand }) => (
-          <li key={`${rule} ${operand ?? ''} ${why}`}>
-            <Visible text={sentence(said({ rule, why }))} />
-            {operand !== undefined && <Visible as="code" text={operand} />}
-            <span className="rule-id">{rule}</span>
-          </li>
+        {reasons.map((reason) => (
+          <Reason key={`${reason.rule} ${reason.operand ?? ''} ${reason.why}`} reason={reason} />
         ))}
         {reasons.length === 0 && <li>{risk.noReasons}</li>}
         {network && <li className="caution">{risk.network}</li>}
@@ -92,7 +99,21 @@ export function Reasons({ title, reasons, network }: ReasonsProps) {
   );
 }
 
-const sentence = (text: string): string => {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
-};
+function Reason({ reason }: { readonly reason: Approval['reasons'][number] }) {
+  const { said } = useWords();
+  const text = said(reason);
+  const operand = shownOperand(reason);
+  return (
+    <li>
+      <span>
+        <Visible text={text.charAt(0).toUpperCase() + text.slice(1)} />
+        {operand !== undefined && (
+          <>
+            : <Visible as="code" text={operand} />
+          </>
+        )}
+      </span>
+      <span className="rule-id">{reason.rule}</span>
+    </li>
+  );
+}

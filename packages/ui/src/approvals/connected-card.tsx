@@ -1,48 +1,58 @@
 import { pendingOf } from '@countersign/approvals';
-import { createContext, memo, useContext } from 'react';
+import { createContext, memo, useContext, useRef } from 'react';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { ApprovalCard } from './approval-card.tsx';
+import { DecidedApproval } from './decided-approval.tsx';
+import { StepGroup } from './step-group.tsx';
+import { useFocusAfterDecision } from './use-focus-after-decision.ts';
 
 interface ConnectedCardProps {
   readonly approvalId: string;
   readonly chatHref?: string | undefined;
-  /** Show it only once it is settled: while it waits, it is drawn elsewhere. */
-  readonly whenSettled?: boolean;
 }
 
-/**
- * The card of one approval, if this page knows it. Approvals that were settled before the page was opened are in the
- * history.
- */
-export const ConnectedCard = memo(function ConnectedCard(props: ConnectedCardProps) {
-  const { approvalId, chatHref, whenSettled = false } = props;
+/** The row of one approval: its card while it waits, then one line. */
+export const ConnectedCard = memo(function ConnectedCard({ approvalId, chatHref }: ConnectedCardProps) {
   const { approvals } = useLive();
   const entry = useObservable(approvals.entries, (all) => all.get(approvalId));
-  if (!entry || (whenSettled && entry.resolution === null)) return null;
-  return <ApprovalCard entry={entry} chatHref={chatHref} />;
+  const resolution = entry && entry.sending === null ? entry.resolution : null;
+  const row = useRef<HTMLDivElement>(null);
+  useFocusAfterDecision(row, resolution !== null, () => row.current?.querySelector('button'));
+  return (
+    <div ref={row} className="call">
+      {entry && !resolution && <ApprovalCard entry={entry} chatHref={chatHref} />}
+      {entry && resolution && <DecidedApproval entry={entry} resolution={resolution} />}
+    </div>
+  );
 });
 
 const Placement = createContext(false);
 
-/** In a narrow view, waiting cards are above the message field instead of at their calls. */
+/** True in a narrow view: waiting cards are above the message field instead of at their calls. */
 export const CardsAboveInput = Placement.Provider;
 export const useCardsAboveInput = (): boolean => useContext(Placement);
 
-/** The cards of one conversation that wait for a decision, oldest first. */
+/** The pending cards of one conversation, oldest first. */
 export function WaitingCards({ sessionId }: { readonly sessionId: string }) {
   const { approvals } = useLive();
+  const box = useRef<HTMLDivElement>(null);
   const ids = useObservable(approvals.entries, (all) =>
     pendingOf(all)
       .filter(({ approval }) => approval.session_id === sessionId)
-      .map(({ approval }) => approval.approval_id)
+      .map(({ approval }) => `${approval.context.message_id ?? ''}/${approval.approval_id}`)
       .join(' '),
   );
-  if (ids === '') return null;
+  const steps = Map.groupBy(ids === '' ? [] : ids.split(' '), (id) => id.split('/')[0] as string);
+  useFocusAfterDecision(box, ids, () => document.querySelector<HTMLElement>('[data-composer]'));
   return (
-    <div className="waiting-cards">
-      {ids.split(' ').map((id) => (
-        <ConnectedCard key={id} approvalId={id} />
+    <div ref={box} className="waiting-cards" hidden={ids === ''}>
+      {[...steps].map(([messageId, cards]) => (
+        <StepGroup key={messageId} messageId={messageId}>
+          {cards.map((id) => (
+            <ConnectedCard key={id} approvalId={id.split('/')[1] as string} />
+          ))}
+        </StepGroup>
       ))}
     </div>
   );

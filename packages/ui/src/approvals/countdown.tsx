@@ -4,13 +4,13 @@ import { clockTime } from '../text/duration.ts';
 import { useWords } from '../words/words.ts';
 
 interface CountdownProps {
-  /** By the monotonic clock. */
+  /** A time of the monotonic clock. */
   readonly deadline: number;
   readonly totalMs: number;
   readonly clock: Clock;
 }
 
-/** The time left to decide. It is only shown: the server alone expires (AP-3). */
+/** Shows the time left to decide. Nothing happens at zero: only the server expires an approval (AP-3). */
 export function Countdown({ deadline, totalMs, clock }: CountdownProps) {
   const { approval } = useWords();
   const left = useTimeLeft(deadline, clock);

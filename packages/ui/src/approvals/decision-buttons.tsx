@@ -5,20 +5,19 @@ import { useWords } from '../words/words.ts';
 interface DecisionButtonsProps {
   readonly isBlocked: boolean;
   readonly needsPreview: boolean;
-  /** The preview is not what its digest names: it can only be rejected (AP-8). */
+  /** The preview does not match its digest: the call can only be rejected (AP-8). */
   readonly isUnfit: boolean;
   readonly isSending: boolean;
   onApprove(): void;
-  onReject(): void;
-  onWiden(): void;
-  onEdit(): void;
+  onOpen(form: 'reject' | 'edit' | 'widen'): void;
 }
 
-/** Approve, reject, approve more, edit first. */
+/** The buttons to approve, or to open a form: reject, approve more, edit. */
 export function DecisionButtons(props: DecisionButtonsProps) {
-  const { isBlocked, needsPreview, isUnfit, isSending, onApprove, onReject, onWiden, onEdit } = props;
+  const { isBlocked, needsPreview, isUnfit, isSending, onApprove, onOpen } = props;
   const { approval } = useWords();
   const why = useId();
+  const secondary = { look: 'quiet', disabled: isBlocked || isUnfit };
   return (
     <div className="decision">
       <div className="buttons">
@@ -31,14 +30,14 @@ export function DecisionButtons(props: DecisionButtonsProps) {
         >
           {approval.approve} <kbd>y</kbd>
         </Button>
-        <Button disabled={isBlocked} aria-keyshortcuts="n" onClick={onReject}>
+        <Button disabled={isBlocked} aria-keyshortcuts="n" onClick={() => onOpen('reject')}>
           {approval.reject} <kbd>n</kbd>
         </Button>
         <span className="buttons-gap" />
-        <Button look="quiet" disabled={isBlocked || isUnfit} aria-keyshortcuts="a" onClick={onWiden}>
+        <Button {...secondary} aria-keyshortcuts="a" onClick={() => onOpen('widen')}>
           {approval.wider} <kbd>a</kbd>
         </Button>
-        <Button look="quiet" disabled={isBlocked || isUnfit} aria-keyshortcuts="e" onClick={onEdit}>
+        <Button {...secondary} aria-keyshortcuts="e" onClick={() => onOpen('edit')}>
           {approval.edit} <kbd>e</kbd>
         </Button>
       </div>

@@ -1,30 +1,36 @@
-import { type DiffLine, parseUnifiedDiff } from '@countersign/approvals';
+import type { DiffLine } from '@countersign/approvals';
 import { memo, type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../frame/button.tsx';
+import { HighlightedText } from '../results/highlighted-text.tsx';
+import type { Token } from '../results/highlighter.ts';
+import { useHighlighting } from '../results/use-highlighting.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 import { changedSpans, type DiffRow, type SideLine, toRows } from './unified-diff.ts';
 
 export type DiffLayout = 'unified' | 'split';
 
-/** Longer diffs are cut at first, to keep the page quick. */
+/** Number of lines shown at first, so that a long diff does not slow down the page. */
 const shownAtFirst = 300;
 
-interface DiffViewProps {
-  readonly diff: string;
+interface DiffLinesProps {
+  readonly lines: readonly DiffLine[];
+  /** Tells the language of the lines. */
+  readonly path: string;
   readonly layout: DiffLayout;
 }
 
 /**
- * A unified diff, in one column or two. Signs and words mark changes, not colour alone. If part of it is not in sight,
- * a line below the box says so, which empty lines in the diff cannot push away.
+ * A unified diff, in one column or two. Signs and words mark changes, not colour alone. If part of the diff is out of
+ * sight, a line below the box says so: empty lines inside the diff cannot push that line away.
  */
-export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) {
+export const DiffLines = memo(function DiffLines({ lines, path, layout }: DiffLinesProps) {
   const words = useWords();
   const [isWhole, setWhole] = useState(false);
-  const lines = useMemo(() => parseUnifiedDiff(diff), [diff]);
   const rows = useMemo(() => toRows(lines), [lines]);
   const spans = useMemo(() => changedSpans(rows), [rows]);
+  const tokens = useDiffHighlighting(path, lines);
+  const looks = useMemo(() => ({ spans, tokens }), [spans, tokens]);
   const box = useRef<HTMLDivElement>(null);
   const isCut = useIsCut(box);
   const limit = isWhole ? Number.POSITIVE_INFINITY : shownAtFirst;
@@ -46,10 +52,10 @@ export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) 
             {layout === 'unified'
               ? lines
                   .slice(0, limit)
-                  .map((line, index) => <UnifiedRow key={keyOf(line, index)} line={line} spans={spans} />)
+                  .map((line, index) => <UnifiedRow key={rowKey(line, index)} line={line} looks={looks} />)
               : rows
                   .slice(0, limit)
-                  .map((row, index) => <SplitRow key={rowKey(row, index)} row={row} spans={spans} />)}
+                  .map((row, index) => <SplitRow key={rowKey(row, index)} row={row} looks={looks} />)}
           </tbody>
         </table>
       </div>
@@ -65,33 +71,37 @@ export const DiffView = memo(function DiffView({ diff, layout }: DiffViewProps) 
   );
 });
 
-type Spans = ReadonlyMap<SideLine, readonly [number, number]>;
+/** Beside the text of a line: which range has changed, and its colours. */
+interface Looks {
+  readonly spans: ReadonlyMap<SideLine, readonly [number, number]>;
+  readonly tokens: ReadonlyMap<SideLine, readonly Token[]>;
+}
 
-function UnifiedRow({ line, spans }: { readonly line: DiffLine; readonly spans: Spans }) {
+function UnifiedRow({ line, looks }: { readonly line: DiffLine; readonly looks: Looks }) {
   if (line.kind === 'hunk' || line.kind === 'note') return <WideRow line={line} columns={4} />;
   return (
     <tr className={`diff-${line.kind}`}>
-      <td className="diff-number">{'before' in line ? line.before : ''}</td>
-      <td className="diff-number">{'after' in line ? line.after : ''}</td>
+      <td className="diff-number">{('before' in line && line.before) || ''}</td>
+      <td className="diff-number">{('after' in line && line.after) || ''}</td>
       <Sign line={line} />
       <td className="diff-text">
-        <LineText line={line} spans={spans} />
+        <LineText line={line} looks={looks} />
       </td>
     </tr>
   );
 }
 
-function SplitRow({ row, spans }: { readonly row: DiffRow; readonly spans: Spans }) {
+function SplitRow({ row, looks }: { readonly row: DiffRow; readonly looks: Looks }) {
   if (row.kind === 'full') return <WideRow line={row.line} columns={6} />;
   return (
     <tr>
-      <Side line={row.left} side="before" spans={spans} />
-      <Side line={row.right} side="after" spans={spans} />
+      <Side line={row.left} side="before" looks={looks} />
+      <Side line={row.right} side="after" looks={looks} />
     </tr>
   );
 }
 
-function Side({ line, side, spans }: { line: SideLine | null; side: 'before' | 'after'; spans: Spans }) {
+function Side({ line, side, looks }: { line: SideLine | null; side: 'before' | 'after'; looks: Looks }) {
   if (line === null) return <td className="diff-none" colSpan={3} />;
   const number = side === 'before' && 'before' in line ? line.before : 'after' in line ? line.after : '';
   return (
@@ -99,7 +109,7 @@ function Side({ line, side, spans }: { line: SideLine | null; side: 'before' | '
       <td className={`diff-number diff-${line.kind}`}>{number}</td>
       <Sign line={line} />
       <td className={`diff-text diff-${line.kind}`}>
-        <LineText line={line} spans={spans} />
+        <LineText line={line} looks={looks} />
       </td>
     </>
   );
@@ -117,17 +127,34 @@ function Sign({ line }: { readonly line: SideLine }) {
   );
 }
 
-function LineText({ line, spans }: { readonly line: SideLine; readonly spans: Spans }) {
-  const span = line.kind === 'same' ? undefined : spans.get(line);
-  if (!span || span[0] >= span[1]) return <Visible text={line.text} />;
-  const [start, end] = span;
-  return (
-    <>
-      <Visible text={line.text.slice(0, start)} />
-      <Visible as="span" className="diff-changed" text={line.text.slice(start, end)} />
-      <Visible text={line.text.slice(end)} />
-    </>
+function LineText({ line, looks }: { readonly line: SideLine; readonly looks: Looks }) {
+  const changed = line.kind === 'same' ? undefined : looks.spans.get(line);
+  return <HighlightedText text={line.text} tokens={looks.tokens.get(line)} changed={changed} />;
+}
+
+/** The colours of each line. Both sides are highlighted as texts of their own, so that a comment may have several lines. */
+function useDiffHighlighting(
+  path: string,
+  lines: readonly DiffLine[],
+): ReadonlyMap<SideLine, readonly Token[]> {
+  const [before, after] = useMemo(
+    () => [lines.filter((line) => 'before' in line), lines.filter((line) => 'after' in line)],
+    [lines],
   );
+  const oldTokens = useHighlighting(
+    path,
+    useMemo(() => before.map(({ text }) => text), [before]),
+  );
+  const newTokens = useHighlighting(
+    path,
+    useMemo(() => after.map(({ text }) => text), [after]),
+  );
+  return useMemo(() => {
+    const tokens = new Map<SideLine, readonly Token[]>();
+    for (const [index, line] of before.entries()) tokens.set(line, oldTokens?.[index] ?? []);
+    for (const [index, line] of after.entries()) tokens.set(line, newTokens?.[index] ?? []);
+    return tokens;
+  }, [before, after, oldTokens, newTokens]);
 }
 
 function WideRow({
@@ -146,8 +173,7 @@ function WideRow({
   );
 }
 
-const keyOf = (line: DiffLine, index: number): string => `${index}${line.kind}`;
-const rowKey = (row: DiffRow, index: number): string => `${index}${row.kind}`;
+const rowKey = ({ kind }: DiffLine | DiffRow, index: number): string => `${index}${kind}`;
 
 /** Whether the content of a box is higher than the box. */
 function useIsCut(box: RefObject<HTMLElement | null>): boolean {

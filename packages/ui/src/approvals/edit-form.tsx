@@ -1,3 +1,4 @@
+import { commandLine, commandWords } from '@countersign/approvals';
 import type { JsonValue } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
@@ -9,22 +10,22 @@ import { submitOnCtrlEnter } from './submit-keys.ts';
 type Params = Readonly<Record<string, JsonValue>>;
 
 interface EditFormProps {
+  readonly toolName: string;
   readonly params: Params;
   readonly isBlocked: boolean;
   onCancel(): void;
   onApprove(params: Record<string, JsonValue>): void;
 }
 
-/** AP-6: the parameters as fields or as JSON. What is sent is validated and assessed again by the server. */
-export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormProps) {
+/** Edits the parameters as fields or as JSON (AP-6). The server validates and assesses them again. */
+export function EditForm({ toolName, params, isBlocked, onCancel, onApprove }: EditFormProps) {
   const { approval } = useWords();
   const id = useId();
   const [mode, setMode] = useState<'fields' | 'json'>('fields');
   const [text, setText] = useState(() => JSON.stringify(params, null, 2));
   const parsed = parseObject(text);
   const current = parsed.ok ? parsed.value : params;
-  const setField = (name: string, value: JsonValue) =>
-    setText(JSON.stringify({ ...current, [name]: value }, null, 2));
+  const setField = (change: Params) => setText(JSON.stringify({ ...current, ...change }, null, 2));
 
   return (
     <form
@@ -51,15 +52,7 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
         </button>
       </fieldset>
       {mode === 'fields' ? (
-        Object.entries(current).map(([name, value], index) => (
-          <Field
-            key={name}
-            name={name}
-            value={value}
-            isFirst={index === 0}
-            onChange={(next) => setField(name, next)}
-          />
-        ))
+        <ToolFields toolName={toolName} params={current} onChange={setField} />
       ) : (
         <>
           <label htmlFor={`${id}json`}>{approval.editJson}</label>
@@ -86,6 +79,97 @@ export function EditForm({ params, isBlocked, onCancel, onApprove }: EditFormPro
         <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>
     </form>
+  );
+}
+
+/** The parameter that a person edits most: it comes first and has the room that it needs. */
+const mainParameter: Readonly<Record<string, string>> = {
+  write_file: 'content',
+  edit_file: 'new',
+  shell_exec: 'command',
+  shell_background: 'command',
+  execute_command: 'command',
+  git_commit: 'message',
+  git_branch: 'name',
+  search_files: 'content',
+};
+
+interface ToolFieldsProps {
+  readonly toolName: string;
+  readonly params: Params;
+  onChange(change: Params): void;
+}
+
+/** The fields of a tool: its main parameter, a command as one line, and the others below. */
+function ToolFields({ toolName, params, onChange }: ToolFieldsProps) {
+  const { approval } = useWords();
+  const wanted = Object.hasOwn(mainParameter, toolName) ? mainParameter[toolName] : undefined;
+  const main = wanted !== undefined && typeof params[wanted] === 'string' ? wanted : undefined;
+  const words = toolName === 'execute_command' ? wordsOf(params) : undefined;
+  const shown = words ? ['command', 'args'] : main === undefined ? Object.keys(params) : [main];
+  const fields = (names: readonly string[], isFirst: boolean) =>
+    names.map((name, index) => (
+      <Field
+        key={name}
+        name={name}
+        value={params[name] as JsonValue}
+        isFirst={isFirst && index === 0}
+        onChange={(value) => onChange({ [name]: value })}
+      />
+    ));
+  const others = Object.keys(params).filter((name) => !shown.includes(name));
+  return (
+    <>
+      {words ? <CommandField words={words} onChange={onChange} /> : fields(shown, true)}
+      {others.length > 0 && (
+        <details className="raw">
+          <summary>{approval.editOthers}</summary>
+          {fields(others, false)}
+        </details>
+      )}
+    </>
+  );
+}
+
+function wordsOf({ command, args = [] }: Params): readonly string[] | undefined {
+  if (typeof command !== 'string' || !Array.isArray(args)) return undefined;
+  return args.every((word) => typeof word === 'string') ? [command, ...(args as string[])] : undefined;
+}
+
+/** A program and its arguments as one line. The form cannot be sent while the line cannot be read. */
+function CommandField({
+  words,
+  onChange,
+}: Pick<ToolFieldsProps, 'onChange'> & { readonly words: readonly string[] }) {
+  const { approval } = useWords();
+  const id = useId();
+  const [line, setLine] = useState(() => commandLine(words));
+  const isReadable = (commandWords(line)?.length ?? 0) > 0;
+  return (
+    <>
+      <label htmlFor={id}>{approval.editCommand}</label>
+      <textarea
+        id={id}
+        className="code-field"
+        rows={Math.min(6, line.split('\n').length)}
+        value={line}
+        spellCheck={false}
+        aria-invalid={!isReadable}
+        ref={(field) => field?.setCustomValidity(isReadable ? '' : approval.editCommandInvalid)}
+        // biome-ignore lint/a11y/noAutofocus: the person has just asked for this form
+        autoFocus
+        onChange={({ target }) => {
+          setLine(target.value);
+          const [command, ...args] = commandWords(target.value) ?? [];
+          if (command !== undefined) onChange({ command, args });
+        }}
+      />
+      {!isReadable && (
+        <p className="field-problem" role="alert">
+          {approval.editCommandInvalid}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -125,7 +209,7 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
     );
   }
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) {
-    // One word on a line: quotes and spaces need no escaping.
+    // One item per line, so that quotes and spaces need no escaping.
     return (
       <>
         {label}
@@ -158,7 +242,7 @@ function Field({ name, value, isFirst, onChange }: FieldProps) {
   );
 }
 
-/** Names the hidden characters of a text: a form field does not show them. */
+/** Shows the lines of a text that contain hidden characters, which a form field does not show. */
 function HiddenCharacters({ text }: { readonly text: string }) {
   const visible = visibleText(text);
   if (visible === text) return null;

@@ -1,10 +1,11 @@
-import { parseUnifiedDiff } from '@countersign/approvals';
+import { type DiffLine, parseUnifiedDiff } from '@countersign/approvals';
 import type { Preview } from '@countersign/protocol';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { usePreference } from '../frame/preferences.ts';
+import { useIsNarrow } from '../frame/use-is-narrow.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { type DiffLayout, DiffView } from './diff-view.tsx';
+import { type DiffLayout, DiffLines } from './diff-view.tsx';
 import { countChanges } from './unified-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
@@ -12,7 +13,8 @@ type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 /** The files that would change, each with its diff, and a switch between one column and two. */
 export function FileDiffs({ files }: { readonly files: readonly FileDiff[] }) {
   const { preview: names } = useWords();
-  const [layout, setLayout] = usePreference('diffLayout');
+  const [chosen, setLayout] = usePreference('diffLayout');
+  const layout = useIsNarrow() ? 'unified' : chosen;
   const layouts: readonly DiffLayout[] = ['unified', 'split'];
   return (
     <div className="preview">
@@ -33,23 +35,45 @@ export function FileDiffs({ files }: { readonly files: readonly FileDiff[] }) {
 
 function FileDiffBlock({ file, layout }: { readonly file: FileDiff; readonly layout: DiffLayout }) {
   const { preview: names } = useWords();
-  const { added, removed } = useMemo(() => countChanges(parseUnifiedDiff(file.diff)), [file.diff]);
+  const { path, diff, operation, unsaved, truncated } = file;
+  const lines = useMemo(() => parseUnifiedDiff(diff), [diff]);
   return (
-    <section className="file-diff" aria-label={file.path}>
+    <LinesDiff path={path} operation={operation} lines={lines} layout={layout}>
+      {unsaved && <p className="caution">{names.unsaved}</p>}
+      {truncated && <p className="caution">{names.cut}</p>}
+    </LinesDiff>
+  );
+}
+
+interface LinesDiffProps {
+  readonly path: string;
+  readonly operation: string;
+  readonly lines: readonly DiffLine[];
+  readonly layout?: DiffLayout;
+  /** Notes about the file. */
+  readonly children?: ReactNode;
+}
+
+/** The diff of one file, below its name and the numbers of changed lines. */
+export function LinesDiff({ path, operation, lines, layout = 'unified', children }: LinesDiffProps) {
+  const { preview: names } = useWords();
+  const { added, removed } = useMemo(() => countChanges(lines), [lines]);
+  const operations: Readonly<Record<string, string>> = names.operation;
+  return (
+    <section className="file-diff" aria-label={path}>
       <header className="file-head">
-        <Visible as="code" text={file.path} />
-        <span className="muted">{names[file.operation]}</span>
+        <Visible as="code" text={path} />
+        <span className="muted">{operations[operation] ?? operation}</span>
         <span className="counts">
           <span className="count-added">+{added}</span> <span className="count-removed">−{removed}</span>
         </span>
       </header>
-      {file.unsaved && <p className="caution">{names.unsaved}</p>}
-      {file.diff === '' ? (
-        <p className="muted">{names.same}</p>
+      {children}
+      {lines.length === 0 ? (
+        <p className="muted">{names.sameContent}</p>
       ) : (
-        <DiffView diff={file.diff} layout={layout} />
+        <DiffLines lines={lines} path={path} layout={layout} />
       )}
-      {file.truncated && <p className="caution">{names.truncated}</p>}
     </section>
   );
 }

@@ -44,10 +44,11 @@ describe('the inbox', () => {
   it('shows all that wait, oldest first; what is decided stays until it is cleared', async () => {
     const { server } = await openPage(<Inbox />);
     await server.emit(...[...requests].reverse());
-    const titles = () => screen.getAllByRole('heading', { level: 2 }).map(({ textContent }) => textContent);
+    const titles = () =>
+      [...document.querySelectorAll('.card-title, .call-title')].map(({ textContent }) => textContent);
     expect(titles()).toEqual(['Call one', 'Call two', 'Call three']);
     await server.emit(resolved('two'));
-    expect(titles()).toEqual(['Call one', 'Call two', 'Call three']);
+    expect(titles()).toEqual(['Call one', 'Run npm test', 'Call three']);
     expect(document.body.textContent).toContain('2 approvals wait');
     await userEvent.click(screen.getByRole('button', { name: 'Clear what is decided' }));
     expect(titles()).toEqual(['Call one', 'Call three']);
@@ -90,26 +91,33 @@ describe('the inbox', () => {
     expect(focused()).toBe('one');
   });
 
-  it('[UI-6] a key that no card gets decides nothing, and the first card says where keys go', async () => {
+  it('[UI-6] keys decide the first card that waits, without a focus; the next one is current then', async () => {
     const { server, clock } = await openPage(
       <>
         <Shortcuts isHelpOpen={false} onHelp={() => {}} />
         <Inbox />
       </>,
     );
-    await server.emit(...requests);
-    const hints = () => [...document.querySelectorAll('.card-hint')].map(({ textContent }) => textContent);
-    await clock.advance(1000);
+    const preview = { kind: 'summary', summary: 'Runs the tests.' } as const;
+    const digest = `sha256:${'a'.repeat(64)}` as const;
+    for (const approval_id of ['one', 'two', 'three'])
+      await server.emit(requestEvent(anApproval({ approval_id, preview, digest })));
+    const current = () => document.querySelector('[data-current]')?.getAttribute('data-approval');
+    await expect.poll(current).toBe('one');
     await userEvent.keyboard('y');
+    expect(server.bodiesOf('approve')).toEqual([]); // too quick
+    await clock.advance(500);
     await userEvent.keyboard('y');
-    expect(hints()).toEqual([expect.stringContaining('press j'), '', '']);
-    expect(document.activeElement).toBe(document.body);
-    await userEvent.keyboard('j');
-    expect(hints()).toEqual(['', '', '']);
-    expect(server.bodiesOf('approve')).toEqual([]);
-    await clock.advance(1000);
+    await settle();
+    expect(server.bodiesOf('approve')).toHaveLength(1);
+    await expect.poll(current).toBe('two');
+    screen.getAllByRole('article')[1]?.focus();
+    await expect.poll(current).toBe('three');
+    await clock.advance(500);
     await userEvent.keyboard('n');
-    expect(hints()).toEqual(['', '', '']);
+    expect(screen.getAllByRole('article')[1]?.querySelector('form')).not.toBeNull();
+    await userEvent.keyboard('y'); // typed into the field
+    expect(server.bodiesOf('approve')).toHaveLength(1);
   });
 
   it.each([

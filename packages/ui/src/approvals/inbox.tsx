@@ -13,27 +13,27 @@ interface InboxProps {
   readonly approvalId?: string | null;
 }
 
-/** Everything that waits for a decision, oldest first. What is decided stays in its place until it is cleared. */
+/** The pending approvals, oldest first. A decided card stays in its place until the person clears it. */
 export function Inbox({ approvalId = null }: InboxProps) {
   const { inbox, nav } = useWords();
   const { approvals } = useLive();
   const entries = useObservable(approvals.entries, (all) => all);
-  // Hide what was settled before this screen was opened.
+  // Hide approvals that were settled before this screen was opened.
   const [hidden] = useState(() => settledIds(approvals.entries.get()));
   const shown = oldestFirst(
     [...entries.values()].filter(({ approval }) => !hidden.has(approval.approval_id)),
   );
   const waiting = shown.filter(({ resolution }) => resolution === null).length;
   const cards = useRef<HTMLDivElement>(null);
-  const isAskedForHere = shown.some(({ approval }) => approval.approval_id === approvalId);
+  const isTargetShown = shown.some(({ approval }) => approval.approval_id === approvalId);
   useEffect(() => {
-    if (!isAskedForHere) return;
+    if (!isTargetShown) return;
     const card = [...(cards.current?.querySelectorAll<HTMLElement>('[data-approval]') ?? [])].find(
       ({ dataset }) => dataset.approval === approvalId,
     );
     card?.scrollIntoView({ block: 'nearest' });
     card?.focus({ preventScroll: true });
-  }, [approvalId, isAskedForHere]);
+  }, [approvalId, isTargetShown]);
   return (
     <section className="screen" aria-labelledby="inbox-title">
       <header className="screen-head">
@@ -63,7 +63,7 @@ export function Inbox({ approvalId = null }: InboxProps) {
   );
 }
 
-/** Says that nothing waits, or that this is unknown without a connection. */
+/** Says that no approval is pending, or that this is unknown without a connection. */
 function NothingShown() {
   const { inbox } = useWords();
   const { connection } = useLive();

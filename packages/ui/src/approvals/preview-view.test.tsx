@@ -36,10 +36,8 @@ describe('[AP-7] what will happen', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Unified' }));
   });
 
-  it.each<Preview>([
-    { kind: 'delete', path: 'old.ts', size: 2048, head: 'first line' },
-    { kind: 'commit', message: 'Mend it', hooks: [], files: [] },
-  ])('[UI-1] what may scroll can be reached by keyboard: $kind', (preview) => {
+  it('[UI-1] what may scroll can be reached by keyboard', () => {
+    const preview: Preview = { kind: 'delete', path: 'old.ts', size: 2048, head: 'first line' };
     const { container } = render(<PreviewView preview={preview} />);
     expect([...container.querySelectorAll('pre')].map(({ tabIndex }) => tabIndex)).toEqual([0]);
   });
@@ -55,9 +53,12 @@ describe('[AP-7] what will happen', () => {
 
   it.each<[Preview, readonly string[]]>([
     [{ kind: 'diff', files: [{ ...file, diff: '', truncated: false }] }, ['The content stays the same.']],
-    [{ kind: 'delete', path: 'old.ts', size: 2048, head: 'first line' }, ['old.ts (2.0 KiB)', 'first line']],
+    [
+      { kind: 'delete', path: 'old.ts', size: 2048, head: 'first line' },
+      ['Deletes old.ts (2048 bytes). It begins with:', 'first line'],
+    ],
     [{ kind: 'delete', path: 'none.ts', size: 0, head: '' }, ['none.ts (0 bytes)', 'The file is empty.']],
-    [{ kind: 'directory', path: 'src/new' }, ['This folder will be created: src/new']],
+    [{ kind: 'directory', path: 'src/new' }, ['Creates the folder src/new']],
     [
       {
         kind: 'command',
@@ -70,15 +71,22 @@ describe('[AP-7] what will happen', () => {
         reversible: false,
         scripts: ['test/run.js'],
       },
-      ['npm', 'only known when it runs', 'allowed', 'cannot be undone', 'test/run.js'],
+      [
+        'Runsnpm test ⟨known only when it runs⟩',
+        "Runsnode 'a b'",
+        'Folderproject root',
+        'Has network access',
+        'Cannot be undone',
+        'Runs code fromtest/run.js',
+      ],
     ],
     [
       { kind: 'command', commands: [['ls']], cwd: 'src', network: false, reversible: true, scripts: [] },
-      ['none', 'possible'],
+      ['Foldersrc', 'No network access'],
     ],
     [
       { kind: 'commit', message: 'Fix it', files: [file], hooks: ['pre-commit'] },
-      ['Fix it', 'pre-commit', '+1 −1'],
+      ['MessageFix it', 'Hookspre-commit', '+1 −1'],
     ],
     [
       {
@@ -90,21 +98,21 @@ describe('[AP-7] what will happen', () => {
         hooks: [],
       },
       [
-        'origin',
+        'Pushes main to origin',
         'https://example.test/repo',
-        'main',
         '1 commit',
-        '0123456789',
-        'Fix',
-        'by Ada',
-        'No hooks run.',
+        '01234567 Fix  (Ada)',
+        'No hooks run',
       ],
     ],
     [
       { kind: 'push', remote: 'o', url: 'u', branch: 'b', commits: [], hooks: ['pre-push'] },
-      ['No new commits.', 'pre-push'],
+      ['0 commits', 'Hookspre-push'],
     ],
-    [{ kind: 'custom', server: 'weather', summary: 'Asks for rain' }, ['Tool server weather: Asks for rain']],
+    [
+      { kind: 'custom', server: 'weather', summary: 'Asks for rain' },
+      ['Tool of the MCP server weather', 'Asks for rain'],
+    ],
     [
       {
         kind: 'custom',
@@ -116,10 +124,11 @@ describe('[AP-7] what will happen', () => {
         hints: ['destructive'],
       },
       [
-        'Tool server db · drop: Drops a table',
-        'node /srv/db.ts',
-        'allowed',
-        'may destroy something',
+        'Tool of the MCP server db: drop',
+        'Drops a table',
+        'Runsnode /srv/db.ts',
+        'Has network access',
+        'It says that it may destroy something.',
         "This tool's own program decides what it touches.",
       ],
     ],
@@ -133,7 +142,7 @@ describe('[AP-7] what will happen', () => {
         network: false,
         hints: ['read_only'],
       },
-      ['none', 'only reads'],
+      ['No network access', 'It says that it only reads.'],
     ],
     [{ kind: 'summary', summary: 'Makes a branch' }, ['Makes a branch']],
     [{ kind: 'unavailable', reason: 'the runner is old' }, ['No preview: the runner is old']],

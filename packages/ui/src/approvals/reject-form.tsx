@@ -1,5 +1,5 @@
 import type { RejectChoice } from '@countersign/approvals';
-import { useId, useState } from 'react';
+import { type KeyboardEvent, useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { useWords } from '../words/words.ts';
 import { submitOnCtrlEnter } from './submit-keys.ts';
@@ -10,47 +10,43 @@ interface RejectFormProps {
   onReject(choice: RejectChoice): void;
 }
 
-/** AP-5: a reason and a message for the agent, both optional. */
+/** Rejects the call, with a message for the agent if the person writes one (AP-5). */
 export function RejectForm({ isBlocked, onCancel, onReject }: RejectFormProps) {
   const { approval } = useWords();
   const id = useId();
-  const [reason, setReason] = useState('');
-  const [message, setMessage] = useState('');
+  const [text, setText] = useState('');
+  const message = text.trim();
+  /** Enter is a new line of the message; in the empty field it rejects. */
+  const pressed = (event: KeyboardEvent<HTMLFormElement>) => {
+    const isField = event.target instanceof HTMLTextAreaElement;
+    if (event.key === 'Enter' && isField && text === '' && !event.repeat && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      event.currentTarget.requestSubmit();
+    } else submitOnCtrlEnter(event);
+  };
   return (
     <form
       className="card-form card-step"
       aria-label={approval.rejectTitle}
-      onKeyDown={submitOnCtrlEnter}
+      onKeyDown={pressed}
       onSubmit={(event) => {
         event.preventDefault();
-        onReject({
-          ...(reason.trim() !== '' && { reason: reason.trim() }),
-          ...(message.trim() !== '' && { message: message.trim() }),
-        });
+        if (!isBlocked) onReject(message === '' ? {} : { message });
       }}
     >
-      <label htmlFor={`${id}reason`}>{approval.rejectReason}</label>
-      <input
-        id={`${id}reason`}
-        value={reason}
-        maxLength={1000}
-        placeholder={approval.rejectReasonHint}
-        // biome-ignore lint/a11y/noAutofocus: the person has just asked for this form
-        autoFocus
-        onChange={(event) => setReason(event.target.value)}
-      />
-      <label htmlFor={`${id}message`}>{approval.rejectMessage}</label>
+      <label htmlFor={id}>{approval.rejectMessage}</label>
       <textarea
-        id={`${id}message`}
-        value={message}
+        id={id}
+        value={text}
         rows={2}
         maxLength={4000}
-        placeholder={approval.rejectMessageHint}
-        onChange={(event) => setMessage(event.target.value)}
+        // biome-ignore lint/a11y/noAutofocus: the person has just asked for this form
+        autoFocus
+        onChange={(event) => setText(event.target.value)}
       />
       <div className="buttons">
         <Button type="submit" look="danger" disabled={isBlocked}>
-          {approval.rejectSend}
+          {approval.rejectSend} <kbd>Ctrl ↵</kbd>
         </Button>
         <Button onClick={onCancel}>{approval.cancel}</Button>
       </div>

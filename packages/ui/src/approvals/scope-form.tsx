@@ -20,7 +20,7 @@ interface ScopeFormProps {
   onApprove(choice: ApproveChoice): void;
 }
 
-/** AP-4: approve a class of calls, the whole conversation, or always, and say what each means. */
+/** Approves a class of calls, the whole conversation, or always, and explains each choice (AP-4). */
 export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFormProps) {
   const words = useWords();
   const name = useId();
@@ -100,7 +100,7 @@ function warningOf({ scope }: OfferedScope, { approval }: Words): string | null 
 
 type Outcome = { readonly found: CallResponse<'backtestPolicy'> } | { readonly problem: string } | null;
 
-/** What the rule would have decided on the recorded history, before it is saved. */
+/** Says how many recorded calls the rule matches, before it is saved (RK-5). */
 function BacktestLine({ rule }: { readonly rule: PolicyRule }) {
   const { client } = useLive();
   const { approval, said } = useWords();

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react';
 
-/** Ctrl+Enter, or Cmd+Enter, sends a form from any of its fields: Enter alone is a new line in most of them. */
+/** Submits a form on Ctrl+Enter or Cmd+Enter, because Enter alone is a new line in most fields. */
 export function submitOnCtrlEnter(event: KeyboardEvent<HTMLFormElement>): void {
   const { key, ctrlKey, metaKey, repeat, nativeEvent } = event;
   if (key !== 'Enter' || !(ctrlKey || metaKey) || repeat || nativeEvent.isComposing) return;

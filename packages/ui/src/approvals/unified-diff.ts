@@ -7,7 +7,7 @@ export type DiffRow =
 
 export type SideLine = Extract<DiffLine, { kind: 'same' | 'removed' | 'added' }>;
 
-/** Pairs what was removed with what was added in its place. */
+/** Pairs removed lines with the lines that were added in their place. */
 export function toRows(lines: readonly DiffLine[]): readonly DiffRow[] {
   const rows: DiffRow[] = [];
   let removed: SideLine[] = [];
@@ -34,7 +34,7 @@ export function toRows(lines: readonly DiffLine[]): readonly DiffRow[] {
   return rows;
 }
 
-/** For each changed line that has a counterpart: which characters of it changed. */
+/** For each changed line that has a counterpart: the range of characters that changed. */
 export function changedSpans(rows: readonly DiffRow[]): ReadonlyMap<SideLine, readonly [number, number]> {
   const spans = new Map<SideLine, readonly [number, number]>();
   for (const row of rows) {
@@ -45,7 +45,7 @@ export function changedSpans(rows: readonly DiffRow[]): ReadonlyMap<SideLine, re
     while (start < shorter && a[start] === b[start]) start += 1;
     let end = 0;
     while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
-    // Lines that share little are not versions of each other; marking nearly all of them says nothing.
+    // Lines that share little are not versions of each other: marking nearly all of the line would not help.
     if (start + end < shorter / 3) continue;
     spans.set(row.left, [start, a.length - end]);
     spans.set(row.right, [start, b.length - end]);
@@ -53,7 +53,6 @@ export function changedSpans(rows: readonly DiffRow[]): ReadonlyMap<SideLine, re
   return spans;
 }
 
-/** `+3 −1`, for the head of a file. */
 export function countChanges(lines: readonly DiffLine[]): { added: number; removed: number } {
   const count = (kind: DiffLine['kind']) => lines.filter((line) => line.kind === kind).length;
   return { added: count('added'), removed: count('removed') };

@@ -1,95 +1,75 @@
 import type { Attention } from '@countersign/approvals';
-import type { Clock } from '@countersign/client';
 import { type RefObject, useEffect, useRef } from 'react';
-
-/** How often to check the pointer: no event is certain when a card slides under it or away from it. */
-const lookMs = 100;
-
-/**
- * Tracks whether the pointer rests on a card, by the browser's own events. React derives its enter and leave from
- * others, which do not come when the element under the pointer is disabled or gone: a card that slid there would never
- * count as looked at. Coming back to the page starts the half second again.
- */
-export function usePresence(card: RefObject<HTMLElement | null>, attention: Attention): void {
-  useEffect(() => {
-    const element = card.current;
-    if (!element) return;
-    const listening = new AbortController();
-    const { signal } = listening;
-    const on = (name: 'pointerenter' | 'pointerleave' | 'pointerdown', act: () => void) =>
-      element.addEventListener(name, act, { signal, capture: name === 'pointerdown' });
-    on('pointerenter', () => attention.pointer(true));
-    on('pointerleave', () => attention.pointer(false));
-    // A focused button that was removed took the focus with it without an event.
-    on('pointerdown', () => {
-      if (!element.contains(document.activeElement)) attention.focus(false);
-    });
-    document.addEventListener('visibilitychange', () => attention.restart(), { signal });
-    let wasThere = false;
-    const looking = setInterval(() => {
-      const isThere = element.matches(':hover');
-      if (isThere !== wasThere) attention.pointer(isThere);
-      wasThere = isThere;
-    }, lookMs);
-    return () => {
-      listening.abort();
-      clearInterval(looking);
-    };
-  }, [card, attention]);
-}
 
 const lookEveryMs = 100;
 
 /**
- * For touch screens, where no pointer rests on a card (UI-6): tracks since when the end of the card, where its buttons
- * are, has been in sight without moving. Scrolling, or sliding because something else grew, starts again. Only where
- * there is no hover. Returns a function that checks once more, for a tap that comes right after the card moved.
+ * Tells `attention` whether a card is wholly in sight, where it was a moment ago (UI-6). Scrolling, sliding because
+ * something else grew, and coming back to the page start the half second again. Returns a function that looks once more,
+ * for an action that comes right after the card moved. `onSeen` is called while the card counts as looked at.
  */
-export function useSteadyInView(
+export function useSight(
   card: RefObject<HTMLElement | null>,
   attention: Attention,
-  clock: Clock,
+  onSeen: () => void = () => {},
 ): () => void {
   const lookNow = useRef(() => {});
+  const seen = useRef(onSeen);
+  seen.current = onSeen;
   useEffect(() => {
     const element = card.current;
-    if (
-      !element ||
-      typeof IntersectionObserver === 'undefined' ||
-      !window.matchMedia('(hover: none)').matches
-    )
-      return;
-    let cancel = () => {};
-    let lastEnd: number | null = null;
+    if (!element) return;
+    const scroller = scrollerOf(element);
+    let last: string | null = null;
     const compare = () => {
-      const { bottom } = element.getBoundingClientRect();
-      const end = bottom > 0 && bottom <= window.innerHeight + margin(element) ? bottom : null;
-      if (end !== lastEnd) attention.view(false);
-      if (end !== null) attention.view(true);
-      lastEnd = end;
+      const place = document.hidden ? null : placeInSight(element, scroller);
+      if (place !== last) attention.inSight(false);
+      if (place !== null) attention.inSight(true);
+      last = place;
+      if (attention.isGiven) seen.current();
     };
-    const look = () => {
-      compare();
-      cancel = clock.after(lookEveryMs, look);
-    };
-    const observer = new IntersectionObserver((entries) => {
-      cancel();
-      lastEnd = null;
-      attention.view(false);
-      const isInSight = entries.at(-1)?.isIntersecting ?? false;
-      lookNow.current = isInSight ? compare : () => {};
-      if (isInSight) look();
-    });
-    observer.observe(element);
+    const restart = () => attention.restart();
+    compare();
+    const looking = setInterval(compare, lookEveryMs);
+    lookNow.current = compare;
+    document.addEventListener('visibilitychange', restart);
     return () => {
-      observer.disconnect();
-      cancel();
+      clearInterval(looking);
       lookNow.current = () => {};
+      document.removeEventListener('visibilitychange', restart);
     };
-  }, [card, attention, clock]);
+  }, [card, attention]);
   return () => lookNow.current();
 }
 
-/** The space below the buttons need not be in sight. */
-const margin = (element: HTMLElement): number =>
-  Number.parseFloat(getComputedStyle(element).paddingBottom) || 0;
+/** How much of the view a card must fill if it is taller than the view. */
+const tallShare = 0.75;
+
+/**
+ * Where the heading and the buttons of a card are; null unless the whole card is in sight. A card that is taller than the
+ * view counts while it fills most of it: its heading and buttons stay in sight then (card.css).
+ */
+function placeInSight(card: HTMLElement, scroller: Element | null): string | null {
+  const view = viewOf(scroller);
+  const whole = card.getBoundingClientRect();
+  const padding = Number.parseFloat(getComputedStyle(card).paddingBottom) || 0;
+  const shown = Math.min(whole.bottom - padding, view.bottom) - Math.max(whole.top, view.top);
+  const enough =
+    whole.height > view.bottom - view.top ? tallShare * (view.bottom - view.top) : whole.height - padding - 1;
+  if (whole.height === 0 || shown < enough) return null;
+  const head = card.querySelector('.card-head')?.getBoundingClientRect();
+  const buttons = card.querySelector('.decision, .card-step')?.getBoundingClientRect();
+  return [head?.top, head?.left, buttons?.top].map((edge) => Math.round(edge ?? 0)).join(' ');
+}
+
+/** The visible part of the window, or of the region that scrolls. */
+function viewOf(scroller: Element | null): { readonly top: number; readonly bottom: number } {
+  const { top, bottom } = scroller?.getBoundingClientRect() ?? { top: 0, bottom: window.innerHeight };
+  return { top: Math.max(0, top), bottom: Math.min(window.innerHeight, bottom) };
+}
+
+function scrollerOf(element: Element): Element | null {
+  for (let parent = element.parentElement; parent; parent = parent.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(parent).overflowY)) return parent;
+  return null;
+}

@@ -2,9 +2,9 @@ import { type RefObject, useEffect } from 'react';
 
 const textFields = 'textarea, input:not([type=radio], [type=checkbox])';
 
-/** Scrolls the form of a step into view: it may open, or grow, below the visible part. */
+/** Scrolls the form of a step into view when it opens or grows. */
 export function useStepInView(card: RefObject<HTMLElement | null>, step: string): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another step is another form
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each step has its own form
   useEffect(() => {
     const form = card.current?.querySelector('.card-step');
     if (!form) return;
@@ -20,9 +20,13 @@ export function useStepInView(card: RefObject<HTMLElement | null>, step: string)
   }, [card, step]);
 }
 
-/** Scrolls the message at `place` into view when it appears: it says why a press did not count. */
-export function useAnswerInView(card: RefObject<HTMLElement | null>, place: string, answer: unknown): void {
+/** Scrolls the element at `selector` into view when its message appears: it says why a key or click did not count. */
+export function useMessageInView(
+  card: RefObject<HTMLElement | null>,
+  selector: string,
+  message: unknown,
+): void {
   useEffect(() => {
-    if (answer !== null) card.current?.querySelector(place)?.scrollIntoView({ block: 'nearest' });
-  }, [card, place, answer]);
+    if (message !== null) card.current?.querySelector(selector)?.scrollIntoView({ block: 'nearest' });
+  }, [card, selector, message]);
 }

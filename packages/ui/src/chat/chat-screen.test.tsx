@@ -144,7 +144,53 @@ describe('cards above the input', () => {
       }),
     );
     expect(above()).toEqual([]);
-    expect(within(transcript()).getByText(title)).toBeTruthy();
+    expect(within(transcript()).getByText('You rejected this on phone')).toBeTruthy();
+  });
+});
+
+describe('[UI-6] a card that waits, from the message field', () => {
+  const preview = { kind: 'summary', summary: 'Runs the tests.' } as const;
+  const digest = `sha256:${'a'.repeat(64)}` as const;
+  const waiting = anApproval({ ...place, tool_id: 't1', approval_id: 'a1', preview, digest });
+  async function openWaiting() {
+    const page = await openChat({ cardsAbove: true });
+    await page.server.emit(call({ status: 'awaiting_approval' }), requestEvent(waiting));
+    const field = screen.getByRole('textbox');
+    field.focus();
+    return { ...page, field, card: () => document.querySelector('[data-approval=a1]') };
+  }
+
+  it.each(['{Escape}', '{ArrowUp}'])('%s goes to it, and y approves it', async (key) => {
+    const { server, clock, card } = await openWaiting();
+    await clock.advance(500);
+    await userEvent.keyboard(key);
+    expect(document.activeElement).toBe(card());
+    await userEvent.keyboard('y');
+    await settle();
+    expect(server.bodiesOf('approve')).toHaveLength(1);
+  });
+
+  it('Ctrl+Enter approves it from the empty field, which keeps the focus', async () => {
+    const { server, clock, field } = await openWaiting();
+    await userEvent.keyboard('{Control>}{Enter}{/Control}');
+    await settle();
+    expect(server.bodiesOf('approve')).toEqual([]); // too quick
+    await clock.advance(500);
+    await userEvent.keyboard('{Control>}{Enter}{/Control}');
+    await settle();
+    expect(server.bodiesOf('approve')).toHaveLength(1);
+    expect(document.activeElement).toBe(field);
+  });
+
+  it('what is typed is a message, and decides nothing', async () => {
+    const { server, clock, field } = await openWaiting();
+    await clock.advance(500);
+    await userEvent.keyboard('yes{ArrowUp}');
+    expect(document.activeElement).toBe(field);
+    await userEvent.keyboard('{Control>}{Enter}{/Control}');
+    await settle();
+    expect(server.bodiesOf('approve')).toEqual([]);
+    expect(server.bodiesOf('sendMessage')).toHaveLength(1);
   });
 });
 
@@ -329,7 +375,7 @@ describe('a tool call', () => {
   it('is shown as it happens, with progress and live output', async () => {
     const { server } = await openChat({ messages: [hello] });
     await server.emit(created('m2', { tool_calls: asking.tool_calls }));
-    expect(transcript().textContent).toContain('execute_commandnpm test');
+    expect(transcript().textContent).toContain('Run npm test');
     await server.emit(call(), state('tool_execution'));
     expect(transcript().textContent).toContain('Approved');
     expect(transcript().textContent).toContain('A tool is running…');
@@ -342,10 +388,11 @@ describe('a tool call', () => {
         output: { stream: 'stdout', chunk: 'ok 1\n\u001b[31mred' },
       }),
     );
-    expect(transcript().textContent).toContain('Running');
+    expect(transcript().textContent).toContain('Running npm test');
     expect(transcript().querySelector('progress')?.value).toBe(40);
     expect(transcript().textContent).toContain('testing');
-    expect(transcript().textContent).toContain('ok 1\n⟨U+001B⟩[31mred');
+    expect(transcript().textContent).toContain('ok 1\nred');
+    expect(transcript().querySelector('.ansi-red')?.textContent?.trim()).toBe('red');
     const result = {
       success: true,
       stdout: 'all good',
@@ -364,13 +411,16 @@ describe('a tool call', () => {
         late: false,
       }),
     );
-    expect(transcript().textContent).toContain('Done · 1.5 s');
-    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
-    for (const text of ['all good', 'a warning', 'exit code 0', 'Open in the history']) {
+    const row = screen.getByRole('button', { name: /^Ran npm test/ });
+    expect(row.textContent).toBe('Ran npm testDone2 lines1.5 s');
+    // What was watched stays; unfolded, there is more.
+    expect(transcript().textContent).toContain('all good\na warning');
+    expect(transcript().textContent).not.toContain('Open in the history');
+    await userEvent.click(row);
+    for (const text of ['all good', 'a warning', 'Open in the history'])
       expect(transcript().textContent).toContain(text);
-    }
-    await userEvent.click(screen.getByRole('button', { name: 'Hide' }));
-    expect(transcript().textContent).not.toContain('all good');
+    await userEvent.click(row);
+    expect(transcript().textContent).not.toContain('Open in the history');
   });
 
   it('[TL-2] says that a command exited with 1, also where its result is left out (founding documents: tools-specification)', async () => {
@@ -390,7 +440,8 @@ describe('a tool call', () => {
         late: false,
       }),
     );
-    expect(transcript().textContent).toContain('Done · exit code 1 · 1.5 s');
+    await settle();
+    expect(transcript().querySelector('.call-facts')?.textContent).toContain('exit 1');
     expect(transcript().querySelector('.mark-nonzero')).not.toBeNull();
   });
 
@@ -401,7 +452,7 @@ describe('a tool call', () => {
     expect(row().textContent).toContain('In the queue');
     expect(row().querySelector('.mark-pending')).not.toBeNull();
     await server.emit(state('idle'));
-    expect(row().textContent).toContain('Not made');
+    expect(row().textContent).toContain('Not started');
     expect(row().querySelector('.mark-pending')).toBeNull();
   });
 
@@ -428,7 +479,7 @@ describe('a tool call', () => {
       state('awaiting_approval'),
     );
     expect(within(transcript()).getByText('Agent wants to run npm test')).toBeTruthy();
-    expect(transcript().textContent).toContain('Waits for you');
+    expect(transcript().querySelector('.call-line')).toBeNull(); // the row is the card
     expect(transcript().textContent).toContain('The agent waits for your decision.');
     await server.emit(
       event('approval.updated', {
@@ -446,7 +497,8 @@ describe('a tool call', () => {
         message: null,
       }),
     );
-    expect(transcript().textContent).toContain('Rejected');
+    expect(transcript().querySelector('[data-approval]')).toBeNull();
+    expect(transcript().querySelector('.call-line')?.textContent).toContain('You rejected this');
     expect(live.conversations.all.get().get('s1')?.calls.get('t1')?.params).toEqual({
       command: 'npm',
       args: ['run'],
@@ -544,9 +596,118 @@ describe('a tool call', () => {
         });
       },
     });
-    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Read / }));
     await settle();
     expect(transcript().textContent).toContain('the whole file');
+  });
+
+  describe('after a reload', () => {
+    const ended = (change: object = {}) => ({
+      ...examples<{ executions: object[] }>('bodies/history.response')[0]?.executions[0],
+      ...place,
+      tool_id: 't1',
+      run_id,
+      tool_call_id: 'call_0',
+      tool_name: 'execute_command',
+      tool_params: { command: 'npm', args: ['test'] },
+      status: 'completed',
+      exit_code: 1,
+      execution_time_ms: 1500,
+      approval_id: 'a1',
+      approved_by: 'user',
+      decision: null,
+      error: null,
+      undone_at: null,
+      ...change,
+    });
+    const output = Array.from({ length: 20 }, (_, n) => `line ${n}`).join('\n');
+    const result = { success: false, stdout: output, stderr: 'it broke', exit_code: 1, execution_time: 1 };
+    const told = (value: object, error = {}) =>
+      message('m3', {
+        role: 'tool',
+        tool_id: 't1',
+        content: JSON.stringify({
+          status: 'success',
+          tool_call_id: 'call_0',
+          result: value,
+          execution_time_ms: 1500,
+          ...error,
+        }),
+      });
+    const open = (executions: object[], messages: readonly Message[]) =>
+      openChat({
+        messages,
+        prepare: (server) => server.on('history', { success: true, executions, next_cursor: null }),
+      });
+
+    it('the last lines of a failed command are there, without a further request', async () => {
+      const { server } = await open([ended()], [hello, asking, told(result)]);
+      expect(transcript().querySelector('.call-facts')?.textContent).toBe('Doneexit 11.5 sYou approved this');
+      expect(transcript().querySelector('pre')?.textContent).toMatch(/^line 9\n[\s\S]*line 19\nit broke\n$/);
+      expect(server.requests.filter(({ route }) => route === 'getExecution')).toEqual([]);
+      await userEvent.click(screen.getByRole('button', { name: 'Show all 21 lines' }));
+      expect(transcript().querySelector('pre')?.textContent).toMatch(/^line 0\n/);
+    });
+
+    it('a rejection is there', async () => {
+      await open([ended({ status: 'rejected', approved_by: null, exit_code: undefined })], [hello, asking]);
+      expect(transcript().querySelector('.call-facts')?.textContent).toBe('RejectedYou rejected this');
+    });
+
+    it('what was shortened for the model is fetched as a whole when somebody looks', async () => {
+      const short = {
+        success: true,
+        content: 'a\n[… 9 characters are left out here; ask for a part of it …]',
+      };
+      const { server } = await open(
+        [ended({ tool_name: 'read_file', tool_params: { path: 'a.ts' }, exit_code: undefined })],
+        [hello, asking, told({ ...short, encoding: 'utf-8', size: 3, truncated: false })],
+      );
+      server.on('getExecution', {
+        ...examples<object>('bodies/getExecution.response')[0],
+        execution: ended({ tool_name: 'read_file', tool_params: { path: 'a.ts' } }),
+        result: { success: true, content: 'all of it', encoding: 'utf-8', size: 3, truncated: false },
+      });
+      await userEvent.click(screen.getByRole('button', { name: /^Read a\.ts/ }));
+      await settle();
+      expect(transcript().textContent).toContain('all of it');
+      expect(transcript().textContent).not.toContain('ask for a part of it');
+    });
+
+    it('the output of a failed call without a run is fetched', async () => {
+      await openChat({
+        messages: [hello],
+        prepare: (server) => {
+          const execution = ended({ run_id: null });
+          server.on('history', { success: true, executions: [execution], next_cursor: null });
+          server.on('getExecution', {
+            ...examples<object>('bodies/getExecution.response')[0],
+            execution,
+            result,
+          });
+        },
+      });
+      await settle();
+      expect(transcript().querySelector('pre')?.textContent).toContain('it broke');
+    });
+  });
+
+  it('says that policy blocked it, not that it failed', async () => {
+    const { server } = await openChat({ messages: [hello, asking] });
+    await server.emit(
+      call(),
+      event('tool.result', {
+        ...place,
+        tool_id: 't1',
+        tool_call_id: 'call_0',
+        result: null,
+        execution_time_ms: null,
+        status: 'failed',
+        late: false,
+        error: { code: 'DENIED_BY_POLICY', message: 'Denied by the policy.', recoverable: false },
+      }),
+    );
+    expect(transcript().querySelector('.call-state')?.textContent).toBe('Blocked');
   });
 
   it('of a run that goes on is found again after a reload', async () => {
@@ -606,7 +767,9 @@ describe('sending', () => {
     await userEvent.type(field(), 'Fix the tests{Shift>}{Enter}{/Shift}please{Enter}');
     await settle();
     expect(server.bodiesOf('createSession')).toEqual([{ title: 'Fix the tests' }]);
-    expect(server.bodiesOf('sendMessage')).toEqual([{ content: 'Fix the tests\nplease', session_id: 's2' }]);
+    expect(server.bodiesOf('sendMessage')).toEqual([
+      { content: 'Fix the tests\nplease', session_id: 's2', when_busy: 'queue' },
+    ]);
     expect(onSession).toHaveBeenCalledWith('s2');
     expect(field().value).toBe('');
   });
@@ -671,55 +834,6 @@ describe('sending', () => {
     await settle();
     expect(screen.getByRole('alert').textContent).toContain('RATE_LIMITED');
     expect(field().value).toBe('Again');
-  });
-
-  it('keeps what is sent while a run is under way, and says why it does not go', async () => {
-    const { server } = await openChat({ messages: [hello] });
-    await server.emit(state('thinking'));
-    await userEvent.type(field(), 'And then this{Enter}');
-    await settle();
-    expect(server.bodiesOf('sendMessage')).toEqual([]);
-    expect(document.body.textContent).toContain('The agent is still at work.');
-    expect(field().value).toBe('And then this');
-    await server.emit(state('idle'));
-    expect(document.body.textContent).not.toContain('The agent is still at work.');
-    await userEvent.type(field(), '{Enter}');
-    await settle();
-    expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: 'And then this' }]);
-  });
-
-  describe('while a run is active that this page has not heard of', () => {
-    const run = (status: 'running' | 'stopped') => ({
-      success: true,
-      run: { ...examples<{ run: object }>('bodies/getRun.response')[1]?.run, run_id: 'r2', status },
-    });
-    const others = message('m2', { role: 'user', content: 'From the phone', run_id: 'r2' });
-    async function sendTooEarly(status: 'running' | 'stopped') {
-      const page = await openChat({ messages: [hello] });
-      page.server.on('listMessages', { success: true, messages: [hello, others], next_cursor: null });
-      page.server.on('getRun', run(status));
-      page.server.on('sendMessage', () => {
-        throw new Refused(409, 'RUN_ACTIVE');
-      });
-      await userEvent.type(field(), 'And then this{Enter}');
-      await settle();
-      return page;
-    }
-
-    it('says so, offers to stop it, and says it no longer when it has ended', async () => {
-      const { server } = await sendTooEarly('running');
-      expect(screen.getByRole('alert').textContent).toContain('RUN_ACTIVE');
-      expect(screen.getByRole('button', { name: 'Stop' })).toBeTruthy();
-      await server.emit(event('agent.state', { ...place, run_id: 'r2', state: 'idle' }));
-      expect(screen.queryByRole('alert')).toBeNull();
-      expect(field().value).toBe('And then this');
-    });
-
-    it('says nothing when it has ended by then', async () => {
-      await sendTooEarly('stopped');
-      expect(screen.queryByRole('alert')).toBeNull();
-      expect(field().value).toBe('And then this');
-    });
   });
 
   it('[EV-2] learns after a reset that the run has ended meanwhile', async () => {
@@ -795,7 +909,9 @@ describe('completion', () => {
     expect(screen.queryByRole('listbox')).toBeNull();
     await userEvent.keyboard('{Enter}');
     await settle();
-    expect(server.bodiesOf('sendMessage')).toEqual([{ content: '/rea', session_id: 's1' }]);
+    expect(server.bodiesOf('sendMessage')).toEqual([
+      { content: '/rea', session_id: 's1', when_busy: 'queue' },
+    ]);
   });
 });
 
@@ -848,7 +964,7 @@ describe('which model answers', () => {
     await userEvent.type(field(), '/git_status{Enter}');
     await settle();
     expect(server.bodiesOf('sendMessage')).toEqual([
-      { content: '/git_status', session_id: 's1', model: 'manual' },
+      { content: '/git_status', session_id: 's1', when_busy: 'queue', model: 'manual' },
     ]);
   });
 
@@ -879,7 +995,7 @@ describe('[UI-2] running a call again (founding documents: implementation-plan)'
       call({ tool_name: 'write_file', tool_params, context }),
       event('tool.result', { ...place, tool_id: 't1', tool_name: 'write_file', status: 'completed' }),
     );
-    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Wrote a\.md/ }));
     await userEvent.click(screen.getByRole('button', { name: 'Run again' }));
     await settle();
     return page;
@@ -920,7 +1036,7 @@ describe('[UI-2] running a call again (founding documents: implementation-plan)'
   it('is not offered while the call has not ended', async () => {
     const { server } = await openChat({ messages: [hello] });
     await server.emit(call({ status: 'executing', context }));
-    await userEvent.click(screen.getByRole('button', { name: 'Details' }));
+    await userEvent.click(screen.getByRole('button', { name: /^Running npm test/ }));
     expect(screen.queryByRole('button', { name: 'Run again' })).toBeNull();
   });
 });

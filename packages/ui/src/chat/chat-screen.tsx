@@ -1,4 +1,5 @@
-import { useEffect } from 'react';
+import { pendingOf } from '@countersign/approvals';
+import { useEffect, useState } from 'react';
 import { useCardsAboveInput, WaitingCards } from '../approvals/connected-card.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
@@ -7,8 +8,13 @@ import { useModel, useTools } from '../queries/workspace.ts';
 import { RunnerBanner } from '../runners/runner-banner.tsx';
 import { useWords } from '../words/words.ts';
 import { Composer } from './composer.tsx';
+import { MessageActionsProvider } from './message-actions.tsx';
+import { ModeMeaning, ModeSwitch } from './mode-switch.tsx';
 import { ModelChip } from './model-chip.tsx';
+import { QueuedMessages } from './queued-messages.tsx';
 import { Transcript } from './transcript.tsx';
+import { useMode } from './use-mode.ts';
+import { earlierMessages } from './use-recall.ts';
 import { useComposerKey, useSending } from './use-sending.ts';
 
 interface ChatScreenProps {
@@ -19,14 +25,18 @@ interface ChatScreenProps {
   readonly firstMessage: string | null;
   /** Replaces the advice to run a command, where a runner is started differently. */
   readonly runnerAdvice?: React.ReactNode;
-  onSession(sessionId: string): void;
+  /** Put the focus into the message field of each conversation that is opened, unless a card waits in it. */
+  readonly focusesComposer?: boolean;
+  /** Opens a conversation; null for a new one. */
+  onSession(sessionId: string | null): void;
 }
 
-/** One conversation: what was said and done, and the place to write. */
+/** One conversation: its transcript and the message field. */
 export function ChatScreen(props: ChatScreenProps) {
   const { projectId, sessionId, toolId, firstMessage, runnerAdvice, onSession } = props;
+  const { focusesComposer = false } = props;
   const { chat } = useWords();
-  const { conversations, connection } = useLive();
+  const { approvals, conversations, connection } = useLive();
   const conversation = useObservable(conversations.all, (all) =>
     sessionId === null ? undefined : all.get(sessionId),
   );
@@ -34,15 +44,21 @@ export function ChatScreen(props: ChatScreenProps) {
   const tools = useTools(projectId);
   const model = useModel();
   const isManual = model.data?.model === 'manual' || (model.data?.problem ?? null) !== null;
+  // Keys decide a waiting card at once, unless they go to the message field.
+  const isWaiting = useObservable(approvals.entries, (entries) =>
+    pendingOf(entries).some(({ approval }) => approval.session_id === sessionId),
+  );
   const areCardsAbove = useCardsAboveInput();
   const composer = useComposerKey(sessionId);
+  const mode = useMode(projectId, sessionId);
   const sending = useSending({
     projectId,
     sessionId,
     conversation,
     model: model.data,
+    beforeMessage: mode.settle,
     onSession: (begun) => {
-      composer.begins(begun);
+      composer.started(begun);
       onSession(begun);
     },
   });
@@ -50,6 +66,17 @@ export function ChatScreen(props: ChatScreenProps) {
   useEffect(() => {
     if (sessionId !== null) void conversations.open({ projectId, sessionId });
   }, [conversations, projectId, sessionId]);
+
+  /** A text for the field of a conversation that is about to be opened. */
+  const [draft, setDraft] = useState<{ readonly sessionId: string | null; readonly text: string } | null>(
+    null,
+  );
+  const { suggest } = sending;
+  useEffect(() => {
+    if (draft?.sessionId !== sessionId) return;
+    suggest(draft.text);
+    setDraft(null);
+  }, [draft, sessionId, suggest]);
 
   return (
     <section className="chat" aria-labelledby="chat-title">
@@ -67,26 +94,53 @@ export function ChatScreen(props: ChatScreenProps) {
           onRetry={() => void conversations.reload({ projectId, sessionId })}
         />
       ) : (
-        <Transcript
-          key={`transcript ${sessionId}`}
-          conversation={conversation}
+        <MessageActionsProvider
           sessionId={sessionId}
-          toolId={toolId}
-          sent={sending.sent}
-        />
+          conversation={conversation}
+          resend={sending.resend}
+          suggest={sending.suggest}
+          openWith={(other, text) => {
+            setDraft({ sessionId: other, text });
+            onSession(other);
+          }}
+        >
+          <Transcript
+            key={`transcript ${sessionId}`}
+            conversation={conversation}
+            sessionId={sessionId}
+            toolId={toolId}
+            sent={sending.sent}
+          />
+        </MessageActionsProvider>
       )}
       {areCardsAbove && sessionId !== null && <WaitingCards sessionId={sessionId} />}
+      {sessionId !== null && (
+        <QueuedMessages
+          key={`queue ${sessionId}`}
+          projectId={projectId}
+          queued={conversation?.queued ?? []}
+          onSend={sending.send}
+        />
+      )}
       <Composer
         key={composer.key}
         tools={tools.data ?? []}
         placeholder={isManual ? chat.placeholderManual : chat.placeholder}
         isSending={sending.isSending}
         isBlocked={isOffline || (model.isSuccess && model.data.model === null)}
-        problem={sending.problem}
+        problem={sending.problem ?? mode.problem}
         onStop={sending.stop}
         isStopping={sending.isStopping}
         onSend={sending.send}
-        footer={<ModelChip model={model.data} />}
+        earlier={() => earlierMessages(conversation)}
+        takesFocus={focusesComposer && toolId === null && !isWaiting}
+        note={<ModeMeaning mode={mode.mode} sent={sending.sent} />}
+        controls={
+          <>
+            <ModeSwitch mode={mode.mode} isBlocked={isOffline} onChoose={mode.choose} />
+            <ModelChip model={model.data} />
+          </>
+        }
         suggested={sending.suggested}
       />
     </section>
@@ -108,7 +162,7 @@ const typedCalls = [
   '/run npm test',
 ] as const;
 
-/** A conversation that has not begun. */
+/** The screen of a conversation without messages. */
 function ChatStart({ isManual, firstMessage, onSuggest }: ChatStartProps) {
   const { chat } = useWords();
   const suggestions = firstMessage !== null ? [firstMessage] : isManual ? typedCalls : [];

@@ -12,7 +12,7 @@ interface CompletionListProps {
   onPick(option: CompletionOption): void;
 }
 
-/** What can be typed next. The focus stays in the text; arrows move through the list. */
+/** The list of completions. The focus stays in the message field; arrow keys move through the list. */
 export function CompletionList({ id, kind, options, active, optionId, onPick }: CompletionListProps) {
   const { chat } = useWords();
   const list = useRef<HTMLDivElement>(null);
@@ -26,7 +26,7 @@ export function CompletionList({ id, kind, options, active, optionId, onPick }: 
       className="completion"
       role="listbox"
       tabIndex={-1}
-      aria-label={kind === 'tool' ? chat.completion : chat.parameters}
+      aria-label={kind === 'tool' ? chat.completion : kind === 'file' ? chat.files : chat.parameters}
     >
       {options.map((option, index) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox handles the keys

@@ -1,6 +1,6 @@
 import type { AvailableTool } from '@countersign/protocol';
 
-/** One thing that can be inserted at the caret. */
+/** A text that can be inserted at the caret. */
 export interface CompletionOption {
   readonly label: string;
   readonly insert: string;
@@ -9,7 +9,7 @@ export interface CompletionOption {
 }
 
 export interface Completion {
-  readonly kind: 'tool' | 'parameter' | 'value';
+  readonly kind: 'tool' | 'parameter' | 'value' | 'file';
   /** Start of the word at the caret, which is replaced. */
   readonly from: number;
   readonly to: number;

@@ -1,7 +1,7 @@
 import type { ComponentPropsWithoutRef } from 'react';
 import ReactMarkdown, { type Components, type Options } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
-import { CodeBlock } from '../text/code-block.tsx';
+import { AnswerCode } from '../host-editor/answer-code.tsx';
 import { visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
@@ -11,8 +11,8 @@ interface MarkdownProps {
 }
 
 /**
- * A model's answer as Markdown. HTML in it is shown as text, images are not loaded, and a link opens only when the
- * person clicks it (UI-6). Loaded when the first answer is shown.
+ * A model's message as Markdown. HTML in it is shown as text, images are not loaded, and a link opens only when the
+ * person clicks it (UI-6). This module is loaded with the first such message.
  */
 export default function Markdown({ text, rehypePlugins }: MarkdownProps) {
   return (
@@ -30,10 +30,10 @@ const components: Components = {
       {children}
     </a>
   ),
-  img: ({ alt }) => <ImageWords alt={alt ?? ''} />,
-  pre: ({ children }: ComponentPropsWithoutRef<'pre'>) => <CodeBlock>{children}</CodeBlock>,
+  img: ({ alt }) => <ImageText alt={alt ?? ''} />,
+  pre: ({ children }: ComponentPropsWithoutRef<'pre'>) => <AnswerCode>{children}</AnswerCode>,
 };
 
-function ImageWords({ alt }: { readonly alt: string }) {
+function ImageText({ alt }: { readonly alt: string }) {
   return <span className="muted">{useWords().chat.image(alt)}</span>;
 }

@@ -1,31 +1,58 @@
 import { lazy, memo, type ReactNode, Suspense } from 'react';
+import { StepGroup } from '../approvals/step-group.tsx';
+import { links } from '../frame/links.ts';
 import type { ChatMessage } from '../live/conversation.ts';
-import { Visible } from '../text/visible.tsx';
+import { CopyButton } from '../text/copy-button.tsx';
+import { Visible, visibleText } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { ToolCallRow } from './tool-call-row.tsx';
+import { ToolCallRow } from './call-row.tsx';
+import { MessageMenu } from './message-menu.tsx';
 
 interface MessageRowProps {
   readonly message: ChatMessage;
   readonly sessionId: string;
-  /** Shown as plain text: the person's own messages, and those of the manual model. */
+  /** The message above is the agent's too: its name is not repeated. */
+  readonly isContinued: boolean;
+  /** Show a message of the assistant as plain text, as for the manual model. */
   readonly isPlain: boolean;
 }
 
-/** One message and the tool calls it makes. */
-export const MessageRow = memo(function MessageRow({ message, sessionId, isPlain }: MessageRowProps) {
-  const { chat } = useWords();
+export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
+  const { message, sessionId, isContinued, isPlain } = props;
+  const { chat, call, told } = useWords();
   const { role, text, isStreaming, toolCalls, runId } = message;
-  const plain = <Visible as="p" className="plain-text" text={text} />;
+  const plain = <Visible as="p" className="plain-text" text={role === 'system' ? told(text) : text} />;
   return (
-    <article className={`message message-${role}`} data-message={message.id} aria-busy={isStreaming}>
-      <h2 className="message-who">
-        {role === 'user' ? chat.you : role === 'system' ? chat.system : chat.agent}
-      </h2>
+    <article
+      className={`message message-${role}${isContinued ? ' message-continued' : ''}`}
+      data-message={message.id}
+      aria-busy={isStreaming}
+    >
+      {!isContinued && (
+        <h2 className="message-who">
+          {role === 'user' ? chat.you : role === 'system' ? chat.system : chat.agent}
+        </h2>
+      )}
       {text !== '' && (role !== 'assistant' || isPlain ? plain : <RichText text={text} plain={plain} />)}
+      {message.lateToolId !== null && (
+        <p>
+          {chat.lateResult} <a href={links.call(message.lateToolId)}>{call.openDetail}</a>
+        </p>
+      )}
+      {role === 'user' && <MessageMenu message={message} />}
       {isStreaming && <span className="caret" aria-hidden="true" />}
-      {toolCalls.map((call) => (
-        <ToolCallRow key={call.tool_call_id} sessionId={sessionId} runId={runId} call={call} />
-      ))}
+      {role === 'assistant' && text !== '' && !isStreaming && (
+        <div className="message-actions">
+          <CopyButton text={() => visibleText(text)} label={chat.copyAnswer} />
+        </div>
+      )}
+      {toolCalls.length > 0 && (
+        <StepGroup messageId={message.id}>
+          {toolCalls.map((call) => (
+            <ToolCallRow key={call.tool_call_id} sessionId={sessionId} runId={runId} call={call} />
+          ))}
+        </StepGroup>
+      )}
     </article>
   );
 });
@@ -39,16 +66,16 @@ interface RichTextProps {
   readonly plain: ReactNode;
 }
 
-const codeOfALanguage = /^\s*(```|~~~)\s*\w/m;
+const codeWithLanguage = /^\s*(```|~~~)\s*\w/m;
 
-/** An answer as Markdown, with highlighted code where it has some. */
+/** Text as Markdown, with highlighted code blocks. */
 function RichText({ text, plain }: RichTextProps) {
   const unhighlighted = (
     <Suspense fallback={plain}>
       <Markdown text={text} />
     </Suspense>
   );
-  if (!codeOfALanguage.test(text)) return unhighlighted;
+  if (!codeWithLanguage.test(text)) return unhighlighted;
   return (
     <Suspense fallback={unhighlighted}>
       <HighlightedMarkdown text={text} />

@@ -4,7 +4,7 @@ import { CommandLine } from '../frame/states.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-/** Shows the current model. Its popover says what to do if there is none or its key is missing. */
+/** Shows the current model. For the manual model, or without a key, its popover explains how to set up a model. */
 export function ModelChip({ model }: { readonly model: CallResponse<'getModel'> | undefined }) {
   const words = useWords();
   if (!model) return null;

@@ -11,7 +11,7 @@ interface ProjectPickerProps {
   onPick(projectId: string): void;
 }
 
-/** Chooses the page's project. Draws nothing if there is only one. */
+/** Chooses the page's project. If there is only one, shows its name. */
 export function ProjectPicker({ projects, current, onPick }: ProjectPickerProps) {
   const { nav } = useWords();
   const id = useId();

@@ -2,24 +2,25 @@ import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import type { ChatCall, ChatMessage, Conversation } from '../live/conversation.ts';
 import { useWords } from '../words/words.ts';
+import { CallRow } from './call-row.tsx';
 import { MessageRow } from './message-row.tsx';
-import { CallRow } from './tool-call-row.tsx';
+import { TranscriptSections } from './transcript-sections.tsx';
 import { useFollowing } from './use-following.ts';
-import { useLeftPlace, useReadingPlace } from './use-reading-place.ts';
+import { useReadingPlace, useStoredPlace } from './use-reading-place.ts';
 
 interface TranscriptProps {
   readonly conversation: Conversation;
   readonly sessionId: string;
-  /** A call to show: the person came from its approval. */
+  /** A call to scroll to, after the person came from its approval. */
   readonly toolId: string | null;
-  /** How often the person has sent something: after sending, scroll to the end. */
+  /** Number of messages sent. When it changes, the transcript scrolls to its end. */
   readonly sent: number;
 }
 
-/** Pixels from the end that still count as being there. */
+/** Distance from the end, in pixels, that still counts as being at the end. */
 const nearEnd = 80;
 
-/** The conversation. It follows what is new while the person is at its end, and leaves them alone otherwise. */
+/** The messages and calls of a conversation. Scrolls with new content only while the person is at the end. */
 export const Transcript = memo(function Transcript({
   conversation,
   sessionId,
@@ -30,15 +31,15 @@ export const Transcript = memo(function Transcript({
   const { order, messages, calls, agent } = conversation;
   const items = useMemo(() => transcriptItems({ order, messages, calls }), [order, messages, calls]);
   const box = useRef<HTMLElement>(null);
-  const leftPlace = useLeftPlace(sessionId);
-  const left = toolId === null ? leftPlace : undefined;
-  const isFollowing = useRef(left === undefined);
+  const storedPlace = useStoredPlace(sessionId);
+  const startPlace = toolId === null ? storedPlace : undefined;
+  const isFollowing = useRef(startPlace === undefined);
   const lastTop = useRef(0);
   const lastSent = useRef(sent);
-  const [isAway, setAway] = useState(left !== undefined);
+  const [isAway, setAway] = useState(startPlace !== undefined);
 
   useFollowing(box, isFollowing);
-  useReadingPlace(box, isFollowing, sessionId, left);
+  useReadingPlace(box, isFollowing, sessionId, startPlace);
   useEffect(() => {
     if (toolId === null) return;
     const row = document.getElementById(`call-${toolId}`);
@@ -66,25 +67,31 @@ export const Transcript = memo(function Transcript({
       onScroll={({ currentTarget }) => {
         const { scrollHeight, scrollTop, clientHeight } = currentTarget;
         const isNear = scrollHeight - scrollTop - clientHeight < nearEnd;
-        // Away from the end without having scrolled up: the content grew before this event came.
+        // If the person did not scroll up, the content grew before this event: keep following.
         if (isNear || scrollTop < lastTop.current) isFollowing.current = isNear;
         lastTop.current = scrollTop;
         setAway(!isFollowing.current);
       }}
     >
       <div className="transcript-column">
-        {items.map((item) =>
-          item.kind === 'message' ? (
-            <MessageRow
-              key={item.message.id}
-              message={item.message}
-              sessionId={sessionId}
-              isPlain={item.isPlain}
-            />
-          ) : (
-            <CallRow key={item.call.toolId} call={item.call} />
-          ),
-        )}
+        <TranscriptSections
+          sessionId={sessionId}
+          items={items}
+          messageOf={(item) => (item.kind === 'message' ? item.message : undefined)}
+          row={(item) =>
+            item.kind === 'message' ? (
+              <MessageRow
+                key={item.message.id}
+                message={item.message}
+                sessionId={sessionId}
+                isContinued={item.isContinued}
+                isPlain={item.isPlain}
+              />
+            ) : (
+              <CallRow key={item.call.toolId} call={item.call} />
+            )
+          }
+        />
         <p className="agent-state" role="status">
           {agent === 'thinking' && (
             <>
@@ -110,11 +117,16 @@ export const Transcript = memo(function Transcript({
 });
 
 type TranscriptItem =
-  | { readonly kind: 'message'; readonly message: ChatMessage; readonly isPlain: boolean }
+  | {
+      readonly kind: 'message';
+      readonly message: ChatMessage;
+      readonly isContinued: boolean;
+      readonly isPlain: boolean;
+    }
   /** A call without a message: from an outside agent, or from the person through the API. */
   | { readonly kind: 'call'; readonly call: ChatCall };
 
-/** What the transcript shows, in order. Tool messages are not shown: their calls are. */
+/** The rows of the transcript, in order. Tool messages have no row, because their calls are shown. */
 function transcriptItems({
   order,
   messages,
@@ -128,8 +140,11 @@ function transcriptItems({
     while (alone[0] && alone[0].createdAt < message.createdAt) {
       items.push({ kind: 'call', call: alone.shift() as ChatCall });
     }
+    const above = items.at(-1);
+    const isContinued =
+      message.role === 'assistant' && above?.kind === 'message' && above.message.role === 'assistant';
     // The manual model quotes files and output verbatim; rendering them as Markdown would mangle them.
-    items.push({ kind: 'message', message, isPlain: message.model === 'manual' });
+    items.push({ kind: 'message', message, isContinued, isPlain: message.model === 'manual' });
   }
   for (const call of alone) items.push({ kind: 'call', call });
   return items;

@@ -1,15 +1,15 @@
 import { type RefObject, useLayoutEffect } from 'react';
 
-/** The card under the pointer, or with the focus in it. */
+/** The pending card that has the focus or is under the pointer. */
 const lookedAt = (box: HTMLElement): Element | undefined =>
   [...box.querySelectorAll('[data-approval][data-waiting]')].find(
     (card) => card.contains(document.activeElement) || card.matches(':hover'),
   );
 
 /**
- * Keeps the end in view while the content grows, unless the person has scrolled up. A card that is being looked at does
- * not move: a card that slides away under the pointer cannot be decided (UI-6). If that card itself grows out of sight,
- * its end is scrolled back into view.
+ * Keeps the end in view while the content grows, unless the person has scrolled up. A card that the person looks at
+ * does not move, because a card that slides away under the pointer cannot be decided (UI-6). If that card itself grows
+ * out of sight, its end is scrolled back into view.
  */
 export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: RefObject<boolean>): void {
   useLayoutEffect(() => {
@@ -40,7 +40,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: Re
       element.addEventListener(name, note, { signal: listening.signal, passive: true });
     const observer = new ResizeObserver(follow);
     observer.observe(content);
-    observer.observe(element); // a banner above, or more lines in the field below
+    observer.observe(element); // its height changes with a banner above or more lines in the field below
     return () => {
       listening.abort();
       observer.disconnect();

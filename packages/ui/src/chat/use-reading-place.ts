@@ -1,23 +1,23 @@
 import { type RefObject, useContext, useLayoutEffect, useState } from 'react';
 import { type ReadingPlace, ScrollMemoryContext } from '../frame/scroll-memory.ts';
 
-/** Messages are laid out when they come into sight, so heights are right only after some frames. */
+/** How often to scroll again: messages get their height when they come into sight, which takes some frames. */
 const framesToSettle = 10;
-const ownScrolling = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
+const scrollInputs = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
 /** Where the person was reading when they left this conversation; undefined if it is new or they were at its end. */
-export function useLeftPlace(sessionId: string): ReadingPlace | undefined {
+export function useStoredPlace(sessionId: string): ReadingPlace | undefined {
   const places = useContext(ScrollMemoryContext)?.conversations;
-  const [left] = useState(() => places?.get(sessionId));
-  return left;
+  const [stored] = useState(() => places?.get(sessionId));
+  return stored;
 }
 
-/** Brings the person back to `left`, and keeps where they are when they leave. */
+/** Scrolls to `start`, unless the person scrolls first. Stores the reading place when the conversation is left. */
 export function useReadingPlace(
   box: RefObject<HTMLElement | null>,
   isFollowing: RefObject<boolean>,
   sessionId: string,
-  left: ReadingPlace | undefined,
+  start: ReadingPlace | undefined,
 ): void {
   const places = useContext(ScrollMemoryContext)?.conversations;
   useLayoutEffect(() => {
@@ -26,11 +26,11 @@ export function useReadingPlace(
     const listening = new AbortController();
     const { signal } = listening;
     const settle = (framesLeft: number) => {
-      if (!left || isFollowing.current || signal.aborted || framesLeft === 0) return;
-      scrollTo(element, left);
+      if (!start || isFollowing.current || signal.aborted || framesLeft === 0) return;
+      scrollTo(element, start);
       requestAnimationFrame(() => settle(framesLeft - 1));
     };
-    for (const name of ownScrolling)
+    for (const name of scrollInputs)
       element.addEventListener(name, () => listening.abort(), { signal, passive: true });
     settle(framesToSettle);
     return () => {
@@ -39,7 +39,7 @@ export function useReadingPlace(
       if (place) places.set(sessionId, place);
       else places.delete(sessionId);
     };
-  }, [box, isFollowing, places, sessionId, left]);
+  }, [box, isFollowing, places, sessionId, start]);
 }
 
 const itemsOf = (box: HTMLElement): readonly Element[] => [...(box.firstElementChild?.children ?? [])];

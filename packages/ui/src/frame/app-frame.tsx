@@ -10,6 +10,8 @@ import { newScrollMemory, ScrollMemoryContext, useScrollMemory } from './scroll-
 
 interface AppFrameProps {
   readonly location: Location;
+  /** Where the navigation's "Chat" leads. */
+  readonly chatHref: string;
   /** Beside the content on a wide screen: the project and its conversations. */
   readonly aside: ReactNode;
   readonly settings: ReactNode;
@@ -17,7 +19,7 @@ interface AppFrameProps {
 }
 
 /** The frame around every screen: navigation and the connection state. */
-export function AppFrame({ location, aside, settings, children }: AppFrameProps) {
+export function AppFrame({ location, chatHref, aside, settings, children }: AppFrameProps) {
   const { nav } = useWords();
   const { approvals } = useLive();
   const content = useRef<HTMLElement>(null);
@@ -25,7 +27,7 @@ export function AppFrame({ location, aside, settings, children }: AppFrameProps)
   useScrollMemory(content, placeOf(location), memory);
   const waiting = useObservable(approvals.entries, (entries) => pendingOf(entries).length);
   const places: readonly (readonly [Location['screen'], IconName, string, string])[] = [
-    ['chat', 'chat', nav.chat, links.chat()],
+    ['chat', 'chat', nav.chat, chatHref],
     ['approvals', 'approvals', nav.inbox, links.inbox()],
     ['history', 'history', nav.history, links.history()],
     ['metrics', 'metrics', nav.metrics, links.metrics()],

@@ -9,8 +9,8 @@ import { notificationText, type ShownNotification, showNotification } from './no
 import { usePreference } from './preferences.ts';
 
 /**
- * Tells of new approvals without taking the focus (UI-6): the number in the title, a desktop notification where the
- * person asked for them, and words for a screen reader. Notifications of settled ones are withdrawn.
+ * Announces new approvals without taking the focus (UI-6): a number in the page's title, a desktop notification if the
+ * person has enabled them, and text for a screen reader. Closes the notifications of settled approvals.
  */
 export function ApprovalAlerts() {
   const words = useWords();

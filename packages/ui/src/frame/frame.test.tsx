@@ -118,6 +118,7 @@ describe('preferences', () => {
 describe('the frame', () => {
   const frame = (
     <AppFrame
+      chatHref="#/chat"
       location={{ screen: 'approvals', approvalId: null }}
       aside={<p>aside</p>}
       settings={<p>settings</p>}
@@ -157,6 +158,16 @@ describe('the frame', () => {
     );
     server.isDown = false;
     await clock.advance(30_000);
+    expect(screen.getByRole('main').textContent).toBe('content');
+  });
+
+  it('connects at once by "Retry now"', async () => {
+    const { server, clock } = await openPage(frame);
+    await server.loseConnection();
+    await clock.advance(9_000); // the next try comes after several seconds
+    server.isDown = false;
+    await userEvent.click(screen.getByRole('button', { name: 'Retry now' }));
+    await settle();
     expect(screen.getByRole('main').textContent).toBe('content');
   });
 

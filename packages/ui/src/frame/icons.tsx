@@ -1,4 +1,4 @@
-/** The page's few icons, as strokes in the colour of the text. */
+/** The page's icons, as SVG paths. */
 const paths = {
   chat: 'M4 5h16v11H9l-5 4z',
   approvals: 'M5 13l4 4L19 7M4 20h16',
@@ -9,6 +9,7 @@ const paths = {
   settings: 'M4 7h8M18 7h2M15 4a3 3 0 1 0 0 6 3 3 0 1 0 0-6M4 17h2M12 17h8M9 14a3 3 0 1 0 0 6 3 3 0 1 0 0-6',
   plus: 'M12 5v14M5 12h14',
   list: 'M4 6h16M4 12h16M4 18h10',
+  more: 'M5 12h.01M12 12h.01M19 12h.01',
 } as const;
 
 export type IconName = keyof typeof paths;

@@ -1,8 +1,8 @@
-/** The addresses of the page's screens, in the part after `#`, which the server never sees. */
+/** The addresses of the page's screens: the part after `#`, which browsers do not send to the server. */
 export const links = {
   chat: (sessionId?: string, toolId?: string) =>
     `#/chat${sessionId === undefined ? '' : `/${sessionId}`}${toolId === undefined ? '' : `/${toolId}`}`,
-  /** With an approval: at its card. */
+  /** With an id, the inbox opens at that card. */
   inbox: (approvalId?: string) => `#/approvals${approvalId === undefined ? '' : `/${approvalId}`}`,
   history: () => '#/history',
   call: (toolId: string) => `#/history/${toolId}`,
@@ -11,7 +11,16 @@ export const links = {
   runners: () => '#/runners',
 } as const;
 
-/** Where the page is. */
+/** Goes to a screen as a click on its link does. In the editor's webview, which has no address, only links lead on. */
+export function followLink(href: string): void {
+  const link = document.createElement('a');
+  link.href = href;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+/** The screen that the page shows. */
 export type Location =
   | { readonly screen: 'chat'; readonly sessionId: string | null; readonly toolId: string | null }
   | { readonly screen: 'approvals'; readonly approvalId: string | null }

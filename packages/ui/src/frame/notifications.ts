@@ -40,7 +40,7 @@ export function showNotification(
   }
 }
 
-/** A screen that is locked shows one line of it. */
+/** A locked screen shows one line of the text. */
 const maxLength = 120;
 
 /**

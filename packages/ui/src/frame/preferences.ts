@@ -4,7 +4,7 @@ import { useCallback, useEffect } from 'react';
 import { useObservable } from '../live/observable.ts';
 import type { LanguageCode } from '../words/words.ts';
 
-/** What the person set on this device. */
+/** The person's settings on this device. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly language: LanguageCode | null;
@@ -23,7 +23,7 @@ const initial: Preferences = {
 
 const storageKey = 'countersign.preferences';
 
-/** One store for the page: preferences belong to the device, not to a component. */
+/** The only store of preferences, which all components share. */
 export const preferences = new Observable<Preferences>(initial);
 
 /** Loads the stored preferences. Unreadable or outdated ones count as empty. */
@@ -36,13 +36,13 @@ export function loadPreferences(storage: Pick<Storage, 'getItem'>): void {
   }
 }
 
-/** Stores each change. Without storage, changes last until the page is closed. */
+/** Stores each change. Returns a function that stops this. */
 export function keepPreferences(storage: Pick<Storage, 'setItem'>): () => void {
   return preferences.subscribe(() => {
     try {
       storage.setItem(storageKey, JSON.stringify(preferences.get()));
     } catch {
-      // Private windows may refuse; the choice then holds for this page only.
+      // A private window may refuse: the change then lasts until the page is closed.
     }
   });
 }

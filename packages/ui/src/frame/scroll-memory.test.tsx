@@ -20,7 +20,7 @@ function Framed({ steering }: { readonly steering: Steering }) {
   steering.go = (hash) => act(() => setLocation(readLocation(hash)));
   steering.load = (next) => act(() => setLoading(next));
   return (
-    <AppFrame location={location} settings={null} aside={null}>
+    <AppFrame location={location} chatHref="#/chat" settings={null} aside={null}>
       {isLoading ? <LoadingState /> : <p>{location.screen}</p>}
     </AppFrame>
   );

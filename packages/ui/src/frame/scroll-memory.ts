@@ -1,6 +1,6 @@
 import { createContext, type RefObject, useLayoutEffect } from 'react';
 
-/** The index of the item at the top of a conversation, and how far it is scrolled away. */
+/** The index of the topmost visible item of a conversation, and how many of its pixels are above the view. */
 export interface ReadingPlace {
   readonly item: number;
   readonly hidden: number;
@@ -8,7 +8,7 @@ export interface ReadingPlace {
 
 /** The last scroll position of each screen and conversation. */
 export interface ScrollMemory {
-  /** How far down, by the name of the screen. */
+  /** Pixels from the top, by the name of the screen. */
   readonly screens: Map<string, number>;
   /** By session id. Without an entry, a conversation opens at its end. */
   readonly conversations: Map<string, ReadingPlace>;
@@ -16,7 +16,7 @@ export interface ScrollMemory {
 
 export const newScrollMemory = (): ScrollMemory => ({ screens: new Map(), conversations: new Map() });
 
-/** Undefined without a frame: then no position is remembered. */
+/** Undefined outside of `AppFrame`: then no position is remembered. */
 export const ScrollMemoryContext = createContext<ScrollMemory | undefined>(undefined);
 
 /**
@@ -38,21 +38,21 @@ export function useScrollMemory(
       reached = element.scrollTop; // less than wanted while the content is too short
     };
     const scrolled = () => {
-      if (element.scrollTop === reached) return; // by `restore`
+      if (element.scrollTop === reached) return; // `restore` scrolled, not the person
       wanted = element.scrollTop;
       reached = wanted;
       screens.set(place, wanted);
     };
     restore();
     element.addEventListener('scroll', scrolled, { passive: true });
-    // Restore later only while the content is still loading: nothing else may move under the pointer (UI-6).
-    const reading = new MutationObserver(() => {
+    // Restore later only while the content is loading: otherwise, content would move under the pointer (UI-6).
+    const observer = new MutationObserver(() => {
       if (reached < wanted) restore();
-      if (reached >= wanted || !isLoading(element)) reading.disconnect();
+      if (reached >= wanted || !isLoading(element)) observer.disconnect();
     });
-    if (reached < wanted && isLoading(element)) reading.observe(element, { childList: true, subtree: true });
+    if (reached < wanted && isLoading(element)) observer.observe(element, { childList: true, subtree: true });
     return () => {
-      reading.disconnect();
+      observer.disconnect();
       element.removeEventListener('scroll', scrolled);
     };
   }, [box, place, screens]);

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
-import { isTyping, tellMissedKey } from '../approvals/card-keys.ts';
+import { cardKey, goToCard, isTyping, pressOnCurrentCard, waitingCards } from '../approvals/card-keys.ts';
+import { useCurrentCardMark } from '../approvals/current-card-mark.ts';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 
@@ -10,6 +11,7 @@ interface ShortcutsProps {
 
 /** Keys that work anywhere outside a field, and the page that explains them all. */
 export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
+  useCurrentCardMark();
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -17,7 +19,7 @@ export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
       else if (event.key === '/') focusOn('[data-composer]');
       else if (isKey(event, 'j')) moveBetweenCards(1);
       else if (isKey(event, 'k')) moveBetweenCards(-1);
-      else return tellMissedKey(event);
+      else if (!decides(event)) return;
       event.preventDefault();
     };
     document.addEventListener('keydown', pressed);
@@ -32,17 +34,21 @@ const isKey = ({ key, code }: KeyboardEvent, letter: string): boolean =>
 
 const focusOn = (selector: string): void => document.querySelector<HTMLElement>(selector)?.focus();
 
+/** Whether the key went to the current card. A card that has the focus has taken it already. */
+function decides(event: KeyboardEvent): boolean {
+  const key = event.defaultPrevented ? undefined : cardKey(event);
+  return key !== undefined && pressOnCurrentCard(key);
+}
+
 /** The next or previous card that waits, from the one that has the focus. */
 function moveBetweenCards(step: 1 | -1): void {
-  const cards = [...document.querySelectorAll<HTMLElement>('[data-approval][data-waiting]')];
+  const cards = waitingCards();
   const current = cards.findIndex((card) => card.contains(document.activeElement));
-  const next = cards[current < 0 ? (step > 0 ? 0 : cards.length - 1) : current + step];
-  next?.focus();
-  next?.scrollIntoView({ block: 'nearest' });
+  goToCard(cards[current < 0 ? (step > 0 ? 0 : cards.length - 1) : current + step]);
 }
 
 function ShortcutsHelp({ onClose }: { onClose(): void }) {
-  const { shortcuts, settings } = useWords();
+  const { shortcuts, settings, conversation } = useWords();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
@@ -53,6 +59,7 @@ function ShortcutsHelp({ onClose }: { onClose(): void }) {
       shortcuts.onCard,
       [
         ['y', shortcuts.approve],
+        ['Shift+y', shortcuts.approveAll],
         ['n', shortcuts.reject],
         ['a', shortcuts.wider],
         ['e', shortcuts.edit],
@@ -65,6 +72,11 @@ function ShortcutsHelp({ onClose }: { onClose(): void }) {
         ['j', shortcuts.next],
         ['k', shortcuts.previous],
         ['/', shortcuts.compose],
+        ['Esc', shortcuts.toCard],
+        ['Ctrl+Enter', shortcuts.approveFromField],
+        ['↑', conversation.shortcuts.recall],
+        ['Alt+M', conversation.shortcuts.mode],
+        ['u', conversation.shortcuts.undo],
         ['?', shortcuts.help],
       ],
     ],

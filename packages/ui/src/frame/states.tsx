@@ -9,7 +9,6 @@ interface EmptyStateProps {
   readonly children?: ReactNode;
 }
 
-/** Nothing to show, and what that means. */
 export function EmptyState({ title, hint, children }: EmptyStateProps) {
   return (
     <div className="state">
@@ -59,13 +58,12 @@ interface QueryStateProps {
   };
 }
 
-/** Says that a query is loading or has failed; nothing once there is data. */
+/** Says that a query is loading or has failed. Draws nothing once there is data. */
 export function QueryState({ query }: QueryStateProps) {
   if (query.isPending) return <LoadingState />;
   return query.isError ? <ErrorState error={query.error} onRetry={() => void query.refetch()} /> : null;
 }
 
-/** A command to type in a terminal. */
 export function CommandLine({ text }: { readonly text: string }) {
   return (
     <pre className="command-line">

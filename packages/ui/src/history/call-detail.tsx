@@ -1,4 +1,4 @@
-import { callSummary } from '@countersign/approvals';
+import { callState, callTitle, resultView, stateText } from '@countersign/approvals';
 import type { CallResponse } from '@countersign/client';
 import { isFinal } from '@countersign/protocol';
 import type { ReactNode } from 'react';
@@ -8,11 +8,11 @@ import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
 import { QueryState } from '../frame/states.tsx';
 import { useExecution } from '../queries/executions.ts';
+import { ResultView } from '../results/result-view.tsx';
 import { duration } from '../text/duration.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { moment } from '../text/moment.ts';
-import { ResultView } from '../text/result-view.tsx';
-import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
+import { StatusMark } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 import { RunAgain } from './run-again.tsx';
@@ -20,7 +20,7 @@ import { UndoButton } from './undo-button.tsx';
 
 type Detail = CallResponse<'getExecution'>;
 
-/** One call in full: what was asked, what would happen, who decided, what ran, what came of it, and when. */
+/** One call in full: its request, preview, decision, parameters, result and times. */
 export function CallDetail({ toolId }: { readonly toolId: string }) {
   const { history } = useWords();
   const call = useExecution(toolId);
@@ -39,20 +39,21 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
   const words = useWords();
   const { history, call, approval, risk } = words;
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
-  const { status, error, reasons, tool_params, exit_code } = execution;
+  const { status, error, reasons, tool_name, tool_params, exit_code } = execution;
   const isUndone = execution.undone_at !== null;
+  const state = callState({ status, isUndone, exitCode: exit_code, error });
   const isEdited =
     requested_params !== undefined && JSON.stringify(requested_params) !== JSON.stringify(tool_params);
   return (
     <>
       <header className="detail-head">
         <h1 id="call-title">
-          <Visible as="code" text={execution.tool_name} /> <Visible text={callSummary(tool_params)} />
+          <Visible text={callTitle({ toolName: tool_name, params: tool_params, status }, words.calls)} />
         </h1>
         <p className="with-mark">
-          <StatusMark status={callState(status, { isUndone, exitCode: exit_code })} />{' '}
-          {statusWords(status, exit_code, words)}
-          {isUndone && <span className="muted">({history.undone})</span>}
+          <StatusMark status={state} /> {stateText(state, words.calls)}
+          {state === 'nonzero' && exit_code !== undefined && ` · ${words.calls.outcome.exit(exit_code)}`}
+          <Visible as="code" className="muted" text={tool_name} />
           {execution.risk_level && <RiskBadge risk={execution.risk_level} />}
           <a href={links.chat(execution.session_id, execution.tool_id)}>{approval.openChat}</a>
         </p>
@@ -61,7 +62,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
       </header>
       {error && (
         <p className="notice danger">
-          <Visible text={words.said(error)} /> <code>{error.code}</code>
+          <Visible text={words.told(error)} /> <code>{error.code}</code>
         </p>
       )}
       {omitted && omitted.length > 0 && <p className="notice">{history.notKept}</p>}
@@ -82,9 +83,9 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
             </Part>
           )}
           {result !== null && (
-            <section className="part">
-              <ResultView result={result} />
-            </section>
+            <Part title={call.result}>
+              <ResultView view={resultView(tool_name, tool_params, result)} />
+            </Part>
           )}
           {late_result !== undefined && (
             <Part title={history.late}>
@@ -118,7 +119,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
 }
 
 function DecisionFacts({ detail }: { readonly detail: Detail }) {
-  const { history, approval, call } = useWords();
+  const { history, approval, calls } = useWords();
   const { decision, execution } = detail;
   if (!decision) {
     const by = execution.approved_by;
@@ -127,10 +128,7 @@ function DecisionFacts({ detail }: { readonly detail: Detail }) {
   return (
     <Facts
       rows={[
-        [
-          history.status,
-          decision.status === 'pending' ? call.status.awaiting_approval : call.status[decision.status],
-        ],
+        [history.status, calls.state[decision.status === 'pending' ? 'awaiting_approval' : decision.status]],
         [history.device, decision.by?.device ?? null],
         [history.token, decision.by?.token_id ?? null],
         [approval.saidReason, decision.reason],
@@ -163,7 +161,7 @@ function TimingFacts({ detail }: { readonly detail: Detail }) {
   );
 }
 
-/** A list of names and values, without the empty ones. */
+/** A list of names and values. Rows without a value are left out. */
 function Facts({ rows }: { readonly rows: readonly (readonly [string, string | null])[] }) {
   return (
     <dl className="facts">

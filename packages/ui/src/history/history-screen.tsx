@@ -1,11 +1,15 @@
 import { executionStatuses, riskLevels } from '@countersign/protocol';
-import { useId, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../frame/states.tsx';
+import { useLive } from '../live/live-context.ts';
 import { type HistoryFilters, useHistory } from '../queries/executions.ts';
 import { useTools } from '../queries/workspace.ts';
 import { useWords } from '../words/words.ts';
 import { HistoryTable } from './history-table.tsx';
+
+/** How long the person must pause before a search starts. */
+const searchRestMs = 300;
 
 /** Every recorded call, newest first, with filters. */
 export function HistoryScreen({ projectId }: { readonly projectId: string }) {
@@ -45,7 +49,7 @@ interface FiltersProps {
 }
 
 function Filters({ projectId, filters, onChange }: FiltersProps) {
-  const { history, call, risk } = useWords();
+  const { history, calls, risk } = useWords();
   const tools = useTools(projectId);
   const set = (name: keyof HistoryFilters, value: string) => {
     const { [name]: _, ...rest } = filters;
@@ -53,6 +57,7 @@ function Filters({ projectId, filters, onChange }: FiltersProps) {
   };
   return (
     <form className="filters" aria-label={history.filters} onSubmit={(event) => event.preventDefault()}>
+      <Search value={filters.q ?? ''} onChange={(value) => set('q', value)} />
       <Choice
         label={history.tool}
         any={history.anyTool}
@@ -64,7 +69,7 @@ function Filters({ projectId, filters, onChange }: FiltersProps) {
         label={history.status}
         any={history.anyStatus}
         value={filters.status ?? ''}
-        options={executionStatuses.map((status) => [status, call.status[status]])}
+        options={executionStatuses.map((status) => [status, calls.state[status]])}
         onChange={(value) => set('status', value)}
       />
       <Choice
@@ -80,6 +85,38 @@ function Filters({ projectId, filters, onChange }: FiltersProps) {
         {history.reset}
       </Button>
     </form>
+  );
+}
+
+/** Full-text search over tool, parameters and error. It starts when the person pauses. */
+function Search({ value, onChange }: { readonly value: string; onChange(value: string): void }) {
+  const { conversation } = useWords();
+  const { clock } = useLive();
+  const id = useId();
+  const [text, setText] = useState(value);
+  const [known, setKnown] = useState(value);
+  if (known !== value) {
+    setKnown(value); // the filters were reset
+    if (value !== text.trim()) setText(value);
+  }
+  const change = useRef(onChange);
+  change.current = onChange;
+  useEffect(() => {
+    if (text.trim() === known) return;
+    return clock.after(searchRestMs, () => change.current(text.trim()));
+  }, [clock, text, known]);
+  return (
+    <div className="filter-search">
+      <label htmlFor={id}>{conversation.historySearch}</label>
+      <input
+        id={id}
+        type="search"
+        maxLength={200}
+        placeholder={conversation.historySearchHint}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+    </div>
   );
 }
 
@@ -137,7 +174,7 @@ function Day({ label, value, isEnd = false, onChange }: DayProps) {
   );
 }
 
-/** The local day of a time, in the format of a date field. */
+/** The local day of a time, as `YYYY-MM-DD` for a date field. */
 function localDay(iso: string): string {
   const at = new Date(iso);
   const two = (n: number) => String(n).padStart(2, '0');

@@ -1,15 +1,15 @@
-import { callSummary } from '@countersign/approvals';
+import { callState, callTitle, stateText } from '@countersign/approvals';
 import type { Execution } from '@countersign/protocol';
 import { memo } from 'react';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
 import { duration } from '../text/duration.ts';
 import { moment } from '../text/moment.ts';
-import { callState, StatusMark, statusWords } from '../text/status-mark.tsx';
+import { StatusMark } from '../text/status-mark.tsx';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 
-/** Calls as rows; each leads to its detail. */
+/** A table of calls. Each row links to the call's details. */
 export function HistoryTable({ executions }: { readonly executions: readonly Execution[] }) {
   const { history } = useWords();
   return (
@@ -43,6 +43,7 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
   const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms, exit_code } =
     execution;
   const isUndone = execution.undone_at !== null;
+  const state = callState({ status, isUndone, exitCode: exit_code, error: execution.error });
   // Only a person can reject a call that asked for approval.
   const isRejected = status === 'rejected' && approval_id !== null;
   const decidedBy = isRejected ? 'user' : execution.approved_by;
@@ -50,15 +51,17 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
     <tr className={`call-${status}`}>
       <td className="cell-call">
         <a href={links.call(tool_id)}>
-          <Visible as="code" className="tool-name" text={tool_name} />{' '}
-          <Visible as="span" className="call-summary" text={callSummary(tool_params)} />
+          <Visible
+            as="span"
+            className="call-title"
+            text={callTitle({ toolName: tool_name, params: tool_params, status }, words.calls)}
+          />
         </a>
       </td>
       <td>
         <span className="with-mark">
-          <StatusMark status={callState(status, { isUndone, exitCode: exit_code })} />{' '}
-          {statusWords(status, exit_code, words)}
-          {isUndone && <span className="muted">({words.history.undone})</span>}
+          <StatusMark status={state} /> {stateText(state, words.calls)}
+          {state === 'nonzero' && exit_code !== undefined && ` · ${words.calls.outcome.exit(exit_code)}`}
         </span>
       </td>
       <td>{risk_level && <RiskBadge risk={risk_level} />}</td>

@@ -53,11 +53,10 @@ describe('the history', () => {
     ];
     await open((server) => server.on('history', { success: true, executions: calls, next_cursor: null }));
     const rows = screen.getAllByRole('row').map(({ textContent }) => textContent);
-    expect(rows[1]).toContain('edit_file a.md');
-    expect(rows[1]).toContain('Done');
-    expect(rows[1]).toContain('(Undone)');
+    expect(rows[1]).toContain('Edited a.md');
+    expect(rows[1]).toContain('Undone');
     expect(screen.getAllByRole('row')[1]?.querySelector('.mark-undone')).not.toBeNull();
-    expect(rows[4]).toContain('Done · exit code 1');
+    expect(rows[4]).toContain('Done · exit 1');
     expect(screen.getAllByRole('row')[4]?.querySelector('.mark-nonzero')).not.toBeNull();
     expect(rows[1]).toContain('you');
     expect(rows[1]).toContain('1.2 s');
@@ -183,7 +182,8 @@ describe('the detail of a call', () => {
     );
     const text = document.body.textContent ?? '';
     for (const part of [
-      'edit_file a.md',
+      'Edited a.md',
+      'edit_file',
       'Done',
       'Changes a file',
       'phone',

@@ -34,7 +34,7 @@ export function RunAgain({ toolId }: { readonly toolId: string }) {
   };
   return (
     <div className="run-again">
-      <Button look="small" title={call.runAgainHint} disabled={again.step === 'asking'} onClick={click}>
+      <Button look="small quiet" title={call.runAgainHint} disabled={again.step === 'asking'} onClick={click}>
         {call.runAgain}
       </Button>
       {again.step === 'asked' && (

@@ -14,9 +14,6 @@ type Undo =
 
 type Answer = EventPayload<'tool.result'>;
 
-/** The file was changed after the call, so undoing would lose that change. The person may force it (RN-3). */
-const conflictCodes: readonly string[] = ['UNDO_CONFLICT'];
-
 /** Asks the runner to undo a call, and shows the result. */
 export function UndoButton({ execution }: { readonly execution: Execution }) {
   const { history, said } = useWords();
@@ -43,7 +40,7 @@ export function UndoButton({ execution }: { readonly execution: Execution }) {
       setRequest(refusal(error));
     }
   };
-  const undo = answered(request, answer);
+  const undo = withAnswer(request, answer);
   if (undo.step === 'done') return <p role="status">{history.undoDone}</p>;
   if (!execution.undoable || execution.undone_at !== null) return null;
   return (
@@ -66,15 +63,17 @@ export function UndoButton({ execution }: { readonly execution: Execution }) {
   );
 }
 
-function answered(request: Undo, answer: Answer | null): Undo {
+function withAnswer(request: Undo, answer: Answer | null): Undo {
   if (request.step !== 'asked' || answer?.undo_id !== request.undoId) return request;
   return answer.status === 'completed' ? { step: 'done' } : refusal(answer.error);
 }
 
-function refusal(error: ToolErrorValue | unknown): Undo {
+function refusal(error: unknown): Undo {
   const known =
     error instanceof ApiError || isToolError(error) ? error : { code: '', message: String(error) };
-  return { step: 'refused', message: known.message, canForce: conflictCodes.includes(known.code) };
+  // The file was changed after the call, so undoing would lose that change. The person may force it (RN-3).
+  const canForce = known.code === 'UNDO_CONFLICT';
+  return { step: 'refused', message: known.message, canForce };
 }
 
 const isToolError = (error: unknown): error is ToolErrorValue =>

@@ -1,12 +1,16 @@
-import type {
-  CountersignEvent,
-  EventPayload,
-  Execution,
-  ExecutionStatus,
-  JsonValue,
-  Message,
-  RiskLevel,
-  ToolErrorValue,
+import type { CallDecision } from '@countersign/approvals';
+import {
+  type CountersignEvent,
+  type EventPayload,
+  type Execution,
+  type ExecutionStatus,
+  isShortened,
+  type JsonValue,
+  type Message,
+  modelResultSchema,
+  type QueuedMessage,
+  type RiskLevel,
+  type ToolErrorValue,
 } from '@countersign/protocol';
 
 /** One message as the transcript shows it. */
@@ -19,6 +23,10 @@ export interface ChatMessage {
   /** The model of its run: `provider:model` or `manual`. */
   readonly model: string | undefined;
   readonly toolCalls: NonNullable<Message['tool_calls']>;
+  /** Set on a note for the model: the result of this call came late. */
+  readonly lateToolId: string | null;
+  /** True if the conversation went back to before it: the agent no longer reads it. */
+  readonly isRewound: boolean;
   readonly createdAt: string;
 }
 
@@ -36,13 +44,16 @@ export interface ChatCall {
   readonly approvalId: string | null;
   readonly progress: number | null;
   readonly progressMessage: string | null;
-  /** The end of what it has printed so far. */
+  /** The last part of its output so far. */
   readonly output: string;
-  /** Undefined if not known here: it is fetched when the person opens the call. */
+  /** Undefined if unknown; the result is fetched when the person opens the call. */
   readonly result: JsonValue | undefined;
+  /** True if `result` is what the model read of a longer one. */
+  readonly isShortened: boolean;
+  readonly decision: CallDecision | null;
   readonly error: ToolErrorValue | null;
   readonly executionMs: number | null;
-  /** Of a command that ended by itself. */
+  /** Set if the call was a command that ended by itself. */
   readonly exitCode: number | undefined;
   readonly createdAt: string;
 }
@@ -55,10 +66,12 @@ export interface Conversation {
   readonly order: readonly string[];
   readonly messages: ReadonlyMap<string, ChatMessage>;
   readonly calls: ReadonlyMap<string, ChatCall>;
-  /** Tool ids by run and the model's call id, which is how a message names calls that have no result yet. */
+  /** Tool ids by run and the model's call id. A message names its calls by the latter until they have a tool id. */
   readonly callIds: ReadonlyMap<string, string>;
   readonly agent: AgentState;
   readonly runId: string | null;
+  /** Messages that wait until the agent takes them, oldest first. */
+  readonly queued: readonly QueuedMessage[];
 }
 
 export const emptyConversation: Conversation = {
@@ -70,9 +83,10 @@ export const emptyConversation: Conversation = {
   callIds: new Map(),
   agent: 'idle',
   runId: null,
+  queued: [],
 };
 
-/** Live output kept in the page; all of it is in the call's result. */
+/** Limit for live output in the page, in characters. The call's result has all of it. */
 const maxOutput = 16_000;
 
 const callKey = (runId: string | null, toolCallId: string): string => `${runId ?? ''}/${toolCallId}`;
@@ -87,26 +101,50 @@ export function callOf(
   return id === undefined ? undefined : calls.get(id);
 }
 
-/** Adds or replaces a message. `text` is given while it is being streamed. */
+/** Adds or replaces a message. `text` replaces the content of a message that is being streamed. */
 export function withMessage(state: Conversation, message: Message, text = message.content): Conversation {
   const { message_id: id } = message;
   const known = state.messages.get(id);
+  const next: Conversation = {
+    ...state,
+    order: known ? state.order : [...state.order, id],
+    messages: new Map(state.messages).set(id, shownMessage(message, text, known)),
+  };
+  const call = message.tool_id === undefined ? undefined : state.calls.get(message.tool_id);
+  return call ? withCall(next, withToolMessage(call, message)) : next;
+}
+
+function shownMessage(message: Message, text: string, known: ChatMessage | undefined): ChatMessage {
   const leftOut = message.omitted?.includes('tool_params') && known;
-  const next: ChatMessage = {
-    id,
+  return {
+    id: message.message_id,
     role: message.role,
-    text,
+    // What a tool message or a late result says is for the model; the row of the call shows it to the person.
+    text: message.tool_id === undefined ? text : '',
     isStreaming: !message.complete,
     runId: message.run_id,
     model: message.model,
     toolCalls: (leftOut ? known.toolCalls : message.tool_calls) ?? [],
+    lateToolId: message.role === 'system' ? (message.tool_id ?? null) : null,
+    isRewound: message.rewound ?? known?.isRewound ?? false,
     createdAt: message.created_at,
   };
-  return {
-    ...state,
-    order: known ? state.order : [...state.order, id],
-    messages: new Map(state.messages).set(id, next),
-  };
+}
+
+/** The call with the result that its tool message has, unless the whole result is known. */
+function withToolMessage(call: ChatCall, { role, content }: Message): ChatCall {
+  if (role !== 'tool' || (call.result !== undefined && !call.isShortened)) return call;
+  const told = modelResultSchema.safeParse(parseJson(content)).data;
+  if (told === undefined || told.status === 'rejected' || told.result === undefined) return call;
+  return { ...call, result: told.result, isShortened: isShortened(content) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function withText(state: Conversation, id: string, text: string): Conversation {
@@ -115,25 +153,42 @@ export function withText(state: Conversation, id: string, text: string): Convers
   return { ...state, messages: new Map(state.messages).set(id, { ...known, text }) };
 }
 
-/** The conversation as the server has it, oldest first; what came by events meanwhile follows. */
+/** Merges the server's messages and calls, oldest first. Messages that only events have brought follow. */
 export function withHistory(
   state: Conversation,
   messages: readonly Message[],
   executions: readonly Execution[],
   textOf: (message: Message) => string,
 ): Conversation {
-  let next: Conversation = { ...state, status: 'ready', problem: null };
-  for (const message of messages) next = withMessage(next, message, textOf(message));
-  const stored = messages.map(({ message_id }) => message_id);
-  const newer = next.order.filter((id) => !stored.includes(id));
-  next = { ...next, order: [...stored, ...newer] };
-  for (const execution of executions) next = withExecution(next, execution);
-  return next;
+  const shown = new Map(state.messages);
+  const calls = new Map(state.calls);
+  const callIds = new Map(state.callIds);
+  for (const message of messages)
+    shown.set(message.message_id, shownMessage(message, textOf(message), shown.get(message.message_id)));
+  for (const execution of executions) {
+    const call = callOfExecution(execution, calls.get(execution.tool_id));
+    calls.set(call.toolId, call);
+    callIds.set(callKey(call.runId, call.toolCallId), call.toolId);
+  }
+  for (const message of messages) {
+    const call = message.tool_id === undefined ? undefined : calls.get(message.tool_id);
+    if (call) calls.set(call.toolId, withToolMessage(call, message));
+  }
+  const stored = new Set(messages.map(({ message_id }) => message_id));
+  const newer = state.order.filter((id) => !stored.has(id));
+  return {
+    ...state,
+    status: 'ready',
+    problem: null,
+    order: [...stored, ...newer],
+    messages: shown,
+    calls,
+    callIds,
+  };
 }
 
-function withExecution(state: Conversation, execution: Execution): Conversation {
-  const known = state.calls.get(execution.tool_id);
-  return withCall(state, {
+function callOfExecution(execution: Execution, known: ChatCall | undefined): ChatCall {
+  return {
     ...(known ?? newCall(execution.tool_id)),
     toolCallId: execution.tool_call_id,
     runId: execution.run_id,
@@ -143,16 +198,27 @@ function withExecution(state: Conversation, execution: Execution): Conversation 
     isUndone: execution.undone_at !== null,
     risk: execution.risk_level,
     approvalId: execution.approval_id,
+    decision: recordedDecision(execution) ?? known?.decision ?? impliedDecision(execution),
     error: execution.error,
     executionMs: execution.execution_time_ms,
     exitCode: execution.exit_code,
     createdAt: execution.created_at,
-  });
+  };
 }
 
-/**
- * Applies the newest run from the server. Its state comes from the last event if there was one, else from its calls.
- */
+const recordedDecision = ({ decision, approved_by }: Execution): CallDecision | undefined =>
+  decision ? { ...decision, approvedBy: approved_by } : undefined;
+
+/** What the call itself tells: whether it was approved or rejected, and not where. */
+function impliedDecision(execution: Execution): CallDecision | null {
+  const { approved_by: approvedBy, approval_id, status } = execution;
+  const unknown = { approvedBy, scope: null, device: null, reason: null, message: null };
+  if (approvedBy === 'user' || approvedBy === 'config') return { ...unknown, status: 'approved' };
+  if (approval_id === null || (status !== 'rejected' && status !== 'timeout')) return null;
+  return { ...unknown, status };
+}
+
+/** Applies the newest run from the server. The agent's state is the last event's, or else derived from the calls. */
 export function withRun(
   state: Conversation,
   { run_id, status }: { readonly run_id: string; readonly status: string },
@@ -168,7 +234,7 @@ function agentStateOf({ calls }: Conversation): AgentState {
   return statuses.has('executing') || statuses.has('approved') ? 'tool_execution' : 'thinking';
 }
 
-/** Whether a run is still active. Only the newest one of a conversation can be. */
+/** Whether a run is still active. Only the newest run of a conversation can be. */
 export const isAtWork = ({ agent, runId }: Pick<Conversation, 'agent' | 'runId'>, run: string | null) =>
   agent !== 'idle' && runId === run;
 
@@ -215,9 +281,12 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
       return changeCall(state, tool_id, { ...params, risk: risk_level });
     }
     case 'approval.resolved': {
-      const { tool_id, status } = event.data;
+      const { tool_id, status, approved_by: approvedBy, device, reason, message } = event.data;
       const known = state.calls.get(tool_id);
-      return known?.status === 'awaiting_approval' ? changeCall(state, tool_id, { status }) : state;
+      if (!known) return state;
+      const decision = { status, approvedBy, device, reason, message, scope: known.decision?.scope ?? null };
+      const settled = known.status === 'awaiting_approval' ? { status } : {};
+      return changeCall(state, tool_id, { ...settled, decision });
     }
     case 'tool.progress': {
       const { tool_id, progress, message, output } = event.data;
@@ -240,7 +309,7 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
       const known = omitted?.includes('result') ? undefined : result;
       return changeCall(state, tool_id, {
         status,
-        result: known,
+        ...(known !== null && { result: known, isShortened: false }),
         error,
         executionMs: execution_time_ms,
         exitCode: exit_code,
@@ -248,9 +317,25 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
     }
     case 'agent.state':
       return { ...state, agent: event.data.state, runId: event.data.run_id ?? state.runId };
+    case 'session.rewound':
+      return withRewound(state, event.data.message_id);
+    case 'queue.changed':
+      return { ...state, queued: event.data.queued };
     default:
       return state;
   }
+}
+
+/** Marks a message and all that follow it. */
+function withRewound(state: Conversation, id: string): Conversation {
+  const start = state.order.indexOf(id);
+  if (start < 0) return state;
+  const messages = new Map(state.messages);
+  for (const later of state.order.slice(start)) {
+    const message = messages.get(later);
+    if (message) messages.set(later, { ...message, isRewound: true });
+  }
+  return { ...state, messages };
 }
 
 const newCall = (toolId: string): ChatCall => ({
@@ -267,6 +352,8 @@ const newCall = (toolId: string): ChatCall => ({
   progressMessage: null,
   output: '',
   result: undefined,
+  isShortened: false,
+  decision: null,
   error: null,
   executionMs: null,
   exitCode: undefined,

@@ -11,96 +11,98 @@ import {
   withText,
 } from './conversation.ts';
 
-export interface Place {
+export interface SessionRef {
   readonly projectId: string;
   readonly sessionId: string;
 }
 
 type Run = CallResponse<'getRun'>['run'];
+type ReadMessages = Pick<CallResponse<'listMessages'>, 'messages' | 'queued'>;
 
-/** Pages of the history that are read for the states of a conversation's calls. */
+/** How many pages of the history are read for the states of a conversation's calls. */
 const maxHistoryPages = 5;
 
-/** The conversations this page has opened, each read once and then kept by events. */
+/** The conversations that this page has opened. Each is read once, then kept up to date by events. */
 export class Conversations {
   readonly all = new Observable<ReadonlyMap<string, Conversation>>(new Map());
   readonly #client: Client;
-  readonly #places = new Map<string, Place>();
+  readonly #opened = new Map<string, SessionRef>();
   readonly #texts = new Map<string, MessageText>();
   readonly #loading = new Map<string, Promise<void>>();
-  /** Events that came while a conversation was being read: they are newer, so they are applied afterwards. */
-  readonly #meanwhile = new Map<string, CountersignEvent[]>();
+  /** Events that came while a conversation was being read. They are newer, so they are applied afterwards. */
+  readonly #queuedEvents = new Map<string, CountersignEvent[]>();
 
   constructor(client: Client) {
     this.#client = client;
   }
 
-  /** Reads a conversation, unless it is known already. */
-  open(place: Place): Promise<void> {
-    if (this.#places.has(place.sessionId)) return Promise.resolve();
-    this.#places.set(place.sessionId, place);
-    this.#change(place.sessionId, (state) => state);
-    return this.#load(place);
+  /** Reads a conversation, unless it is already open. */
+  open(session: SessionRef): Promise<void> {
+    if (this.#opened.has(session.sessionId)) return Promise.resolve();
+    this.#opened.set(session.sessionId, session);
+    this.#change(session.sessionId, (state) => state);
+    return this.read(session);
   }
 
   /** Reads a conversation again, after it could not be read. */
-  reload(place: Place): Promise<void> {
-    this.#change(place.sessionId, (state) => ({ ...state, status: 'loading' }));
-    return this.read(place);
+  reload(session: SessionRef): Promise<void> {
+    this.#change(session.sessionId, (state) => ({ ...state, status: 'loading' }));
+    return this.read(session);
   }
 
-  /** Reads a conversation again while the old one stays on the screen. */
-  read(place: Place): Promise<void> {
-    return this.#load(place);
+  /** Reads a conversation again, while its old state stays on the screen. Joins a read that is under way. */
+  read(session: SessionRef): Promise<void> {
+    const running = this.#loading.get(session.sessionId);
+    if (running) return running;
+    this.#queuedEvents.set(session.sessionId, []);
+    const load = this.#fetch(session).finally(() => this.#loaded(session.sessionId));
+    this.#loading.set(session.sessionId, load);
+    return load;
   }
 
-  /** After missed events: reads every open conversation again. */
+  /** Reads every open conversation again, after events were missed. */
   async refresh(): Promise<void> {
-    await Promise.all([...this.#places.values()].map((place) => this.#load(place)));
+    await Promise.all([...this.#opened.values()].map((session) => this.read(session)));
   }
 
   receive(event: CountersignEvent): void {
     if (!('session_id' in event.data)) return;
     const sessionId = event.data.session_id;
-    const place = this.#places.get(sessionId);
-    if (!place) return;
+    const session = this.#opened.get(sessionId);
+    if (!session) return;
     if (event.event === 'message.created') {
       const text = this.#textOf(event.data);
       this.#change(sessionId, (state) => withMessage(state, event.data, text.text));
-      if (text.needsRefetch || event.data.omitted?.length) void this.#load(place);
+      if (text.needsRefetch || event.data.omitted?.length) void this.read(session);
     } else if (event.event === 'message.delta') {
       const { message_id } = event.data;
       const text = this.#texts.get(message_id);
       if (text?.add(event.data)) this.#change(sessionId, (state) => withText(state, message_id, text.text));
-      if (!text || text.needsRefetch) void this.#load(place);
-    } else if (this.#loading.has(sessionId)) this.#meanwhile.get(sessionId)?.push(event);
+      if (!text || text.needsRefetch) void this.read(session);
+    } else if (event.event === 'queue.changed' && event.data.queued.some(({ omitted }) => omitted)) {
+      void this.read(session); // the messages were too large for an event
+    } else if (this.#loading.has(sessionId)) this.#queuedEvents.get(sessionId)?.push(event);
     else this.#change(sessionId, (state) => withEvent(state, event));
   }
 
-  #load(place: Place): Promise<void> {
-    const running = this.#loading.get(place.sessionId);
-    if (running) return running;
-    this.#meanwhile.set(place.sessionId, []);
-    const load = this.#read(place).finally(() => this.#loaded(place.sessionId));
-    this.#loading.set(place.sessionId, load);
-    return load;
-  }
-
   #loaded(sessionId: string): void {
-    const meanwhile = this.#meanwhile.get(sessionId) ?? [];
+    const queued = this.#queuedEvents.get(sessionId) ?? [];
     this.#loading.delete(sessionId);
-    this.#meanwhile.delete(sessionId);
-    this.#change(sessionId, (state) => meanwhile.reduce(withEvent, state));
+    this.#queuedEvents.delete(sessionId);
+    this.#change(sessionId, (state) => queued.reduce(withEvent, state));
   }
 
-  async #read(place: Place): Promise<void> {
-    const { sessionId } = place;
+  async #fetch(session: SessionRef): Promise<void> {
+    const { sessionId } = session;
     try {
-      const [messages, executions] = await Promise.all([this.#messages(place), this.#executions(place)]);
+      const [{ messages, queued }, executions] = await Promise.all([
+        this.readMessages(session),
+        this.#executions(session),
+      ]);
       const run = await this.#lastRun(messages);
       this.#change(sessionId, (state) => {
         const read = withHistory(state, messages, executions, (message) => this.#textOf(message).text);
-        return run ? withRun(read, run) : read;
+        return { ...(run ? withRun(read, run) : read), queued };
       });
     } catch (error) {
       const problem = error instanceof Error ? error.message : String(error);
@@ -110,8 +112,10 @@ export class Conversations {
     }
   }
 
-  async #messages({ projectId, sessionId }: Place): Promise<readonly Message[]> {
+  /** All messages of a conversation as the server has them. */
+  async readMessages({ projectId, sessionId }: SessionRef): Promise<ReadMessages> {
     const messages: Message[] = [];
+    let queued: ReadMessages['queued'] = [];
     let cursor: string | undefined;
     do {
       const query = { session_id: sessionId, limit: 500, ...(cursor !== undefined && { cursor }) };
@@ -120,25 +124,26 @@ export class Conversations {
         { retry: { times: 2 } },
       );
       messages.push(...page.messages);
+      queued = page.queued;
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
-    return messages;
+    return { messages, queued };
   }
 
-  async #executions({ sessionId }: Place): Promise<readonly Execution[]> {
+  async #executions({ sessionId }: SessionRef): Promise<readonly Execution[]> {
     const executions: Execution[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < maxHistoryPages; page += 1) {
       const query = { session_id: sessionId, limit: 200, ...(cursor !== undefined && { cursor }) };
-      const answer = await this.#client.history({ query }, { retry: { times: 2 } });
-      executions.push(...answer.executions);
-      if (answer.next_cursor === null) break;
-      cursor = answer.next_cursor;
+      const response = await this.#client.history({ query }, { retry: { times: 2 } });
+      executions.push(...response.executions);
+      if (response.next_cursor === null) break;
+      cursor = response.next_cursor;
     }
     return executions.reverse();
   }
 
-  /** The newest run: events tell only what happens from now on, and a reset may have hidden its end. */
+  /** The newest run. Its end may have come before the first event, or have been missed. */
   async #lastRun(messages: readonly Message[]): Promise<Run | undefined> {
     const run_id = messages.at(-1)?.run_id ?? null;
     if (run_id === null) return undefined;

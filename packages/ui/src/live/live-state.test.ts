@@ -24,6 +24,7 @@ beforeEach(async () => {
   clock = new TestClock();
   live = new LiveState(
     createClient({ baseUrl: '', token: () => 'token', fetch: server.fetch, clock }),
+    'test page',
     clock,
   );
   stop = live.start();

@@ -18,16 +18,21 @@ export type ConnectionState = StreamState & {
 /** The page's state: approvals and conversations, kept up to date by one event stream. */
 export class LiveState {
   readonly client: Client;
+  /** The name that decisions of this page carry. */
+  readonly device: string;
   readonly clock: Clock;
   readonly approvals: KnownApprovals;
   readonly conversations: Conversations;
   readonly connection: Observable<ConnectionState>;
+  /** The cards that the person has looked at for half a second, by approval id: the version that was shown. */
+  readonly seen = new Observable<ReadonlyMap<string, string>>(new Map());
   readonly #listeners = new Set<(event: CountersignEvent) => void>();
   #stream: EventStream | undefined;
   #wasOpen = false;
 
-  constructor(client: Client, clock: Clock = systemClock) {
+  constructor(client: Client, device: string, clock: Clock = systemClock) {
     this.client = client;
+    this.device = device;
     this.clock = clock;
     this.approvals = new KnownApprovals({ clock, server: approvalsServer(client) });
     this.conversations = new Conversations(client);
@@ -48,6 +53,11 @@ export class LiveState {
     };
   }
 
+  /** Ends the pause before the next attempt to connect, and resets the back-off. */
+  retryNow(): void {
+    this.#stream?.retryNow();
+  }
+
   /** Calls the listener for every event. Returns a function that stops it. */
   listen(listener: (event: CountersignEvent) => void): () => void {
     this.#listeners.add(listener);
@@ -64,7 +74,7 @@ export class LiveState {
   #enter(state: StreamState): void {
     const { staleSince } = this.connection.get();
     const now = this.clock.monotonic();
-    // After system sleep our clock stood still and the deadlines did not.
+    // The monotonic clock stops during system sleep, so the deadlines may be wrong: read them again.
     if (state.status === 'open' && this.#wasOpen) void this.approvals.readAgain();
     this.#wasOpen ||= state.status === 'open';
     this.connection.set({ ...state, staleSince: state.status === 'open' ? null : (staleSince ?? now) });

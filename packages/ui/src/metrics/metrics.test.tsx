@@ -4,7 +4,15 @@ import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openPage, Refused, settle, TestServer } from '../page-fixture.test-data.tsx';
 import { MetricsScreen } from './metrics-screen.tsx';
-import { endOf, linesOf, type MetricsAnswer, niceMax, outcomeCounts, stretches, wholeMax } from './series.ts';
+import {
+  endOf,
+  linesOf,
+  type MetricsResponse,
+  niceMax,
+  outcomeCounts,
+  plotColumns,
+  wholeMax,
+} from './series.ts';
 
 afterEach(cleanup);
 
@@ -37,7 +45,7 @@ const point = (tool_name: string, hoursAgo: number, change: object = {}) => {
   return { ...rest, from: at(hoursAgo) };
 };
 
-const answer: MetricsAnswer = {
+const answer: MetricsResponse = {
   success: true,
   tools: [
     tool('read_file', 6),
@@ -61,8 +69,8 @@ describe('the numbers behind the plots', () => {
     expect(outcomeCounts(answer.tools)).toEqual({ success: 5, error: 2, rejected: 0, other: 2 });
   });
 
-  it('fill the stretches in which nothing happened', () => {
-    const columns = stretches(answer, now);
+  it('fill the plotColumns in which nothing happened', () => {
+    const columns = plotColumns(answer, now);
     expect(columns).toHaveLength(25);
     expect(columns.map(({ counts }) => counts.success)).toEqual([...Array(20).fill(0), 1, 0, 2, 0, 0]);
   });

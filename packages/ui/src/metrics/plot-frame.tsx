@@ -9,12 +9,12 @@ export interface PlotTable {
 interface PlotFrameProps {
   readonly title: string;
   readonly legend: readonly { readonly name: string; readonly className: string }[];
-  /** The same numbers for those who do not see the plot. */
+  /** The numbers of the plot, for people who cannot see it. */
   readonly table: PlotTable;
   readonly children: ReactNode;
 }
 
-/** A plot with its title, its legend, and its numbers as a table behind it. */
+/** A plot with its title and legend, and its numbers as a table below. */
 export function PlotFrame({ title, legend, table, children }: PlotFrameProps) {
   const { metrics } = useWords();
   return (

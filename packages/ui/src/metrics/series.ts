@@ -1,7 +1,7 @@
 import type { CallResponse } from '@countersign/client';
 
-export type MetricsAnswer = CallResponse<'metrics'>;
-type Point = MetricsAnswer['series'][number];
+export type MetricsResponse = CallResponse<'metrics'>;
+type Point = MetricsResponse['series'][number];
 
 export const outcomes = ['success', 'error', 'rejected', 'other'] as const;
 export type Outcome = (typeof outcomes)[number];
@@ -9,7 +9,7 @@ export type OutcomeCounts = Readonly<Record<Outcome, number>>;
 
 type Counted = Pick<Point, 'total_calls' | 'success_count' | 'error_count' | 'rejected_count'>;
 
-/** How calls ended; the rest are expired, cancelled or still under way. */
+/** Counts calls by outcome. `other` calls have expired, were cancelled or are still under way. */
 export function outcomeCounts(counted: readonly Counted[]): OutcomeCounts {
   const sum = (pick: (one: Counted) => number) => counted.reduce((total, one) => total + pick(one), 0);
   const success = sum((one) => one.success_count);
@@ -22,19 +22,18 @@ export function outcomeCounts(counted: readonly Counted[]): OutcomeCounts {
 export const totalOf = (counts: OutcomeCounts): number =>
   outcomes.reduce((total, outcome) => total + counts[outcome], 0);
 
-/** One column of a plot over time. */
 export interface PlotColumn {
   readonly from: number;
   readonly counts: OutcomeCounts;
 }
 
-/** The end of a plot: now, or the latest call if the server's clock is ahead of ours. */
-export const endOf = ({ series }: Pick<MetricsAnswer, 'series'>, now: number): number =>
+/** The end of a plot: now, or the latest call if the server's clock is ahead of this machine's. */
+export const endOf = ({ series }: Pick<MetricsResponse, 'series'>, now: number): number =>
   series.reduce((end, { from }) => Math.max(end, Date.parse(from)), now);
 
-/** Every stretch from the first to now: those without calls, which the server leaves out, are empty columns. */
-export function stretches(
-  { series, since, bucket_seconds }: MetricsAnswer,
+/** One column per time bucket up to `now`. The server leaves out buckets without calls: they become empty columns. */
+export function plotColumns(
+  { series, since, bucket_seconds }: MetricsResponse,
   now: number,
 ): readonly PlotColumn[] {
   const lengthMs = bucket_seconds * 1000;
@@ -50,12 +49,12 @@ export interface Line {
   readonly points: readonly { readonly at: number; readonly ms: number }[];
 }
 
-/** People cannot tell more lines apart. */
+/** Maximum number of lines in a plot: people cannot tell more apart. */
 const maxLines = 4;
 
-/** Average times of the tools with the most calls, over time. */
+/** One line of average times for each of the tools with the most calls. */
 export function linesOf(
-  { series, tools }: MetricsAnswer,
+  { series, tools }: MetricsResponse,
   field: 'avg_execution_time_ms' | 'avg_approval_wait_ms',
 ): readonly Line[] {
   return [...tools]
@@ -71,7 +70,7 @@ export function linesOf(
     .slice(0, maxLines);
 }
 
-/** The end of an axis of counts: even, so that its middle is a whole number. */
+/** The end of an axis of counts. It is even, so that the middle of the axis is a whole number. */
 export function wholeMax(count: number): number {
   const max = niceMax(count);
   return max % 2 === 0 ? max : max + 1;

@@ -1,16 +1,16 @@
 import { useLanguage, useWords } from '../words/words.ts';
 import { plotArea, TimeAxis, timeFormat, ValueAxis } from './axes.tsx';
 import { PlotFrame } from './plot-frame.tsx';
-import { type MetricsAnswer, outcomes, stretches, totalOf, wholeMax } from './series.ts';
+import { type MetricsResponse, outcomes, plotColumns, totalOf, wholeMax } from './series.ts';
 import { segments } from './tool-bars.tsx';
 import { useWidth } from './use-width.ts';
 
-/** Calls over time, by outcome: one column for each stretch. */
-export function TimeColumns({ answer, now }: { readonly answer: MetricsAnswer; readonly now: number }) {
+/** Calls over time, by outcome: one column for each time bucket. */
+export function TimeColumns({ response, now }: { readonly response: MetricsResponse; readonly now: number }) {
   const { metrics } = useWords();
   const language = useLanguage();
   const [box, width] = useWidth<HTMLDivElement>();
-  const columns = stretches(answer, now);
+  const columns = plotColumns(response, now);
   const max = wholeMax(Math.max(0, ...columns.map(({ counts }) => totalOf(counts))));
   const area = plotArea(width);
   const step = area.width / Math.max(1, columns.length);

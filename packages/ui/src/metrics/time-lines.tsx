@@ -2,11 +2,11 @@ import { duration } from '../text/duration.ts';
 import { useLanguage, useWords } from '../words/words.ts';
 import { plotArea, TimeAxis, timeFormat, ValueAxis } from './axes.tsx';
 import { PlotFrame } from './plot-frame.tsx';
-import { type Line, linesOf, type MetricsAnswer, niceMax } from './series.ts';
+import { type Line, linesOf, type MetricsResponse, niceMax } from './series.ts';
 import { useWidth } from './use-width.ts';
 
 interface TimeLinesProps {
-  readonly answer: MetricsAnswer;
+  readonly response: MetricsResponse;
   readonly now: number;
   readonly what: 'waiting' | 'latency';
 }
@@ -17,17 +17,17 @@ const fields = {
 } as const;
 
 /** How long people took to decide, or tools to run, over time; the table has the percentiles of each tool. */
-export function TimeLines({ answer, now, what }: TimeLinesProps) {
+export function TimeLines({ response, now, what }: TimeLinesProps) {
   const words = useWords();
   const { metrics } = words;
   const language = useLanguage();
   const [box, width] = useWidth<HTMLDivElement>();
   const field = fields[what];
-  const lines = linesOf(answer, field.line);
+  const lines = linesOf(response, field.line);
   const max = niceMax(Math.max(0, ...lines.flatMap(({ points }) => points.map(({ ms }) => ms))));
   const area = plotArea(width);
   const from = Math.min(
-    Date.parse(answer.since),
+    Date.parse(response.since),
     ...lines.flatMap(({ points }) => points.map(({ at }) => at)),
   );
   const x = (at: number) => area.left + ((at - from) / Math.max(1, now - from)) * area.width;
@@ -40,7 +40,7 @@ export function TimeLines({ answer, now, what }: TimeLinesProps) {
       legend={lines.map(({ name }, index) => ({ name, className: `line-${index}` }))}
       table={{
         head: [metrics.tool, metrics.average, metrics.median, metrics.p95],
-        rows: answer.tools
+        rows: response.tools
           .filter((tool) => tool[field.line] !== null)
           .map((tool) => [
             tool.tool_name,
@@ -90,7 +90,7 @@ interface DotProps {
   readonly title: string;
 }
 
-/** Each line has a shape of its own: colour alone does not tell them apart. */
+/** A point of a line. Each line has its own shape, so that colour is not the only difference. */
 function Dot({ shape, x, y, title }: DotProps) {
   const shapes = ['M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0', 'M-3-3h6v6h-6z', 'M0-4L4 3H-4z', 'M0-4L4 0L0 4L-4 0z'];
   return (

@@ -1,6 +1,6 @@
 import { useWords } from '../words/words.ts';
 import { PlotFrame } from './plot-frame.tsx';
-import { type MetricsAnswer, type OutcomeCounts, outcomeCounts, outcomes, totalOf } from './series.ts';
+import { type MetricsResponse, type OutcomeCounts, outcomeCounts, outcomes, totalOf } from './series.ts';
 import { useWidth } from './use-width.ts';
 
 const rowHeight = 28;
@@ -8,10 +8,10 @@ const nameWidth = 140;
 const countWidth = 48;
 
 /** Calls by tool and outcome: one bar for each tool. */
-export function ToolBars({ answer }: { readonly answer: MetricsAnswer }) {
+export function ToolBars({ response }: { readonly response: MetricsResponse }) {
   const { metrics } = useWords();
   const [box, width] = useWidth<HTMLDivElement>();
-  const tools = [...answer.tools]
+  const tools = [...response.tools]
     .sort((a, b) => b.total_calls - a.total_calls)
     .map((tool) => ({ name: tool.tool_name, counts: outcomeCounts([tool]) }));
   const most = Math.max(1, ...tools.map(({ counts }) => totalOf(counts)));
@@ -60,7 +60,7 @@ export function ToolBars({ answer }: { readonly answer: MetricsAnswer }) {
   );
 }
 
-/** The parts of a bar, one after the other; empty ones are left out. */
+/** The parts of a bar, with the offset at which each starts. Empty parts are left out. */
 export function segments(counts: OutcomeCounts) {
   let start = 0;
   return outcomes.flatMap((outcome) => {

@@ -1,6 +1,6 @@
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
 
-/** The width that a plot has, so that its text keeps its size on every screen. */
+/** Measures the width of a plot, so that it is drawn unscaled and its text keeps its size. */
 export function useWidth<Element extends HTMLElement>(): readonly [RefObject<Element | null>, number] {
   const box = useRef<Element>(null);
   const [width, setWidth] = useState(640);

@@ -14,7 +14,7 @@ const example = JSON.stringify(
   2,
 );
 
-/** Tries a rule on the recorded history before it is saved (RK-5). */
+/** Tests a rule on the recorded history before it is saved (RK-5). */
 export function BacktestPanel() {
   const { permissions, states, said } = useWords();
   const { client } = useLive();

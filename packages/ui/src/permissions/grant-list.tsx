@@ -7,7 +7,7 @@ import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords, type Words } from '../words/words.ts';
 
-/** AP-4: grants can be seen, counted and revoked. Those in force come first. */
+/** Lists the grants with their uses, and revokes them (AP-4). Grants in force come first. */
 export function GrantList() {
   const { permissions } = useWords();
   const grants = useGrants();

@@ -9,9 +9,9 @@ import { useWords } from '../words/words.ts';
 type Project = CallResponse<'listProjects'>['projects'][number];
 
 /** The same lifetime as `countersign tokens new`. */
-const goodForSeconds = 90 * 24 * 3600;
+const lifetimeSeconds = 90 * 24 * 3600;
 
-/** Makes a token for an agent. It is shown once, until the person says that they have it. */
+/** Makes a token for an agent. The token is shown once, until the person clicks Done. */
 export function NewToken({ projects }: { readonly projects: readonly Project[] }) {
   const words = useWords().tokens;
   const making = useMakingToken();
@@ -40,7 +40,7 @@ export function NewToken({ projects }: { readonly projects: readonly Project[] }
         making.mutate({
           name: name.trim(),
           scope: 'agent',
-          expires_in_seconds: goodForSeconds,
+          expires_in_seconds: lifetimeSeconds,
           ...(projectId !== '' && { project_id: projectId }),
         });
       }}

@@ -4,7 +4,6 @@ import { GrantList } from './grant-list.tsx';
 import { PolicyPanel } from './policy-panel.tsx';
 import { TokenPanel } from './token-panel.tsx';
 
-/** Grants, the person's policy, a form to test a rule, and the tokens. */
 export function PermissionsScreen() {
   const { permissions } = useWords();
   return (

@@ -6,7 +6,7 @@ import { usePolicy, useRemovingRule, useSavingPolicy } from '../queries/permissi
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
-/** The person's own policy (RK-5): its rules in plain words, and the whole of it as JSON to edit. */
+/** The person's own policy (RK-5): a list of its rules, and an editor of its JSON. */
 export function PolicyPanel() {
   const { permissions } = useWords();
   const policy = usePolicy();
@@ -64,7 +64,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
               {rule.why !== undefined && <Visible text={said(rule.why)} />} <code>{rule.id}</code>
             </p>
           </div>
-          {/* One click allowed it, so one click removes it. Other rules are changed in the editor. */}
+          {/* A rule that allows calls was made with one click, so one click removes it. */}
           {rule.effect === 'allow' && (
             <Button
               disabled={removing.isPending}
@@ -85,7 +85,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
 
 interface PolicyEditorProps {
   readonly policy: PolicyFile;
-  /** What the server found wrong with it. */
+  /** The server's error message. */
   readonly problem: string | null;
   readonly isSaving: boolean;
   onCancel(): void;

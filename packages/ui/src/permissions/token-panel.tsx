@@ -10,7 +10,7 @@ import { NewToken } from './new-token.tsx';
 
 export type Token = CallResponse<'listTokens'>['tokens'][number];
 
-/** AP-9: who may reach the person's tools, and with which rights. Agents' tokens come first. */
+/** Lists the valid tokens and their rights, and revokes them (AP-9). Agents' tokens come first. */
 export function TokenPanel() {
   const words = useWords().tokens;
   const tokens = useTokens();
@@ -44,7 +44,6 @@ interface TokenRowProps {
   readonly projects: readonly Project[];
 }
 
-/** One token: owner, scope, last use and expiry, with a button to revoke it. */
 function TokenRow({ token, projects }: TokenRowProps) {
   const words = useWords().tokens;
   const language = useLanguage();

@@ -4,7 +4,7 @@ import { useEffect } from 'react';
 import { useLive } from '../live/live-context.ts';
 import { keys } from './keys.ts';
 
-/** Events come in bursts; lists are read again at most this often. */
+/** Events come in bursts: queries are refetched at most this often. */
 const gatherMs = 400;
 
 /** Refetches REST data when an event makes it out of date. Draws nothing. */
@@ -40,9 +40,13 @@ function outdatedBy(event: CountersignEvent): readonly (readonly unknown[])[] {
       return [keys.runners, keys.projects, keys.tools(event.data.project_id)];
     case 'message.created':
       return event.data.role === 'user' ? [keys.allSessions] : [];
+    case 'session.changed':
+      return [keys.allSessions];
     case 'tool.call':
       return [keys.allHistory];
     case 'tool.result':
+      if (event.data.undo_id !== undefined)
+        return [keys.allRunChanges, keys.allHistory, keys.execution(event.data.tool_id)];
       return [keys.allHistory, keys.allMetrics, keys.execution(event.data.tool_id), keys.grants];
     case 'approval.resolved':
       return [keys.allHistory, keys.execution(event.data.tool_id), keys.grants, keys.policy];

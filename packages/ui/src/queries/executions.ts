@@ -5,10 +5,10 @@ import { keys } from './keys.ts';
 
 export type HistoryFilters = Pick<
   NonNullable<CallInput<'history'>['query']>,
-  'project_id' | 'tool_name' | 'status' | 'risk_level' | 'since' | 'until'
+  'q' | 'project_id' | 'tool_name' | 'status' | 'risk_level' | 'since' | 'until'
 >;
 
-/** One call in full. Null: no request is made. */
+/** One call in full. With null, no request is made. */
 export function useExecution(toolId: string | null) {
   const { client } = useLive();
   return useQuery({

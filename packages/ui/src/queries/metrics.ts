@@ -8,7 +8,7 @@ export type Period = (typeof periods)[number];
 
 const days: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 30 };
 
-/** Metrics of one project; `now` is when they were read, so that a plot ends there. */
+/** Metrics of one project, and the time at which plots end. */
 export function useMetrics(projectId: string, period: Period) {
   const { client } = useLive();
   return useQuery({
@@ -16,8 +16,8 @@ export function useMetrics(projectId: string, period: Period) {
     queryFn: async ({ signal }) => {
       const now = Date.now();
       const since = new Date(now - days[period] * 24 * 3600 * 1000).toISOString();
-      const answer = await client.metrics({ query: { project_id: projectId, since } }, { signal });
-      return { answer, now: endOf(answer, now) };
+      const response = await client.metrics({ query: { project_id: projectId, since } }, { signal });
+      return { response, now: endOf(response, now) };
     },
   });
 }

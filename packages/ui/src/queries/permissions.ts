@@ -1,80 +1,64 @@
-import type { CallInput } from '@countersign/client';
+import type { CallInput, Client } from '@countersign/client';
 import type { PolicyFile } from '@countersign/protocol';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useLive } from '../live/live-context.ts';
 import { keys } from './keys.ts';
+import { useRead } from './use-read.ts';
 
-export function useGrants() {
-  const { client } = useLive();
-  return useQuery({
-    queryKey: keys.grants,
-    queryFn: async ({ signal }) => (await client.listGrants({}, { signal })).grants,
-  });
-}
+export const useGrants = () =>
+  useRead(keys.grants, async (client, options) => (await client.listGrants({}, options)).grants);
 
-export function useRevoking() {
-  const { client } = useLive();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (grantId: string) => client.revokeGrant({ params: { grant_id: grantId } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.grants }),
-  });
-}
+export const useRevoking = () =>
+  useChange(keys.grants, (client, grant_id: string) => client.revokeGrant({ params: { grant_id } }));
 
-export function usePolicy() {
-  const { client } = useLive();
-  return useQuery({
-    queryKey: keys.policy,
-    queryFn: async ({ signal }) => (await client.getPolicy({}, { signal })).policy,
-  });
-}
+export const usePolicy = () =>
+  useRead(keys.policy, async (client, options) => (await client.getPolicy({}, options)).policy);
 
-export function useSavingPolicy() {
-  const { client } = useLive();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (policy: PolicyFile) => client.putPolicy({ body: policy }),
-    onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
-  });
-}
+export const useSavingPolicy = () =>
+  usePolicyChange((client, policy: PolicyFile) => client.putPolicy({ body: policy }));
 
 /** Removes one rule from the server's current policy, not from this page's copy. */
-export function useRemovingRule() {
-  const { client } = useLive();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: async (ruleId: string) => {
-      const { policy } = await client.getPolicy();
-      return client.putPolicy({ body: { ...policy, rules: policy.rules.filter(({ id }) => id !== ruleId) } });
-    },
-    onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
+export const useRemovingRule = () =>
+  usePolicyChange(async (client, ruleId: string) => {
+    const { policy } = await client.getPolicy();
+    return client.putPolicy({ body: { ...policy, rules: policy.rules.filter(({ id }) => id !== ruleId) } });
   });
-}
 
-export function useTokens() {
-  const { client } = useLive();
-  return useQuery({
-    queryKey: keys.tokens,
-    queryFn: async ({ signal }) => (await client.listTokens({}, { signal })).tokens,
-  });
-}
+export const useTokens = () =>
+  useRead(keys.tokens, async (client, options) => (await client.listTokens({}, options)).tokens);
 
-/** The response holds the token itself. It is not cached, and dropped when the form is reset. */
-export function useMakingToken() {
-  const { client } = useLive();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (body: CallInput<'createToken'>['body']) => client.createToken({ body }),
+/** The response contains the token itself, so it is not cached: it is dropped when the form is reset. */
+export const useMakingToken = () =>
+  useChange(keys.tokens, (client, body: CallInput<'createToken'>['body']) => client.createToken({ body }), {
     gcTime: 0,
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.tokens }),
   });
-}
 
-export function useRevokingToken() {
+export const useRevokingToken = () =>
+  useChange(keys.tokens, (client, token_id: string) => client.revokeToken({ params: { token_id } }));
+
+/** A request that changes data of the server. Afterwards, the queries of `queryKey` are refetched. */
+function useChange<Input, Response>(
+  queryKey: readonly string[],
+  change: (client: Client, input: Input) => Promise<Response>,
+  options: { readonly gcTime?: number } = {},
+) {
   const { client } = useLive();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (tokenId: string) => client.revokeToken({ params: { token_id: tokenId } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.tokens }),
+    ...options,
+    mutationFn: (input: Input) => change(client, input),
+    onSettled: () => queries.invalidateQueries({ queryKey }),
+  });
+}
+
+/** A request that responds with the new policy, which replaces the page's copy. */
+function usePolicyChange<Input>(
+  change: (client: Client, input: Input) => Promise<{ readonly policy: PolicyFile }>,
+) {
+  const { client } = useLive();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (input: Input) => change(client, input),
+    onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
   });
 }

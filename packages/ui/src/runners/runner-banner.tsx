@@ -9,32 +9,29 @@ interface RunnerBannerProps {
   readonly advice?: React.ReactNode;
 }
 
-/** Says that no runner is connected, and what to run (EX-10). */
+/** Says that no runner is connected, and shows the command that starts one (EX-10). */
 export function RunnerBanner({ projectId, advice }: RunnerBannerProps) {
   const { runners: names } = useWords();
   const runners = useRunners();
   const projects = useProjects();
   if (!runners.data || runners.data.some((one) => one.project_id === projectId && one.connected)) return null;
-  if (advice) {
-    return (
-      <div className="banner caution-banner" role="status">
-        {advice}
-      </div>
-    );
-  }
   const workspace = projects.data?.find((one) => one.project_id === projectId)?.workspace ?? null;
   return (
     <div className="banner caution-banner" role="status">
-      <div>
-        <strong>{names.none}.</strong> {names.noneHint}
-      </div>
-      {workspace !== null && <Visible as="p" className="muted" text={names.noneFor(workspace)} />}
-      <CommandLine text={connectCommand(workspace)} />
+      {advice || (
+        <>
+          <div>
+            <strong>{names.none}.</strong> {names.noneHint}
+          </div>
+          {workspace !== null && <Visible as="p" className="muted" text={names.noneFor(workspace)} />}
+          <CommandLine text={connectCommand(workspace)} />
+        </>
+      )}
     </div>
   );
 }
 
-/** The command to type for a workspace. Quoted, because a folder's name may contain anything. */
+/** The command that connects a runner. The folder is quoted, because its name may contain any character. */
 const connectCommand = (workspace: string | null): string =>
   `npx countersign connect ${workspace === null ? 'DIR' : shellWord(workspace)}`;
 

@@ -4,7 +4,7 @@ import { moment } from '../text/moment.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 
-/** Lists the runners with their folders, or what to run if none is connected. */
+/** Lists the runners with their folders. If none is connected, shows the command that starts one. */
 export function RunnersScreen() {
   const words = useWords();
   const { runners: names } = words;

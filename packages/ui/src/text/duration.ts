@@ -1,6 +1,6 @@
 import type { Words } from '../words/words.ts';
 
-/** `4:05`, or `1:04:05` from an hour on: the time that is left. */
+/** Formats the time left: `4:05`, or `1:04:05` from an hour on. */
 export function clockTime(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   const two = (n: number) => String(n).padStart(2, '0');
@@ -9,7 +9,7 @@ export function clockTime(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
-/** `12 ms`, `3.4 s`, `5 min`: how long something took. */
+/** Formats a duration: `12 ms`, `3.4 s`, `5 min`. */
 export function duration(ms: number, { units }: Pick<Words, 'units'>): string {
   if (ms < 1000) return `${Math.round(ms)} ${units.ms}`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} ${units.s}`;
@@ -17,7 +17,7 @@ export function duration(ms: number, { units }: Pick<Words, 'units'>): string {
   return `${(ms / 3_600_000).toFixed(1)} ${units.h}`;
 }
 
-/** A size for people. Powers of 1024, as file managers show it. */
+/** Formats a size in bytes, KiB or MiB. */
 export function byteSize(bytes: number, { units }: Pick<Words, 'units'>): string {
   if (bytes < 1024) return units.bytes(bytes);
   const kilo = bytes / 1024;

@@ -4,16 +4,15 @@ import { useWords } from '../words/words.ts';
 import { CodeBlock } from './code-block.tsx';
 import { Visible } from './visible.tsx';
 
-/** Longer texts are shown in part first. */
+/** Number of characters of a long text that are shown at first. */
 const shownAtFirst = 20_000;
 
-/** A value as JSON, with line breaks in texts kept readable. */
+/** A value as JSON; a string as it is. */
 export const JsonView = memo(function JsonView({ value }: { readonly value: unknown }) {
   return <TextBlock text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} />;
 });
 
-/** Text in a fixed-width font. */
-export function TextBlock({ text }: { readonly text: string }) {
+function TextBlock({ text }: { readonly text: string }) {
   const words = useWords();
   const [isWhole, setWhole] = useState(false);
   const rest = isWhole ? 0 : Math.max(0, text.length - shownAtFirst);

@@ -1,24 +1,4 @@
-import type { ExecutionStatus } from '@countersign/protocol';
-import type { Words } from '../words/words.ts';
-
-/** The state of a call. `nonzero`: a command ended with another exit code than 0 (TL-2). */
-export type CallState = ExecutionStatus | 'undone' | 'nonzero';
-
-export function callState(
-  status: ExecutionStatus,
-  { isUndone, exitCode }: { readonly isUndone: boolean; readonly exitCode: number | undefined },
-): CallState {
-  if (isUndone) return 'undone';
-  return status === 'completed' && isNonzero(exitCode) ? 'nonzero' : status;
-}
-
-/** The status in words, with the exit code where it is not 0. */
-export function statusWords(status: ExecutionStatus, exitCode: number | undefined, { call }: Words): string {
-  return isNonzero(exitCode) ? `${call.status[status]} · ${call.exit(exitCode)}` : call.status[status];
-}
-
-const isNonzero = (exitCode: number | undefined): exitCode is number =>
-  exitCode !== undefined && exitCode !== 0;
+import type { CallState } from '@countersign/approvals';
 
 const shapes: Readonly<Record<CallState, string>> = {
   pending: 'M8 3v5l3 2',
@@ -27,6 +7,7 @@ const shapes: Readonly<Record<CallState, string>> = {
   executing: 'M8 3a5 5 0 1 1-5 5',
   completed: 'M4 8.5 7 11l5-6',
   failed: 'M5 5l6 6M11 5l-6 6',
+  blocked: 'M3.5 3.5l9 9',
   rejected: 'M4 8h8',
   timeout: 'M8 3v5l3 2',
   cancelled: 'M4.5 11.5l7-7',
@@ -34,7 +15,7 @@ const shapes: Readonly<Record<CallState, string>> = {
   undone: 'M6.5 4 4 6.5 6.5 9M4 6.5h5a2.5 2.5 0 0 1 0 5H6.5',
 };
 
-/** The state of a call as a shape; the word stands beside it. */
+/** The icon for a call's state. Hidden from screen readers, because the state is also written beside it. */
 export function StatusMark({ status }: { readonly status: CallState }) {
   return (
     <svg className={`mark mark-${status}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

@@ -8,7 +8,6 @@ import { languages, preferredLanguage } from '../words/words.ts';
 import { byteSize, clockTime, duration } from './duration.ts';
 import { JsonView } from './json-view.tsx';
 import { moment, shortMoment } from './moment.ts';
-import { ResultView } from './result-view.tsx';
 
 const english = languages.en;
 
@@ -60,24 +59,7 @@ describe('a call in a few words', () => {
   ])('%j', (params, text) => expect(callSummary(params)).toBe(text));
 });
 
-describe('results', () => {
-  const shown = (result: Parameters<typeof ResultView>[0]['result']) =>
-    render(<ResultView result={result} />).container.textContent ?? '';
-
-  it('of commands show their output and exit code', () => {
-    expect(shown({ stdout: 'out', stderr: 'err', exit_code: 1 })).toBe(
-      'exit code 1Output · stdoutoutOutput · stderrerr',
-    );
-    expect(shown({ stdout: '', stderr: '', exit_code: 0 })).toContain('No output.');
-  });
-
-  it('of other tools are shown as they are', () => {
-    expect(shown({ content: 'text', size: 4 })).toContain('text');
-    expect(shown({ files: [] })).toContain('"files": []');
-    expect(shown('plain')).toBe('Resultplain');
-    expect(shown([1])).toBe('Result1');
-  });
-
+describe('values', () => {
   it('that are long are shown in part first', async () => {
     const { container } = render(<JsonView value={'x'.repeat(20_010)} />);
     expect(container.querySelector('pre')?.textContent).toHaveLength(20_000);

@@ -3,7 +3,7 @@ import { memo } from 'react';
 import { useWords } from '../words/words.ts';
 
 const marks = /(⟨U\+[0-9A-F]{4,6}⟩)/;
-/** A look-alike character that was labelled twice: by the runner and here. */
+/** A character whose label is there twice: from the runner and from `makeVisible` here. */
 const twice = /(.)(⟨U\+([0-9A-F]{4,6})⟩)\2/gu;
 
 /** `makeVisible` for text that the runner may have made visible already, such as previews. */
@@ -14,13 +14,13 @@ export const visibleText = (text: string): string =>
 
 interface VisibleProps {
   readonly text: string;
-  /** The element around it, if any. */
+  /** The element to put around the text, if any. */
   readonly as?: 'blockquote' | 'code' | 'dd' | 'h2' | 'p' | 'pre' | 'span' | 'strong' | 'td';
   readonly className?: string;
   readonly role?: 'alert' | 'status';
 }
 
-/** Text of a tool, a model or a file: shown as text, with hidden characters named and marked (UI-6). */
+/** Untrusted text of a tool, a model or a file, with hidden characters made visible and marked (UI-6). */
 export const Visible = memo(function Visible({ text, as: Element, ...attributes }: VisibleProps) {
   const words = useWords();
   const parts = visibleText(text).split(marks);
@@ -28,7 +28,7 @@ export const Visible = memo(function Visible({ text, as: Element, ...attributes 
     index % 2 === 0 ? (
       part
     ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text have no other name
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text have no other key
       <mark key={index} className="hidden-character" title={words.preview.hiddenCharacter}>
         {part}
       </mark>

@@ -16,5 +16,5 @@ export const LanguageProvider = LanguageContext.Provider;
 export const useWords = (): Words => useContext(LanguageContext).words;
 export const useLanguage = (): LanguageCode => useContext(LanguageContext).code;
 
-/** The first language of the browser that we have. */
+/** The first of the browser's languages that the page has texts for. */
 export const preferredLanguage = languageFor;

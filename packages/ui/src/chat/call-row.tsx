@@ -1,0 +1,196 @@
+import {
+  callOutcome,
+  callState,
+  callTitle,
+  decisionText,
+  resultView,
+  type ResultView as View,
+} from '@countersign/approvals';
+import { isFinal } from '@countersign/protocol';
+import { memo, useMemo, useRef, useState } from 'react';
+import { ApprovalCard } from '../approvals/approval-card.tsx';
+import { NoticeLine } from '../approvals/card-parts.tsx';
+import { useCardsAboveInput } from '../approvals/connected-card.tsx';
+import { SaidToAgent } from '../approvals/decided-approval.tsx';
+import { useFocusAfterDecision } from '../approvals/use-focus-after-decision.ts';
+import { Button } from '../frame/button.tsx';
+import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
+import { useLive } from '../live/live-context.ts';
+import { useObservable } from '../live/observable.ts';
+import { useExecution } from '../queries/executions.ts';
+import { TerminalView } from '../results/terminal-view.tsx';
+import { duration } from '../text/duration.ts';
+import { StatusMark } from '../text/status-mark.tsx';
+import { Visible } from '../text/visible.tsx';
+import { useWords, type Words } from '../words/words.ts';
+import { CallDetails } from './call-details.tsx';
+import { CallLine } from './call-line.tsx';
+
+interface ToolCallRowProps {
+  readonly sessionId: string;
+  readonly runId: string | null;
+  readonly call: ChatMessage['toolCalls'][number];
+}
+
+/** One tool call of a message. It is found by its id, or by the model's call id until it has one. */
+export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }: ToolCallRowProps) {
+  const words = useWords();
+  const { conversations } = useLive();
+  const known = useObservable(conversations.all, (all) => {
+    const conversation = all.get(sessionId);
+    return conversation && callOf(conversation, runId, call);
+  });
+  // After the run has ended, a call that was not made will never be made.
+  const isQueued = useObservable(conversations.all, (all) => {
+    const conversation = all.get(sessionId);
+    return !call.not_started && conversation !== undefined && isAtWork(conversation, runId);
+  });
+  if (known) return <CallRow call={known} />;
+  const { tool_name: toolName, tool_params: params } = call;
+  return (
+    <div className="call">
+      <div className="call-line call-toggle">
+        <StatusMark status={isQueued ? 'pending' : 'cancelled'} />
+        <Visible
+          as="span"
+          className="call-title"
+          text={callTitle({ toolName, params, status: 'pending' }, words.calls)}
+        />
+        <span className="call-facts">
+          <span className="call-state">{isQueued ? words.call.queued : words.approval.notStarted}</span>
+        </span>
+      </div>
+    </div>
+  );
+});
+
+/** One tool call as one row. While it waits, the row is its card; decided, it is one line that unfolds. */
+export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall }) {
+  const { approvals } = useLive();
+  const isCardAbove = useCardsAboveInput();
+  const { approvalId, toolId, status } = call;
+  const entry = useObservable(approvals.entries, (all) =>
+    approvalId === null ? undefined : all.get(approvalId),
+  );
+  const isCard = entry !== undefined && !isCardAbove && (entry.resolution === null || entry.sending !== null);
+  const row = useRef<HTMLDivElement>(null);
+  useFocusAfterDecision(row, isCard, () => row.current?.querySelector('button'));
+  return (
+    <div ref={row} className={`call call-${status}`} data-call={toolId} id={`call-${toolId}`}>
+      {isCard ? (
+        <ApprovalCard entry={entry} />
+      ) : (
+        <DecidedCall
+          call={call}
+          isHere={entry?.resolution?.here}
+          notice={entry?.resolution ? entry.notice : null}
+        />
+      )}
+    </div>
+  );
+});
+
+interface DecidedCallProps {
+  readonly call: ChatCall;
+  /** Whether this page decided it; undefined if that is not known, as after a reload. */
+  readonly isHere: boolean | undefined;
+  readonly notice: Parameters<typeof NoticeLine>[0]['notice'];
+}
+
+function DecidedCall({ call, isHere, notice }: DecidedCallProps) {
+  const words = useWords();
+  const { client, device } = useLive();
+  const { toolId, toolName, params, status, output, error, decision, progress, progressMessage } = call;
+  const isRunning = status === 'executing' || status === 'approved';
+  const state = callState(call);
+  const isFailure = state === 'nonzero' || state === 'failed';
+  const [isOpen, setOpen] = useState(false);
+  const wasLive = useRef(false);
+  wasLive.current ||= isRunning && output !== '';
+  // A call without a run has no tool message: the output of a failed one is fetched.
+  const fetched = useExecution(isFailure && call.result === undefined ? toolId : null);
+  const result = call.result ?? fetched.data?.result ?? undefined;
+  const view = useMemo(
+    () => (result === undefined ? undefined : resultView(toolName, params, result)),
+    [toolName, params, result],
+  );
+  const isDecidedHere = isHere ?? (decision?.device ? decision.device === device : undefined);
+  const facts = [
+    ...outcomeFacts(call, view, words),
+    ...(decision && !(decision.status === 'cancelled' && error)
+      ? [decisionText(decision, isDecidedHere, words.calls)]
+      : []),
+  ];
+  const tail = tailOf({ isRunning, isFailure, wasLive: wasLive.current, output, view });
+  return (
+    <>
+      <CallLine
+        state={state}
+        title={callTitle({ toolName, params, status }, words.calls)}
+        facts={facts}
+        isOpen={isOpen}
+        onToggle={() => setOpen(!isOpen)}
+      >
+        {!isFinal(status) && status !== 'awaiting_approval' && (
+          <Button
+            look="quiet small"
+            onClick={() =>
+              void client.cancelExecution({ params: { tool_id: toolId }, body: {} }).catch(() => {})
+            }
+          >
+            {words.call.cancel}
+          </Button>
+        )}
+      </CallLine>
+      {isRunning && (progress !== null || progressMessage !== null) && (
+        <div className="call-progress">
+          {progress !== null && (
+            <progress max={100} value={progress} aria-label={words.calls.state.executing} />
+          )}
+          {progressMessage !== null && (
+            <Visible as="span" className="muted" text={words.said(progressMessage)} />
+          )}
+        </div>
+      )}
+      {notice && <NoticeLine notice={notice} askedAgain={false} />}
+      {error && status !== 'rejected' && <Visible as="p" className="call-error" text={words.told(error)} />}
+      {decision && <SaidToAgent {...decision} />}
+      {!isOpen && tail !== '' && <TerminalView output={tail} />}
+      {isOpen && <CallDetails call={call} view={view} />}
+    </>
+  );
+}
+
+/** What came of a call and how long it took; nothing while it runs. */
+function outcomeFacts(
+  { status, exitCode, executionMs, isUndone }: ChatCall,
+  view: View | undefined,
+  words: Words,
+): readonly string[] {
+  if (!isFinal(status) || (status === 'completed' && isUndone)) return [];
+  const exit = exitCode !== undefined && exitCode !== 0 ? words.calls.outcome.exit(exitCode) : '';
+  const outcome = exit || (status === 'completed' && view ? callOutcome(view, words.calls) : '');
+  return [
+    ...(outcome === '' ? [] : [outcome]),
+    ...(executionMs !== null && status === 'completed' ? [duration(executionMs, words)] : []),
+  ];
+}
+
+/** The output that is shown without unfolding: while it runs, where it was watched, and after a failure. */
+function tailOf({
+  isRunning,
+  isFailure,
+  wasLive,
+  output,
+  view,
+}: {
+  readonly isRunning: boolean;
+  readonly isFailure: boolean;
+  readonly wasLive: boolean;
+  readonly output: string;
+  readonly view: View | undefined;
+}): string {
+  if (isRunning) return output;
+  if (!isFailure && !wasLive) return '';
+  return view?.kind === 'terminal' ? view.output : output;
+}

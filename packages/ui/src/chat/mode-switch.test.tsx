@@ -1,0 +1,135 @@
+// @vitest-environment happy-dom
+import type { Session } from '@countersign/protocol';
+import { cleanup, fireEvent, screen } from '@testing-library/react';
+import { userEvent } from '@testing-library/user-event';
+import { afterEach, describe, expect, it } from 'vitest';
+import { event, openPage, Refused, settle, TestServer } from '../page-fixture.test-data.tsx';
+import { ChatScreen } from './chat-screen.tsx';
+
+afterEach(cleanup);
+
+const session = (change: Partial<Session> = {}): Session => ({
+  session_id: 's1',
+  project_id: 'p1',
+  title: 'One',
+  mode: 'ask',
+  created_at: '2026-02-21T06:19:00Z',
+  last_message_at: null,
+  ...change,
+});
+
+async function openChat(sessionId: string | null = 's1', known: Session = session()) {
+  const server = new TestServer();
+  let stored = known;
+  server.on('listSessions', () => ({ success: true, sessions: [stored] }));
+  server.on('listMessages', { success: true, messages: [], next_cursor: null });
+  server.on('history', { success: true, executions: [], next_cursor: null });
+  server.on('getModel', { success: true, model: 'anthropic:claude', problem: null });
+  server.on('createSession', () => ({ success: true, session: stored }));
+  server.on('changeSession', ({ body }) => {
+    stored = { ...stored, ...(body as Partial<Session>) };
+    return { success: true, session: stored };
+  });
+  const page = await openPage(
+    <ChatScreen
+      projectId="p1"
+      sessionId={sessionId}
+      toolId={null}
+      firstMessage={null}
+      onSession={() => {}}
+    />,
+    { server },
+  );
+  await settle();
+  return page;
+}
+
+const mode = () => screen.getByRole<HTMLSelectElement>('combobox', { name: 'Mode' });
+const meaning = () => document.querySelector('.mode-meaning')?.textContent;
+const altM = () =>
+  fireEvent.keyDown(document.activeElement ?? document.body, { code: 'KeyM', key: 'm', altKey: true });
+
+describe('[AP-11] the mode of a conversation', () => {
+  it('is switched by the list, says what it means, and the sentence goes with the next message', async () => {
+    const { server, clock } = await openChat();
+    expect([mode().value, meaning()]).toEqual(['ask', '']);
+    await userEvent.selectOptions(mode(), 'Accept edits');
+    expect(meaning()).toMatch(/^Accept edits\. In this conversation file tools change files/);
+    await clock.advance(600);
+    expect(server.bodiesOf('changeSession')).toEqual([{ mode: 'accept_edits' }]);
+    expect(mode().value).toBe('accept_edits');
+    await userEvent.type(screen.getByLabelText('Message'), 'Go{Enter}');
+    await settle();
+    expect(meaning()).toBe('');
+  });
+
+  it('Alt+M goes round, and a mode that is only passed never reaches the server', async () => {
+    const { server, clock } = await openChat();
+    screen.getByLabelText('Message').focus();
+    altM();
+    altM();
+    expect(mode().value).toBe('read_only');
+    await clock.advance(599);
+    expect(server.bodiesOf('changeSession')).toEqual([]);
+    await clock.advance(1);
+    expect(server.bodiesOf('changeSession')).toEqual([{ mode: 'read_only' }]);
+    altM();
+    await clock.advance(600);
+    expect(mode().value).toBe('ask');
+  });
+
+  it('is saved before a message that follows at once', async () => {
+    const { server } = await openChat();
+    await userEvent.selectOptions(mode(), 'Read only');
+    await userEvent.type(screen.getByLabelText('Message'), 'Look{Enter}');
+    await settle();
+    const order = server.requests.map(({ route }) => route).filter((route) => /^(change|send)/.test(route));
+    expect(order).toEqual(['changeSession', 'sendMessage']);
+  });
+
+  it('is chosen before the first message, and saved before it', async () => {
+    const { server } = await openChat(null);
+    await userEvent.selectOptions(mode(), 'Read only');
+    expect(server.bodiesOf('changeSession')).toEqual([]);
+    await userEvent.type(screen.getByLabelText('Message'), 'Look{Enter}');
+    await settle();
+    const order = server.requests
+      .map(({ route }) => route)
+      .filter((route) => /^(create|change|send)/.test(route));
+    expect(order).toEqual(['createSession', 'changeSession', 'sendMessage']);
+  });
+
+  it('a message does not go out in a mode that the server refused', async () => {
+    const { server } = await openChat();
+    server.on('changeSession', () => {
+      throw new Refused(503, 'NO_RUNNER');
+    });
+    await userEvent.selectOptions(mode(), 'Read only');
+    await userEvent.type(screen.getByLabelText('Message'), 'Look{Enter}');
+    await settle();
+    expect(server.bodiesOf('sendMessage')).toEqual([]);
+    expect(screen.getByRole('alert').textContent).toContain('NO_RUNNER');
+  });
+
+  it('goes back to what it was, and says why, when the server refuses', async () => {
+    const { server, clock } = await openChat();
+    server.on('changeSession', () => {
+      throw new Refused(503, 'NO_RUNNER');
+    });
+    await userEvent.selectOptions(mode(), 'Accept edits');
+    await clock.advance(600);
+    await settle();
+    expect(mode().value).toBe('ask');
+    expect(screen.getByRole('alert').textContent).toContain('NO_RUNNER');
+  });
+
+  it('follows a switch on another device', async () => {
+    const { server, clock } = await openChat();
+    server.on('listSessions', { success: true, sessions: [session({ mode: 'read_only' })] });
+    await server.emit(event('session.changed', { session: session({ mode: 'read_only' }) }));
+    await clock.advance(400);
+    await settle();
+    expect(mode().value).toBe('read_only');
+    expect(meaning()).toMatch(/^Read only\./);
+  });
+});
