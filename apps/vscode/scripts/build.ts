@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
 const workplace = 'workplace';
-/** Keeps the large part in a separate file, which the extension loads after activation. */
+/** Keeps most of the code in a separate file, which the extension loads after activation. */
 const lazyWorkplace: Plugin = {
   name: 'lazy-workplace',
   resolveId: (id) => (id.endsWith('/workplace.ts') ? { id: `./${workplace}.js`, external: true } : null),
@@ -22,11 +22,11 @@ const lazyWorkplace: Plugin = {
  */
 export async function buildExtension(): Promise<void> {
   rmSync(dist, { recursive: true, force: true });
-  process.env.NODE_ENV = 'production'; // also in tests: React has a development and a production build
+  process.env.NODE_ENV = 'production'; // set it even in tests, so that React's production build is bundled
   await bundle({
     input: { [workplace]: join(root, 'src', 'editor', 'workplace.ts') },
     platform: 'node',
-    // The editor provides `vscode`. Its own ripgrep and language features replace the ones that we ship elsewhere.
+    // The editor provides `vscode`, ripgrep and language features.
     external: ['vscode', '@vscode/ripgrep', 'typescript', 'pyright'],
     plugins: [withLicences('licenses.txt')],
     output: {
@@ -43,7 +43,7 @@ export async function buildExtension(): Promise<void> {
     platform: 'node',
     external: ['vscode'],
     plugins: [lazyWorkplace],
-    // CommonJS loads synchronously. An ES module would have to wait for the other extensions that are starting.
+    // CommonJS loads synchronously. An ES module would wait for other extensions that are starting.
     output: { dir: dist, format: 'cjs', minify: true, sourcemap: 'hidden', entryFileNames: '[name].cjs' },
     logLevel: 'warn',
   });
@@ -60,7 +60,7 @@ export async function buildExtension(): Promise<void> {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       license: { fileName: 'licenses.txt' },
-      // One file: the page's policy allows one script, by its nonce.
+      // Build a single script: the page's content security policy allows only the one with the nonce.
       rolldownOptions: {
         input: join(root, 'src', 'webview', 'main.tsx'),
         output: { codeSplitting: false, entryFileNames: 'chat.js', assetFileNames: 'chat[extname]' },

@@ -4,9 +4,9 @@ import type { Workplace } from './editor/workplace.ts';
 
 let opened: Promise<Workplace> | undefined;
 
-/** Registers what the manifest declares and returns at once; the rest is loaded afterwards. */
+/** Registers what the manifest declares and returns at once. The rest is loaded afterwards. */
 export function activate(context: ExtensionContext): void {
-  // After this returns: an editor that starts waits for each extension.
+  // Load after this function has returned, because the editor waits for it during its start.
   const workplace = new Promise((resolve) => setImmediate(resolve)).then(async () => {
     const { Workplace } = await import('./editor/workplace.ts');
     return Workplace.open(context);
@@ -15,7 +15,7 @@ export function activate(context: ExtensionContext): void {
   workplace.catch((error: unknown) => window.showErrorMessage(`Countersign: ${String(error)}`));
   for (const name of commandNames)
     context.subscriptions.push(
-      commands.registerCommand(name, async (argument: unknown) => (await workplace).run(name, argument)),
+      commands.registerCommand(name, async (...args: unknown[]) => (await workplace).run(name, ...args)),
     );
   context.subscriptions.push(
     window.registerWebviewViewProvider(
@@ -26,7 +26,7 @@ export function activate(context: ExtensionContext): void {
   );
 }
 
-/** Called when the window closes: cards go and nothing is decided; running calls are stopped and reported. */
+/** Called when the window closes. Stops and reports running calls, and leaves pending approvals pending. */
 export async function deactivate(): Promise<void> {
   const workplace = await opened?.catch(() => undefined); // nothing to close if opening failed
   await workplace?.dispose();

@@ -3,5 +3,5 @@ import { editorWords, type EditorWords as Words } from '@countersign/words/edito
 
 export type { Words };
 
-/** The words of the editor's own language; English where we do not have it. */
+/** The extension's texts in the editor's language, or in English if there is no translation. */
 export const wordsFor = (language: string): Words => editorWords[languageFor([language])];

@@ -9,8 +9,8 @@ export interface EditedText {
 }
 
 /**
- * The parameters with which the same tool produces the text that the person edited (AP-6). Undefined if it cannot: a
- * copy has no text of its own, and an edit must change something.
+ * The parameters with which the same tool produces the text that the person edited (AP-6). Undefined if that is
+ * impossible: a copy has no text parameter, and `edit_file` must change something.
  */
 export function editedParams(
   tool: string,
@@ -34,7 +34,7 @@ function smallestEdit(before: string, after: string): { old: string; new: string
   let tail = 0;
   const rest = Math.min(from.length, to.length) - head;
   while (tail < rest && from[from.length - 1 - tail] === to[to.length - 1 - tail]) tail += 1;
-  // Widen by one line on each side until the text is unique; the whole file always is.
+  // Widen by one line on each side until the text is unique. This ends: the whole file occurs once in itself.
   for (;;) {
     const old = from.slice(head, from.length - tail).join('');
     if (old !== '' && before.indexOf(old) === before.lastIndexOf(old))

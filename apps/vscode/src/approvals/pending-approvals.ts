@@ -1,27 +1,27 @@
 import { type ApprovalEntry, type KnownApprovals, oldestFirst, pendingOf } from '@countersign/approvals';
 import type { Clock } from '@countersign/client';
 
-/** A folder of the window, with the approvals that its runner or its stream told of. */
+/** A folder of the window with its approvals. */
 interface ApprovingFolder {
   readonly approvals: KnownApprovals;
 }
 
-/** A request that waits, and the folder it belongs to. */
+/** A pending request and its folder. */
 export interface PendingEntry<Folder> extends Pick<ApprovalEntry, 'deadline' | 'isPreviewComing'> {
-  /** Its preview is shown only if it is what the digest names (AP-8). */
+  /** The request. A preview that does not match the digest has been removed (AP-8). */
   readonly request: ApprovalEntry['approval'];
   readonly folder: Folder;
 }
 
 export interface PendingListener<Folder> {
   onChange?(): void;
-  /** For the first time in this window. */
+  /** Called once for each request in this window. */
   onNew?(entry: PendingEntry<Folder>): void;
-  /** It was decided, has expired, or was withdrawn. */
+  /** Called when a request was decided, has expired or was withdrawn. */
   onGone?(entry: PendingEntry<Folder>): void;
 }
 
-/** Everything that waits for the person in this window, of all its folders, oldest first. */
+/** The pending approvals of all folders of this window, oldest first. */
 export class PendingApprovals<Folder extends ApprovingFolder> {
   readonly #clock: Clock;
   readonly #folders = new Map<Folder, () => void>();
@@ -72,7 +72,7 @@ export class PendingApprovals<Folder extends ApprovingFolder> {
     const shown = oldestFirst([...owners.keys()]).flatMap((entry): PendingEntry<Folder>[] => {
       const { approval: request, deadline, isPreviewComing, incomplete } = entry;
       const known = before.get(request.approval_id);
-      // Until the newer version is here in full, the one before stays: the server refuses a decision on it (AP-8).
+      // Keep the old version until the new one is complete. The server refuses a decision on the old one (AP-8).
       if (incomplete) return known ? [known] : [];
       const isSame = known?.request === request && known.isPreviewComing === isPreviewComing;
       const folder = owners.get(entry);

@@ -18,14 +18,14 @@ const previews: readonly (readonly [Preview, string])[] = [
   [{ kind: 'diff', files: [file] }, 'a.md\nchanged · 4 → 4 bytes\n@@ -1 +1 @@\n- old\n+ new'],
   [
     { kind: 'diff', files: [{ ...file, diff: '', truncated: true, unsaved: true }] },
-    'a.md\nchanged · 4 → 4 bytes · based on unsaved text in an editor, which is saved with it\n(the content stays the same)\n(the diff was cut)',
+    'a.md\nchanged · 4 → 4 bytes · compared with unsaved changes in your editor\nThe content stays the same.\nThe diff was too long and is cut here.',
   ],
   [{ kind: 'delete', path: 'a.md', size: 4, head: 'old' }, 'Deletes a.md (4 bytes). It begins with:\n- old'],
   [
     { kind: 'delete', path: 'a.md', size: 0, head: '' },
-    'Deletes a.md (0 bytes). It begins with:\n(an empty file)',
+    'Deletes a.md (0 bytes). It begins with:\nThe file is empty.',
   ],
-  [{ kind: 'directory', path: 'src' }, 'Makes the folder src'],
+  [{ kind: 'directory', path: 'src' }, 'Creates the folder src'],
   [
     {
       kind: 'command',
@@ -35,7 +35,7 @@ const previews: readonly (readonly [Preview, string])[] = [
       reversible: false,
       scripts: ['a.js'],
     },
-    `Runs: npm run 'it'\\''s'\nIn: .\nExecutes files of the workspace: a.js\nwith network\ncannot be undone`,
+    `Runs: npm run 'it'\\''s'\nFolder: project root\nRuns code from: a.js\nHas network access\nCannot be undone`,
   ],
   [
     {
@@ -46,12 +46,9 @@ const previews: readonly (readonly [Preview, string])[] = [
       reversible: true,
       scripts: [],
     },
-    'Runs: echo (only known when it runs)\nIn: src\nwithout network',
+    'Runs: echo ⟨known only when it runs⟩\nFolder: src\nNo network access',
   ],
-  [
-    { kind: 'commit', message: 'why', files: [], hooks: ['pre-commit'] },
-    'Commits: why\ngit runs hooks: pre-commit',
-  ],
+  [{ kind: 'commit', message: 'why', files: [], hooks: ['pre-commit'] }, 'Message: why\nHooks: pre-commit'],
   [
     {
       kind: 'push',
@@ -61,7 +58,7 @@ const previews: readonly (readonly [Preview, string])[] = [
       commits: [{ id: '0123456789', subject: 's', author: 'me' }],
       hooks: [],
     },
-    'Pushes main to origin\nhttps://x/y\n1 commit\n01234567  s  (me)',
+    'Pushes main to origin\nhttps://x/y\nNo hooks run\n1 commit\n01234567  s  (me)',
   ],
   [{ kind: 'custom', server: 'db', summary: 'query' }, 'Tool of the MCP server db\nquery'],
   [
@@ -74,7 +71,7 @@ const previews: readonly (readonly [Preview, string])[] = [
       network: true,
       hints: ['destructive'],
     },
-    "Tool of the MCP server db: drop\nDrops a table\nRuns: node db.mjs\nwith network\nIt says that it may destroy something.\nThis tool's own program decides what it touches.",
+    "Tool of the MCP server db: drop\nDrops a table\nRuns: node db.mjs\nHas network access\nIt says that it may destroy something.\nThis tool's own program decides what it touches.",
   ],
   [
     {
@@ -86,10 +83,10 @@ const previews: readonly (readonly [Preview, string])[] = [
       network: false,
       hints: ['read_only'],
     },
-    "Tool of the MCP server db: look\nReads a table\nRuns: node db.mjs\nwithout network\nIt says that it only reads.\nThis tool's own program decides what it touches.",
+    "Tool of the MCP server db: look\nReads a table\nRuns: node db.mjs\nNo network access\nIt says that it only reads.\nThis tool's own program decides what it touches.",
   ],
   [{ kind: 'summary', summary: 'Reads' }, 'Reads'],
-  [{ kind: 'unavailable', reason: 'no permission' }, 'There is no preview: no permission'],
+  [{ kind: 'unavailable', reason: 'no permission' }, 'No preview: no permission'],
 ];
 
 describe('[AP-7] what will happen, in words', () => {
@@ -129,7 +126,7 @@ describe('[AP-7] what will happen, in words', () => {
     const tool_params = { command: 'echo x |\n tee a.sh > b\u202e' };
     const request = { preview, tool_name: 'shell_exec', tool_params, reasons: [] } as never;
     expect(requestText(request, words)).toMatch(
-      /^The shell gets:\necho x \|\n tee a\.sh > b[^\u202e]+\nRuns: echo x\nIn: \.\n/,
+      /^The shell gets:\necho x \|\n tee a\.sh > b[^\u202e]+\nRuns: echo x\nFolder: project root\n/,
     );
   });
 
@@ -163,7 +160,7 @@ describe('[AP-7] what will happen, in words', () => {
       'Agent wants to delete a.md',
     ]);
     expect(requestText(request, russian)).toBe(
-      'Удаляет a.md (2 байта). Начало файла:\n- x\n\nПочему вас спрашивают:\n• удаляет файл',
+      'Удалит a.md (2 байта). Начало файла:\n- x\n\nПочему вас спрашивают:\n• удаляет файл',
     );
     expect([said('deletes a file', words), said('nobody knows this', russian)]).toEqual([
       'deletes a file',

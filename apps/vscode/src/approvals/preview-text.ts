@@ -10,8 +10,8 @@ import type { Words } from '../words.ts';
 import { said } from './request-title.ts';
 
 /**
- * What will happen and why the person is asked, as plain text for a dialog, with hidden characters made visible. If it
- * is too long for the dialog, the reasons are kept.
+ * The preview and the reasons of a request, as plain text for a dialog, with hidden characters made visible. `maxLines`
+ * limits the preview, never the reasons.
  */
 export function requestText(
   request: ApprovalRequest,
@@ -19,8 +19,8 @@ export function requestText(
   maxLines = Number.POSITIVE_INFINITY,
 ): string {
   const { preview, reasons } = request;
-  const told = preview ? previewText(preview, words) : words.preview.pending;
-  const whole = [...shellLines(request, words), ...told.split('\n'), ...parametersText(request, words)];
+  const shown = preview ? previewText(preview, words) : words.preview.pending;
+  const whole = [...shellLines(request, words), ...shown.split('\n'), ...parametersText(request, words)];
   const what = firstLines(whole, maxLines);
   if (reasons.length === 0) return what.join('\n');
   const why = reasons.map((reason) => `• ${reasonText(reason, said(reason, words))}`);
@@ -48,7 +48,7 @@ function shellLines(request: ApprovalRequest, words: Words): string[] {
   return line === undefined ? [] : [`${words.preview.shellLine}:`, ...line.split('\n').map(makeVisible)];
 }
 
-/** If there is no preview, or it says little, show the parameters. */
+/** The parameters, if there is no preview or if the preview does not contain them. */
 function parametersText(request: ApprovalRequest, words: Words): string[] {
   const parameters = parameterLines(request);
   if ((request.preview && !leavesItToParameters(request.preview)) || parameters.length === 0) return [];

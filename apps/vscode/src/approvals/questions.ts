@@ -1,17 +1,14 @@
-import { type ApprovalEntry, stepBeforeApproval } from '@countersign/approvals';
+import { stepBeforeApproval } from '@countersign/approvals';
 import { approvalWords } from '@countersign/words';
 import type { Words } from '../words.ts';
 import type { PendingEntry } from './pending-approvals.ts';
 import { requestTitle } from './request-title.ts';
 
-/** The version of a request that was shown, and whether its preview is still to come. */
+/** The displayed version of a request, and whether its preview is still being made. */
 type Shown = Pick<PendingEntry<unknown>, 'request' | 'isPreviewComing'>;
 
 const stepOf = ({ request: approval, isPreviewComing }: Shown) =>
-  stepBeforeApproval({ approval, isPreviewComing } satisfies Pick<
-    ApprovalEntry,
-    'approval' | 'isPreviewComing'
-  >);
+  stepBeforeApproval({ approval, isPreviewComing });
 
 /** The buttons of a request's dialog. The editor gives the first one the focus, and Enter presses it. */
 export function firstChoices(
@@ -23,20 +20,20 @@ export function firstChoices(
   if (step === 'unfit' || step === 'wait-for-preview') return [approval.reject];
   if (!isSeen) return [approval.showAll, approval.reject];
   const approving = [approval.approve, approval.approveMore];
-  // In a HIGH dialog the safe answer is the first (UI-6).
+  // In a HIGH dialog the first button is the safe one, because Enter presses it (UI-6).
   return shown.request.risk_level === 'HIGH'
     ? [approval.reject, ...approving]
     : [...approving, approval.reject];
 }
 
-/** The deliberate second step after "approve": of HIGH (RK-1), and of a call without a preview. */
+/** Confirms an approval of a HIGH call (RK-1), or of a call without a preview. */
 export interface SecondQuestion {
   readonly title: string;
   readonly warning?: string;
   readonly confirm: string;
 }
 
-/** What comes between "approve" and sending it: a question, why it cannot be sent, or nothing. */
+/** What is needed after "approve": a second question, a refusal, or nothing. */
 export function secondQuestion(
   shown: Shown,
   words: Words,

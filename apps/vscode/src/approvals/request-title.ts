@@ -3,13 +3,13 @@ import type { OfferedScope } from '@countersign/protocol';
 import { approvalWords, type Sentence, sayIn } from '@countersign/words';
 import type { Words } from '../words.ts';
 
-/** The sentence about a request, as the chat's card has it, in the person's language. */
+/** The title of a request, the same as on the chat's card. */
 export const requestTitle = (request: ApprovalRequest, { language }: Words): string =>
   titleOf(request, approvalWords[language]);
 
-/** What a wider approval covers, as the chat's card says it. */
+/** What a wider approval covers, in the same words as on the chat's card. */
 export const scopeTitle = (offer: OfferedScope, { language }: Words): string =>
   scopeLabel(offer, approvalWords[language]);
 
-/** What server and runner say, in the person's language where it has a sentence for it. */
+/** Translates a sentence of the server or the runner, if the person's language has a translation. */
 export const said = (sentence: Sentence, { language }: Words): string => sayIn(language)(sentence);

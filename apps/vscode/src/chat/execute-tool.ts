@@ -3,8 +3,8 @@ import type { JsonValue } from '@countersign/protocol';
 import type { FromPage } from './messages.ts';
 
 /**
- * `EXECUTE_TOOL {tool, params}` of a page (UI-2): a call like any other, validated, assessed and asked about by the
- * server, executed by the runner. Returns the server's answer, also if it is a refusal.
+ * Makes the call that the page requests with `EXECUTE_TOOL` (UI-2). The server validates and assesses it like any other
+ * call. Returns the server's response, even if the server refuses.
  */
 export async function executeTool(
   client: Client,

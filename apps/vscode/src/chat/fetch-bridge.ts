@@ -5,21 +5,21 @@ import type { FromPage, ToPage } from './messages.ts';
 type FetchRequest = Extract<FromPage, { type: 'fetch' }>;
 
 export interface FetchBridgeOptions {
-  /** Client of the account that is signed in now. */
+  /** The client of the current account. */
   readonly client: () => Client | undefined;
   readonly post: (message: ToPage) => void;
-  /** If the approval must be decided outside the page, returns the message for the page. */
+  /** Returns a message for the page if the approval must be decided outside the page. */
   readonly decideOutside?: (approvalId: string) => string | undefined;
 }
 
-/** Request headers that are passed on, and response headers that the page reads. */
-const passedOn = ['accept', 'content-type', 'last-event-id'];
-const passedBack = ['content-type', 'retry-after', 'x-request-id'];
+/** The headers that are passed on between the page and the server. */
+const requestHeaders = ['accept', 'content-type', 'last-event-id'];
+const responseHeaders = ['content-type', 'retry-after', 'x-request-id'];
 
 /**
- * Sends the requests of the chat's page to the server and streams the answers back: the page itself may not connect
- * anywhere. The token is added here and never reaches the page. Routes that a front end must not use (tokens, runner
- * reports) are refused.
+ * Sends the requests of the chat's page to the server and streams the responses back, because the page itself may not
+ * connect anywhere. The token is added here and never reaches the page. Routes that a front end must not use (tokens,
+ * runner reports) are refused.
  */
 export class FetchBridge {
   readonly #options: FetchBridgeOptions;
@@ -33,36 +33,36 @@ export class FetchBridge {
     const { post, client, decideOutside } = this.#options;
     const { id, method, path, headers, body } = request;
     const connection = client()?.connection;
-    if (!connection || !mayAsk(method, path)) {
+    if (!connection || !isAllowed(method, path)) {
       const [status, code, error] = connection
         ? [403, 'FORBIDDEN', 'The chat may not ask for this.']
         : [401, 'UNAUTHENTICATED', 'Nobody is signed in.'];
-      return this.#answer(id, status as number, { success: false, error, code });
+      return this.#respond(id, status as number, { success: false, error, code });
     }
     const approvalId = approvalOf(method, path);
     const outside = approvalId === undefined ? undefined : decideOutside?.(approvalId);
     if (outside !== undefined)
-      return this.#answer(id, 403, { success: false, error: outside, code: 'FORBIDDEN' });
+      return this.#respond(id, 403, { success: false, error: outside, code: 'FORBIDDEN' });
     const abort = new AbortController();
     this.#open.set(id, abort);
     try {
       const token = await connection.token();
       const response = await (connection.fetch ?? fetch)(connection.baseUrl + path, {
         method,
-        headers: { ...pick(headers, passedOn), authorization: `Bearer ${token}` },
+        headers: { ...pick(headers, requestHeaders), authorization: `Bearer ${token}` },
         signal: abort.signal,
         cache: 'no-store',
         redirect: 'error',
         ...(body !== null && { body }),
       });
-      const answered = pick(Object.fromEntries(response.headers), passedBack);
-      post({ type: 'response', id, status: response.status, headers: answered });
+      const returned = pick(Object.fromEntries(response.headers), responseHeaders);
+      post({ type: 'response', id, status: response.status, headers: returned });
       const text = new TextDecoder();
       for await (const bytes of response.body ?? [])
         post({ type: 'chunk', id, text: text.decode(bytes, { stream: true }) });
       post({ type: 'end', id });
     } catch (error) {
-      if (!abort.signal.aborted) post({ type: 'failed', id, problem: problemOf(error) });
+      post({ type: 'failed', id, problem: problemOf(error) }); // the page ignores it if it aborted the request itself
     } finally {
       this.#open.delete(id);
     }
@@ -72,12 +72,12 @@ export class FetchBridge {
     this.#open.get(id)?.abort();
   }
 
-  /** Call it when the page is closed or the account changes. */
+  /** Must be called when the page is closed or the account changes. */
   abortAll(): void {
     for (const abort of this.#open.values()) abort.abort();
   }
 
-  #answer(id: number, status: number, body: object): void {
+  #respond(id: number, status: number, body: object): void {
     const { post } = this.#options;
     post({ type: 'response', id, status, headers: { 'content-type': 'application/json' } });
     post({ type: 'chunk', id, text: JSON.stringify(body) });
@@ -85,8 +85,8 @@ export class FetchBridge {
   }
 }
 
-/** Only routes that a front end's token may use: the extension's own token could do more. */
-function mayAsk(method: string, path: string): boolean {
+/** Allows only routes for a front end's token, because the extension's own token could do more. */
+function isAllowed(method: string, path: string): boolean {
   const url = URL.parse(path, 'http://server.invalid');
   if (url?.host !== 'server.invalid' || !path.startsWith('/my/') || url.searchParams.has('runner'))
     return false;
@@ -98,7 +98,7 @@ function mayAsk(method: string, path: string): boolean {
   return route !== undefined && route.scopes !== 'public' && route.scopes.includes('front_end');
 }
 
-/** The approval that a request would approve. */
+/** The id of the approval that a request would approve. */
 function approvalOf(method: string, path: string): string | undefined {
   const found = /^\/my\/(?:projects\/[^/]+\/)?approvals\/([^/]+)\/(?:approve|confirm)$/.exec(
     path.split('?')[0] ?? '',

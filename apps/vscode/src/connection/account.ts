@@ -23,7 +23,7 @@ export type SignInProblem =
   | { readonly problem: 'not a link' }
   | { readonly problem: AddressProblem; readonly origin: string };
 
-interface Kept {
+interface StoredAccount {
   readonly server: string;
   readonly token: string;
 }
@@ -43,7 +43,7 @@ const key = 'countersign.account';
  */
 export class Accounts {
   readonly #options: AccountsOptions;
-  #kept: Kept | undefined;
+  #stored: StoredAccount | undefined;
   #current: Account | undefined;
 
   constructor(options: AccountsOptions) {
@@ -56,8 +56,8 @@ export class Accounts {
 
   /** Loads the stored account, also after another window has signed in or out. Returns whether it changed. */
   async load(): Promise<boolean> {
-    const kept = readKept(await this.#options.secrets.get(key));
-    if (kept?.token === this.#kept?.token && kept?.server === this.#kept?.server) return false;
+    const kept = readStored(await this.#options.secrets.get(key));
+    if (kept?.token === this.#stored?.token && kept?.server === this.#stored?.server) return false;
     this.#use(kept);
     return true;
   }
@@ -72,9 +72,10 @@ export class Accounts {
     if (!link && !isToken(text)) return { problem: 'not a link' };
     const read = readServerAddress(link?.server ?? server, { allowHttp });
     if ('problem' in read) return read;
-    const token = link ? await this.#exchange(read.address, link.code) : text;
+    const exchanged = link && (await this.#client(read.address, '').signIn({ body: { code: link.code } }));
+    const token = exchanged?.token ?? text;
     if (!link) await this.#client(read.address, token).listProjects();
-    const before = this.#kept;
+    const before = this.#stored;
     const kept = { server: read.address, token };
     const account = this.#use(kept); // set it first: storing notifies every window, this one too
     try {
@@ -89,31 +90,27 @@ export class Accounts {
 
   /** Deletes the token here, and revokes it on the server if that responds. */
   async signOut(): Promise<void> {
-    const kept = this.#kept;
+    const kept = this.#stored;
     this.#use(undefined);
     await this.#options.secrets.delete(key);
     if (kept) await this.#revoke(kept);
   }
 
-  #use(kept: Kept): Account;
-  #use(kept: Kept | undefined): Account | undefined;
-  #use(kept: Kept | undefined): Account | undefined {
-    this.#kept = kept;
+  #use(kept: StoredAccount): Account;
+  #use(kept: StoredAccount | undefined): Account | undefined;
+  #use(kept: StoredAccount | undefined): Account | undefined {
+    this.#stored = kept;
     this.#current = kept && { server: kept.server, client: this.#client(kept.server, kept.token) };
     return this.#current;
   }
 
-  async #revoke({ server, token }: Kept): Promise<void> {
+  async #revoke({ server, token }: StoredAccount): Promise<void> {
     const token_id = tokenIdOf(token);
     if (token_id === undefined) return;
     const params = { token_id };
     await this.#client(server, token)
       .revokeToken({ params }, { timeoutMs: 5_000 })
       .catch(() => {}); // it expires by itself
-  }
-
-  async #exchange(address: string, code: string): Promise<string> {
-    return (await this.#client(address, '').signIn({ body: { code } })).token;
   }
 
   #client(baseUrl: string, token: string): Client {
@@ -123,7 +120,7 @@ export class Accounts {
 }
 
 /** An unreadable entry counts as signed out. */
-function readKept(text: string | undefined): Kept | undefined {
+function readStored(text: string | undefined): StoredAccount | undefined {
   try {
     const { server, token } = JSON.parse(text ?? 'null') as Record<string, unknown>;
     return typeof server === 'string' && typeof token === 'string' ? { server, token } : undefined;

@@ -55,11 +55,11 @@ afterAll(async () => {
 });
 
 function setUp({ secrets = new MemorySecrets(), language = 'en' } = {}) {
-  const mayReturn = vi.fn(async () => false);
-  const access = new AgentAccess({ secrets, name: wordsFor(language).mcp.token, mayReturn });
+  const mayRestore = vi.fn(async () => false);
+  const access = new AgentAccess({ secrets, name: wordsFor(language).mcp.token, mayRestore });
   const project = folder.project;
   if (!project) throw new Error('There is no project');
-  return { access, mayReturn, project, secrets, token: () => access.tokenFor(account, project) };
+  return { access, mayRestore, project, secrets, token: () => access.tokenFor(account, project) };
 }
 
 /** As the editor connects with what was contributed: the address, and the token in a header. */
@@ -97,13 +97,13 @@ describe("[UI-5] the editor's own agent", () => {
   });
 
   it('keeps its token, in a name that the server takes in each language', async () => {
-    const { token, mayReturn } = setUp({ language: 'ru' });
+    const { token, mayRestore } = setUp({ language: 'ru' });
     const first = await token();
-    expect([await token(), mayReturn.mock.calls.length]).toEqual([first, 0]);
+    expect([await token(), mayRestore.mock.calls.length]).toEqual([first, 0]);
   });
 
   it('[AP-9] stays out once the person has revoked its access, until they give it back', async () => {
-    const { token, mayReturn, secrets, project } = setUp();
+    const { token, mayRestore, secrets, project } = setUp();
     const first = await token();
     const agent = await connect(first);
     const [kept] = JSON.parse(secrets.kept.get('countersign.mcp') ?? '[]');
@@ -111,21 +111,21 @@ describe("[UI-5] the editor's own agent", () => {
     await expect(agent.listTools()).rejects.toThrow();
 
     expect([await token(), await token()]).toEqual([undefined, undefined]);
-    expect(mayReturn.mock.calls).toEqual([[project], [project]]);
-    mayReturn.mockResolvedValueOnce(true);
+    expect(mayRestore.mock.calls).toEqual([[project], [project]]);
+    mayRestore.mockResolvedValueOnce(true);
     const again = await token();
     expect(again).not.toBe(first);
     expect((await (await connect(again)).listTools()).tools.length).toBeGreaterThan(0);
-    expect([await token(), mayReturn.mock.calls.length]).toEqual([again, 3]);
+    expect([await token(), mayRestore.mock.calls.length]).toEqual([again, 3]);
   });
 
   it('gets a new token when the old one is about to end', async () => {
-    const { token, secrets, mayReturn } = setUp();
+    const { token, secrets, mayRestore } = setUp();
     const first = await token();
     const [kept] = JSON.parse(secrets.kept.get('countersign.mcp') ?? '[]');
     secrets.kept.set('countersign.mcp', JSON.stringify([{ ...kept, endsAt: Date.now() + 3_600_000 }]));
     expect(await token()).not.toBe(first);
-    expect(mayReturn).not.toHaveBeenCalled();
+    expect(mayRestore).not.toHaveBeenCalled();
   });
 
   it('gets nothing while nobody can say whether it was revoked', async () => {

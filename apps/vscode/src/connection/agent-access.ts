@@ -5,8 +5,8 @@ export interface AgentAccessOptions {
   readonly secrets: SecretStore;
   /** The agent's name on approvals. */
   readonly name: string;
-  /** Asks whether an agent whose access was revoked gets it back. */
-  readonly mayReturn: (project: PageProject) => Promise<boolean>;
+  /** Asks the person whether to restore access that was revoked. */
+  readonly mayRestore: (project: PageProject) => Promise<boolean>;
 }
 
 interface KeptToken {
@@ -19,13 +19,13 @@ interface KeptToken {
 }
 
 const key = 'countersign.mcp';
-const goodForSeconds = 7 * 24 * 3600;
-/** A token that expires sooner is replaced. */
-const dayMs = 24 * 3600 * 1000;
+const lifetimeSeconds = 7 * 24 * 3600;
+/** A token is replaced this long before it expires. */
+const renewBeforeMs = 24 * 3600 * 1000;
 
 /**
  * The tokens with which the editor's own agent uses a folder's tools. They have an agent's scope, so they cannot decide
- * anything (AP-9). Revoking one locks the agent out until the person allows it again.
+ * approvals (AP-9). After a token is revoked, the agent has no access until the person allows it again.
  */
 export class AgentAccess {
   readonly #options: AgentAccessOptions;
@@ -34,7 +34,7 @@ export class AgentAccess {
     this.#options = options;
   }
 
-  /** Undefined if the person keeps the agent out. Throws if the server cannot say whether the token was revoked. */
+  /** Returns undefined if the person denies access. Throws if the server cannot say whether the token was revoked. */
   async tokenFor({ client, server }: Account, project: PageProject): Promise<string | undefined> {
     const { project_id } = project;
     const kept = (await this.#kept()).find((one) => one.server === server && one.projectId === project_id);
@@ -43,17 +43,17 @@ export class AgentAccess {
       const isRevoked = !tokens.some(
         ({ token_id, revoked_at }) => token_id === kept.tokenId && revoked_at === null,
       );
-      if (isRevoked && !(await this.#options.mayReturn(project))) return undefined;
-      if (!isRevoked && kept.endsAt - Date.now() > dayMs) return kept.token;
+      if (isRevoked && !(await this.#options.mayRestore(project))) return undefined;
+      if (!isRevoked && kept.endsAt - Date.now() > renewBeforeMs) return kept.token;
     }
     const body = {
       name: this.#options.name,
       scope: 'agent',
       project_id,
-      expires_in_seconds: goodForSeconds,
+      expires_in_seconds: lifetimeSeconds,
     } as const;
     const { token, details } = await client.createToken({ body });
-    const endsAt = Date.now() + goodForSeconds * 1000;
+    const endsAt = Date.now() + lifetimeSeconds * 1000;
     const others = (await this.#kept()).filter(
       (one) => one.server !== server || one.projectId !== project_id,
     );
@@ -64,7 +64,7 @@ export class AgentAccess {
     return token;
   }
 
-  /** Revokes the tokens of a server. Call it while the person is still signed in there. */
+  /** Revokes the tokens of a server. The person must still be signed in there. */
   async revoke({ client, server }: Account): Promise<void> {
     const all = await this.#kept();
     await this.#keep(all.filter((one) => one.server !== server));

@@ -20,7 +20,7 @@ const icons = { LOW: 'circle-outline', MEDIUM: 'warning', HIGH: 'flame' } as con
 const colours = { LOW: 'charts.green', MEDIUM: 'charts.yellow', HIGH: 'charts.red' } as const;
 const refreshMs = 5_000;
 
-/** The list of what waits, with a number on the view's icon. */
+/** Lists the pending approvals, with their number on the view's icon. */
 export function showPendingTree(pending: PendingApprovals<FolderRunner>, words: Words): Disposable {
   const changed = new EventEmitter<void>();
   const provider: TreeDataProvider<Entry> = {
@@ -35,7 +35,7 @@ export function showPendingTree(pending: PendingApprovals<FolderRunner>, words: 
     view.badge = value === 0 ? undefined : { value, tooltip: words.status.pending(value) };
   };
   pending.listen({ onChange: update });
-  // Update the remaining time without an event.
+  // Redraw regularly to update the remaining time.
   const timer = setInterval(() => {
     if (pending.all.length > 0 && view.visible) changed.fire();
   }, refreshMs);

@@ -3,31 +3,50 @@ import type { Client } from '@countersign/client';
 import { commands, type Disposable, env, Uri, type Webview, type WebviewView } from 'vscode';
 import { executeTool } from '../chat/execute-tool.ts';
 import { FetchBridge } from '../chat/fetch-bridge.ts';
-import { type FromPage, fromPageSchema, type PagePlace, type ToPage } from '../chat/messages.ts';
+import {
+  type EditorChoices,
+  type FromPage,
+  fromPageSchema,
+  type PageMention,
+  type PagePlace,
+  type ToPage,
+} from '../chat/messages.ts';
+import type { ShownConversation } from './mode-picker.ts';
 
 export interface ChatViewOptions {
   readonly extensionUri: Uri;
   readonly client: () => Client | undefined;
   readonly place: () => PagePlace;
   readonly decideOutside: (approvalId: string) => string | undefined;
+  readonly review: (approvalId: string) => void;
+  readonly insertCode: (text: string) => void;
+  readonly findMentions: (projectId: string, typed: string) => Promise<readonly PageMention[]>;
+  readonly choices: () => EditorChoices;
+  readonly showsConversation: (shown: ShownConversation) => void;
   readonly device: string;
   readonly language: string;
 }
 
-const ourCommands = {
+/** The editor's commands that the page may run. */
+const pageCommands = {
   signIn: ['countersign.signIn'],
   startLocalServer: ['countersign.startLocalServer'],
+  retryNow: ['countersign.retryNow'],
   openFolder: ['workbench.action.files.openFolder'],
   showHistory: ['countersign.history.focus'],
   manageTrust: ['workbench.trust.manage'],
   openRunnerSetting: ['workbench.action.openSettings', 'countersign.runner.enabled'],
 } as const;
 
-/** The chat in the side bar: a page that may load nothing, connect to nothing and execute nothing by itself. */
+/** The chat in the side bar: a page that cannot load resources, open connections or run commands by itself. */
 export class ChatView implements Disposable {
   readonly #options: ChatViewOptions;
   readonly #bridge: FetchBridge;
   #view: WebviewView | undefined;
+  #isReady = false;
+  /** Messages for a page that is still loading. */
+  #waiting: ToPage[] = [];
+  #description = '';
 
   constructor(options: ChatViewOptions) {
     this.#options = options;
@@ -58,14 +77,34 @@ export class ChatView implements Disposable {
     view.onDidDispose(() => {
       this.#bridge.abortAll();
       this.#view = undefined;
+      this.#isReady = false;
     });
+    view.description = this.#description;
     webview.html = this.#html(webview);
   }
 
-  /** Call it after the account or the folders changed. */
+  /** Must be called after the account or the folders changed. */
   update({ isOtherAccount = false } = {}): void {
     if (isOtherAccount) this.#bridge.abortAll();
     this.#post({ type: 'place', place: this.#options.place() });
+  }
+
+  /** Shows mode and model in the title of the view. Must be called after another choice. */
+  describe(description: string): void {
+    this.#description = description;
+    if (this.#view) this.#view.description = description;
+    this.#post({ type: 'choices', ...this.#options.choices() });
+  }
+
+  retryNow(): void {
+    this.#post({ type: 'retry-now' });
+  }
+
+  /** Puts text into the message field, as soon as the page is there. */
+  compose(message: Omit<Extract<ToPage, { type: 'compose' }>, 'type'>): void {
+    const composed = { type: 'compose', ...message } as const;
+    if (this.#isReady) this.#post(composed);
+    else this.#waiting.push(composed);
   }
 
   newConversation(): void {
@@ -79,13 +118,28 @@ export class ChatView implements Disposable {
   async #receive(message: FromPage): Promise<void> {
     switch (message.type) {
       case 'ready':
-        return this.update();
+        this.#isReady = true;
+        this.update();
+        this.describe(this.#description);
+        for (const waiting of this.#waiting.splice(0)) this.#post(waiting);
+        return;
       case 'fetch':
         return this.#bridge.send(message);
       case 'abort':
         return this.#bridge.abort(message.id);
+      case 'at':
+        return this.#options.showsConversation(message);
+      case 'review':
+        return this.#options.review(message.approvalId);
+      case 'insert-code':
+        return this.#options.insertCode(message.text);
+      case 'find-mentions': {
+        const { id, projectId, typed } = message;
+        const mentions = await this.#options.findMentions(projectId, typed).catch(() => []);
+        return this.#post({ type: 'mentions', id, mentions });
+      }
       case 'command': {
-        const [command, ...args] = ourCommands[message.command];
+        const [command, ...args] = pageCommands[message.command];
         await commands.executeCommand(command, ...args);
         return;
       }

@@ -2,11 +2,11 @@ import { askDeliberately } from '@countersign/approvals';
 import { systemClock } from '@countersign/client';
 import { window } from 'vscode';
 
-/** Repeats a question that was answered before anybody could read it (UI-6). Undefined: not answered. */
+/** Asks again if the answer came too soon for the person to have read the question (UI-6). */
 export const deliberately = <T>(ask: () => Thenable<T | undefined>): Promise<T | undefined> =>
   askDeliberately(ask, { clock: systemClock });
 
-/** A modal question. The editor gives the first choice the focus, so Enter presses it. Undefined: not answered. */
+/** Shows a modal dialog. Enter presses the first choice, which has the focus. Returns undefined if dismissed. */
 export const deliberateAnswer = (
   title: string,
   detail: string,

@@ -11,6 +11,7 @@ import type { CheckedCard, OfferedScope } from '@countersign/protocol';
 import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
+import { neighbourOf, nextAfter } from '../approvals/pending-order.ts';
 import { requestText } from '../approvals/preview-text.ts';
 import { firstChoices, secondQuestion } from '../approvals/questions.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
@@ -28,25 +29,34 @@ export interface EditorApprovalsOptions {
   readonly words: Words;
 }
 
-/** A longer text is shown in an editor before it can be approved: a dialog is hard to read. */
+/** A longer request must be shown in an editor before it can be approved. */
 const dialogLines = 20;
 const dialogTitle = 110;
 
-/** Lets the person decide in the editor's own diff, dialogs, input box and lists. */
+/** Lets the person decide approvals with the editor's own diff, dialogs, input box and lists. */
 export class EditorApprovals implements Disposable {
   readonly diffs: ProposalDiffs;
   readonly #options: EditorApprovalsOptions;
   readonly #whole = new WholeRequests();
-  /** Versions that were too long for a dialog and have been shown in an editor. */
+  /** Versions of requests that were too long for a dialog and have been shown in an editor. */
   readonly #shownWhole = new Set<string>();
+  /** The request that was opened or focused last. The editor reports the focus late, so opening counts at once. */
+  #at: string | undefined;
+  readonly #focus: Disposable;
+  /** Requests whose decision was made in the editor and is being sent. */
+  readonly #deciding = new Set<string>();
 
   constructor(options: EditorApprovalsOptions) {
     const { pending, words } = options;
     this.#options = options;
     this.diffs = new ProposalDiffs(words);
+    this.#focus = window.onDidChangeActiveTextEditor(() => {
+      this.#at = this.diffs.shown ?? this.#at;
+    });
     pending.listen({
       onChange: () => {
         void commands.executeCommand('setContext', 'countersign.pending', pending.all.length > 0);
+        void commands.executeCommand('setContext', 'countersign.severalPending', pending.all.length > 1);
         for (const entry of pending.all) void this.diffs.refresh(entry);
       },
       onGone: ({ request }) => void this.diffs.close(request.approval_id),
@@ -54,18 +64,36 @@ export class EditorApprovals implements Disposable {
   }
 
   dispose(): void {
+    this.#focus.dispose();
     this.#whole.dispose();
     this.diffs.dispose();
   }
 
-  /** Shows a file change in a diff, and everything else, or a call of another runner, in a dialog. */
+  /** Shows a file change in a diff. Other calls, and calls of another runner, are shown in a dialog. */
   async review(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
+    this.#at = entry.request.approval_id;
     if (!(await this.diffs.open(entry))) await this.#ask(entry);
   }
 
-  /** Approves what the focused diff shows; a request that is not shown yet is shown instead. */
+  /** Shows the next or previous request, seen from the one that was shown last. */
+  async step(by: 1 | -1): Promise<void> {
+    const { pending, words } = this.#options;
+    const entry = neighbourOf(pending.all, this.#at, by);
+    if (entry) await this.review(entry.request.approval_id);
+    else this.#say(words.approval.nothing);
+  }
+
+  /** Call this when a request was decided on the chat's card. If its diff was open, the next diff opens instead. */
+  async decidedOnCard(approvalId: string): Promise<void> {
+    if (this.#deciding.has(approvalId) || !this.diffs.isOpen(approvalId)) return;
+    const next = nextAfter(this.#options.pending.all, approvalId);
+    await this.diffs.close(approvalId);
+    if (next) await this.diffs.open(next, { preserveFocus: true });
+  }
+
+  /** Approves the request of the focused diff. If the request is not shown yet, shows it instead. */
   async approve(approvalId?: string): Promise<void> {
     const entry = await this.#choose(approvalId);
     if (!entry) return;
@@ -101,15 +129,18 @@ export class EditorApprovals implements Disposable {
       placeHolder: approval.rejectPlaceholder,
       ignoreFocusOut: true,
     });
-    if (message === undefined) return; // escaped: nothing is decided
+    if (message === undefined) return; // dismissed with Escape
     const choice = { reason: 'User declined', ...(message.trim() !== '' && { message: message.trim() }) };
-    this.#tell(await entry.folder.approvals.reject(entry.request, choice));
+    await this.#send(entry.request.approval_id, () => entry.folder.approvals.reject(entry.request, choice));
   }
 
   async #approveReviewed(entry: Entry, reviewed: ReviewedProposal, more: ApproveChoice): Promise<void> {
     const { approval } = this.#options.words;
     const { request, before, edited, seenMs } = reviewed;
-    if (seenMs < attentionMs) return this.#say(approval.tooSoon);
+    if (seenMs < attentionMs) {
+      this.diffs.restartReading(request.approval_id);
+      return this.#say(approval.tooSoon);
+    }
     const tool_params =
       edited === undefined
         ? undefined
@@ -118,7 +149,7 @@ export class EditorApprovals implements Disposable {
     await this.#confirmAndApprove(entry, request, { ...more, ...(tool_params && { tool_params }) });
   }
 
-  /** Shows a request that is not a file change in one dialog and takes the decision. */
+  /** Shows a request in a dialog and sends the decision. */
   async #ask(entry: Entry): Promise<void> {
     const { approval } = this.#options.words;
     const { request } = entry;
@@ -132,7 +163,7 @@ export class EditorApprovals implements Disposable {
     } else if (choice === approval.reject) await this.reject(request.approval_id);
   }
 
-  /** Whether a dialog shows the whole request, or an editor has shown it. */
+  /** Whether the request fits into a dialog, or an editor has shown all of it. */
   #isSeen(request: ApprovalRequest): boolean {
     const { words } = this.#options;
     const isShort = requestText(request, words, dialogLines) === requestText(request, words);
@@ -150,7 +181,7 @@ export class EditorApprovals implements Disposable {
       await this.review(request.approval_id);
   }
 
-  /** HIGH takes a deliberate second step (RK-1), and so does a call that has no preview or was not shown yet. */
+  /** Sends an approval, after a second question if needed (RK-1). `what` is the button for a request not yet shown. */
   async #confirmAndApprove(
     entry: Entry,
     shown: CheckedCard<ApprovalRequest>,
@@ -170,7 +201,7 @@ export class EditorApprovals implements Disposable {
       const choice = await this.#dialog(requestTitle(shown, words), shown, [what]);
       if (choice !== what) return;
     }
-    this.#tell(await entry.folder.approvals.approve(shown, body));
+    await this.#send(shown.approval_id, () => entry.folder.approvals.approve(shown, body));
   }
 
   #dialog(
@@ -229,8 +260,28 @@ export class EditorApprovals implements Disposable {
     return choiceOf(picked.offer, picked.high);
   }
 
-  /** Undefined: the event has told it already. */
-  #tell(answer: DecisionAnswer | undefined): void {
+  /** Sends a decision. If it counts, the next pending request is shown. */
+  async #send(approvalId: string, send: () => Promise<DecisionAnswer | undefined>): Promise<void> {
+    const { pending } = this.#options;
+    const next = nextAfter(pending.all, approvalId)?.request.approval_id;
+    this.#deciding.add(approvalId);
+    try {
+      const answer = await send();
+      this.#reportProblem(answer);
+      // There is no answer if the event of the decision came first.
+      const counts = answer
+        ? answer.kind === 'settled' && answer.outcome === 'recorded'
+        : !pending.find(approvalId);
+      if (!counts) return;
+      await this.diffs.close(approvalId);
+    } finally {
+      this.#deciding.delete(approvalId);
+    }
+    if (next !== undefined && pending.find(next)) await this.review(next);
+  }
+
+  /** Reports a decision that did not count. */
+  #reportProblem(answer: DecisionAnswer | undefined): void {
     const { words } = this.#options;
     const { approval } = words;
     if (answer?.kind === 'failed') this.#say(approval.failed(said(answer.notice, words)));
@@ -272,7 +323,7 @@ const versionOf = ({ approval_id, revision, digest }: ApprovalRequest): string =
 
 const scheme = 'countersign-request';
 
-/** Shows a request that is too long for a dialog in an editor, from its first line to its last. */
+/** Shows all of a request in an editor, if it is too long for a dialog. */
 class WholeRequests implements Disposable {
   readonly #texts = new Map<string, string>();
   readonly #registered = workspace.registerTextDocumentContentProvider(scheme, {
@@ -283,7 +334,7 @@ class WholeRequests implements Disposable {
     this.#registered.dispose();
   }
 
-  /** `version` keeps versions of the same request apart. */
+  /** `version` must differ between versions of the same request. */
   async show(version: string, title: string, text: string): Promise<void> {
     const path = `/${version.replaceAll(/[^\w-]/g, '-')}/${title.replaceAll('/', '∕').slice(0, 60)}`;
     this.#texts.set(path, text);

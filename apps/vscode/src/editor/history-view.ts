@@ -1,6 +1,7 @@
 import type { Client } from '@countersign/client';
-import type { CountersignEvent, Execution } from '@countersign/protocol';
+import type { CountersignEvent, Execution, ToolErrorValue } from '@countersign/protocol';
 import {
+  commands,
   type Disposable,
   EventEmitter,
   ThemeColor,
@@ -26,7 +27,7 @@ export interface HistoryViewOptions {
 type Row = Execution | 'more';
 
 const pageSize = 50;
-/** Events come in bursts. */
+/** Events come in bursts: the history is read at most this often. */
 const gatherMs = 400;
 
 const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour?: string]>> = {
@@ -42,22 +43,20 @@ const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour
 };
 /** An undone call has this icon, whatever its status. */
 const undoneIcon = ['discard'] as const;
-/** For a command with another exit code than 0. */
+/** For a command whose exit code is not 0. */
 const nonzeroIcon = ['warning', 'charts.yellow'] as const;
 
-/** The calls of this window's projects, newest first, with undo where something can be put back. */
+/** The calls of this window's projects, newest first. Calls can be undone and cancelled. */
 export class HistoryView implements Disposable {
   readonly #options: HistoryViewOptions;
   readonly #changed = new EventEmitter<void>();
   readonly #view: TreeView<Row>;
   readonly #undoing = new Map<string, { readonly row: Execution; readonly force: boolean }>();
-  /** How many undo requests await their response. The runner's report may come first; it is kept until then. */
+  /** How many undo requests await their response. */
   #asking = 0;
-  readonly #early = new Map<
-    string,
-    { readonly error: { readonly code: string; readonly message: string } | null }
-  >();
-  /** What the tree shows; undefined until it was first read. */
+  /** Reports of the runner that came before the response to the undo request. */
+  readonly #early = new Map<string, { readonly error: ToolErrorValue | null }>();
+  /** The rows of the tree; undefined until the history was first read. */
   #rows: readonly Row[] | undefined;
   #reads = 0;
   #shown = pageSize;
@@ -79,16 +78,15 @@ export class HistoryView implements Disposable {
     this.#changed.dispose();
   }
 
-  /**
-   * Reads first and redraws only if something changed: while the tree is redrawn, buttons on its rows do not know their
-   * row.
-   */
+  /** Redraws only if something changed: during a redraw, the buttons of a row do not know their row. */
   refresh(): void {
     this.#reads += 1;
     const read = this.#reads;
     void this.#readRows().then((rows) => {
       if (!rows || read !== this.#reads || JSON.stringify(rows) === JSON.stringify(this.#rows)) return;
       this.#rows = rows;
+      // Without calls, the view takes no room.
+      void commands.executeCommand('setContext', 'countersign.hasHistory', rows.length > 0);
       this.#changed.fire();
     });
   }
@@ -143,10 +141,7 @@ export class HistoryView implements Disposable {
   }
 
   /** Handles the runner's report on an undo that was requested here. */
-  async #undone(
-    undoId: string,
-    error: { readonly code: string; readonly message: string } | null,
-  ): Promise<void> {
+  async #undone(undoId: string, error: ToolErrorValue | null): Promise<void> {
     const { history } = this.#options.words;
     const asked = this.#undoing.get(undoId);
     if (!asked) {
@@ -163,7 +158,7 @@ export class HistoryView implements Disposable {
       void window.showErrorMessage(history.undoFailed(said(error, this.#options.words)));
       return;
     }
-    // Enter keeps what the person has written since.
+    // The first choice, which Enter presses, keeps the person's later changes.
     const choice = await deliberateAnswer(
       labelOf(row),
       history.conflict,
@@ -174,12 +169,12 @@ export class HistoryView implements Disposable {
   }
 
   async #pick(
-    fits: (row: Execution) => boolean,
+    isChoice: (row: Execution) => boolean,
     title: string,
     none: string,
   ): Promise<Execution | undefined> {
     const { words } = this.#options;
-    const rows = ((await this.#read()) ?? []).filter(fits);
+    const rows = ((await this.#read()) ?? []).filter(isChoice);
     if (rows.length === 0) void window.showInformationMessage(none);
     if (rows.length < 2) return rows[0];
     const items = rows.map((row) => ({
@@ -190,7 +185,7 @@ export class HistoryView implements Disposable {
     return (await window.showQuickPick(items, { title }))?.row;
   }
 
-  /** Undefined if the server does not respond: keep the old rows. */
+  /** Returns undefined if the server does not respond. */
   async #readRows(): Promise<readonly Row[] | undefined> {
     const rows = await this.#read();
     if (!rows) return undefined;
@@ -200,15 +195,15 @@ export class HistoryView implements Disposable {
   async #read(): Promise<Execution[] | undefined> {
     const { client, projects } = this.#options;
     const limit = Math.min(200, this.#shown + 1);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       projects().map(({ project_id }) =>
         client()
           ?.history({ query: { project_id, limit } }, { retry: { times: 1 } })
           .catch(() => undefined),
       ),
     );
-    if (answers.includes(undefined)) return undefined;
-    const rows = answers.flatMap((answer) => answer?.executions ?? []);
+    if (responses.includes(undefined)) return undefined;
+    const rows = responses.flatMap((response) => response?.executions ?? []);
     return rows.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
   }
 

@@ -18,17 +18,17 @@ import {
   workspace,
 } from 'vscode';
 
-/** A language that has not answered yet may still be loading its project. */
+/** How long to wait for a result. Until a language has returned its first one, it may still load its project. */
 const coldMs = 15_000;
 const warmMs = 1_500;
-const betweenMs = 200;
-/** Diagnostics come in parts: syntax first, types later. */
+const pollMs = 200;
+/** How long no more diagnostics must come before they count as complete: syntax comes first, types later. */
 const quietMs = 500;
 const firstQuietMs = 1_500;
 
 /** The language features of this editor, in the shapes of the language server protocol (RN-7). */
 export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
-  /** Languages that have answered something. */
+  /** Languages that have returned a result. */
   readonly #warm = new Set<string>();
   /** Languages that have never sent diagnostics. */
   readonly #silent = new Set<string>();
@@ -56,10 +56,11 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
     const document = await open(file);
     const isLoading = (found: string[]) =>
       found.length === 0 || found.some((text) => /\(loading(\.\.\.|…)\)/.test(text));
-    const texts = await this.#patiently(document, signal, isLoading, async () => {
+    const request = async () => {
       const found = await ask<Hover[]>('vscode.executeHoverProvider', document.uri, positionOf(at));
       return (found ?? []).flatMap(({ contents }) => contents.map(textOf));
-    });
+    };
+    const texts = await this.#retryWhileEmpty(document, signal, request, isLoading);
     return texts.length === 0 ? null : { contents: texts };
   }
 
@@ -72,14 +73,13 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
   }
 
   async symbols(file: string, signal: AbortSignal): Promise<unknown> {
-    const document = await open(file);
-    return this.#symbolsOf(document, signal);
+    return this.#symbolsOf(await open(file), signal);
   }
 
   async diagnostics(file: string, signal: AbortSignal): Promise<unknown> {
     const document = await open(file);
     const key = String(document.uri);
-    await this.#symbolsOf(document, signal); // by then its server knows the file
+    await this.#symbolsOf(document, signal); // makes the language server load the file
     const pulled = isInTab(document.uri) ? undefined : await pullFromTypeScript(document);
     if (pulled) return pulled;
     await this.#settled(document, key, signal);
@@ -100,65 +100,55 @@ export class EditorLanguageFeatures implements LanguageFeatures, Disposable {
     while (!signal.aborted) {
       const now = performance.now();
       const last = this.#diagnosed.get(key);
-      const isNews = last !== undefined && last >= (this.#changed.get(key) ?? 0);
-      if (isNews) this.#silent.delete(languageId);
-      if (isNews && now - last > (isFirst ? firstQuietMs : quietMs)) return;
-      if (!isNews && now - asked > timeoutMs) {
+      const isCurrent = last !== undefined && last >= (this.#changed.get(key) ?? 0);
+      if (isCurrent) this.#silent.delete(languageId);
+      if (isCurrent && now - last > (isFirst ? firstQuietMs : quietMs)) return;
+      if (!isCurrent && now - asked > timeoutMs) {
         if (isFirst) this.#silent.add(languageId);
         return;
       }
-      await pause(betweenMs);
+      await pause(pollMs);
     }
   }
 
   async #symbolsOf(document: TextDocument, signal: AbortSignal): Promise<unknown> {
-    return this.#patiently(
-      document,
-      signal,
-      (found) => found.length === 0,
-      async () => {
-        const found = await ask<(DocumentSymbol | SymbolInformation)[]>(
-          'vscode.executeDocumentSymbolProvider',
-          document.uri,
-        );
-        return (found ?? []).map(symbolOf);
-      },
-    );
+    return this.#retryWhileEmpty(document, signal, async () => {
+      const found = await ask<(DocumentSymbol | SymbolInformation)[]>(
+        'vscode.executeDocumentSymbolProvider',
+        document.uri,
+      );
+      return (found ?? []).map(symbolOf);
+    });
   }
 
   async #locations(command: string, file: string, at: LspPosition, signal: AbortSignal): Promise<unknown> {
     const document = await open(file);
-    return this.#patiently(
-      document,
-      signal,
-      (found) => found.length === 0,
-      async () => {
-        const found = await ask<(Location | LocationLink)[]>(command, document.uri, positionOf(at));
-        return (found ?? []).map((one) =>
-          one instanceof Location
-            ? { uri: String(one.uri), range: rangeOf(one.range) }
-            : { uri: String(one.targetUri), range: rangeOf(one.targetSelectionRange ?? one.targetRange) },
-        );
-      },
-    );
+    return this.#retryWhileEmpty(document, signal, async () => {
+      const found = await ask<(Location | LocationLink)[]>(command, document.uri, positionOf(at));
+      return (found ?? []).map((one) =>
+        one instanceof Location
+          ? { uri: String(one.uri), range: rangeOf(one.range) }
+          : { uri: String(one.targetUri), range: rangeOf(one.targetSelectionRange ?? one.targetRange) },
+      );
+    });
   }
 
-  /** Repeats a request while its result is empty, for longer if the language has never answered. */
-  async #patiently<T>(
+  /** Repeats a request while its result is empty, for longer if the language has not returned any result yet. */
+  async #retryWhileEmpty<T>(
     { languageId }: TextDocument,
     signal: AbortSignal,
-    isNothing: (answer: T) => boolean,
-    put: () => Promise<T>,
-  ): Promise<T> {
+    request: () => Promise<T[]>,
+    isEmpty = (result: T[]): boolean => result.length === 0,
+  ): Promise<T[]> {
     const until = performance.now() + (this.#warm.has(languageId) ? warmMs : coldMs);
     for (;;) {
-      const answer = await put();
-      if (!isNothing(answer)) {
+      const result = await request();
+      if (!isEmpty(result)) {
         this.#warm.add(languageId);
-        return answer;
+        return result;
       }
-      if (signal.aborted || performance.now() > until) return answer;
-      await pause(betweenMs);
+      if (signal.aborted || performance.now() > until) return result;
+      await pause(pollMs);
     }
   }
 }
@@ -194,8 +184,8 @@ const typeScriptLanguages = ['typescript', 'typescriptreact', 'javascript', 'jav
 const categories = { error: 1, warning: 2, message: 3, suggestion: 4 } as const;
 
 /**
- * The editor's TypeScript checks only files in tabs; for others, use its own command. Undefined for other languages,
- * and if it does not respond.
+ * Requests diagnostics from the editor's TypeScript, which by itself checks only files in tabs. Returns undefined for
+ * other languages, or if TypeScript does not respond.
  */
 async function pullFromTypeScript({ uri, languageId }: TextDocument): Promise<unknown[] | undefined> {
   if (!typeScriptLanguages.includes(languageId)) return undefined;
@@ -207,14 +197,14 @@ async function pullFromTypeScript({ uri, languageId }: TextDocument): Promise<un
     readonly category: string;
   }
   const pull = async (request: string): Promise<readonly Found[]> => {
-    const answer = await ask<{ readonly body?: readonly Found[] }>(
+    const response = await ask<{ readonly body?: readonly Found[] }>(
       'typescript.tsserverRequest',
       request,
       { file: uri },
       {},
     );
-    if (!answer?.body) throw new Error(`TypeScript does not answer ${request}`);
-    return answer.body;
+    if (!response?.body) throw new Error(`TypeScript does not answer ${request}`);
+    return response.body;
   };
   try {
     const found = [...(await pull('syntacticDiagnosticsSync')), ...(await pull('semanticDiagnosticsSync'))];
@@ -233,7 +223,7 @@ async function pullFromTypeScript({ uri, languageId }: TextDocument): Promise<un
   }
 }
 
-/** The editor counts kinds from 0, the protocol from 1. */
+/** A symbol for the language server protocol, which numbers kinds from 1; the editor numbers them from 0. */
 function symbolOf(symbol: DocumentSymbol | SymbolInformation): object {
   const { name, kind } = symbol;
   if (!('children' in symbol)) {

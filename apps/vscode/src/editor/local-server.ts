@@ -14,19 +14,19 @@ import { completeStep } from './walkthrough.ts';
 export interface LocalServerOptions {
   readonly words: Words;
   readonly signIn: (link: string) => Promise<void>;
-  /** Asks the person to paste the link, if the terminal cannot be read. */
+  /** Asks the person to paste the link. Used if the terminal cannot be read. */
   readonly askForLink: (prompt: string, signal: AbortSignal) => Promise<void>;
 }
 
 const shellIntegrationMs = 4_000;
 const linkMs = 60_000;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours and titles, as terminals have them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences for colours and titles
 const terminalCodes = /\u001b(\[[0-9;?]*[A-Za-z]|\][^\u0007\u001b]*(\u0007|\u001b\\))/g;
 const linkPattern = /https?:\/\/[^\s#]+\/?#sign-in=[A-Za-z0-9_-]{16,200}/;
 
 /**
- * Starts the person's own server in a terminal of the editor, where they see it and can stop it, and signs in with the
- * link that it prints. If the editor cannot read its terminal, the person clicks or pastes the link.
+ * Starts the person's own server in a terminal of the editor and signs in with the link that the server prints. If the
+ * editor cannot read its terminal, the person clicks or pastes the link.
  */
 export class LocalServer implements Disposable {
   readonly #options: LocalServerOptions;
@@ -39,11 +39,9 @@ export class LocalServer implements Disposable {
     this.#links = window.registerTerminalLinkProvider({
       provideTerminalLinks: ({ line }) => {
         const found = linkPattern.exec(line);
-        return found
-          ? [new TerminalLink(found.index, found[0].length, words.localServer.linkInTerminal)].map((link) =>
-              Object.assign(link, { text: found[0] }),
-            )
-          : [];
+        if (!found) return [];
+        const link = new TerminalLink(found.index, found[0].length, words.localServer.linkInTerminal);
+        return [Object.assign(link, { text: found[0] })];
       },
       handleTerminalLink: (link) => this.#followLink((link as TerminalLink & { text: string }).text),
     });
@@ -53,7 +51,7 @@ export class LocalServer implements Disposable {
     this.#links.dispose();
   }
 
-  /** Ask first: any program can print a link, and the server behind it may then request calls on this machine. */
+  /** Asks before signing in: any program can print a link, and its server could then request calls on this machine. */
   async #followLink(link: string): Promise<void> {
     const { words, signIn } = this.#options;
     const { linkQuestion, linkDetail } = words.localServer;
@@ -62,7 +60,7 @@ export class LocalServer implements Disposable {
     if (answer === yes) await signIn(link);
   }
 
-  async #tellEnd(command: string): Promise<void> {
+  async #reportEnd(command: string): Promise<void> {
     const { ended, openSetting } = this.#options.words.localServer;
     if ((await window.showErrorMessage(ended(command), openSetting)) === openSetting)
       await commands.executeCommand('workbench.action.openSettings', 'countersign.localServer.command');
@@ -89,7 +87,7 @@ export class LocalServer implements Disposable {
       );
       if (read === 'cancelled') return;
       const found = read ?? (await this.#askForLink(output));
-      if (found === 'ended') return await this.#tellEnd(command);
+      if (found === 'ended') return await this.#reportEnd(command);
       if (found === 'pasted') return;
       completeStep('hasServer');
       await signIn(found.link);
@@ -98,7 +96,7 @@ export class LocalServer implements Disposable {
     }
   }
 
-  /** Asks for the link, unless the editor can read its terminal after all: on a busy machine that comes late. */
+  /** Asks for the link. Closes the box if the editor can read its terminal after all, late on a busy machine. */
   async #askForLink(output: TerminalOutput): Promise<ServerStart | 'pasted'> {
     const { words, askForLink } = this.#options;
     const box = new AbortController();
@@ -111,9 +109,7 @@ export class LocalServer implements Disposable {
 
 type ServerStart = { readonly link: string } | 'ended';
 
-/**
- * The sign-in link that a command prints; undefined where the terminal cannot be read yet, or none came in time.
- */
+/** Runs the command and returns its link; undefined if the terminal cannot be read or no link came in time. */
 async function runAndRead(
   terminal: Terminal,
   command: string,
@@ -131,7 +127,7 @@ async function runAndRead(
   ]);
 }
 
-/** The output of a terminal's commands, once the editor can read it: shell integration may come late. */
+/** Reads the link that a command prints. The editor can read a terminal only after shell integration has started. */
 class TerminalOutput implements Disposable {
   /** Never settles if the terminal cannot be read. */
   readonly start: Promise<ServerStart>;

@@ -1,7 +1,7 @@
 import type { Logger } from '@countersign/tool-runner';
 import { LogLevel, type LogOutputChannel } from 'vscode';
 
-/** The runner's log in an output channel; the editor filters it by level. */
+/** Writes the runner's log to an output channel, where the editor filters it by level. */
 export function channelLogger(channel: LogOutputChannel): Logger {
   return {
     get isDebugEnabled() {
@@ -16,5 +16,5 @@ export function channelLogger(channel: LogOutputChannel): Logger {
 const shown = (details: unknown): unknown[] =>
   details === undefined ? [] : [JSON.stringify(details, asText)];
 
-/** JSON shows no fields of an Error by itself. */
+/** Turns an Error into its text, because `JSON.stringify` would write `{}`. */
 const asText = (_key: string, value: unknown): unknown => (value instanceof Error ? String(value) : value);

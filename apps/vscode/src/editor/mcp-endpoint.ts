@@ -15,8 +15,8 @@ export interface McpEndpointOptions {
 }
 
 /**
- * Offers the server's MCP endpoint to the editor's own agent: it can use the tools, and every call is validated,
- * assessed and asked about as any other (UI-5).
+ * Offers the server's MCP endpoint to the editor's own agent. The agent's calls are validated, assessed and approved
+ * like any others (UI-5).
  */
 export class McpEndpoint implements Disposable {
   readonly #options: McpEndpointOptions;
@@ -30,7 +30,7 @@ export class McpEndpoint implements Disposable {
     this.#access = new AgentAccess({
       secrets,
       name: words.mcp.token,
-      mayReturn: async ({ name }) => {
+      mayRestore: async ({ name }) => {
         const { revoked, revokedDetail, giveBack } = words.mcp;
         return (await deliberateAnswer(revoked(name), revokedDetail, giveBack)) === giveBack;
       },
@@ -63,17 +63,17 @@ export class McpEndpoint implements Disposable {
     this.#changed.dispose();
   }
 
-  /** Call it after signing in or out. */
+  /** Must be called after signing in or out. */
   update(): void {
     this.#changed.fire();
   }
 
-  /** Ends the agent's tokens, while the person is still signed in. */
+  /** Revokes the agent's tokens. The person must still be signed in. */
   revoke(account: Account): Promise<void> {
     return this.#access.revoke(account);
   }
 
-  /** Several folders are told apart by their names. */
+  /** If the window has several folders, the label contains the folder's name. */
   #labelOf({ name, project_id }: PageProject): string {
     const { projects, words } = this.#options;
     const { label } = words.mcp;

@@ -32,7 +32,7 @@ async function notify({ request, folder }: Entry, approvals: EditorApprovals, wo
   const what = preview?.kind === 'command' ? ` · ${previewText(preview, words).split('\n')[0]}` : '';
   const text = isHigh ? approval.highQuestion(description) : description;
   const show = isHigh ? window.showWarningMessage : window.showInformationMessage;
-  // No Approve button here: what is approved must have been displayed, so that is behind "Review".
+  // There is no Approve button here, because a request must be displayed before it is approved.
   const where = nameAmongFolders(folder.folder);
   const choice = await show(
     `${text}${what}${where === undefined ? '' : ` · ${where}`}`,

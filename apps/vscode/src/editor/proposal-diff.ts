@@ -23,7 +23,7 @@ import type { FolderRunner } from '../runner/folder-runner.ts';
 import type { Words } from '../words.ts';
 import { nameAmongFolders } from './folder-name.ts';
 
-/** The editable side of a diff, and the current file beside it. Neither is on disk. */
+/** URI schemes of the two sides of a diff: the editable proposal and the current file. Neither is on disk. */
 const proposalScheme = 'countersign-proposal';
 const baseScheme = 'countersign-base';
 
@@ -33,16 +33,16 @@ interface Proposal {
   readonly uri: Uri;
   bytes: Uint8Array;
   modified: number;
-  /** When the person began to look at it, by the monotonic clock; undefined while they look elsewhere. */
+  /** When the diff got the focus, by the monotonic clock; undefined without the focus. */
   seenSince: number | undefined;
-  /** Set once it is being withdrawn. */
+  /** Set while the diff is being closed. */
   closed?: Promise<void>;
 }
 
-/** Whether the person may change the proposed text: a copy stays a copy. */
+/** Whether the person may edit the proposed text. False for a copy, which has no text parameter. */
 const isEditable = ({ tool_name }: ApprovalRequest): boolean => findTool(tool_name)?.holdsText !== undefined;
 
-/** What the person approves in a diff: the request as shown, and their own text if they edited it. */
+/** What the person approves in a diff: the displayed request, and their text if they edited it. */
 export interface ReviewedProposal {
   readonly request: ApprovalRequest;
   readonly before: string | null;
@@ -66,42 +66,46 @@ export class ProposalDiffs implements Disposable {
     this.#registered = Disposable.from(
       workspace.registerFileSystemProvider(proposalScheme, this.#files(), { isCaseSensitive: true }),
       workspace.registerTextDocumentContentProvider(baseScheme, this.#bases()),
-      window.onDidChangeActiveTextEditor(() => this.#look()),
-      window.onDidChangeWindowState(() => this.#look()),
+      window.onDidChangeActiveTextEditor(() => this.#updateFocus()),
+      window.onDidChangeWindowState(() => this.#updateFocus()),
     );
-    void this.#closeLeftOvers();
+    void this.#closeRestoredTabs();
   }
 
   dispose(): void {
     this.#registered.dispose();
   }
 
-  /** The request whose diff has the focus. */
+  /** The id of the approval whose diff has the focus. */
   get shown(): string | undefined {
     const uri = window.activeTextEditor?.document.uri;
     return uri?.scheme === proposalScheme ? approvalOf(uri) : undefined;
   }
 
-  /** Returns false if there is no diff to show: the call changes no text, or another runner would execute it. */
-  async open(entry: PendingEntry<FolderRunner>): Promise<boolean> {
+  /**
+   * Shows the diff. Returns false if there is none: the call changes no text, or another runner would execute it.
+   * `preserveFocus` leaves the focus where it is, for example in the chat.
+   */
+  async open(entry: PendingEntry<FolderRunner>, { preserveFocus = false } = {}): Promise<boolean> {
     const { request, folder } = entry;
     if (request.preview?.kind !== 'diff') return false;
     const text = await folder.proposedText(request).catch(() => undefined);
     if (!text) return false;
     const uri = this.#keep(entry, text);
-    // Otherwise the editor would assume the person's default encoding.
+    // Without this, the editor would use the person's default encoding.
     await workspace.openTextDocument(uri, { encoding: 'utf8' });
     const { approval } = this.#words;
     const path = [nameAmongFolders(folder.folder), text.path].filter(Boolean).join('/');
     const title = isEditable(request) ? approval.proposed(path) : approval.copied(path);
     await commands.executeCommand('vscode.diff', uri.with({ scheme: baseScheme }), uri, title, {
       preview: false,
+      preserveFocus,
     });
-    this.#look();
+    this.#updateFocus();
     return true;
   }
 
-  /** Takes a newer version of a request whose diff is open. What the person typed is kept. */
+  /** Updates an open diff after its request changed. The person's edits are kept. */
   async refresh(entry: PendingEntry<FolderRunner>): Promise<void> {
     const known = this.#proposals.get(entry.request.approval_id);
     if (known && known.entry.request.digest !== entry.request.digest) await this.#renew(known, entry);
@@ -124,7 +128,7 @@ export class ProposalDiffs implements Disposable {
   async #renew(known: Proposal, entry: PendingEntry<FolderRunner>): Promise<void> {
     const text = await entry.folder.proposedText(entry.request).catch(() => undefined);
     if (!text) return this.close(entry.request.approval_id);
-    // Keep what the person typed, even if the new proposal equals it: unsaved text must not change.
+    // Keep the person's edits. Unsaved text must not change even if it equals the new proposal.
     const isKept = this.#editedText(known) !== undefined || documentOf(known.uri)?.isDirty === true;
     const proposal = this.#proposals.get(entry.request.approval_id);
     if (proposal !== known || known.closed) return;
@@ -147,14 +151,26 @@ export class ProposalDiffs implements Disposable {
     };
   }
 
-  /** Whether an open diff has another text than the agent's. */
-  isBeingEdited(approvalId: string): boolean {
+  /** Counts the reading time anew, so that a key that is held down never approves (UI-6). */
+  restartReading(approvalId: string): void {
     const proposal = this.#proposals.get(approvalId);
-    if (!proposal || this.#editedText(proposal) === undefined) return false;
+    if (proposal?.seenSince !== undefined) proposal.seenSince = performance.now();
+  }
+
+  /** Whether the diff is open in a tab, visible or not. */
+  isOpen(approvalId: string): boolean {
+    const proposal = this.#proposals.get(approvalId);
+    if (!proposal || proposal.closed) return false;
     return tabsOf((uri) => String(uri) === String(proposal.uri)).length > 0;
   }
 
-  /** Closes the diff of a request that does not wait any more. */
+  /** Whether the person has edited the text in an open diff. */
+  isBeingEdited(approvalId: string): boolean {
+    const proposal = this.#proposals.get(approvalId);
+    return proposal !== undefined && this.#editedText(proposal) !== undefined && this.isOpen(approvalId);
+  }
+
+  /** Closes the diff of a settled request. */
   close(approvalId: string): Promise<void> {
     const proposal = this.#proposals.get(approvalId);
     if (!proposal) return Promise.resolve();
@@ -165,7 +181,7 @@ export class ProposalDiffs implements Disposable {
 
   async #close(approvalId: string, uri: Uri): Promise<void> {
     const document = documentOf(uri);
-    if (document?.isDirty) await document.save(); // saves into our memory: otherwise the editor asks
+    if (document?.isDirty) await document.save(); // saves in memory, so that the editor does not ask
     await closeTabs((modified) => String(modified) === String(uri));
     this.#proposals.delete(approvalId);
   }
@@ -192,7 +208,7 @@ export class ProposalDiffs implements Disposable {
     return withLineFeeds(now) === withLineFeeds(text.after) ? undefined : now;
   }
 
-  #look(): void {
+  #updateFocus(): void {
     const shown = window.state.focused ? this.shown : undefined;
     for (const [id, proposal] of this.#proposals) {
       if (id !== shown) proposal.seenSince = undefined;
@@ -201,10 +217,8 @@ export class ProposalDiffs implements Disposable {
     void commands.executeCommand('setContext', 'countersign.reviewing', this.shown !== undefined);
   }
 
-  /**
-   * Closes tabs that the editor restored after a reload: their content is gone. The list of approvals opens them again.
-   */
-  async #closeLeftOvers(): Promise<void> {
+  /** Closes tabs that the editor restored after a reload, because their content is lost. */
+  async #closeRestoredTabs(): Promise<void> {
     await closeTabs((uri) => uri.scheme === proposalScheme && !this.#proposals.has(approvalOf(uri)));
   }
 
@@ -247,21 +261,21 @@ export class ProposalDiffs implements Disposable {
   }
 }
 
-/** The id is not part of the path, because the person reads the path above the diff. */
+/** The approval's id is the URI's authority, not part of the path, because the editor shows the path above the diff. */
 const approvalOf = ({ authority }: Uri): string => authority;
 
 const documentOf = (uri: Uri) =>
   workspace.textDocuments.find((document) => String(document.uri) === String(uri));
 
-const tabsOf = (isMeant: (uri: Uri) => boolean): Tab[] =>
+const tabsOf = (matches: (uri: Uri) => boolean): Tab[] =>
   window.tabGroups.all
     .flatMap((group) => group.tabs)
-    .filter(({ input }) => input instanceof TabInputTextDiff && isMeant(input.modified));
+    .filter(({ input }) => input instanceof TabInputTextDiff && matches(input.modified));
 
-/** Try again: the editor does not find a tab that changed a moment ago, for example by saving. */
-async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
+/** Closes tabs. Retries, because the editor does not find a tab that changed a moment ago, for example by saving. */
+async function closeTabs(matches: (uri: Uri) => boolean): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
-    const tabs = tabsOf(isMeant);
+    const tabs = tabsOf(matches);
     if (tabs.length === 0) return;
     const isClosed = await window.tabGroups.close(tabs, true).then(
       (closed) => closed,
@@ -272,7 +286,7 @@ async function closeTabs(isMeant: (uri: Uri) => boolean): Promise<void> {
   }
 }
 
-/** Put another byte order mark before one, because the editor removes the first. */
+/** Doubles a byte order mark, because the editor removes the first one. */
 const encode = (text: string): Uint8Array =>
   new TextEncoder().encode(text.startsWith('\ufeff') ? `\ufeff${text}` : text);
 const withLineFeeds = (text: string): string => text.replaceAll(/\r\n?/g, '\n');

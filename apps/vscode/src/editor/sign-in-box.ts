@@ -2,8 +2,8 @@ import { window } from 'vscode';
 import type { Words } from '../words.ts';
 
 /**
- * Asks for a sign-in link until one is accepted or the person leaves. `signIn` resolves with what was wrong, which is
- * shown below the box; what was typed is kept.
+ * Asks for a sign-in link until one is accepted or the person dismisses the box. `signIn` resolves with the problem, if
+ * any, which is shown below the box. The box keeps its text.
  */
 export function askForLink(
   prompt: string,
@@ -16,11 +16,11 @@ export function askForLink(
   box.placeholder = words.placeholder;
   box.ignoreFocusOut = true;
   let isTrying = false;
-  const take = async () => {
+  const submit = async () => {
     if (isTrying || box.value.trim() === '') return;
     isTrying = true;
     box.busy = true;
-    // Block the box during the attempt, so that no typing is lost.
+    // Disable the box during the attempt, so that no typing is lost.
     box.enabled = false;
     const problem = await signIn(box.value).catch((error: Error) => error.message);
     if (problem === undefined) return box.hide();
@@ -28,11 +28,11 @@ export function askForLink(
     box.busy = false;
     box.enabled = true;
     box.validationMessage = problem;
-    box.show(); // give it the focus again
+    box.show(); // focuses the box again
   };
   return new Promise((resolve) => {
     signal?.addEventListener('abort', () => box.hide(), { once: true });
-    box.onDidAccept(() => void take());
+    box.onDidAccept(() => void submit());
     box.onDidChangeValue(() => {
       box.validationMessage = undefined;
     });

@@ -7,7 +7,7 @@ type Step = 'hasServer' | 'hasAsked' | 'hasDecided';
 export const completeStep = (step: Step): void =>
   void commands.executeCommand('setContext', `countersign.${step}`, true);
 
-/** Ticks the steps for a first message, and for a decision in this window's diff, dialog or chat. */
+/** Ticks the steps for a message of the person, and for a decision in this window. */
 export function followWalkthrough({ event, data }: CountersignEvent, device: string): void {
   if (event === 'message.created' && data.role === 'user') completeStep('hasAsked');
   if (event !== 'approval.resolved' || data.device !== device) return;

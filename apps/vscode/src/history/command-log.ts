@@ -64,7 +64,7 @@ export class CommandLog {
 
   #print(call: Known, chunk: string): void {
     this.#begin(call);
-    // The channel shows plain text, and output must not forge our own lines: make control characters visible.
+    // Make control characters visible: output must not imitate the lines that the extension writes.
     this.#write(chunk.split('\n').map(makeVisible).join('\n'));
     call.isAtLineStart = chunk.endsWith('\n');
   }
@@ -103,7 +103,7 @@ export class CommandLog {
   }
 }
 
-/** The part of the result's output that was not streamed: streams may skip pieces and never carry the end. */
+/** The part of the result's output that was not streamed: progress events may skip chunks and never carry the end. */
 function restOf(whole: string, { length, last }: Printed): string {
   if (whole.slice(0, length).endsWith(last)) return whole.slice(length);
   const at = whole.lastIndexOf(last);

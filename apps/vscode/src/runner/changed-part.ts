@@ -1,4 +1,4 @@
-/** The one stretch in which two texts differ, by offsets into the first; undefined where they are equal. */
+/** The smallest range in which two texts differ, as offsets into the first; undefined if they are equal. */
 export function changedPart(
   before: string,
   after: string,

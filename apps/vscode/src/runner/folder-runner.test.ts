@@ -95,7 +95,7 @@ describe('[RN-10] a folder of the window', () => {
   it('is its runner: what is approved here runs here', async () => {
     const { folder, pending, events, isOpen, waiting } = open();
     await isOpen('here');
-    expect([folder.root, folder.project?.workspace]).toEqual([fixture.workspace, fixture.workspace]);
+    expect(folder.project?.workspace).toBe(fixture.workspace);
     const toolId = await call(folder, 'write_file', { path: 'a.md', content: 'approved\n' });
     const { request } = await waiting();
     expect(await folder.proposedText(request)).toEqual({ path: 'a.md', before: null, after: 'approved\n' });
@@ -267,6 +267,30 @@ describe('[RN-10] a folder of the window', () => {
     const { folder } = open();
     await vi.waitFor(() => expect(folder.state.status).toBe('failed'), within);
     writeFileSync(settings, '{"version": 1}');
+  });
+
+  it('tries again at once when the person asks for it, and starts the back-off anew', async () => {
+    const { ApiError } = await import('@countersign/client');
+    const nowhere = { ...account, client: { ...account.client } };
+    let tries = 0;
+    const listProjects = async () => {
+      tries += 1;
+      throw new ApiError(0, 'UNAVAILABLE', 'The server did not answer.');
+    };
+    Object.assign(nowhere.client, { listProjects });
+    const { folder } = open({ account: nowhere });
+    const waits = (retryInMs: number) =>
+      vi.waitFor(() => expect(folder.state).toMatchObject({ status: 'waiting', retryInMs }), within);
+    await waits(2_000); // after the first second
+    const before = tries;
+    folder.retryNow();
+    await waits(1_000);
+    expect(tries).toBe(before + 1);
+    Object.assign(nowhere.client, { listProjects: account.client.listProjects });
+    folder.retryNow();
+    await vi.waitFor(() => expect(folder.state.status).toBe('open'), within);
+    folder.retryNow(); // changes nothing
+    expect(folder.state.status).toBe('open');
   });
 
   it('tries again while the server is away, and tells when the sign-in has ended', async () => {

@@ -32,7 +32,7 @@ export interface FolderProject {
   readonly workspace: string | null;
 }
 
-/** Where the folder's calls run: in this window, in another program (`holder`), or not here, and why. */
+/** Where the folder's calls run: in this window or in another program (`holder`). Otherwise, why not here. */
 export type RunsIn = 'here' | 'untrusted' | 'disabled' | { readonly holder: string };
 
 export type FolderState =
@@ -43,7 +43,7 @@ export type FolderState =
 
 export interface FolderRunnerOptions {
   readonly account: Account;
-  /** As the editor names it. */
+  /** The path that the editor uses, which may contain links. */
   readonly folder: string;
   /** Whether tools may be executed in this window, and if not, why. */
   readonly mayRun: true | 'untrusted' | 'disabled';
@@ -52,7 +52,7 @@ export interface FolderRunnerOptions {
   readonly documents: OpenDocuments;
   readonly languageFeatures: LanguageFeatures;
   readonly ripgrep: string | undefined;
-  /** The person's editor settings by name. An invalid one keeps the runner from starting. */
+  /** The person's editor settings by name. With an invalid setting, the runner does not start. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly runUnisolated: boolean;
   readonly logger: Logger;
@@ -69,11 +69,10 @@ const firstPauseMs = 1_000;
 const longestPauseMs = 20_000;
 
 /**
- * Connects one folder of the window to the server: as its runner if that is allowed and no other program is, else as a
- * front end that shows and decides approvals (RN-10). It reconnects after every failure.
+ * Connects one folder of the window to the server: as its runner if that is allowed and no other program is its runner,
+ * otherwise as a front end for approvals (RN-10). Reconnects after temporary failures.
  */
 export class FolderRunner {
-  /** The folder's approvals. */
   readonly approvals: KnownApprovals;
   readonly #options: FolderRunnerOptions;
   readonly #ended = new AbortController();
@@ -82,6 +81,9 @@ export class FolderRunner {
   #project: FolderProject | undefined;
   #session: RunnerSession | undefined;
   #working: Promise<void> = Promise.resolve();
+  /** Aborted to end the current pause between two attempts to connect. */
+  #pause = new AbortController();
+  #pauseMs = firstPauseMs;
 
   constructor(options: FolderRunnerOptions) {
     this.#options = options;
@@ -103,17 +105,12 @@ export class FolderRunner {
     return this.#state;
   }
 
-  /** Undefined until the server has told. */
+  /** Undefined until the server has responded. */
   get project(): FolderProject | undefined {
     return this.#project;
   }
 
-  /** The real path of the folder; undefined if it has none. */
-  get root(): string | undefined {
-    return this.#workspace?.root;
-  }
-
-  /** Calling it twice is harmless. */
+  /** Connects the folder. A second call does nothing. */
   start(): void {
     if (this.#workspace) return;
     this.#options.pending.add(this);
@@ -131,7 +128,14 @@ export class FolderRunner {
     this.#working = this.#connect(this.#workspace);
   }
 
-  /** Cards go away and nothing is decided; what executes is stopped and reported (AP-3). */
+  /** Ends the pause before the next attempt to connect, and resets the back-off. */
+  retryNow(): void {
+    this.#pauseMs = firstPauseMs;
+    this.#pause.abort();
+    this.#session?.retryNow();
+  }
+
+  /** Stops and reports running calls. Removes the cards; their approvals stay pending (AP-3). */
   async dispose(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
@@ -140,14 +144,14 @@ export class FolderRunner {
     await this.#session?.dispose();
   }
 
-  /** Sends a decision. Through the runner if there is one, which records that it was made on this machine (RN-2). */
+  /** Sends a decision. If there is a runner, it records that the decision was made on this machine (RN-2). */
   decide(decision: ApprovalDecision): Promise<DecisionOutcome> {
     return this.#session?.decide(decision) ?? decide(this.#options.account.client, decision);
   }
 
   /**
-   * Whether this machine's ceiling requires a decision on what its own runner shows (RN-2). A card from the server's
-   * data does not count: a server that lies could draw anything.
+   * Whether this machine's ceiling requires a decision on the card that its own runner draws (RN-2). A card from the
+   * server's data does not count, because a malicious server could show anything.
    */
   wantsOwnCard({ risk_level }: ApprovalRequest): boolean {
     if (!this.#session?.runner || !this.#workspace) return false;
@@ -155,13 +159,13 @@ export class FolderRunner {
     return ceiling.ok && ceiling.decideHere.includes(risk_level);
   }
 
-  /** The file before and after, if this window's runner would change it. */
+  /** The file's text before and after the call; undefined if this window's runner would not execute it. */
   async proposedText({ tool_name, tool_params }: ApprovalRequest): Promise<ProposedText | undefined> {
     return this.#session?.runner?.handler.proposedText(tool_name, tool_params);
   }
 
   async #connect(workspace: Workspace): Promise<void> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (;;) {
       try {
         this.#project = await this.#projectOf(workspace.root);
         break;
@@ -170,8 +174,12 @@ export class FolderRunner {
         if (error instanceof ApiError && error.status === 401) return this.#unauthenticated(error);
         if (!(error instanceof ApiError) || !error.isRetryable)
           return this.#enter({ status: 'failed', problem: messageOf(error) });
+        const pauseMs = this.#pauseMs;
+        this.#pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+        this.#pause = new AbortController();
         this.#enter({ status: 'waiting', problem: messageOf(error), retryInMs: pauseMs });
-        await pause(pauseMs, undefined, { signal: this.#ended.signal }).catch(() => {});
+        const signal = AbortSignal.any([this.#pause.signal, this.#ended.signal]);
+        await pause(pauseMs, undefined, { signal }).catch(() => {});
       }
     }
     if (this.#ended.signal.aborted) return;
@@ -213,8 +221,8 @@ export class FolderRunner {
         },
         lookAgainMs: takeOverMs,
         onEvent: (event) => this.#receive(event),
-        onStream: (state) => this.#streamIs(state),
-        onStarted: () => this.approvals.withdrawAll(), // the runner draws what still waits
+        onStream: (state) => this.#streamChanged(state),
+        onStarted: () => this.approvals.withdrawAll(), // the runner draws the pending cards itself
         onTrouble: (error) => logger.error('The runner could not be started', { error }),
       });
       this.#session = session;
@@ -233,11 +241,11 @@ export class FolderRunner {
   }
 
   #receive(event: CountersignEvent): void {
-    this.#options.onEvent(event); // first: the message about the outcome needs the card
+    this.#options.onEvent(event); // first, because the message about a resolution needs the pending card
     this.approvals.receive(event);
   }
 
-  #streamIs(state: StreamState): void {
+  #streamChanged(state: StreamState): void {
     if (state.status === 'open') {
       this.#enter({ status: 'open', runs: this.#runs });
     } else if (state.status === 'waiting') {

@@ -6,7 +6,7 @@ interface Waiting {
   body: ReadableStreamDefaultController<Uint8Array> | undefined;
 }
 
-/** A `fetch` through the extension: the page itself may not connect anywhere. */
+/** A `fetch` that goes through the extension, because the page itself may not connect anywhere. */
 export class BridgedFetch {
   readonly #post: (message: FromPage) => void;
   readonly #waiting = new Map<number, Waiting>();
@@ -35,9 +35,9 @@ export class BridgedFetch {
       });
     });
 
-  /** Handles messages that belong to one of our requests. */
+  /** Handles the extension's messages about a request of this page. */
   receive(message: ToPage): void {
-    if (!('id' in message) || message.type === 'TOOL_RESULT') return;
+    if (!('id' in message) || message.type === 'TOOL_RESULT' || message.type === 'mentions') return;
     const waiting = this.#waiting.get(message.id);
     if (!waiting) return;
     if (message.type === 'response') waiting.resolve(this.#responseOf(message, waiting));

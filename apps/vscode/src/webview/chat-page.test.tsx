@@ -1,11 +1,13 @@
 // @vitest-environment happy-dom
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Observable } from '@countersign/approvals';
 import { type RouteName, routes } from '@countersign/protocol';
+import { ComposerInserts } from '@countersign/ui';
 import { act, cleanup, render, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { FromPage, PagePlace } from '../chat/messages.ts';
+import type { EditorChoices, FromPage, PagePlace } from '../chat/messages.ts';
 import { wordsFor } from '../words.ts';
 import { ChatPage } from './chat-page.tsx';
 import { PageLocation } from './page-location.ts';
@@ -42,9 +44,14 @@ const answers: typeof fetch = async (input, init = {}) => {
 
 async function open(place: PagePlace, hash = '#/chat', server = answers) {
   const posted: FromPage[] = [];
+  /** Which conversations the page said that it shows. */
+  const shown: FromPage[] = [];
   const toolRequests = new ToolRequests((message) => posted.push(message));
-  const picked: string[] = [];
   const location = new PageLocation(hash);
+  const project = new Observable<string | null>(null);
+  const choices = new Observable<EditorChoices>({ model: null, mode: 'ask' });
+  const retries = new Observable(0);
+  const inserts = new ComposerInserts();
   letGo = location.takeLinks(document);
   render(
     <ChatPage
@@ -54,13 +61,16 @@ async function open(place: PagePlace, hash = '#/chat', server = answers) {
       device="the editor"
       fetch={server}
       executeTool={toolRequests.executeTool}
-      firstProject={null}
-      onProject={(projectId) => picked.push(projectId)}
-      post={(message) => posted.push(message)}
+      project={project}
+      choices={choices}
+      retries={retries}
+      inserts={inserts}
+      findMentions={async (projectId, typed) => [{ text: `@${projectId}/${typed}.ts`, detail: '' }]}
+      post={(message) => (message.type === 'at' ? shown : posted).push(message)}
     />,
   );
   for (let i = 0; i < 10; i += 1) await act(() => new Promise((resolve) => setTimeout(resolve, 0)));
-  return { posted, picked, location, toolRequests };
+  return { posted, shown, project, choices, retries, inserts, location, toolRequests };
 }
 
 const here = { project_id: 'p1', name: 'One', workspace: '/one' };
@@ -82,6 +92,7 @@ describe('the chat in the side bar', () => {
     expect(screen.getByRole('alert').textContent).toBe('The home is no workspace.');
     // Another server may be the way out.
     expect(screen.getAllByRole('button').map(({ textContent }) => textContent)).toEqual([
+      'Retry Now',
       'Sign In',
       'Start Local Server',
     ]);
@@ -109,17 +120,110 @@ describe('the chat in the side bar', () => {
     await vi.waitFor(isSaid, 10_000);
   });
 
+  it('[UI-2] offers to connect at once and to start a server, and starts the back-off anew', async () => {
+    let tries = 0;
+    const away: typeof fetch = async (input, init) => {
+      if (!String(input).includes('/stream')) return answers(input, init);
+      tries += 1;
+      throw new TypeError('away');
+    };
+    const { posted, retries } = await open({ state: 'open', server: 's', projects: [here] }, '#/chat', away);
+    const retry = await screen.findByRole('button', { name: 'Retry now' }, { timeout: 10_000 });
+    await userEvent.click(retry);
+    await userEvent.click(screen.getByRole('button', { name: 'Start Local Server' }));
+    expect(posted).toEqual([
+      { type: 'command', command: 'retryNow' },
+      { type: 'command', command: 'startLocalServer' },
+    ]);
+    const before = tries;
+    await act(async () => retries.set(1)); // the extension has started a server, or signed in
+    await vi.waitFor(() => expect(tries).toBeGreaterThan(before), 500);
+  });
+
+  it('[UI-2] puts text of a command into the message field; a request to fix is sent at once', async () => {
+    const sent: string[] = [];
+    const server: typeof fetch = async (input, init) => {
+      if (init?.method === 'POST' && String(input).includes('/messages')) sent.push(String(init.body));
+      return answers(input, init);
+    };
+    const project = { ...here, ...example('listProjects').projects[0] };
+    const { inserts, choices } = await open(
+      { state: 'open', server: 's', projects: [project] },
+      '#/chat',
+      server,
+    );
+    const field = screen.getByLabelText('Message') as HTMLTextAreaElement;
+    await act(async () => inserts.add({ text: '@src/main.ts#L3-9 ', send: false }));
+    expect(field.value).toBe('@src/main.ts#L3-9 ');
+    await userEvent.type(field, 'why?');
+    // A draft is kept, and nothing is sent without the person.
+    await act(async () => inserts.add({ text: 'Fix this', send: true }));
+    expect([field.value, sent]).toEqual(['@src/main.ts#L3-9 why? Fix this', []]);
+    await userEvent.clear(field);
+    await act(async () => choices.set({ model: 'openai:gpt', mode: 'read_only' }));
+    await act(async () => inserts.add({ text: 'Fix this', send: true }));
+    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    expect(JSON.parse(sent[0] ?? '')).toMatchObject({ content: 'Fix this', model: 'openai:gpt' });
+  });
+
+  it('[UI-2] a new conversation gets its mode before its first message is sent', async () => {
+    const asked: string[] = [];
+    const server: typeof fetch = async (input, init) => {
+      const method = init?.method ?? 'GET';
+      if (method !== 'GET') asked.push(`${method} ${String(input).split('/').at(-1)} ${init?.body ?? ''}`);
+      return answers(input, init);
+    };
+    const { choices, inserts, shown } = await open(
+      { state: 'open', server: 's', projects: [here] },
+      '#/chat',
+      server,
+    );
+    expect(shown).toEqual([{ type: 'at', projectId: 'p1', sessionId: null }]);
+    await act(async () => choices.set({ model: null, mode: 'read_only' }));
+    await act(async () => inserts.add({ text: 'Look around', send: true }));
+    const { session_id } = example('changeSession').session;
+    await vi.waitFor(() => expect(asked).toHaveLength(3));
+    expect(asked.map((one) => one.split(' ', 2).join(' '))).toEqual([
+      'POST sessions',
+      `PATCH ${example('createSession').session.session_id}`,
+      'POST messages',
+    ]);
+    expect(asked[1]).toContain('{"mode":"read_only"}');
+    // The next one asks.
+    await vi.waitFor(() =>
+      expect(shown.at(-1)).toEqual({ type: 'at', projectId: 'p1', sessionId: session_id }),
+    );
+    expect(choices.get().mode).toBe('ask');
+  });
+
+  it('[UI-2] completes @ to a file of the chosen folder', async () => {
+    await open({ state: 'open', server: 's', projects: [here] });
+    const field = screen.getByLabelText('Message') as HTMLTextAreaElement;
+    await userEvent.type(field, 'see @ma');
+    await screen.findByRole('option', { name: '@p1/ma.ts' });
+    expect(screen.getByRole('listbox').getAttribute('aria-label')).toBe('Files');
+    await userEvent.keyboard('{Enter}');
+    expect(field.value).toBe('see @p1/ma.ts ');
+  });
+
+  it('[UI-1] the keys of the page work', async () => {
+    await open({ state: 'open', server: 's', projects: [here] });
+    (document.activeElement as HTMLElement | null)?.blur();
+    await userEvent.keyboard('?');
+    expect(document.querySelector('dialog')?.textContent).toContain('Keyboard');
+  });
+
   it('connects', async () => {
     await open({ state: 'connecting' });
     expect(document.body.textContent).toContain('Loading');
   });
 
   it('is a conversation, with the folders of the window to choose from', async () => {
-    const { picked, location } = await open({ state: 'open', server: 's', projects: [here, there] });
-    expect(document.body.textContent).toContain('What should be done?');
+    const { project, location } = await open({ state: 'open', server: 's', projects: [here, there] });
+    expect(document.body.textContent).toContain('What should the agent do?');
     // The folder is shown without a click.
     await userEvent.selectOptions(screen.getByLabelText('Project'), 'Two');
-    expect([picked, location.hash.get()]).toEqual([['p2'], '#/chat']);
+    expect([project.get(), location.hash.get()]).toEqual(['p2', '#/chat']);
   });
 
   it('follows its own links by itself', async () => {

@@ -1,3 +1,4 @@
+import type { Observable } from '@countersign/approvals';
 import { type Client, createClient } from '@countersign/client';
 import {
   Button,
@@ -5,9 +6,12 @@ import {
   CardsAboveInput,
   ChatBar,
   ChatScreen,
+  type ComposerInserts,
   ConnectionBanner,
   ErrorBoundary,
   EventSync,
+  type HostEditor,
+  HostEditorProvider,
   LiveProvider,
   LiveState,
   LoadingState,
@@ -15,12 +19,14 @@ import {
   ProjectPicker,
   readLocation,
   SessionList,
+  Shortcuts,
   useObservable,
 } from '@countersign/ui';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, useEffect, useMemo, useState } from 'react';
-import type { FromPage, PagePlace } from '../chat/messages.ts';
+import type { EditorChoices, FromPage, PageMention, PagePlace } from '../chat/messages.ts';
 import type { Words } from '../words.ts';
+import { withEditorChoices } from './editor-choices.ts';
 import type { PageLocation } from './page-location.ts';
 
 export interface ChatPageProps {
@@ -29,14 +35,20 @@ export interface ChatPageProps {
   readonly words: Words;
   readonly device: string;
   readonly fetch: typeof fetch;
-  /** The one request that does not use `fetch`: the extension executes it. */
+  /** Makes a tool call through the extension. All other requests use `fetch`. */
   readonly executeTool: Client['executeTool'];
-  readonly firstProject: string | null;
-  onProject(projectId: string): void;
+  /** The chosen project; null until one was chosen. */
+  readonly project: Observable<string | null>;
+  /** What the person chose in the title of the view. */
+  readonly choices: Observable<EditorChoices>;
+  /** Changes when the page is to connect at once. */
+  readonly retries: Observable<number>;
+  readonly inserts: ComposerInserts;
+  findMentions(projectId: string, typed: string): Promise<readonly PageMention[]>;
   post(message: FromPage): void;
 }
 
-/** The chat beside the code: signed out, without a folder, or talking. */
+/** The chat in the side bar: signed out, without a folder, or with an open project. */
 export function ChatPage(props: ChatPageProps) {
   const { place, words, post } = props;
   const { chat } = words;
@@ -63,11 +75,14 @@ export function ChatPage(props: ChatPageProps) {
           <p className="notice" role="alert">
             {place.problem}
           </p>
+          <Button look="primary" onClick={() => post({ type: 'command', command: 'retryNow' })}>
+            {chat.retryNow}
+          </Button>
           <SignInButtons {...props} />
         </Welcome>
       );
     case 'open':
-      return <Talking key={place.server} {...props} place={place} />;
+      return <OpenChat key={place.server} {...props} place={place} />;
   }
 }
 
@@ -84,8 +99,8 @@ function SignInButtons({ words: { chat }, post }: Pick<ChatPageProps, 'words' | 
   );
 }
 
-/** Says why there is no runner, and what to do in the editor. */
-function RunsNot({
+/** Says why the editor runs no runner, with a button to change that. */
+function RunnerAdvice({
   why,
   words: { chat },
   post,
@@ -111,18 +126,22 @@ function Welcome({ text, children }: { readonly text: string; readonly children:
   );
 }
 
-type TalkingProps = ChatPageProps & { readonly place: Extract<PagePlace, { state: 'open' }> };
+type OpenChatProps = ChatPageProps & { readonly place: Extract<PagePlace, { state: 'open' }> };
 
-function Talking(props: TalkingProps) {
-  const { place, location, words, device, fetch, executeTool, firstProject, onProject, post } = props;
+function OpenChat(props: OpenChatProps) {
+  const { place, location, words, device, fetch, executeTool, post } = props;
+  const { inserts, findMentions, project: wantedProject, choices, retries } = props;
   const client: Client = useMemo(
     () => ({
-      ...createClient({ baseUrl: '', token: () => 'kept by the extension', device, fetch }),
+      ...withEditorChoices(
+        createClient({ baseUrl: '', token: () => 'kept by the extension', device, fetch }),
+        choices,
+      ),
       executeTool,
     }),
-    [device, fetch, executeTool],
+    [device, fetch, executeTool, choices],
   );
-  const live = useMemo(() => new LiveState(client), [client]);
+  const live = useMemo(() => new LiveState(client, device), [client, device]);
   const queries = useMemo(
     () =>
       new QueryClient({
@@ -131,8 +150,14 @@ function Talking(props: TalkingProps) {
     [],
   );
   useEffect(() => live.start(), [live]);
+  useEffect(() => retries.subscribe(() => live.retryNow()), [retries, live]);
+  useEffect(
+    () => choices.subscribe(() => void queries.invalidateQueries({ queryKey: ['model'] })),
+    [choices, queries],
+  );
+  const [isHelpOpen, setHelpOpen] = useState(false);
 
-  const [wanted, setWanted] = useState(firstProject);
+  const wanted = useObservable(wantedProject, (all) => all);
   const { projects } = place;
   const project = projects.find(({ project_id }) => project_id === wanted) ?? projects[0];
   const hash = useObservable(location.hash, (all) => all);
@@ -143,52 +168,77 @@ function Talking(props: TalkingProps) {
     post({ type: 'command', command: 'showHistory' });
     location.go(links.chat());
   }, [isHistory, location, post]);
+  const projectId = project?.project_id ?? '';
+  const hostEditor = useMemo(
+    (): HostEditor => ({
+      openDiff: (approvalId) => post({ type: 'review', approvalId }),
+      insertCode: (text) => post({ type: 'insert-code', text }),
+      findMentions: (typed) => findMentions(projectId, typed),
+      inserts,
+    }),
+    [post, findMentions, inserts, projectId],
+  );
+  const sessionId = at.screen === 'chat' ? at.sessionId : null;
+  useEffect(() => {
+    if (projectId === '') return;
+    // A mode is chosen for one conversation: the next new one asks, until the person chooses again.
+    choices.set({ ...choices.get(), mode: 'ask' });
+    post({ type: 'at', projectId, sessionId });
+  }, [post, choices, projectId, sessionId]);
   if (!project) return <LoadingState />;
 
-  const sessionId = at.screen === 'chat' ? at.sessionId : null;
-  const pick = (projectId: string) => {
-    setWanted(projectId);
-    onProject(projectId);
+  const pick = (picked: string) => {
+    wantedProject.set(picked);
     location.go(links.chat());
   };
   return (
     <QueryClientProvider client={queries}>
       <LiveProvider value={live}>
-        <CardsAboveInput value={true}>
-          <EventSync />
-          <main className="editor-chat">
-            <ErrorBoundary key={at.screen}>
-              {at.screen === 'history' && at.toolId !== null ? (
-                <div className="editor-detail">
-                  <CallDetail key={at.toolId} toolId={at.toolId} />
-                </div>
-              ) : (
-                <>
-                  {/* Always in sight: the folder decides where a call runs. */}
-                  {projects.length > 1 && (
-                    <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
-                  )}
-                  <ChatBar key={sessionId}>
-                    <SessionList projectId={project.project_id} current={sessionId} />
-                  </ChatBar>
-                  <ConnectionBanner />
-                  <Suspense fallback={<LoadingState />}>
-                    <ChatScreen
-                      projectId={project.project_id}
-                      sessionId={sessionId}
-                      toolId={at.screen === 'chat' ? at.toolId : null}
-                      firstMessage={null}
-                      runnerAdvice={
-                        project.runsNot && <RunsNot why={project.runsNot} words={words} post={post} />
-                      }
-                      onSession={(begun) => location.go(links.chat(begun))}
-                    />
-                  </Suspense>
-                </>
-              )}
-            </ErrorBoundary>
-          </main>
-        </CardsAboveInput>
+        <HostEditorProvider value={hostEditor}>
+          <CardsAboveInput value={true}>
+            <EventSync />
+            <Shortcuts isHelpOpen={isHelpOpen} onHelp={setHelpOpen} />
+            <main className="editor-chat">
+              <ErrorBoundary key={at.screen}>
+                {at.screen === 'history' && at.toolId !== null ? (
+                  <div className="editor-detail">
+                    <CallDetail key={at.toolId} toolId={at.toolId} />
+                  </div>
+                ) : (
+                  <>
+                    {/* Always visible, because calls run in the chosen folder. */}
+                    {projects.length > 1 && (
+                      <ProjectPicker projects={[...projects]} current={project.project_id} onPick={pick} />
+                    )}
+                    <ChatBar key={sessionId}>
+                      <SessionList projectId={project.project_id} current={sessionId} />
+                    </ChatBar>
+                    <ConnectionBanner onRetry={() => post({ type: 'command', command: 'retryNow' })}>
+                      <Button
+                        look="small"
+                        onClick={() => post({ type: 'command', command: 'startLocalServer' })}
+                      >
+                        {words.chat.startServer}
+                      </Button>
+                    </ConnectionBanner>
+                    <Suspense fallback={<LoadingState />}>
+                      <ChatScreen
+                        projectId={project.project_id}
+                        sessionId={sessionId}
+                        toolId={at.screen === 'chat' ? at.toolId : null}
+                        firstMessage={null}
+                        runnerAdvice={
+                          project.runsNot && <RunnerAdvice why={project.runsNot} words={words} post={post} />
+                        }
+                        onSession={(begun) => location.go(links.chat(begun ?? undefined))}
+                      />
+                    </Suspense>
+                  </>
+                )}
+              </ErrorBoundary>
+            </main>
+          </CardsAboveInput>
+        </HostEditorProvider>
       </LiveProvider>
     </QueryClientProvider>
   );

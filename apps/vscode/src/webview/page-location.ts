@@ -1,6 +1,6 @@
 import { Observable } from '@countersign/approvals';
 
-/** The page's current location. It is kept here because a webview has no address of its own. */
+/** The page's current location. A webview has no address of its own. */
 export class PageLocation {
   readonly hash: Observable<string>;
 
@@ -13,8 +13,8 @@ export class PageLocation {
   }
 
   /**
-   * Handles clicks on our own links before the editor does, which would search the document for them. Returns a
-   * function that stops it.
+   * Handles clicks on the page's own links before the editor, which would search the document for them. Returns a
+   * function that stops this.
    */
   takeLinks(document: Document): () => void {
     const take = (event: Event) => {

@@ -4,16 +4,16 @@ import { z } from 'zod';
 import type { FromPage, ToPage } from '../chat/messages.ts';
 
 type ToolResult = Extract<ToPage, { type: 'TOOL_RESULT' }>;
-type Answered = Awaited<ReturnType<Client['executeTool']>>;
+type ExecuteToolResponse = Awaited<ReturnType<Client['executeTool']>>;
 
 interface Waiting {
-  readonly resolve: (answer: Answered) => void;
+  readonly resolve: (response: ExecuteToolResponse) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * The page's `executeTool`: `EXECUTE_TOOL {tool, params}` to the extension, which makes the call on the server (UI-2),
- * and its `TOOL_RESULT`. The page itself may not make one.
+ * The page's `executeTool`. It sends `EXECUTE_TOOL` to the extension, which makes the call on the server (UI-2) and
+ * returns `TOOL_RESULT`. The page itself may not make calls.
  */
 export class ToolRequests {
   readonly #post: (message: FromPage) => void;
@@ -42,8 +42,8 @@ export class ToolRequests {
     const waiting = id === undefined ? undefined : this.#waiting.get(id);
     if (id === undefined || !waiting) return;
     this.#waiting.delete(id);
-    const taken = routes.executeTool.response.safeParse(answer);
-    if (taken.success) waiting.resolve(taken.data);
+    const response = routes.executeTool.response.safeParse(answer);
+    if (response.success) waiting.resolve(response.data);
     else waiting.reject(refusal(answer));
   }
 }

@@ -1,0 +1,24 @@
+import type { PendingEntry } from './pending-approvals.ts';
+
+type Listed = Pick<PendingEntry<unknown>, 'request' | 'isPreviewComing'>;
+
+/** The entry after (1) or before (-1) the one with this id, round the ends. Without that one, the first or the last. */
+export function neighbourOf<Entry extends Listed>(
+  all: readonly Entry[],
+  approvalId: string | undefined,
+  by: 1 | -1,
+): Entry | undefined {
+  const at = all.findIndex(({ request }) => request.approval_id === approvalId);
+  if (at < 0) return by > 0 ? all[0] : all.at(-1);
+  return all[(at + by + all.length) % all.length];
+}
+
+/** The entry to look at after a decision: the next one that can be decided now. */
+export function nextAfter<Entry extends Listed>(
+  all: readonly Entry[],
+  approvalId: string,
+): Entry | undefined {
+  const at = all.findIndex(({ request }) => request.approval_id === approvalId);
+  const inOrder = [...all.slice(at + 1), ...all.slice(0, Math.max(0, at))];
+  return inOrder.find(({ request, isPreviewComing }) => request.preview !== null && !isPreviewComing);
+}
