@@ -1,4 +1,4 @@
-;;; countersign-approval.el --- Where a person decides  -*- lexical-binding: t; -*-
+;;; countersign-approval.el --- Buffers for deciding approvals  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Countersign authors
 
@@ -8,16 +8,16 @@
 
 ;;; Commentary:
 
-;; Each call that waits has a buffer of its own.  The promises of UI-6:
+;; Each pending call has its own buffer, its card.  The promises of UI-6:
 ;;
-;; - A new card is displayed in another window at most.  It never selects
-;;   itself, and never takes the place of something that is selected.
-;; - A key counts only after the card has been in the selected window for
-;;   half a second, unchanged.  Earlier keys are discarded.
-;; - HIGH takes its preview and a typed "yes".
+;; - A new card is displayed in another window, if at all.  It never takes
+;;   the focus and never replaces the buffer of the selected window.
+;; - A key counts only after the card has been in sight for half a second,
+;;   unchanged.  Earlier keys are discarded.
+;; - A HIGH call needs its preview and a typed "yes".
 ;; - A card that changes while it is shown counts as a new card.
 ;;
-;; An approval names the digest that was displayed.  Leaving or killing a
+;; An approval sends the digest that was displayed.  Leaving or killing a
 ;; buffer decides nothing (AP-3).
 
 ;;; Code:
@@ -26,10 +26,14 @@
 (require 'tabulated-list)
 (require 'countersign-project)
 (require 'countersign-card)
+(require 'countersign-choose)
+
+(declare-function countersign-approval-edit "countersign-edit")
+(declare-function countersign-approval-diff "countersign-hunks")
 
 (defcustom countersign-approval-show t
   "Whether a new card is displayed in another window when there is room.
-Otherwise the mode line tells that something waits."
+Otherwise the mode line says that a call waits."
   :type 'boolean
   :group 'countersign)
 
@@ -42,73 +46,88 @@ Otherwise the mode line tells that something waits."
   :group 'countersign)
 
 (defvar countersign-approval-read-time 3
-  "Seconds that a settled card stays before the next one takes its window.")
+  "Seconds that a settled card stays before the next card takes its window.")
 
 (defconst countersign-approval-focus 0.5
-  "Seconds that a card is in the selected window before a key counts.")
+  "Seconds that a card must be in sight before a key counts.")
 
 (defvar-local countersign-approval--project nil "The project of this card.")
-(defvar-local countersign-approval--pending nil "What this card is about.")
+(defvar-local countersign-approval--pending nil "The pending approval of this card.")
 (defvar-local countersign-approval--outcome nil "How it was settled, in words, or nil.")
-(defvar-local countersign-approval--drawn nil "Identity of what this card displays.")
+(defvar-local countersign-approval--drawn nil "Identity of the displayed version.")
 (defvar-local countersign-approval--sending nil "Whether a decision is under way.")
-(defvar-local countersign-approval--note nil "Something to tell on this card.")
+(defvar-local countersign-approval--note nil "A message at the top of this card.")
 (defvar-local countersign-approval--settled-at 0 "When it was settled.")
+(defvar-local countersign-approval--explained nil "The approval that this help is about.")
 
-;;;; Attention: what a person has looked at
+;;;; Attention: how long a card has been in sight
 
 (defvar countersign-approval--attended nil
-  "(WINDOW IDENTITY) of the card in the selected window.")
+  "((WINDOW IDENTITY) . TIMER) of each card in sight, in any visible window.
+The timer ends its half second.")
 (defvar countersign-approval--armed nil
-  "Whether that card has been there long enough for a key to count.")
-(defvar countersign-approval--arm-timer nil)
+  "(WINDOW IDENTITY) of the cards that were in sight for long enough.")
+(defvar countersign-approval--selected nil
+  "The selected window.  While a header line is drawn, another one seems selected.")
 
-(defun countersign-approval--attention ()
-  "Return (WINDOW IDENTITY) of the card in the selected window, or nil."
-  (let* ((window (selected-window))
+(defun countersign-approval--attention (&optional window)
+  "Return (WINDOW IDENTITY) of the card in WINDOW or the selected one, or nil."
+  (let* ((window (or window (selected-window)))
          (drawn (buffer-local-value 'countersign-approval--drawn (window-buffer window))))
     (and drawn (list window drawn))))
 
 (defun countersign-approval--attend (&rest _)
-  "Restart the half second if the selected window shows another or changed card."
-  (let ((attention (countersign-approval--attention)))
-    (unless (equal attention countersign-approval--attended)
-      (setq countersign-approval--attended attention
-            countersign-approval--armed nil)
-      (when countersign-approval--arm-timer (cancel-timer countersign-approval--arm-timer))
-      (when attention (countersign-approval--count)))))
+  "Start the half second of cards that came into sight or changed.
+Cards that are not in sight any more lose theirs."
+  (let ((in-sight (delq nil (mapcar #'countersign-approval--attention
+                                    (window-list-1 nil 'nomini 'visible)))))
+    (pcase-dolist (`(,attention . ,timer) countersign-approval--attended)
+      (unless (member attention in-sight) (cancel-timer timer)))
+    (setq countersign-approval--selected (selected-window)
+          countersign-approval--armed (cl-intersection countersign-approval--armed in-sight :test #'equal)
+          countersign-approval--attended
+          (mapcar (lambda (attention)
+                    (or (assoc attention countersign-approval--attended)
+                        (cons attention (countersign-approval--arm-soon attention))))
+                  in-sight))))
 
-(defun countersign-approval--count ()
-  "Arm the attended card in half a second."
-  (setq countersign-approval--arm-timer
-        (run-at-time countersign-approval-focus nil #'countersign-approval--arm
-                     countersign-approval--attended)))
+(defun countersign-approval--arm-soon (attention)
+  "Arm the card of ATTENTION in half a second; return the timer."
+  (run-at-time countersign-approval-focus nil #'countersign-approval--arm attention))
 
 (defun countersign-approval--arm (attention)
-  "Arm the card if it is still what ATTENTION says.
-Keys that wait to be read were typed before: then it counts anew."
-  (when (and attention (equal attention countersign-approval--attended)
-             (equal attention (countersign-approval--attention)))
+  "Arm the card of ATTENTION if it is still in sight.
+If input is waiting, it was typed too early: try again in half a second."
+  (when-let ((entry (and (window-live-p (car attention))
+                         (equal attention (countersign-approval--attention (car attention)))
+                         (assoc attention countersign-approval--attended))))
     (if (input-pending-p)
-        (countersign-approval--count)
-      (setq countersign-approval--armed t)
+        (setcdr entry (countersign-approval--arm-soon attention))
+      (cl-pushnew attention countersign-approval--armed :test #'equal)
       (force-mode-line-update t))))
 
+(defun countersign-approval-armed-p ()
+  "Return non-nil if the card in the selected window was in sight for long enough."
+  (and (member (countersign-approval--attention) countersign-approval--armed) t))
+
 (defun countersign-approval--check ()
-  "Signal an error unless the key that was pressed may count."
+  "Signal an error unless the pressed key counts (UI-6)."
   (cond
    ((not (derived-mode-p 'countersign-approval-mode))
     (user-error "%s" (countersign-words "This is no approval buffer")))
    (countersign-approval--outcome
     (user-error "%s" (countersign-words "It is settled: %s" countersign-approval--outcome)))
    (countersign-approval--sending (user-error "%s" (countersign-words "Your decision is being sent")))
-   ((or executing-kbd-macro
-        (not countersign-approval--armed)
-        (not (equal (countersign-approval--attention) countersign-approval--attended))
-        (not (eq (window-buffer (selected-window)) (current-buffer))))
+   (t (countersign-approval-check-attention))))
+
+(defun countersign-approval-check-attention ()
+  "Signal an error unless this buffer was in sight for half a second (UI-6)."
+  (when (or executing-kbd-macro
+            (not (countersign-approval-armed-p))
+            (not (eq (window-buffer (selected-window)) (current-buffer))))
     (discard-input)
     (countersign-approval--attend)
-    (user-error "%s" (countersign-words "Look at it first: keys count when it has been here for half a second")))))
+    (user-error "%s" (countersign-words "Look at it first: keys count when it has been in sight for half a second"))))
 
 (defun countersign-approval--check-same (drawn)
   "Signal an error unless this card is still pending and drawn as DRAWN."
@@ -120,7 +139,7 @@ Keys that wait to be read were typed before: then it counts anew."
     (user-error "%s" (countersign-words "It was changed meanwhile; look at it anew"))))
 
 (defmacro countersign-approval--asking (&rest body)
-  "Run BODY, which asks in the minibuffer, and go on only if the card is the same."
+  "Run BODY, which asks in the minibuffer.  Signal an error if the card changed."
   (declare (indent 0) (debug t))
   `(let ((buffer (current-buffer))
          (drawn countersign-approval--drawn))
@@ -130,8 +149,8 @@ Keys that wait to be read were typed before: then it counts anew."
        (with-current-buffer buffer (countersign-approval--check-same drawn)))))
 
 (defun countersign-approval--type-yes (question)
-  "Ask QUESTION; anything but a typed yes, in full, is an error.
-`yes-or-no-p' is not used: it may have been made to take a mere y."
+  "Ask QUESTION; signal an error unless the person types yes in full.
+`yes-or-no-p' is not used, because it can be set to accept a single y."
   (unless (member (downcase (string-trim (read-from-minibuffer
                                           (concat question "  " (countersign-words "Type yes: ")))))
                   (list "yes" (countersign-words "yes")))
@@ -190,11 +209,11 @@ Keys that wait to be read were typed before: then it counts anew."
          "  ·  " (countersign-one-line (countersign-project-name countersign-approval--project) 30)
          (and (> others 0) (countersign-words "  ·  %d more (l list)" others))
          "  ·  " (cond (countersign-approval--sending (countersign-words "sending …"))
-                       ;; While a header is drawn, its window is selected.
-                       ((and countersign-approval--armed
-                             (equal (countersign-approval--attention) countersign-approval--attended))
-                        "y n a e ?")
-                       (t (countersign-words "look first …")))
+                       ((not (countersign-approval-armed-p)) (countersign-words "look first …"))
+                       ((eq (selected-window) countersign-approval--selected) "y n a e ?")
+                       (t (concat (countersign-approval--keys
+                                   "\\<countersign-chat-mode-map>\\[countersign-approval-next]")
+                                  ": y n a e ?")))
          (and (countersign-approval--more-below-p) (countersign-words "  ·  ↓ more below (SPC)")))))))))
 
 (defun countersign-approval--more-below-p ()
@@ -203,7 +222,7 @@ Keys that wait to be read were typed before: then it counts anew."
     (and end (< end (point-max)))))
 
 (defun countersign-approval--keys (text)
-  "Return the keys that TEXT names as `substitute-command-keys' does."
+  "Return TEXT after `substitute-command-keys', without properties."
   (substring-no-properties (substitute-command-keys text)))
 
 (defun countersign-approval--header-text (text)
@@ -211,7 +230,7 @@ Keys that wait to be read were typed before: then it counts anew."
   (replace-regexp-in-string "%" "%%" text t t))
 
 (defun countersign-approval-time (pending)
-  "Say how much time is left for PENDING."
+  "Return the time left for PENDING as text."
   (let ((seconds (ceiling (countersign-pending-remaining pending (float-time)))))
     (if (<= seconds 0) (countersign-words "time is over")
       (countersign-words "%d:%02d left" (/ seconds 60) (% seconds 60)))))
@@ -292,7 +311,7 @@ Approving is not offered while the preview is being made."
     (insert "\n")
     (pcase-dolist (`(,key ,what)
                    `(("y" ,(countersign-words "approve")) ("n" ,(countersign-words "reject"))
-                     ("a" ,(countersign-words "wider")) ("e" ,(countersign-words "edit"))
+                     ("a" ,(countersign-words "approve and remember")) ("e" ,(countersign-words "edit"))
                      ("d" ,(countersign-words "diff")) ("l" ,(countersign-words "list"))
                      ("q" ,(countersign-words "leave")) ("?" ,(countersign-words "help"))))
       (unless (and coming (member key '("y" "a")))
@@ -306,7 +325,7 @@ Approving is not offered while the preview is being made."
     (countersign-project-refetch countersign-approval--project
                                  (countersign-pending-id countersign-approval--pending))))
 
-;;;; What happens to a card
+;;;; New, changed and settled cards
 
 (defun countersign-approval--happened (project pending what)
   "Update the card of PENDING in PROJECT after WHAT happened to it."
@@ -333,7 +352,7 @@ Approving is not offered while the preview is being made."
 
 (defun countersign-approval--withdraw (project pending words here)
   "Withdraw the card of PENDING in PROJECT; WORDS say how it was settled.
-HERE is non-nil when that was this Emacs."
+HERE is non-nil if this Emacs decided it."
   (let ((buffer (countersign-approval--buffer pending)))
     (unless (active-minibuffer-window)
       (message "%s: %s" (countersign-one-line (countersign-pending-title pending) 80)
@@ -346,9 +365,10 @@ HERE is non-nil when that was this Emacs."
         (countersign-approval--draw))
       (cond
        ((not (get-buffer-window buffer t)) (kill-buffer buffer))
-       ;; The person who decided has seen it; the others read it first.
+       ;; After a decision here, go on.  Otherwise, let the person read the outcome first.
        ((and here (eq buffer (window-buffer (selected-window))))
-        (countersign-approval--go-on project))))))
+        (countersign-approval--go-on project))
+       (t (run-at-time countersign-approval-read-time nil #'countersign-approval--put-away buffer))))))
 
 (defun countersign-approval--go-on (project)
   "Show the next pending card in the selected window, or quit the window.
@@ -358,16 +378,61 @@ Cards of PROJECT come first."
     (if next
         (progn (countersign-approval--offered (cdr next) 'displayed)
                (switch-to-buffer (countersign-approval-buffer (car next) (cdr next)) t t)
-               (countersign-approval--attend)
-               (kill-buffer settled))
-      (quit-window t))))
+               (countersign-approval--attend))
+      (countersign-approval-restore-windows))
+    (when (buffer-live-p settled) (kill-buffer settled))))
+
+;;;; Windows
+
+(defvar countersign-approval--windows (make-hash-table :test #'eq :weakness 'key)
+  "By frame: (CONFIGURATION . BUFFERS) of its windows before a card was shown.")
+
+(defun countersign-approval-remember-windows ()
+  "Remember the windows of this frame, unless a card is shown there already."
+  (unless (cl-some #'countersign-approval--own-p (countersign-approval--shown-buffers))
+    (puthash (selected-frame)
+             (cons (current-window-configuration) (countersign-approval--shown-buffers))
+             countersign-approval--windows)))
+
+(defun countersign-approval-restore-windows ()
+  "Put the windows of this frame back as they were before a card was shown.
+If the person has shown another buffer meanwhile, only this window is quit."
+  (pcase-let ((`(,configuration . ,buffers) (gethash (selected-frame) countersign-approval--windows)))
+    (remhash (selected-frame) countersign-approval--windows)
+    (if (and configuration
+             (not (active-minibuffer-window))
+             (cl-every #'buffer-live-p buffers)
+             (cl-subsetp (cl-remove-if #'countersign-approval--own-p (countersign-approval--shown-buffers))
+                         buffers))
+        (set-window-configuration configuration)
+      (quit-window))))
+
+(defun countersign-approval--shown-buffers ()
+  "Return the buffers that the windows of this frame show."
+  (mapcar #'window-buffer (window-list nil 'nomini)))
+
+(defun countersign-approval--own-p (buffer)
+  "Return non-nil if BUFFER is a card, or its diff, edit, help or list."
+  (with-current-buffer buffer
+    (or countersign-approval--pending countersign-approval--explained
+        (derived-mode-p 'countersign-approvals-mode 'countersign-hunks-mode
+                        'countersign-edit-mode 'countersign-edit-string-mode))))
+
+(defun countersign-approval--put-away (buffer)
+  "Remove the window that shows BUFFER, a settled card, unless it is selected.
+If another card waits, it takes that window instead."
+  (if (countersign-waiting) (countersign-approval--offer)
+    (dolist (window (and (buffer-live-p buffer) (get-buffer-window-list buffer nil t)))
+      (unless (eq window (selected-window)) (quit-restore-window window 'kill)))))
+
+;;;; Offering cards
 
 (defvar countersign-approval--offered (make-hash-table :test #'eq :weakness 'key)
-  "How the person learned of each pending card: `told' or `displayed'.
-It stays when they kill the buffer of a card.")
+  "How each pending card was offered to the person: `told' or `displayed'.
+An entry stays when the person kills the buffer of the card.")
 
 (defun countersign-approval--offered (pending how)
-  "Remember HOW the person learned of PENDING."
+  "Remember HOW the card of PENDING was offered to the person."
   (puthash pending how countersign-approval--offered))
 
 ;; A new card never takes a selected window or the minibuffer.  Whether there is
@@ -385,10 +450,10 @@ It stays when they kill the buffer of a card.")
                                   (countersign-approval--keys "\\[countersign-approvals]"))))))
 
 (defun countersign-approval--offer ()
-  "Display the oldest card that was not displayed yet, where there is room.
-Room is the window of a card that was settled, or else another window than
-the selected one for a card that nobody was told of.  Who leaves a card,
-or looks at the list, is left alone."
+  "Display the oldest card that was not displayed yet, if there is room.
+There is room in the window of a settled card.  A card that was not
+announced may also use a window that is not selected.  A person who left a
+card, or looks at the list, is not disturbed."
   (when (and countersign-approval-show
              (not (active-minibuffer-window))
              (not (countersign-approval--displayed-p)))
@@ -400,6 +465,7 @@ or looks at the list, is left alone."
             (set-window-buffer settled (countersign-approval-buffer (car next) (cdr next)))
             (kill-buffer old)))
       (when-let ((next (countersign-approval--first '(nil))))
+        (countersign-approval-remember-windows)
         (when (windowp (display-buffer (countersign-approval-buffer (car next) (cdr next))
                                        countersign-approval-display-action))
           (countersign-approval--offered (cdr next) 'displayed))))))
@@ -410,7 +476,7 @@ or looks at the list, is left alone."
               (countersign-waiting)))
 
 (defun countersign-approval--displayed-p ()
-  "Return non-nil if a card that waits can be seen."
+  "Return non-nil if a pending card is visible."
   (cl-some (lambda (window)
              (buffer-local-value 'countersign-approval--drawn (window-buffer window)))
            (window-list-1 nil 'nomini 'visible)))
@@ -447,21 +513,21 @@ or looks at the list, is left alone."
 
 (defun countersign-approval-approve ()
   "Approve this call, this once.
-A HIGH one takes its preview and a typed yes; so does one that has no
-preview yet."
-  (interactive)
+A HIGH call needs its preview and a typed yes.  A call without a preview
+needs a typed yes."
+  (interactive nil countersign-approval-mode)
   (countersign-approval--check)
-  (let* ((project countersign-approval--project)
-         (pending countersign-approval--pending)
-         (seen (countersign-pending-get pending 'preview)))
-    (countersign-approval--second-step pending seen "")
+  (let ((project countersign-approval--project)
+        (pending countersign-approval--pending))
+    (countersign-approval--second-step pending)
     (countersign-approval--send
      (lambda (callback) (countersign-project-approve project pending callback)))))
 
-(defun countersign-approval--second-step (pending seen more)
-  "Ask a second time about PENDING where that is needed, saying MORE.
-SEEN tells whether there is a preview."
-  (let ((high (countersign-pending-high-p pending)))
+(defun countersign-approval--second-step (pending)
+  "Ask a second time about PENDING if needed.
+Signal an error if it cannot be approved."
+  (let ((high (countersign-pending-high-p pending))
+        (seen (countersign-pending-get pending 'preview)))
     (cond
      ((countersign-pending-get pending 'unfit)
       (user-error "%s" (countersign-words "The preview does not fit its digest: this call can only be rejected")))
@@ -472,21 +538,20 @@ SEEN tells whether there is a preview."
      (high
       (countersign-approval--asking
         (countersign-approval--type-yes
-         (concat (countersign-words "HIGH risk: %s."
-                                    (countersign-one-line (countersign-pending-title pending) 60))
-                 more))))
+         (countersign-words "HIGH risk: %s."
+                            (countersign-one-line (countersign-pending-title pending) 60)))))
      ((not seen)
       (countersign-approval--asking
-        (countersign-approval--type-yes (concat (countersign-words "There is no preview yet: approve it unseen?") more)))))))
+        (countersign-approval--type-yes (countersign-words "There is no preview yet: approve it unseen?")))))))
 
 (defun countersign-approval-reject ()
-  "Reject this call; the agent gets the message that you may type."
-  (interactive)
+  "Reject this call, with an optional message for the agent."
+  (interactive nil countersign-approval-mode)
   (countersign-approval--check)
   (let* ((project countersign-approval--project)
          (pending countersign-approval--pending)
          (message (countersign-approval--asking
-                    (read-from-minibuffer (countersign-words "Reject.  Message for the agent (may be empty): ")))))
+                    (read-from-minibuffer (countersign-words "Tell the agent why, or what to do instead (may be empty): ")))))
     (countersign-approval--send
      (lambda (callback)
        (countersign-project-reject project pending (string-trim message) callback)))))
@@ -494,18 +559,19 @@ SEEN tells whether there is a preview."
 (defun countersign-approval-widen (&optional include-high)
   "Approve this call and more: its tool, its class, the session, or always.
 With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
-  (interactive "P")
+  (interactive "P" countersign-approval-mode)
   (countersign-approval--check)
   (let* ((project countersign-approval--project)
          (pending countersign-approval--pending)
-         (seen (countersign-pending-get pending 'preview))
          (offers (or (countersign-list-of (countersign-pending-data pending) 'offered_scopes)
                      (user-error "%s" (countersign-words "This call can only be approved one at a time"))))
-         (choices (countersign-approval--choices offers))
-         (chosen (countersign-approval--asking
-                   (completing-read (countersign-words "Approve this one, and from now on also (TAB lists what, a number chooses): ")
-                                    (countersign-approval--in-order (mapcar #'car choices)) nil t)))
-         (offer (or (cdr (assoc chosen choices)) (user-error "%s" (countersign-words "Nothing was sent"))))
+         (offer (or (countersign-approval--asking
+                      (countersign-choose (countersign-words "Approve and remember (a number chooses): ")
+                                          (countersign-approval--choices offers)
+                                          (lambda (offer)
+                                            (when-let ((warning (countersign-get offer 'warning)))
+                                              (countersign-one-line warning 100)))))
+                    (user-error "%s" (countersign-words "Nothing was sent"))))
          (warning (countersign-get offer 'warning))
          (scope (countersign-get offer 'scope)))
     (when (or warning include-high (member scope '("session" "always")))
@@ -516,14 +582,14 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
                       (countersign-approval--backtest project offer include-high))
                  (and warning (concat (countersign-one-line warning 200) "  "))
                  (and include-high (countersign-words "HIGH calls will run without a second look.  "))))))
-    (countersign-approval--second-step pending seen "")
+    (countersign-approval--second-step pending)
     (countersign-approval--send
      (lambda (callback)
        (countersign-project-approve project pending callback :scope offer
                                     :include-high (and include-high t))))))
 
 (defun countersign-approval--backtest (project offer include-high)
-  "Say what OFFER would have decided on earlier calls of PROJECT (RK-5).
+  "Return a sentence about the earlier calls of PROJECT that OFFER covers (RK-5).
 HIGH calls count as covered if INCLUDE-HIGH."
   (message "%s" (countersign-words "Looking at your earlier calls …"))
   (condition-case problem
@@ -543,54 +609,26 @@ HIGH calls count as covered if INCLUDE-HIGH."
                    (string-trim-right (error-message-string problem) "\\.")))))
 
 (defun countersign-approval--choices (offers)
-  "Return (LABEL . OFFER) for each of OFFERS, each label once."
+  "Return (LABEL . OFFER) for each of OFFERS, with numbered, unique labels."
   (cl-loop for offer in offers
            for number from 1
            collect (cons (format "%d %s" number
                                  (countersign-one-line (countersign-text-of offer 'label) 100))
                          offer)))
 
-(defun countersign-approval--in-order (labels)
-  "Return a completion table of LABELS that keeps their order."
-  (lambda (string predicate action)
-    (if (eq action 'metadata)
-        '(metadata (display-sort-function . identity) (cycle-sort-function . identity))
-      (complete-with-action action labels string predicate))))
-
 (defun countersign-approval-leave ()
   "Leave this card; nothing is decided."
-  (interactive)
-  (quit-window countersign-approval--outcome))
-
-(defun countersign-approval-diff ()
-  "Show the change of this call in a buffer of its own, in `diff-mode'."
-  (interactive)
-  (let ((files (countersign-list-of (countersign-pending-data countersign-approval--pending)
-                                    'preview 'files))
-        (directory default-directory))
-    (unless files (user-error "%s" (countersign-words "This call has no diff")))
-    (with-current-buffer (get-buffer-create "*countersign diff*")
-      (let ((inhibit-read-only t))
-        (erase-buffer)
-        (dolist (file files)
-          (insert (countersign-visible (countersign-text-of file 'diff)))
-          (unless (bolp) (insert "\n"))))
-      (setq default-directory directory)
-      (let ((enable-local-variables nil)) (diff-mode))
-      ;; Syntax highlighting would open the files.
-      (setq-local diff-font-lock-syntax nil diff-refine nil)
-      (setq-local bidi-display-reordering nil)
-      (setq buffer-read-only t)
-      (set-buffer-modified-p nil)
-      (goto-char (point-min))
-      (pop-to-buffer (current-buffer)))))
+  (interactive nil countersign-approval-mode)
+  (let ((settled (and countersign-approval--outcome (current-buffer))))
+    (countersign-approval-restore-windows)
+    (when settled (kill-buffer settled))))
 
 (defun countersign-approval-help ()
-  "Explain the keys and the tool, and show all that is known of this call."
-  (interactive)
+  "Explain the keys and the tool, and show the details of this call."
+  (interactive nil countersign-approval-mode)
   (let* ((pending countersign-approval--pending)
          (data (and pending (countersign-pending-data pending)))
-         ;; Not a help window, which would turn text of others into links.
+         ;; Do not use a help buffer, which would turn untrusted text into links.
          (buffer (get-buffer-create "*countersign help*")))
     (countersign-approval--draw-help buffer data nil)
     (display-buffer buffer)
@@ -600,7 +638,7 @@ HIGH calls count as covered if INCLUDE-HIGH."
        (countersign-project-path countersign-approval--project "tools" "available")
        :callback
        (lambda (answer problem)
-         ;; The person may have asked about another call meanwhile, or left.
+         ;; The buffer may show another call by now, or be gone.
          (when (and (buffer-live-p buffer)
                     (eq (buffer-local-value 'countersign-approval--explained buffer) data))
            (countersign-approval--draw-help
@@ -609,9 +647,6 @@ HIGH calls count as covered if INCLUDE-HIGH."
                          :key (lambda (tool) (countersign-get tool 'name)) :test #'equal)
                 `((problem . ,(or (plist-get problem :message)
                                   (countersign-words "It is not in the list of tools any more."))))))))))))
-
-(defvar-local countersign-approval--explained nil
-  "The approval that this help is about.")
 
 (defun countersign-approval--draw-help (buffer data tool)
   "Draw in BUFFER the help for the approval DATA; TOOL is nil until known."
@@ -626,11 +661,11 @@ n  reject; you may tell the agent what to do instead
 a  approve more than this one: its tool, its class, the session, always
    (C-u a covers HIGH calls too)
 e  change the parameters, then approve
-d  show the change in diff-mode
+d  show the change in diff-mode, and approve some of its hunks
 l  list what waits · N  go to the next · g  fetch it again · q  leave
 
-A key counts once the card has been in the selected window for half a
-second.  Nothing is decided by time or by leaving.") "\n")
+A key counts once the card has been in sight for half a second.
+Nothing is decided by time or by leaving.") "\n")
       (when data
         (countersign-card-insert-tool data tool)
         (insert "\n")
@@ -658,166 +693,19 @@ second.  Nothing is decided by time or by leaving.") "\n")
 (defun countersign-approval-visit (project pending)
   "Select a window with the card of PENDING in PROJECT."
   (countersign-approval--offered pending 'displayed)
+  (countersign-approval-remember-windows)
   (pop-to-buffer (countersign-approval-buffer project pending)
                  '((display-buffer-reuse-window display-buffer-same-window)))
   (countersign-approval--attend))
 
 ;;;###autoload
 (defun countersign-approval-next ()
-  "Go to the next call that waits for a decision, in any project."
+  "Go to the next pending call, in any project."
   (interactive)
   (let* ((waiting (or (countersign-waiting) (user-error "%s" (countersign-words "Nothing waits for you"))))
          (here (and (derived-mode-p 'countersign-approval-mode) countersign-approval--pending))
          (next (or (cadr (cl-member here waiting :key #'cdr)) (car waiting))))
     (countersign-approval-visit (car next) (cdr next))))
-
-;;;; Editing the parameters
-
-(defvar countersign-edit-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c C-c") #'countersign-edit-approve)
-    (define-key map (kbd "C-c C-k") #'countersign-edit-cancel)
-    (define-key map (kbd "C-c '") #'countersign-edit-string)
-    map)
-  "Keys for editing parameters.")
-
-(defvar-local countersign-edit--card nil "The buffer of the card that is edited.")
-(defvar-local countersign-edit--drawn nil "Identity of the card when it was taken.")
-
-(define-derived-mode countersign-edit-mode text-mode "Edit-Call"
-  "Mode for editing the parameters of a call before it is approved (AP-6).
-
-\\{countersign-edit-mode-map}"
-  :interactive nil
-  (setq-local bidi-display-reordering nil)
-  (setq header-line-format
-        (countersign-words " Parameters as JSON.  %s approves with them, %s forgets them, %s edits a text"
-                           (countersign-approval--keys "\\<countersign-edit-mode-map>\\[countersign-edit-approve]")
-                           (countersign-approval--keys "\\<countersign-edit-mode-map>\\[countersign-edit-cancel]")
-                           (countersign-approval--keys "\\<countersign-edit-mode-map>\\[countersign-edit-string]"))))
-
-(defun countersign-approval-edit ()
-  "Edit the parameters of this call, then approve it with them."
-  (interactive)
-  (countersign-approval--check)
-  (let ((card (current-buffer))
-        (drawn countersign-approval--drawn)
-        (text (countersign-json-pretty
-               (countersign-get (countersign-pending-data countersign-approval--pending)
-                                'tool_params)))
-        (edit (generate-new-buffer "*countersign edit*")))
-    (with-current-buffer edit
-      (insert text "\n")
-      (goto-char (point-min))
-      (countersign-edit-mode)
-      (setq countersign-edit--card card
-            countersign-edit--drawn drawn)
-      (set-buffer-modified-p nil))
-    ;; Switch instead of display: otherwise the window forgets that it was made for the card and stays afterwards.
-    (switch-to-buffer edit t t)))
-
-(defun countersign-edit-approve ()
-  "Approve the call with the parameters as they are here."
-  (interactive)
-  (let ((params (countersign-params-read (buffer-substring-no-properties (point-min) (point-max))))
-        (card countersign-edit--card)
-        (drawn countersign-edit--drawn)
-        (edit (current-buffer)))
-    (unless (buffer-live-p card) (user-error "%s" (countersign-words "The call does not wait any more; your text is kept here")))
-    (with-current-buffer card
-      (countersign-approval--check-same drawn)
-      (let ((project countersign-approval--project)
-            (pending countersign-approval--pending))
-        (when (equal params (countersign-pending-get pending 'tool_params))
-          (user-error "%s" (countersign-words "Nothing was changed")))
-        (countersign-approval--asking
-          (countersign-approval--type-yes
-           (countersign-words "Approve %s with these parameters?"
-                   (countersign-one-line (or (countersign-pending-get pending 'tool_name) "it") 30))))
-        (countersign-approval--send
-         (lambda (callback)
-           (countersign-project-approve
-            project pending
-            (lambda (problem)
-              ;; Keep the edited text until the server has accepted it.
-              (when (and (not problem) (buffer-live-p edit)) (kill-buffer edit))
-              (funcall callback problem))
-            :params (list params))))
-        (when (eq (window-buffer (selected-window)) edit)
-          (switch-to-buffer card t t)
-          (unrecord-window-buffer nil edit))))))
-
-(defun countersign-edit-cancel ()
-  "Forget the edited parameters and go back to the card."
-  (interactive)
-  (let ((card countersign-edit--card) (edit (current-buffer)))
-    (when (buffer-live-p card) (switch-to-buffer card t t))
-    (kill-buffer edit)))
-
-(defvar-local countersign-edit--place nil "(BUFFER START END) of the string that is edited.")
-
-(defvar countersign-edit-string-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "C-c '") #'countersign-edit-string-done)
-    (define-key map (kbd "C-c C-c") #'countersign-edit-string-done)
-    map)
-  "Keys for editing one string of the parameters.")
-
-(define-derived-mode countersign-edit-string-mode text-mode "Edit-Text"
-  "Mode for editing one string of the parameters as plain text.
-
-\\{countersign-edit-string-mode-map}"
-  :interactive nil
-  (setq-local bidi-display-reordering nil)
-  (setq header-line-format
-        (countersign-words " %s puts it back"
-                           (countersign-approval--keys
-                            "\\<countersign-edit-string-mode-map>\\[countersign-edit-string-done]"))))
-
-(defun countersign-edit-string ()
-  "Edit the JSON string at point as plain text."
-  (interactive)
-  (let* ((place (or (countersign-edit--string-at (point)) (user-error "%s" (countersign-words "Point is in no text"))))
-         (text (countersign-json-read (buffer-substring-no-properties (car place) (cdr place))))
-         (buffer (current-buffer))
-         (start (copy-marker (car place)))
-         (end (copy-marker (cdr place))))
-    (switch-to-buffer (generate-new-buffer "*countersign edit text*") t t)
-    (insert text)
-    (goto-char (point-min))
-    (countersign-edit-string-mode)
-    (setq countersign-edit--place (list buffer start end))))
-
-(defun countersign-edit--string-at (position)
-  "Return (START . END) of the JSON string that POSITION is in, or nil.
-On the name of a parameter, that is the string behind it."
-  (save-excursion
-    (goto-char (point-min))
-    (let ((found nil) (name nil))
-      (while (and (not found)
-                  (re-search-forward "\"\\(?:[^\"\\]\\|\\\\.\\)*\"" nil t))
-        (let ((start (match-beginning 0)) (end (match-end 0)))
-          (if (looking-at-p "[ \t]*:")
-              (setq name start)
-            (when (and (<= (or name start) position) (<= position end))
-              (setq found (cons start end)))
-            (setq name nil))))
-      found)))
-
-(defun countersign-edit-string-done ()
-  "Put the text back into the parameters."
-  (interactive)
-  (pcase-let ((`(,buffer ,start ,end) countersign-edit--place)
-              (text (buffer-substring-no-properties (point-min) (point-max)))
-              (here (current-buffer)))
-    (unless (buffer-live-p buffer) (user-error "%s" (countersign-words "The parameters are gone; your text is kept here")))
-    (with-current-buffer buffer
-      (goto-char start)
-      (delete-region start end)
-      (insert (decode-coding-string (countersign-json-write text) 'utf-8))
-      (goto-char start))
-    (switch-to-buffer buffer t t)
-    (kill-buffer here)))
 
 ;;;; The list
 
@@ -826,10 +714,10 @@ On the name of a parameter, that is the string behind it."
     (set-keymap-parent map tabulated-list-mode-map)
     (define-key map (kbd "RET") #'countersign-approvals-visit)
     map)
-  "Keys of the list of what waits.")
+  "Keys of the list of pending calls.")
 
 (define-derived-mode countersign-approvals-mode tabulated-list-mode "Approvals"
-  "Everything that waits for a decision, in all projects.
+  "Mode for the list of pending calls of all projects.
 
 \\{countersign-approvals-mode-map}"
   :interactive nil
@@ -854,16 +742,17 @@ On the name of a parameter, that is the string behind it."
 
 ;;;###autoload
 (defun countersign-approvals ()
-  "List everything that waits for a decision."
+  "List the pending calls of all projects."
   (interactive)
   (with-current-buffer (get-buffer-create "*countersign approvals*")
     (unless (derived-mode-p 'countersign-approvals-mode) (countersign-approvals-mode))
     (tabulated-list-print t)
+    (countersign-approval-remember-windows)
     (pop-to-buffer (current-buffer))))
 
 (defun countersign-approvals-visit ()
   "Visit the call on this line."
-  (interactive)
+  (interactive nil countersign-approvals-mode)
   (pcase (tabulated-list-get-id)
     ('nil (user-error "%s" (countersign-words "There is no call on this line")))
     (`(,project . ,pending)
@@ -878,10 +767,10 @@ On the name of a parameter, that is the string behind it."
 
 ;;;; The clock
 
-(defvar countersign-approval--clock nil "The timer that lets the time go on.")
+(defvar countersign-approval--clock nil "The timer that updates the remaining time.")
 
 (defun countersign-approval--tick ()
-  "Show how much time is left; end when nothing waits."
+  "Update the remaining time; stop the clock if no call is pending."
   (if (countersign-waiting)
       (progn
         (when (get-buffer-window "*countersign approvals*" t) (countersign-approvals--refresh))
@@ -891,7 +780,7 @@ On the name of a parameter, that is the string behind it."
     (setq countersign-approval--clock nil)))
 
 (defun countersign-approval--start-clock (&rest _)
-  "Update the remaining time while something is pending."
+  "Start the clock, which updates the remaining time."
   (unless countersign-approval--clock
     (setq countersign-approval--clock (run-at-time 1 1 #'countersign-approval--tick))))
 

@@ -8,12 +8,12 @@
 
 ;;; Commentary:
 
-;; The token of a server is looked for in auth-source, for example
+;; The token of a server is read from auth-source, for example
 ;;
 ;;   machine 127.0.0.1 port 4180 login countersign password TOKEN
 ;;
-;; and made from a sign-in link when there is none.  It never stands on a
-;; command line or in an address (RE-5).
+;; Without one, a sign-in link is exchanged for a token.  A token never
+;; appears on a command line or in an address (RE-5).
 
 ;;; Code:
 
@@ -24,7 +24,7 @@
   "The login under which tokens are kept in auth-source.")
 
 (defvar countersign-auth--fresh (make-hash-table :test #'equal)
-  "Tokens of this Emacs by address: those that were made by signing in.")
+  "Tokens from signing in with this Emacs, by the server's address.")
 
 (defun countersign-auth-token (server)
   "Return the token for SERVER, or nil when there is none."
@@ -52,14 +52,14 @@
      ((string-match "\\`\\(https?://[^#?[:space:]]+?\\)/?#sign-in=\\([A-Za-z0-9_-]\\{16,200\\}\\)\\'" text)
       (cons (match-string 1 text) (match-string 2 text)))
      ((string-match-p "\\`[A-Za-z0-9_-]\\{16,200\\}\\'" text) (cons nil text))
-     (t (user-error "That is no sign-in link; it looks like http://127.0.0.1:4180/#sign-in=…")))))
+     (t (user-error "%s" (countersign-words "This is not a sign-in link; one looks like http://127.0.0.1:4180/#sign-in=…"))))))
 
 (defun countersign-auth-sign-in (server code callback &optional keep)
   "Exchange CODE for a token of SERVER.
 CALLBACK gets nil, or an error.  With KEEP the token is offered to
 auth-source, which asks whether to save it."
   (countersign-transport-request
-   ;; Without a token: none is needed, and an old one would be refused.
+   ;; Send no token: an expired one would be refused.
    (countersign-server-at (countersign-server-address server))
    "POST" "/sign-in" :body `((code . ,code))
    :callback
@@ -71,13 +71,13 @@ auth-source, which asks whether to save it."
        (funcall callback
                 (or problem
                     (unless (stringp token)
-                      (countersign-transport-error 500 "INTERNAL" "The server gave no token"))))))))
+                      (countersign-transport-error 500 "INTERNAL" (countersign-words "The server gave no token")))))))))
 
 (defun countersign-auth--save (server token)
   "Offer TOKEN of SERVER to auth-source."
   (if (countersign-auth--kept server)
-      (message "Signed in.  Your auth-source has an older token for %s: replace it, or it is tried first in the next Emacs"
-               (countersign-server-address server))
+      (message "%s" (countersign-words "Signed in.  Your auth-source has an older token for %s: replace it, or it is tried first in the next Emacs"
+                                       (countersign-server-address server)))
     (let* ((auth-source-creation-defaults `((secret . ,token)))
            (made (car (auth-source-search
                        :host (countersign-server-host server)

@@ -1,4 +1,4 @@
-;;; countersign-card.el --- An approval, drawn  -*- lexical-binding: t; -*-
+;;; countersign-card.el --- Draw an approval  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Countersign authors
 
@@ -8,16 +8,17 @@
 
 ;;; Commentary:
 
-;; Draws what a call would do: tool, reasons, parameters, the preview, where
-;; in the conversation it came from.  Everything that a tool or a model wrote
-;; is inserted as text: control characters are named, no property, link or
-;; local variable of theirs takes effect (UI-6).  Nothing here decides.
+;; Draws the card of a call: tool, reasons, parameters, preview, and the
+;; message that it came from.  Everything that a tool or a model wrote is
+;; inserted as plain text: control characters are made visible, and its
+;; properties, links and local variables have no effect (UI-6).
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'diff-mode)
 (require 'countersign-protocol)
+(require 'countersign-fontify)
 
 (defgroup countersign-faces nil
   "How Countersign looks."
@@ -25,7 +26,7 @@
 
 (defface countersign-low '((t :inherit success))
   "LOW risk, which does not ask.")
-;; With a background of their own: they stand in header and mode lines too.
+;; These faces have their own background, because header and mode lines use them too.
 (defface countersign-medium '((t :foreground "black" :background "gold" :weight bold))
   "MEDIUM risk, which asks.")
 (defface countersign-high '((t :foreground "white" :background "red3" :weight bold))
@@ -35,7 +36,7 @@
 (defface countersign-label '((t :inherit shadow))
   "Names of facts.")
 (defface countersign-warning '((t :inherit warning))
-  "What a person should not overlook.")
+  "Warnings.")
 (defface countersign-key '((t :inherit help-key-binding))
   "Keys that can be pressed.")
 
@@ -46,13 +47,13 @@
     ("MEDIUM" 'countersign-medium)
     (_ 'countersign-high)))
 
-;;;; Text of others
+;;;; Untrusted text
 
 (defvar countersign-card-max 200000
-  "Characters of one text that a card shows before it says that it was cut.")
+  "Maximum length of a text on a card.  A longer text is cut, and the card says so.")
 
 (defconst countersign-card--max-line 1000
-  "Characters of a line before it is broken: Emacs is slow with longer ones.")
+  "Maximum length of a line before it is broken: Emacs is slow with long lines.")
 
 (defun countersign-insert (text &optional face)
   "Insert TEXT of a tool or a model in FACE, with hidden characters visible."
@@ -61,8 +62,8 @@
 
 (defun countersign-card-text (text &optional diff)
   "Return TEXT with hidden characters visible and long lines broken.
-It is cut when it is very long, and that is said.  In a DIFF each part of
-a line keeps the sign of the line."
+A very long text is cut, with a note.  In a DIFF each part of a line keeps
+the sign of the line."
   (let* ((text (if (stringp text) text (format "%s" text)))
          (more (- (length text) countersign-card-max))
          (shown (countersign-visible (if (> more 0) (substring text 0 countersign-card-max) text))))
@@ -74,8 +75,8 @@ a line keeps the sign of the line."
           (concat "\n" (countersign-words "… CUT HERE: %d more characters are not shown" more))))))
 
 (defun countersign-card--break (line &optional diff)
-  "Break LINE where it is too long to be displayed quickly.
-In a DIFF its sign is repeated: what is added must not look removed."
+  "Break LINE if it is too long to be displayed quickly.
+In a DIFF its sign is repeated: an added line must not look removed."
   (let ((parts '()) (start 0)
         (sign (if (and diff (string-match-p "\\`[-+ ]" line)) (substring line 0 1) (if diff " " ""))))
     (while (> (- (length line) start) countersign-card--max-line)
@@ -85,7 +86,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
     (string-join (nreverse parts) (concat "↩\n" sign))))
 
 (defun countersign-card--block (text &optional face indent)
-  "Insert TEXT as lines of their own in FACE, each behind INDENT."
+  "Insert TEXT as separate lines in FACE, each after INDENT."
   (let ((shown (countersign-card-text text))
         (start (point)))
     (insert (string-trim-right shown "\n") "\n")
@@ -122,7 +123,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
   (dolist (reason (countersign-list-of data 'reasons))
     (countersign-card--fact "Why" (countersign-card--reason reason)))
   (when (countersign-get data 'network)
-    (countersign-card--fact "Network" (countersign-words "It gets network.") 'countersign-warning))
+    (countersign-card--fact "Network" (countersign-words "Has network access") 'countersign-warning))
   (countersign-card--context data)
   (when (> (or (countersign-get data 'revision) 1) 1)
     (countersign-card--fact "Revision" (countersign-words "%s: it was changed since it was first asked"
@@ -135,7 +136,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
     (countersign-card--fact "Left out" (countersign-words "%s: too large to be sent here"
                                                (string-join left-out ", "))
                             'countersign-warning))
-  ;; First what will happen: a window may be low.
+  ;; The preview comes first, because the window may be small.
   (countersign-card--heading "Preview")
   (countersign-card--preview data)
   (countersign-card--heading "Parameters")
@@ -149,7 +150,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
             (format " [%s]" (countersign-text-of reason 'rule)))))
 
 (defun countersign-card--context (data)
-  "Insert where in the conversation DATA came from."
+  "Insert the excerpt of the conversation that DATA came from."
   (let ((excerpt (countersign-text-of data 'context 'excerpt))
         (step (countersign-get data 'context 'step)))
     (unless (string-empty-p (string-trim excerpt))
@@ -163,7 +164,7 @@ In a DIFF its sign is repeated: what is added must not look removed."
       (insert (propertize (concat (countersign-words "  (none)") "\n") 'face 'countersign-label))
     (pcase-dolist (`(,name . ,value) params)
       (insert "  ")
-      ;; The caller of a custom tool chooses parameter names too: a line feed in one would look like a line of ours.
+      ;; The caller of a custom tool also chooses parameter names: a line feed could imitate a line of the card.
       (countersign-insert (string-replace "\n" "⟨U+000A⟩" (symbol-name name)) 'countersign-label)
       (let ((text (if (stringp value) value
                     (decode-coding-string (countersign-json-write value) 'utf-8))))
@@ -174,9 +175,9 @@ In a DIFF its sign is repeated: what is added must not look removed."
                   (countersign-card-text text) "\n"))))))
 
 (defun countersign-card-insert-tool (data tool)
-  "Insert what the TOOL of the approval DATA is for and what its risk means.
+  "Insert the description of the TOOL of the approval DATA, and of its risk.
 TOOL is an entry of tools/available, (problem . WHY) without one, or nil
-while it is being asked for."
+while it is loading."
   (let ((risk (countersign-text-of data 'risk_level))
         (category (countersign-text-of tool 'category)))
     (countersign-card--heading "The tool")
@@ -213,7 +214,7 @@ while it is being asked for."
           (insert "\n"))))))
 
 (defun countersign-card--risk-meaning (risk)
-  "Say what RISK means for the person who is asked (RK-1)."
+  "Return a sentence about the meaning of RISK (RK-1)."
   (pcase risk
     ("LOW" (countersign-words "It only looks.  It runs without asking."))
     ("MEDIUM" (countersign-words "It changes something, in a way that can be seen beforehand.
@@ -273,11 +274,11 @@ and does not run."))
         ("unavailable"
          (countersign-insert (concat (countersign-words "  There is none: %s" (countersign-text-of preview 'reason)) "\n")
                              'countersign-warning))
-        ;; A newer server: show what came, so that nobody decides blindly.
+        ;; A newer server may send unknown previews: show the data, so that no decision is blind.
         (_ (countersign-card--block (countersign-json-pretty preview) nil "  "))))))
 
 (defun countersign-card--custom (preview)
-  "Insert PREVIEW of a custom tool: what runs, and what the tool claims."
+  "Insert PREVIEW of a custom tool: its program, and what the tool claims."
   (let ((tool (countersign-text-of preview 'tool))
         (runs (countersign-text-of preview 'runs))
         (hints (countersign-list-of preview 'hints)))
@@ -304,11 +305,7 @@ and does not run."))
   (insert "  ")
   (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
   (countersign-insert
-   (concat "  " (pcase (countersign-get file 'operation)
-                  ("created" (countersign-words "new file"))
-                  ("modified" (countersign-words "changed"))
-                  ("deleted" (countersign-words "deleted"))
-                  (other (format "%s" other)))
+   (concat "  " (countersign-card-operation (countersign-get file 'operation))
            (countersign-card--sizes file)
            (and (countersign-get file 'unsaved) (countersign-words ", based on an unsaved buffer"))
            "\n")
@@ -321,8 +318,16 @@ and does not run."))
     (countersign-insert (concat (countersign-words "  The diff was cut for its size: there is more than is shown here.") "\n")
                         'countersign-warning)))
 
+(defun countersign-card-operation (operation)
+  "Return OPERATION on a file in words."
+  (pcase operation
+    ("created" (countersign-words "new file"))
+    ("modified" (countersign-words "changed"))
+    ("deleted" (countersign-words "deleted"))
+    (other (format "%s" other))))
+
 (defun countersign-card--sizes (file)
-  "Say how the size of FILE changes."
+  "Return a text about the size of FILE before and after."
   (let ((before (countersign-get file 'size_before))
         (after (countersign-get file 'size_after)))
     (cond ((and before after) (countersign-words ", %s → %s bytes" before after))
@@ -333,44 +338,17 @@ and does not run."))
   "Return DIFF as text with the faces of `diff-mode' and no other property."
   (let ((text (concat (string-trim-right (countersign-card-text diff t) "\n")
                       "\n")))
-    (with-temp-buffer
-      (insert text)
-      ;; Nothing may look at files, refine in the background or run hooks.
-      (let ((diff-font-lock-syntax nil) (diff-font-lock-prettify nil) (diff-refine nil)
-            (diff-mode-hook nil) (prog-mode-hook nil) (text-mode-hook nil)
-            (change-major-mode-after-body-hook nil) (after-change-major-mode-hook nil)
-            (enable-local-variables nil))
-        (delay-mode-hooks (diff-mode))
-        (let ((noninteractive nil)) (font-lock-mode 1))
-        (font-lock-ensure)
-        (countersign-card--faces-only (buffer-string))))))
-
-(defun countersign-card--faces-only (text)
-  "Return TEXT with the property `face' alone."
-  (let ((result (substring-no-properties text)) (position 0))
-    (while position
-      (let ((next (next-single-property-change position 'face text))
-            (face (get-text-property position 'face text)))
-        (when face
-          (put-text-property position (or next (length text)) 'face
-                             ;; The signs of `diff-mode' are hard to see on its own colours.
-                             (pcase face
-                               ('diff-indicator-added 'diff-added)
-                               ('diff-indicator-removed 'diff-removed)
-                               (_ face))
-                             result))
-        (setq position next)))
-    result))
+    (countersign-fontify text 'diff-mode)))
 
 (defun countersign-card--command (preview)
   "Insert the command of PREVIEW, parsed."
   (dolist (words (countersign-list-of preview 'commands))
     (countersign-card--fact "  Runs" (mapconcat #'countersign-card--word (append words nil) " ")
                             'countersign-heading))
-  (countersign-card--fact "  In" (let ((cwd (countersign-text-of preview 'cwd)))
-                                   (if (string-empty-p cwd) "." cwd)))
+  (countersign-card--fact "  Folder" (let ((cwd (countersign-text-of preview 'cwd)))
+                                       (if (member cwd '("" ".")) (countersign-words "project root") cwd)))
   (when-let ((scripts (countersign-list-of preview 'scripts)))
-    (countersign-card--fact "  Executes" (string-join scripts "  ")))
+    (countersign-card--fact "  Code" (countersign-words "Runs code from %s" (string-join scripts "  "))))
   (countersign-card--network preview)
   (unless (countersign-get preview 'reversible)
     (countersign-card--fact "" (countersign-words "It cannot be undone.") 'countersign-warning)))
@@ -382,7 +360,7 @@ and does not run."))
         (t (concat "'" (replace-regexp-in-string "'" "'\\\\''" word t) "'"))))
 
 (defun countersign-card--push (preview)
-  "Insert what PREVIEW pushes."
+  "Insert the branch and the commits that PREVIEW pushes."
   (countersign-card--fact "  Pushes" (countersign-words "%s to %s" (countersign-text-of preview 'branch)
                                              (countersign-text-of preview 'remote))
                           'countersign-heading)

@@ -8,10 +8,10 @@
 
 ;;; Commentary:
 
-;; One buffer for each project shows one of its sessions: what was said, as
-;; it is written, and the tool calls, folded.  Above the prompt everything
-;; is read-only and text of others; below it a person types.  What arrives
-;; never moves point or the text that is being typed.
+;; Each project has one buffer, which shows one of its sessions: the messages
+;; as they are streamed, and folded tool calls.  Everything above the prompt is
+;; read-only; the person types below it.  New content never moves point or the
+;; text that is being typed.
 
 ;;; Code:
 
@@ -19,49 +19,44 @@
 (require 'ring)
 (require 'countersign-project)
 (require 'countersign-card)
+(require 'countersign-call)
+(require 'countersign-markdown)
 (require 'countersign-approval)
+(require 'countersign-choose)
 
 (defface countersign-you '((t :inherit font-lock-keyword-face :weight bold))
-  "Who said it: the person."
+  "Heading of the person's messages."
   :group 'countersign-faces)
 (defface countersign-agent '((t :inherit font-lock-function-name-face :weight bold))
-  "Who said it: the agent."
+  "Heading of the agent's messages."
   :group 'countersign-faces)
-(defface countersign-tool '((t :inherit font-lock-type-face))
-  "A tool call."
-  :group 'countersign-faces)
-
-(defcustom countersign-chat-output-max 20000
-  "Characters of the output of a tool that an unfolded call shows."
-  :type 'integer
-  :group 'countersign)
-
 (defcustom countersign-model nil
-  "The model that answers, as PROVIDER:MODEL; nil is the one of the server."
-  :type '(choice (const :tag "The one of the server" nil) string)
+  "The model of the agent, as PROVIDER:MODEL; nil means the server's default."
+  :type '(choice (const :tag "The server's default" nil) string)
   :group 'countersign)
+
+(declare-function countersign-menu "countersign-menu")
+(declare-function countersign-chat-switch-session "countersign-session")
+(declare-function countersign-chat-switch-mode "countersign-session")
 
 (defvar-local countersign-chat--project nil "The project of this conversation.")
 (defvar-local countersign-chat--session nil "Id of the session that is shown, or nil.")
 (defvar-local countersign-chat--title nil "Title of the session.")
+(defvar-local countersign-chat--mode nil "Mode of the session, or nil before it is known.")
 (defvar-local countersign-chat--items nil "Items by id.")
 (defvar-local countersign-chat--last nil "The last item.")
 (defvar-local countersign-chat--end nil "Marker: the end of the transcript.")
 (defvar-local countersign-chat--input nil "Marker: where the input begins.")
-(defvar-local countersign-chat--texts nil "Messages that are being written, by id.")
+(defvar-local countersign-chat--texts nil "Messages that are being streamed, by id.")
 (defvar-local countersign-chat--loading nil
   "Events that came while the session is being read, latest first, or nil.
 The last element is the symbol `loading'.")
-(defvar-local countersign-chat--hint nil "Overlay: what to type, while nothing was said.")
-(defvar-local countersign-chat--ring nil "What was sent from here.")
-(defvar-local countersign-chat--ring-index nil)
-
-(cl-defstruct (countersign-item (:copier nil))
-  "Something in the transcript.
-KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
-  id kind start next (open nil)
-  role (text "")
-  tool-name params status note result error time-ms exit-code (output "") undoable undo fetching)
+(defvar-local countersign-chat--queued nil "Messages that wait for the agent.")
+(defvar-local countersign-chat--queue nil "Overlay: the queued messages, before the prompt.")
+(defvar-local countersign-chat--hint nil "Overlay: a hint in an empty conversation.")
+(defvar-local countersign-chat--ring nil "The messages that were sent from here.")
+(defvar-local countersign-chat--ring-index nil "The message that was recalled, or nil.")
+(defvar-local countersign-chat--draft nil "What was typed before a message was recalled.")
 
 ;;;; The buffer
 
@@ -80,6 +75,11 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
     (define-key map (kbd "C-c C-u") #'countersign-chat-undo)
     (define-key map (kbd "C-c C-k") #'countersign-chat-cancel)
     (define-key map (kbd "C-c C-r") #'countersign-chat-reload)
+    (define-key map (kbd "C-c C-o") #'countersign-chat-show-output)
+    (define-key map (kbd "C-c C-q") #'countersign-chat-edit-queued)
+    (define-key map (kbd "<backtab>") #'countersign-chat-switch-mode)
+    (define-key map (kbd "C-c C-f") #'countersign-chat-send-queued)
+    (define-key map (kbd "C-c C-m") #'countersign-menu)
     (define-key map [remap self-insert-command] #'countersign-chat-self-insert)
     map)
   "Keys of a conversation.")
@@ -95,7 +95,8 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
               scroll-conservatively 101
               countersign-chat--items (make-hash-table :test #'equal)
               countersign-chat--texts (make-hash-table :test #'equal)
-              countersign-chat--ring (make-ring 50))
+              countersign-chat--ring (make-ring 50)
+              imenu-create-index-function #'countersign-chat--index)
   (setq header-line-format '(:eval (countersign-chat--header)))
   (let ((inhibit-read-only t))
     (erase-buffer)
@@ -104,7 +105,9 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
                         'front-sticky '(read-only field) 'rear-nonsticky t))
     (set-marker countersign-chat--end (point-min))
     (setq countersign-chat--input (copy-marker (point-max)))
-    (setq countersign-chat--hint (make-overlay (point-min) (point-min)))
+    (setq countersign-chat--hint (make-overlay (point-min) (point-min))
+          ;; It stays before the prompt while the transcript grows.
+          countersign-chat--queue (make-overlay countersign-chat--end countersign-chat--input nil t))
     (countersign-chat--update-hint))
   (setq buffer-undo-list nil))
 
@@ -114,25 +117,37 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
    countersign-chat--hint 'before-string
    (unless countersign-chat--last
      (propertize
-      (concat (countersign-words "What should be done?  Describe a task below; RET sends it, C-j begins a new line.") "\n"
+      (concat (countersign-words "What should the agent do?  Describe a task below; RET sends it, C-j begins a new line.") "\n"
               (countersign-words "Without a model's key you type the tool calls: /read_file path=README.md or /run npm test") "\n"
               (substitute-command-keys
-               (countersign-words "\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[describe-mode] shows the keys."))
+               (countersign-words "\\<countersign-chat-mode-map>\\[countersign-chat-switch-session] goes on in an earlier conversation, \\[countersign-menu] shows all commands."))
               "\n\n")
       'face 'countersign-label))))
 
 (defun countersign-chat-buffer (project)
   "Return the chat buffer of PROJECT; create it if needed."
-  (let ((buffer (countersign-project-chat project)))
-    (if (buffer-live-p buffer) buffer
-      (with-current-buffer (generate-new-buffer
-                            (format "*countersign: %s*" (countersign-project-name project)))
-        (countersign-chat-mode)
+  (let ((buffer (or (countersign-project-chat project) (countersign-chat--left-behind project))))
+    (if (and (buffer-live-p buffer) (eq project (buffer-local-value 'countersign-chat--project buffer))) buffer
+      (with-current-buffer (if (buffer-live-p buffer) buffer
+                             (generate-new-buffer
+                              (format "*countersign: %s*" (countersign-project-name project))))
+        (unless (derived-mode-p 'countersign-chat-mode) (countersign-chat-mode))
         (setq countersign-chat--project project
               default-directory (file-name-as-directory (countersign-project-root project)))
         (setf (countersign-project-chat project) (current-buffer))
         (goto-char (point-max))
         (current-buffer)))))
+
+(defun countersign-chat--left-behind (project)
+  "Return the chat buffer of a disconnected project with the root of PROJECT.
+Its draft is kept when the project is connected again."
+  (cl-find-if (lambda (buffer)
+                (let ((other (buffer-local-value 'countersign-chat--project buffer)))
+                  (and other
+                       (eq (countersign-project-state other) 'closed)
+                       (equal (countersign-project-root other) (countersign-project-root project))
+                       (with-current-buffer buffer (derived-mode-p 'countersign-chat-mode)))))
+              (buffer-list)))
 
 (defun countersign-chat--header ()
   "Return the header line of a conversation."
@@ -145,6 +160,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
             (list (concat " " (countersign-one-line (countersign-project-name project) 30))
                   (and countersign-chat--title (not (string-empty-p countersign-chat--title))
                        (countersign-one-line countersign-chat--title 40))
+                  (countersign-words-shared "modes" (or countersign-chat--mode "ask") "name")
                   (countersign-chat--state-words project)
                   (pcase agent
                     ("thinking" (countersign-words "thinking …"))
@@ -152,16 +168,15 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
                     ("awaiting_approval" (countersign-words "waits for you")))
                   (and (> waiting 0)
                        (countersign-words "%d to decide (%s)" waiting
-                               (substring-no-properties
-                                (substitute-command-keys
-                                 "\\<countersign-chat-mode-map>\\[countersign-approval-next]"))))))
+                                          (countersign-approval--keys
+                                           "\\<countersign-chat-mode-map>\\[countersign-approval-next]")))))
       "  ·  "))))
 
 (defun countersign-chat--state-words (project)
-  "Say how PROJECT is connected."
+  "Return a text about the connection of PROJECT."
   (let ((problem (countersign-one-line (or (countersign-project-problem project) "") 80)))
     (pcase (countersign-project-state project)
-      ((guard (countersign-project-lost-its-up-p project))
+      ((guard (countersign-project-up-ended-p project))
        (countersign-words "`countersign up' has ended: M-x countersign starts it again"))
       ('starting (countersign-words "starting …"))
       ('connecting (countersign-words "connecting …"))
@@ -201,7 +216,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
          ((and (stringp (car entry)) (integerp (cdr entry)))
           (setcar cell (cons (car entry)
                              (if (< (cdr entry) 0) (- (cdr entry) shift) (+ (cdr entry) shift)))))
-         ;; The positions of the rest are unknown.
+         ;; The positions in other entries are unknown: drop them.
          ((memq (car entry) '(nil apply)) (setcar cell nil)))))))
 
 (defun countersign-chat--item-end (item)
@@ -219,7 +234,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
   (countersign-chat--redraw item))
 
 (defun countersign-chat--redraw (item)
-  "Draw ITEM again.  Windows that show it keep their place."
+  "Redraw ITEM.  Windows keep their position in it."
   (let* ((start (marker-position (countersign-item-start item)))
          (points (countersign-chat--points-in start (countersign-chat--item-end item))))
     (countersign-chat--drawing
@@ -227,24 +242,32 @@ KIND is `message' or `tool'; START is a marker; NEXT is the item behind."
       (goto-char start)
       (insert (countersign-chat--render item))
       (set-marker (countersign-item-start item) start))
-    ;; Only now, because drawing moves point to the end of the item.
+    (setf (countersign-item-drawn-at item) (float-time))
+    ;; Restore positions last, because drawing moves point to the end of the item.
     (pcase-dolist (`(,window . ,offset) points)
       (let ((position (min (+ start offset) (1- (countersign-chat--item-end item)))))
         (if window (set-window-point window position) (goto-char position))))))
 
 (defun countersign-chat--points-in (start end)
   "Return (WINDOW . OFFSET) for windows whose point is between START and END.
-Where that is the buffer's own point, WINDOW is nil."
+For the buffer's own point, WINDOW is nil."
   (cl-loop for window in (cons nil (get-buffer-window-list nil nil t))
            for point = (if window (window-point window) (point))
            when (and (<= start point) (< point end))
            collect (cons window (- point start))))
 
+(defconst countersign-chat--redraw-pause 0.5
+  "Seconds before a message that is being streamed is fontified again.")
+
 (defun countersign-chat--grow (item text)
-  "Add TEXT at the end of ITEM, a message that is being written."
-  (countersign-chat--drawing
-    (goto-char (max (point-min) (1- (countersign-chat--item-end item))))
-    (insert (countersign-chat--sealed (countersign-card-text text) item))))
+  "Add TEXT at the end of ITEM, a message that is being streamed.
+Complete lines are fontified now and then, and all at the end."
+  (if (and (string-search "\n" text)
+           (> (- (float-time) (or (countersign-item-drawn-at item) 0)) countersign-chat--redraw-pause))
+      (countersign-chat--redraw item)
+    (countersign-chat--drawing
+      (goto-char (max (point-min) (1- (countersign-chat--item-end item))))
+      (insert (countersign-chat--sealed (countersign-card-text text) item)))))
 
 (defun countersign-chat--sealed (text item)
   "Return TEXT as read-only text that belongs to ITEM."
@@ -259,107 +282,43 @@ Where that is the buffer's own point, WINDOW is nil."
   (countersign-chat--sealed
    (with-temp-buffer
      (if (eq (countersign-item-kind item) 'tool)
-         (countersign-chat--insert-tool item)
+         (countersign-chat--insert-call item)
        (countersign-chat--insert-message item))
      (buffer-string))
    item))
 
+(defun countersign-chat--role-words (role)
+  "Return ROLE of a message in words."
+  (pcase role
+    ("user" (countersign-words "You"))
+    ("assistant" (countersign-words "Agent"))
+    (_ (countersign-one-line (or role "?") 20))))
+
 (defun countersign-chat--insert-message (item)
   "Insert ITEM, a message."
   (let ((role (countersign-item-role item)))
-    (insert (pcase role
-              ("user" (propertize (concat (countersign-words "You") "\n") 'face 'countersign-you))
-              ("assistant" (propertize (concat (countersign-words "Agent") "\n") 'face 'countersign-agent))
-              (_ (propertize (concat (countersign-one-line (or role "?") 20) "\n")
-                             'face 'countersign-label))))
-    ;; The text may still grow, so it is followed by just one line feed.
+    (insert (propertize (concat (countersign-chat--role-words role) "\n")
+                        'face (pcase role
+                                ("user" 'countersign-you)
+                                ("assistant" 'countersign-agent)
+                                (_ 'countersign-label))))
+    ;; While the message is streamed, exactly one line feed must follow its text.
     (let ((text (countersign-card-text (countersign-item-text item))))
-      (insert (if (equal role "system") (propertize text 'face 'countersign-label) text) "\n"))
+      (insert (pcase role
+                ("system" (propertize text 'face 'countersign-label))
+                ("assistant" (countersign-markdown text))
+                (_ text))
+              "\n"))
     (unless (eq (countersign-item-status item) 'writing) (insert "\n"))))
 
-(defun countersign-chat--insert-tool (item)
-  "Insert ITEM, a tool call: one line, and what is in it when it is open."
-  (let ((start (point))
-        (status (countersign-item-status item)))
-    (insert (if (countersign-item-open item) "▾ " "▸ "))
-    (countersign-insert (countersign-one-line (or (countersign-item-tool-name item) "?") 60)
-                        'countersign-tool)
-    (insert " " (countersign-operand (countersign-item-params item)) "  ")
-    (pcase status
-      ((and "completed" (guard (countersign-chat--nonzero-p item)))
-       (insert (propertize (countersign-words "exit %s" (countersign-item-exit-code item))
-                           'face 'countersign-warning)))
-      ("completed"
-       (insert (propertize (countersign-words "done")
-                           ;; An undone call no longer counts as a success.
-                           'face (if (eq (countersign-item-undo item) 'undone) 'countersign-label 'success))))
-      ("awaiting_approval"
-       (insert (propertize (countersign-words
-                            "waits for you (%s)"
-                            (countersign-approval--keys
-                             "\\<countersign-chat-mode-map>\\[countersign-approval-next]"))
-                           'face 'countersign-warning)))
-      ("failed" (insert (propertize (countersign-words "failed") 'face 'error)))
-      ("rejected" (insert (propertize (countersign-words "rejected") 'face 'error)))
-      ("timeout" (insert (propertize (countersign-words "expired") 'face 'error)))
-      ("cancelled" (insert (propertize (countersign-words "cancelled") 'face 'error)))
-      ("executing" (insert (propertize (countersign-words "executing") 'face 'countersign-label)))
-      (_ (countersign-insert (countersign-one-line (or status "…") 20) 'countersign-label)))
-    (when (countersign-item-time-ms item)
-      (insert (propertize (format "  %s ms" (countersign-item-time-ms item)) 'face 'countersign-label)))
-    (when (countersign-item-note item)
-      (insert "  ")
-      (countersign-insert (countersign-one-line (countersign-item-note item) 200) 'countersign-label))
-    (pcase (countersign-item-undo item)
-      ('nil nil)
-      ('undone (insert "  " (propertize (countersign-words "undone") 'face 'countersign-warning)))
-      (words (insert "  ") (countersign-insert (countersign-one-line words 200) 'countersign-warning)))
-    (insert "\n")
-    (put-text-property start (point) 'mouse-face 'highlight)
-    (put-text-property start (point) 'help-echo (countersign-words "TAB folds and unfolds"))
-    (when (countersign-item-open item) (countersign-chat--insert-body item))
-    (unless (and (countersign-item-next item)
-                 (eq (countersign-item-kind (countersign-item-next item)) 'tool))
-      (insert "\n"))))
+(defun countersign-chat--insert-call (item)
+  "Insert ITEM, a tool call, and an empty line if no other call follows it."
+  (countersign-call-insert item)
+  (unless (and (countersign-item-next item)
+               (eq (countersign-item-kind (countersign-item-next item)) 'tool))
+    (insert "\n")))
 
-(defun countersign-chat--nonzero-p (item)
-  "Return non-nil if ITEM is a command that ended with a nonzero exit code."
-  (let ((code (countersign-item-exit-code item)))
-    (and (integerp code) (/= code 0))))
-
-(defun countersign-chat--insert-body (item)
-  "Insert the parameters and the result of ITEM, a tool call."
-  (countersign-card--params (countersign-item-params item))
-  (let ((problem (countersign-item-error item))
-        (text (countersign-chat--result-text item)))
-    (when problem
-      (insert "  ")
-      (countersign-insert (countersign-one-line (countersign-text-of problem 'message) 500) 'error)
-      (insert (propertize (format " [%s]" (countersign-one-line (countersign-text-of problem 'code) 40))
-                          'face 'countersign-label)
-              "\n"))
-    (unless (string-empty-p text)
-      (insert (propertize "  ───\n" 'face 'countersign-label))
-      (let ((countersign-card-max countersign-chat-output-max))
-        (countersign-card--block text nil "  ")))))
-
-(defun countersign-chat--result-text (item)
-  "Return the result of ITEM, a tool call, as readable text."
-  (let ((result (countersign-item-result item)))
-    (cond
-     ((countersign-item-fetching item) "…")
-     ((eq result 'omitted) "")
-     ((null result) (countersign-item-output item))
-     ((or (assq 'stdout result) (assq 'stderr result))
-      (concat (countersign-text-of result 'stdout)
-              (let ((errors (countersign-text-of result 'stderr)))
-                (unless (string-empty-p errors) (concat "\n" errors)))
-              (let ((code (countersign-get result 'exit_code)))
-                (and code (not (eql code 0)) (concat "\n" (countersign-words "(exit code %s)" code))))))
-     ((stringp (countersign-get result 'content)) (countersign-get result 'content))
-     (t (countersign-json-pretty result)))))
-
-;;;; What arrives
+;;;; Events
 
 (defun countersign-chat--event (project name payload)
   "Show the event NAME with PAYLOAD in the chat buffer of PROJECT."
@@ -368,6 +327,8 @@ Where that is the buffer's own point, WINDOW is nil."
       (with-current-buffer buffer
         (cond
          ((equal name "stream.reset") (countersign-chat-reload))
+         ((equal name "session.changed")
+          (countersign-chat--take-session (countersign-get payload 'session) (countersign-get payload 'deleted)))
          ((null countersign-chat--session))
          ((not (equal (countersign-get payload 'session_id) countersign-chat--session)))
          (countersign-chat--loading
@@ -383,22 +344,25 @@ Where that is the buffer's own point, WINDOW is nil."
     ("tool.progress" (countersign-chat--take-progress payload))
     ("tool.result" (countersign-chat--take-result payload))
     ("tool.execution_signal" (countersign-chat--set-status payload "executing"))
-    ;; The person edited the parameters: show those that run.
-    ("approval.updated"
+    ;; The person edited the parameters: show those that are executed.
+    ((or "approval.updated" "tool.approval_request")
      (when-let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
+       (unless (countersign-omits-p payload "preview")
+         (setf (countersign-item-preview item) (countersign-get payload 'preview)))
        (unless (countersign-omits-p payload "tool_params")
-         (setf (countersign-item-params item) (countersign-get payload 'tool_params))
-         (countersign-chat--redraw item))))
+         (setf (countersign-item-params item) (countersign-get payload 'tool_params)))
+       (countersign-chat--redraw item)))
+    ("queue.changed" (countersign-chat--show-queue (countersign-list-of payload 'queued)))
     ("approval.resolved"
      (let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
        (when item
-         (setf (countersign-item-note item) (countersign-chat--decision-words payload))
+         (setf (countersign-item-decision item) (countersign-chat--decision-words payload))
          (when (equal (countersign-item-status item) "awaiting_approval")
            (setf (countersign-item-status item) (countersign-get payload 'status)))
          (countersign-chat--redraw item))))))
 
 (defun countersign-chat--decision-words (resolution)
-  "Say who decided and what they told the agent, of RESOLUTION."
+  "Return a text about RESOLUTION: who decided, and the message to the agent."
   (concat (countersign-resolution-words
            resolution (gethash (countersign-get resolution 'approval_id)
                                (countersign-project-decided-here countersign-chat--project)))
@@ -406,7 +370,7 @@ Where that is the buffer's own point, WINDOW is nil."
                (format ": %s" (countersign-get resolution 'message)))))
 
 (defun countersign-chat--take-message (payload)
-  "Show the message PAYLOAD, or note that it is being written."
+  "Show the message PAYLOAD, and begin its text if it is being streamed."
   (let* ((id (countersign-get payload 'message_id))
          (role (countersign-get payload 'role))
          (content (countersign-text-of payload 'content))
@@ -419,14 +383,21 @@ Where that is the buffer's own point, WINDOW is nil."
      ((countersign-omits-p payload "content") (countersign-chat-reload))
      (t (countersign-stream-text-replace text content complete)
         (countersign-chat--show-text id role text)
-        (when complete (remhash id countersign-chat--texts))))))
+        (when complete (remhash id countersign-chat--texts))
+        ;; Calls that a stop came before have no record of their own.
+        (dolist (call (countersign-list-of payload 'tool_calls))
+          (when (countersign-get call 'not_started)
+            (countersign-chat--take-call
+             `((status . "cancelled")
+               (tool_id . ,(or (countersign-get call 'tool_id) (countersign-get call 'tool_call_id)))
+               ,@call))))))))
 
 (defun countersign-chat--show-text (id role text)
   "Show TEXT, the message ID of ROLE, as it is now."
   (let ((item (gethash id countersign-chat--items))
         (string (countersign-stream-text-string text)))
     (cond
-     ;; An answer that only calls tools says nothing.
+     ;; A message that only calls tools has no text: do not show it.
      ((and (string-empty-p string) (null item)))
      (t
       (unless item
@@ -443,7 +414,7 @@ Where that is the buffer's own point, WINDOW is nil."
   "Add the piece PAYLOAD to the message that it belongs to."
   (let* ((id (countersign-get payload 'message_id))
          (text (or (gethash id countersign-chat--texts)
-                   ;; We missed the beginning of this message.
+                   ;; The beginning of this message was missed.
                    (and id (not (gethash id countersign-chat--items))
                         (puthash id (countersign-stream-text-create) countersign-chat--texts))))
          (item (gethash id countersign-chat--items)))
@@ -452,7 +423,9 @@ Where that is the buffer's own point, WINDOW is nil."
                                           (countersign-text-of payload 'text))
         ('gap (countersign-chat-reload))
         ((and (pred stringp) grown)
-         (if item (countersign-chat--grow item grown)
+         (if item
+             (progn (setf (countersign-item-text item) (countersign-stream-text-string text))
+                    (countersign-chat--grow item grown))
            (countersign-chat--show-text id "assistant" text)))
         ('again (countersign-chat--show-text id "assistant" text))))))
 
@@ -474,13 +447,23 @@ Where that is the buffer's own point, WINDOW is nil."
       (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
             (countersign-item-status item) (countersign-get payload 'status)
             (countersign-item-error item) (countersign-get payload 'error)
+            (countersign-item-not-started item) (countersign-get payload 'not_started)
             (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
             (countersign-item-exit-code item) (countersign-get payload 'exit_code)
             (countersign-item-undoable item) (or (countersign-item-undoable item)
                                                  (countersign-get payload 'undoable)))
       (when (countersign-get payload 'undone_at) (setf (countersign-item-undo item) 'undone))
+      (when-let ((decision (or (countersign-get payload 'decision)
+                               ;; A server that does not send decisions says only that it was approved.
+                               (and (or (countersign-get payload 'grant_id)
+                                        (equal (countersign-get payload 'approved_by) "user"))
+                                    '((status . "approved"))))))
+        (setf (countersign-item-decision item)
+              (countersign-chat--decision-words
+               (append decision `((approval_id . ,(countersign-get payload 'approval_id))
+                                  (grant_id . ,(countersign-get payload 'grant_id)))))))
       (countersign-chat--redraw item)
-      ;; Calls that follow each other stand without a gap.
+      ;; Redraw the call before: there is no empty line between two calls.
       (when (and before (not (eq before item)) (eq (countersign-item-kind before) 'tool))
         (countersign-chat--redraw before)))))
 
@@ -506,7 +489,7 @@ Where that is the buffer's own point, WINDOW is nil."
       (countersign-chat--redraw item))))
 
 (defun countersign-chat--tail (text)
-  "Return the end of TEXT, as much as is shown."
+  "Return the last part of TEXT, at most `countersign-chat-output-max' long."
   (if (> (length text) countersign-chat-output-max)
       (substring text (- countersign-chat-output-max))
     text))
@@ -520,13 +503,14 @@ Where that is the buffer's own point, WINDOW is nil."
         (setf (countersign-item-tool-name item) (countersign-get payload 'tool_name)
               (countersign-item-status item) (countersign-get payload 'status)
               (countersign-item-error item) (countersign-get payload 'error)
+              (countersign-item-not-started item) (countersign-get payload 'not_started)
               (countersign-item-time-ms item) (countersign-get payload 'execution_time_ms)
               (countersign-item-exit-code item) (countersign-get payload 'exit_code)
               (countersign-item-result item)
               (if (countersign-omits-p payload "result") 'omitted
                 (let ((result (countersign-get payload 'result)))
                   (if (consp result) result (and result `((content . ,(format "%s" result)))))))
-              ;; Only file tools name their file beside what changed; a command that changed files cannot be undone.
+              ;; Only results of file tools have a `path'.  A command that changed files cannot be undone.
               (countersign-item-undoable item)
               (and (countersign-get payload 'result 'path)
                    (countersign-list-of payload 'result 'changed_files)
@@ -547,28 +531,33 @@ Where that is the buffer's own point, WINDOW is nil."
            (if (eq (countersign-item-undo item) 'undone) (countersign-words "undone")
              (countersign-one-line (countersign-item-undo item) 300))))
 
+(defconst countersign-chat--shortened "\\[\\(?:… \\)?[0-9]+ characters \\(?:are left out here\\|of base64 are left out\\)"
+  "What the server writes into a result that it shortened for the model.")
+
 (defun countersign-chat--take-tool-message (payload)
-  "Take the result of a call from PAYLOAD, the message that told the model."
+  "Set the result of a call from PAYLOAD, the message with its result.
+If it was shortened for the model, the whole result is fetched later."
   (let* ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items))
+         (content (countersign-text-of payload 'content))
          (told (and item (null (countersign-item-result item))
-                    (ignore-error countersign-bad-json
-                      (countersign-json-read (countersign-text-of payload 'content))))))
+                    (ignore-error countersign-bad-json (countersign-json-read content)))))
     (when (consp (countersign-get told 'result))
-      (setf (countersign-item-result item) (countersign-get told 'result))
-      (when (countersign-item-open item) (countersign-chat--redraw item)))))
+      (setf (countersign-item-result item)
+            (if (string-match-p countersign-chat--shortened content) 'omitted (countersign-get told 'result)))
+      (countersign-chat--redraw item))))
 
 ;;;; Reading a session
 
 (defun countersign-chat-reload ()
   "Read the session again."
-  (interactive)
+  (interactive nil countersign-chat-mode)
   (if (null countersign-chat--session)
       (countersign-chat--clear)
     (let ((buffer (current-buffer)) (session countersign-chat--session))
       (setq countersign-chat--loading '(loading))
       (countersign-chat--read-all
        buffer session
-       (lambda (messages executions problem)
+       (lambda (messages executions queued problem)
          (when (and (buffer-live-p buffer)
                     (equal session (buffer-local-value 'countersign-chat--session buffer)))
            (with-current-buffer buffer
@@ -576,12 +565,14 @@ Where that is the buffer's own point, WINDOW is nil."
                (setq countersign-chat--loading nil)
                (if problem
                    (message "%s" (countersign-words "The session could not be read: %s" (plist-get problem :message)))
-                 (countersign-chat--show messages executions))
+                 (countersign-chat--show messages executions)
+                 (countersign-chat--show-queue queued))
                (pcase-dolist (`(,name . ,payload) missed)
                  (countersign-chat--take name payload))))))))))
 
 (defun countersign-chat--read-all (buffer session callback)
-  "Read all of SESSION for BUFFER; CALLBACK gets messages, calls and an error."
+  "Read all of SESSION for BUFFER.
+CALLBACK gets messages, calls, queued messages and an error."
   (let ((project (buffer-local-value 'countersign-chat--project buffer)))
     (countersign-chat--pages
      project 'messages
@@ -589,18 +580,20 @@ Where that is the buffer's own point, WINDOW is nil."
        (countersign-project-path project "chat" "messages"
                                  `(("session_id" . ,session) ("limit" . "100")
                                    ,@(and cursor `(("cursor" . ,cursor))))))
-     (lambda (messages problem)
-       (if problem (funcall callback nil nil problem)
+     (lambda (messages problem answer)
+       (if problem (funcall callback nil nil nil problem)
          (countersign-chat--pages
           project 'executions
           (lambda (cursor)
             (countersign-transport-path "my" "tools" "history"
                                         `(("session_id" . ,session) ("limit" . "100")
                                           ,@(and cursor `(("cursor" . ,cursor))))))
-          (lambda (executions problem) (funcall callback messages executions problem))))))))
+          (lambda (executions problem _answer)
+            (funcall callback messages executions (countersign-list-of answer 'queued) problem))))))))
 
 (defun countersign-chat--pages (project field path-of callback &optional cursor so-far)
-  "Read all pages of FIELD in PROJECT, at PATH-OF a cursor; then CALLBACK.
+  "Read all pages of FIELD in PROJECT, at PATH-OF a cursor.
+CALLBACK gets all entries, an error, and the last answer.
 CURSOR and SO-FAR are for the pages after the first."
   (countersign-project-request
    project "GET" (funcall path-of cursor) :retries 2
@@ -608,10 +601,10 @@ CURSOR and SO-FAR are for the pages after the first."
    (lambda (answer problem)
      (let ((all (append so-far (countersign-list-of answer field)))
            (next (countersign-get answer 'next_cursor)))
-       (cond (problem (funcall callback nil problem))
+       (cond (problem (funcall callback nil problem nil))
              ((and next (< (length all) 5000))
               (countersign-chat--pages project field path-of callback next all))
-             (t (funcall callback all nil)))))))
+             (t (funcall callback all nil answer)))))))
 
 (defun countersign-chat--clear ()
   "Empty the transcript."
@@ -620,21 +613,28 @@ CURSOR and SO-FAR are for the pages after the first."
   (clrhash countersign-chat--items)
   (clrhash countersign-chat--texts)
   (setq countersign-chat--last nil)
+  (countersign-chat--show-queue nil)
   (countersign-chat--update-hint))
 
-(defconst countersign-chat--decisions-max 30
-  "Upper bound for fetched rejection messages of a session, newest first.")
+(defconst countersign-chat--fetches-max 30
+  "Upper bound for calls that are fetched by themselves, newest first.")
+
+(defun countersign-chat--keep (before item)
+  "Copy to ITEM what BEFORE, the same call, has beyond the history."
+  (dolist (slot '(note decision preview output))
+    (unless (member (cl-struct-slot-value 'countersign-item slot before) '(nil ""))
+      (setf (cl-struct-slot-value 'countersign-item slot item)
+            (cl-struct-slot-value 'countersign-item slot before)))))
 
 (defun countersign-chat--show (messages executions)
   "Show MESSAGES and EXECUTIONS, in the order in which they happened."
   (let ((open (cl-loop for item being the hash-values of countersign-chat--items
                        when (countersign-item-open item) collect (countersign-item-id item)))
-        ;; The history does not have them.
-        (notes (cl-loop for item being the hash-values of countersign-chat--items
-                        when (countersign-item-note item)
-                        collect (list (countersign-item-id item) (countersign-item-status item)
-                                      (countersign-item-note item))))
-        (fetches countersign-chat--decisions-max)
+        ;; Keep what the history does not have.
+        (known (cl-loop for item being the hash-values of countersign-chat--items
+                        collect (cons (countersign-item-id item) item)))
+        (fetches countersign-chat--fetches-max)
+        (sent '())
         (entries (append
                   (mapcar (lambda (message)
                             (list (countersign-text-of message 'created_at) 'message message))
@@ -647,29 +647,33 @@ CURSOR and SO-FAR are for the pages after the first."
     (countersign-chat--clear)
     (pcase-dolist (`(,_ ,kind ,data) (sort entries (lambda (a b) (string< (car a) (car b)))))
       (if (eq kind 'call) (countersign-chat--take-call data)
-        (countersign-chat--take-message data)))
+        (countersign-chat--take-message data)
+        (when (and (ring-empty-p countersign-chat--ring) (equal (countersign-get data 'role) "user"))
+          (push (countersign-text-of data 'content) sent))))
+    (mapc #'countersign-chat--remember (reverse sent))
     (dolist (execution executions)
-      ;; What the history has of a result is masked; the whole is fetched.
+      ;; Results in the history are masked, so the full result is fetched later.
       (when-let ((item (gethash (countersign-get execution 'tool_id) countersign-chat--items)))
-        (pcase-let ((`(,status ,note) (cdr (assoc (countersign-item-id item) notes))))
-          (when (and note (equal status (countersign-item-status item)))
-            (setf (countersign-item-note item) note)
+        (let ((before (cdr (assoc (countersign-item-id item) known))))
+          (when (and before (equal (countersign-item-status before) (countersign-item-status item)))
+            (countersign-chat--keep before item)
             (countersign-chat--redraw item)))
-        (when (and (equal (countersign-item-status item) "rejected")
-                   (null (countersign-item-note item))
+        (when (and (null (countersign-item-result item))
+                   (member (countersign-item-status item) '("completed" "failed")))
+          (setf (countersign-item-result item) 'omitted))
+        ;; A rejection has its message, and a failed command its last lines.
+        (when (and (if (equal (countersign-item-status item) "rejected") (null (countersign-item-decision item))
+                     (and (countersign-call-nonzero-p item) (eq (countersign-item-result item) 'omitted)))
                    (>= (cl-decf fetches) 0))
           (countersign-chat--fetch-result item))
-        (when (and (null (countersign-item-result item))
-                   (equal (countersign-item-status item) "completed"))
-          (setf (countersign-item-result item) 'omitted))
         (when (member (countersign-item-id item) open)
           (countersign-chat--unfold item))))
     (pcase-dolist (`(,window . ,place) places)
       (countersign-chat--go-back window place))))
 
 (defun countersign-chat--place (window)
-  "Return (ID . DISTANCE) of the item that is read in WINDOW, or at point if nil.
-Nil where that is no item: who types stays where they type."
+  "Return (ID . DISTANCE) of the item at point of WINDOW, or at point if nil.
+Return nil if there is no item, such as in the input."
   (let* ((position (if window (window-point window) (point)))
          (item (and (< position (point-max)) (get-text-property position 'countersign-item))))
     (when (and item (countersign-item-start item))
@@ -685,7 +689,7 @@ Nil where that is no item: who types stays where they type."
 
 (defun countersign-chat-toggle ()
   "Fold or unfold the tool call at point."
-  (interactive)
+  (interactive nil countersign-chat-mode)
   (let ((item (countersign-chat--item-at-point)))
     (cond
      ((null item) (if (>= (point) countersign-chat--input) (insert "\t")
@@ -701,9 +705,12 @@ Nil where that is no item: who types stays where they type."
     (and item (eq (countersign-item-kind item) 'tool) item)))
 
 (defun countersign-chat--unfold (item)
-  "Show what is in ITEM, a tool call."
+  "Show the details of ITEM, a tool call."
   (setf (countersign-item-open item) t)
-  (when (eq (countersign-item-result item) 'omitted) (countersign-chat--fetch-result item))
+  (when (or (eq (countersign-item-result item) 'omitted)
+            ;; The diff of an edit is part of its preview.
+            (and (assq 'changed_files (countersign-item-result item)) (null (countersign-item-preview item))))
+    (countersign-chat--fetch-result item))
   (countersign-chat--redraw item))
 
 (defun countersign-chat--fetch-result (item)
@@ -726,31 +733,91 @@ Nil where that is no item: who types stays where they type."
                            (result `((content . ,(format "%s" result))))))
                (when-let ((params (countersign-get answer 'execution 'tool_params)))
                  (setf (countersign-item-params item) params))
+               (setf (countersign-item-preview item) (countersign-get answer 'preview))
                (when-let ((decision (countersign-get answer 'decision)))
-                 (unless (countersign-item-note item)
-                   (setf (countersign-item-note item)
+                 (unless (countersign-item-decision item)
+                   (setf (countersign-item-decision item)
                          (countersign-chat--decision-words
                           `((status . ,(countersign-get decision 'status))
                             (device . ,(countersign-get decision 'by 'device))
                             (grant_id . ,(countersign-get answer 'execution 'grant_id))
                             (approval_id . ,(countersign-get answer 'execution 'approval_id))
                             (message . ,(countersign-get decision 'message)))))))))
-           ;; It may have been taken away by a reload.
+           ;; A reload may have removed the item.
            (when (eq item (gethash (countersign-item-id item) countersign-chat--items))
              (countersign-chat--redraw item))))))))
+
+(defun countersign-chat-show-output ()
+  "Show all the output of the call at point, or of the last call with output."
+  (interactive nil countersign-chat-mode)
+  (let* ((item (countersign-chat--call-at-point-or-last
+                (lambda (item) (not (string-empty-p (countersign-call-output item))))
+                (countersign-words "There is no output")))
+         (output (countersign-call-output item)))
+    (when (string-empty-p output) (user-error "%s" (countersign-words "There is no output")))
+    (with-current-buffer (get-buffer-create "*countersign output*")
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (countersign-result-coloured output) "\n"))
+      (special-mode)
+      (countersign-card-plain-buffer)
+      (goto-char (point-max))
+      (pop-to-buffer (current-buffer)))))
+
+;;;; The index
+
+(defun countersign-chat--index ()
+  "Return the index of the conversation for `imenu': messages and calls."
+  (let ((messages '()) (headings '()) (calls '()))
+    (dolist (item (countersign-chat--in-order))
+      (let ((start (copy-marker (countersign-item-start item))))
+        (cond
+         ((eq (countersign-item-kind item) 'tool)
+          (push (cons (countersign-one-line (countersign-chat--first-line item) 80) start) calls))
+         ((equal (countersign-item-role item) "user")
+          (push (cons (countersign-one-line (countersign-item-text item) 80) start) messages))
+         (t (setq headings (append (countersign-chat--headings item) headings))))))
+    (cl-loop for (name . entries) in (list (cons (countersign-words "Messages") messages)
+                                           (cons (countersign-words "Headings") headings)
+                                           (cons (countersign-words "Calls") calls))
+             when entries collect (cons name (nreverse entries)))))
+
+(defun countersign-chat--in-order ()
+  "Return the items of the transcript, the first one first."
+  (sort (cl-remove-if-not #'countersign-item-start (hash-table-values countersign-chat--items))
+        (lambda (a b) (< (countersign-item-start a) (countersign-item-start b)))))
+
+(defun countersign-chat--first-line (item)
+  "Return the first line of ITEM as it is drawn."
+  (save-excursion
+    (goto-char (countersign-item-start item))
+    (buffer-substring-no-properties (point) (line-end-position))))
+
+(defun countersign-chat--headings (item)
+  "Return (TITLE . MARKER) for each heading of ITEM, a message, the last one first."
+  (save-excursion
+    (goto-char (countersign-item-start item))
+    (let ((end (countersign-chat--item-end item)) (found '()))
+      (while (re-search-forward "^#\\{1,6\\}[ \t]+\\(.+\\)$" end t)
+        ;; A line of code may look like a heading.
+        (when (eq (get-text-property (match-beginning 0) 'face) 'countersign-markdown-markup)
+          (push (cons (countersign-one-line (match-string-no-properties 1) 80)
+                      (copy-marker (match-beginning 0)))
+                found)))
+      found)))
 
 ;;;; Typing and sending
 
 (defun countersign-chat-self-insert (count)
   "Insert what was typed COUNT times; in the transcript, go to the input first."
-  (interactive "p")
+  (interactive "p" countersign-chat-mode)
   (when (< (point) countersign-chat--input) (goto-char (point-max)))
   (self-insert-command count))
 ;; For `delete-selection-mode'.
 (put 'countersign-chat-self-insert 'delete-selection 'delete-selection-uses-region-p)
 
 (defun countersign-chat-input ()
-  "Return what was typed and not yet sent."
+  "Return the typed text that is not yet sent."
   (save-restriction
     (widen)
     (buffer-substring-no-properties countersign-chat--input (point-max))))
@@ -762,25 +829,38 @@ Nil where that is no item: who types stays where they type."
   (goto-char (point-max))
   (insert text))
 
-(defun countersign-chat-send ()
-  "Send what was typed; on a tool call, fold or unfold it."
-  (interactive)
+(defun countersign-chat-send (&optional now)
+  "Send the typed text; on a tool call, fold or unfold it.
+While the agent works, the text is queued for its next step.  With a prefix
+argument NOW, that step comes after the call that is running."
+  (interactive "P" countersign-chat-mode)
   (let ((text (string-trim (countersign-chat-input))))
     (cond
      ((and (< (point) countersign-chat--input) (countersign-chat--item-at-point))
       (countersign-chat-toggle))
      ((string-empty-p text) (user-error "%s" (countersign-words "There is nothing to send")))
-     ((not (memq (countersign-project-state countersign-chat--project) '(open connecting waiting)))
-      (user-error "%s" (countersign-words "Not connected: %s" (countersign-chat--state-words countersign-chat--project))))
      (t
-      (ring-insert countersign-chat--ring text)
-      (setq countersign-chat--ring-index nil)
+      (countersign-chat--check-connected)
       (countersign-chat--set-input "")
       (setq buffer-undo-list nil)
-      (countersign-chat--with-session
-       (lambda (problem)
-         (if problem (countersign-chat--not-sent text problem)
-           (countersign-chat--post text))))))))
+      (countersign-chat-submit text (and now "send_now"))))))
+
+(defun countersign-chat--check-connected ()
+  "Signal an error unless a message can be sent, now or in a moment."
+  (unless (memq (countersign-project-state countersign-chat--project) '(open connecting waiting))
+    (user-error "%s" (countersign-words "Not connected: %s" (countersign-chat--state-words countersign-chat--project)))))
+
+(defun countersign-chat-submit (text &optional when-busy)
+  "Send TEXT in this conversation; begin a session if there is none.
+If it cannot be sent, it is put into the empty input.  WHEN-BUSY is as for
+`countersign-chat--post'."
+  (countersign-chat--check-connected)
+  (countersign-chat--remember text)
+  (setq countersign-chat--ring-index nil)
+  (countersign-chat--with-session
+   (lambda (problem)
+     (if problem (countersign-chat--not-sent text problem)
+       (countersign-chat--post text when-busy)))))
 
 (defun countersign-chat--with-session (callback)
   "Call CALLBACK in this buffer with nil when there is a session, or an error."
@@ -793,18 +873,21 @@ Nil where that is no item: who types stays where they type."
        (lambda (answer problem)
          (when (buffer-live-p buffer)
            (with-current-buffer buffer
-             (setq countersign-chat--session (countersign-get answer 'session 'session_id)
-                   countersign-chat--title (countersign-text-of answer 'session 'title))
+             (setq countersign-chat--session (countersign-get answer 'session 'session_id))
+             (countersign-chat--take-session (countersign-get answer 'session))
              (funcall callback problem))))))))
 
-(defun countersign-chat--post (text)
-  "Send TEXT in the session of this buffer."
+(defun countersign-chat--post (text &optional when-busy)
+  "Send TEXT in the session of this buffer.
+WHEN-BUSY says what becomes of it while the agent works: with nil it is
+queued for the next step of the agent."
   (let ((buffer (current-buffer)))
     (countersign-project-request
      countersign-chat--project "POST"
      (countersign-project-path countersign-chat--project "chat" "messages")
      :body (append (countersign-body-message text countersign-chat--session)
-                   (and countersign-model `((model . ,countersign-model))))
+                   (and countersign-model `((model . ,countersign-model)))
+                   `((when_busy . ,(or when-busy "queue"))))
      :callback
      (lambda (_answer problem)
        (when (and problem (buffer-live-p buffer))
@@ -818,24 +901,101 @@ Nil where that is no item: who types stays where they type."
   (message "%s" (countersign-words "Not sent: %s" (plist-get problem :message))))
 
 (defun countersign-chat-previous-input (count)
-  "Put the input COUNT before this one into its place."
-  (interactive "p")
+  "Replace the input by the message sent COUNT messages before it.
+The first step keeps the draft; going beyond the last message shows it again."
+  (interactive "p" countersign-chat-mode)
   (when (ring-empty-p countersign-chat--ring) (user-error "%s" (countersign-words "Nothing was sent from here")))
-  (setq countersign-chat--ring-index
-        (mod (+ (or countersign-chat--ring-index -1) count)
-             (ring-length countersign-chat--ring)))
-  (countersign-chat--set-input (ring-ref countersign-chat--ring countersign-chat--ring-index)))
+  (let ((index (+ (or countersign-chat--ring-index -1) count)))
+    (unless countersign-chat--ring-index (setq countersign-chat--draft (countersign-chat-input)))
+    (setq countersign-chat--ring-index (and (>= index 0) (min index (1- (ring-length countersign-chat--ring)))))
+    (countersign-chat--set-input
+     (if countersign-chat--ring-index (ring-ref countersign-chat--ring countersign-chat--ring-index)
+       (or countersign-chat--draft "")))))
+
+(defun countersign-chat--remember (text)
+  "Let `countersign-chat-previous-input' find TEXT, the latest message."
+  (unless (and (not (ring-empty-p countersign-chat--ring)) (equal text (ring-ref countersign-chat--ring 0)))
+    (ring-insert countersign-chat--ring text)))
 
 (defun countersign-chat-next-input (count)
-  "Put the input COUNT after this one into its place."
-  (interactive "p")
+  "Replace the input by the message sent COUNT messages after it."
+  (interactive "p" countersign-chat-mode)
   (countersign-chat-previous-input (- count)))
 
-;;;; Sessions, stop, cancel, undo
+;;;; Messages that are queued while the agent works
+
+(defun countersign-chat--show-queue (queued)
+  "Show the messages QUEUED below the transcript."
+  (setq countersign-chat--queued queued)
+  (overlay-put
+   countersign-chat--queue 'before-string
+   (when queued
+     (concat
+      (mapconcat
+       (lambda (message)
+         (concat (propertize (concat (if (equal (countersign-get message 'when_busy) "send_now")
+                                         (countersign-words "Queued, sent after the running call: ")
+                                       (countersign-words "Queued: "))
+                                     (countersign-one-line (countersign-text-of message 'content) 200))
+                             'face 'countersign-label)
+                 "\n"))
+       queued "")
+      (propertize (countersign-approval--keys
+                   (countersign-words "\\<countersign-chat-mode-map>\\[countersign-chat-edit-queued] edits it, \\[countersign-chat-send-queued] sends it now"))
+                  'face 'countersign-label)
+      "\n"))))
+
+(defun countersign-chat--choose-queued ()
+  "Return a queued message; ask which if there are several."
+  (pcase countersign-chat--queued
+    ('nil (user-error "%s" (countersign-words "Nothing is queued")))
+    (`(,only) only)
+    (_ (or (countersign-choose (countersign-words "Queued: ")
+                               (cl-loop for message in countersign-chat--queued
+                                        for number from 1
+                                        collect (cons (format "%d %s" number
+                                                              (countersign-one-line
+                                                               (countersign-text-of message 'content) 80))
+                                                      message)))
+           (user-error "%s" (countersign-words "Nothing was sent"))))))
+
+(defun countersign-chat--queue-path (message &rest more)
+  "Return the path of the queued MESSAGE and MORE parts."
+  (apply #'countersign-project-path countersign-chat--project "chat" "queue"
+         (countersign-get message 'message_id) more))
+
+(defun countersign-chat-edit-queued ()
+  "Take a queued message out of the queue and put it into the input."
+  (interactive nil countersign-chat-mode)
+  (let ((message (countersign-chat--choose-queued))
+        (buffer (current-buffer)))
+    (countersign-project-request
+     countersign-chat--project "DELETE" (countersign-chat--queue-path message)
+     :callback
+     (lambda (_answer problem)
+       (cond
+        ;; The agent took it meanwhile, or another device removed it.
+        (problem (message "%s" (plist-get problem :message)))
+        ((buffer-live-p buffer)
+         (with-current-buffer buffer
+           (let ((typed (string-trim (countersign-chat-input))))
+             (countersign-chat--set-input
+              (concat (countersign-text-of message 'content)
+                      (unless (string-empty-p typed) (concat "\n" typed))))))))))))
+
+(defun countersign-chat-send-queued ()
+  "Give a queued message to the agent now; it starts a run if none is under way."
+  (interactive nil countersign-chat-mode)
+  (countersign-project-request
+   countersign-chat--project "POST" (countersign-chat--queue-path (countersign-chat--choose-queued) "send")
+   :body 'empty
+   :callback (lambda (_answer problem) (when problem (message "%s" (plist-get problem :message))))))
+
+;;;; The session, stop, cancel, undo
 
 (defun countersign-chat-stop ()
   "Stop the agent."
-  (interactive)
+  (interactive nil countersign-chat-mode)
   (pcase-let ((`(,state . ,run) (countersign-project-agent countersign-chat--project
                                                            countersign-chat--session)))
     (when (or (null run) (equal state "idle")) (user-error "%s" (countersign-words "The agent is idle")))
@@ -846,16 +1006,29 @@ Nil where that is no item: who types stays where they type."
                  (message "%s" (if problem (plist-get problem :message) (countersign-words "Stopped")))))))
 
 (defun countersign-chat-new-session ()
-  "Begin a new session; it is made when something is sent."
-  (interactive)
-  (setq countersign-chat--session nil countersign-chat--title nil countersign-chat--loading nil)
+  "Begin a new session; it is created with its first message."
+  (interactive nil countersign-chat-mode)
+  (setq countersign-chat--session nil countersign-chat--title nil countersign-chat--mode nil
+        countersign-chat--loading nil)
   (countersign-chat--clear)
   (goto-char (point-max))
   (force-mode-line-update))
 
-(defun countersign-chat-show-session (session title)
-  "Show SESSION, which has TITLE."
-  (setq countersign-chat--session session countersign-chat--title title)
+(defun countersign-chat--take-session (session &optional deleted)
+  "Show title and mode of SESSION, if it is the one of this buffer.
+If it was DELETED, begin a new one; what was typed stays."
+  (when (and countersign-chat--session
+             (equal (countersign-get session 'session_id) countersign-chat--session))
+    (when deleted (countersign-chat-new-session))
+    (unless deleted
+      (setq countersign-chat--title (countersign-text-of session 'title)
+            countersign-chat--mode (countersign-get session 'mode)))
+    (force-mode-line-update)))
+
+(defun countersign-chat-show-session (session)
+  "Show SESSION, as the list of sessions has it."
+  (setq countersign-chat--session (countersign-get session 'session_id))
+  (countersign-chat--take-session session)
   (countersign-chat--clear)
   (countersign-chat-reload)
   (force-mode-line-update))
@@ -870,38 +1043,13 @@ Nil where that is no item: who types stays where they type."
            (buffer (countersign-project-chat project)))
        (when (and latest (buffer-live-p buffer))
          (with-current-buffer buffer
-           ;; Unless the person chose a session meanwhile.
+           ;; Keep a session that the person chose meanwhile.
            (unless countersign-chat--session
-             (countersign-chat-show-session (countersign-get latest 'session_id)
-                                            (countersign-text-of latest 'title)))))))))
-
-(defun countersign-chat-switch-session ()
-  "Choose another session of this project."
-  (interactive)
-  (let* ((buffer (current-buffer))
-         (answer (countersign-project-await countersign-chat--project "GET"
-                                            (countersign-project-path countersign-chat--project "sessions")))
-         (choices (cl-loop for session in (countersign-list-of answer 'sessions)
-                           for number from 1
-                           collect (cons (format "%d %s  %s" number
-                                                 (let ((title (countersign-one-line
-                                                               (countersign-text-of session 'title) 60)))
-                                                   (if (string-empty-p title) (countersign-words "(no title)") title))
-                                                 (countersign-one-line
-                                                  (countersign-text-of session 'last_message_at) 16))
-                                         session)))
-         (chosen (cdr (assoc (completing-read (countersign-words "Session: ") (countersign-approval--in-order
-                                                           (mapcar #'car choices))
-                                              nil t)
-                             choices))))
-    (when (and chosen (buffer-live-p buffer))
-      (with-current-buffer buffer
-        (countersign-chat-show-session (countersign-get chosen 'session_id)
-                                       (countersign-text-of chosen 'title))))))
+             (countersign-chat-show-session latest))))))))
 
 (defun countersign-chat--call-at-point-or-last (test nothing)
-  "Return the call at point, or the last one that passes TEST.
-NOTHING is said when there is none."
+  "Return the call at point, or the last call that passes TEST.
+If there is none, signal an error with the text NOTHING."
   (or (countersign-chat--item-at-point)
       (let ((found nil))
         (maphash (lambda (_id item)
@@ -912,10 +1060,10 @@ NOTHING is said when there is none."
       (user-error "%s" nothing)))
 
 (defun countersign-chat-undo (&optional force)
-  "Undo the tool call at point, or the last one that changed something.
-With a prefix argument FORCE, also where the file was changed since;
-that change is lost then."
-  (interactive "P")
+  "Undo the tool call at point, or the last call that can be undone.
+With a prefix argument FORCE, undo even if the file was changed since;
+that change is lost."
+  (interactive "P" countersign-chat-mode)
   (let ((item (countersign-chat--call-at-point-or-last
                (lambda (item)
                  (and (equal (countersign-item-status item) "completed")
@@ -943,8 +1091,8 @@ that change is lost then."
              (message "%s" (plist-get problem :message)))))))))
 
 (defun countersign-chat-cancel ()
-  "Cancel the tool call at point, or the last one that has not ended."
-  (interactive)
+  "Cancel the tool call at point, or the last call that has not ended."
+  (interactive nil countersign-chat-mode)
   (let ((item (countersign-chat--call-at-point-or-last
                (lambda (item)
                  (not (member (countersign-item-status item)

@@ -1,4 +1,4 @@
-;;; countersign-files.el --- Buffers follow what tools change on disk  -*- lexical-binding: t; -*-
+;;; countersign-files.el --- Revert buffers whose files tools changed  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Countersign authors
 
@@ -8,9 +8,9 @@
 
 ;;; Commentary:
 
-;; When a call changed a file that is visited here, its buffer is reverted.
-;; A buffer with unsaved changes is left alone, and its person is warned:
-;; nothing that was typed is ever lost.
+;; When a call has changed a file that is visited here, its buffer is
+;; reverted.  A buffer with unsaved changes is not touched; the person is
+;; warned instead.
 
 ;;; Code:
 
@@ -30,7 +30,7 @@
 
 (defun countersign-files-changed (root path operation)
   "Update the buffers of the file PATH below ROOT after OPERATION.
-A path that leads out of ROOT is none of ours."
+A path that leads out of ROOT is ignored."
   (let* ((file (countersign-file-below root path))
          (truename (and file (countersign-files--truename-below root file))))
     (when truename
@@ -42,9 +42,9 @@ A path that leads out of ROOT is none of ours."
             (countersign-files--follow file path operation)))))))
 
 (defun countersign-files--truename-below (root file)
-  "Return FILE as `buffer-file-truename' has it, if it is below ROOT.
-A link may lead out of it.  No handler of file names runs: others wrote
-the name."
+  "Return FILE in the form of `buffer-file-truename', or nil outside of ROOT.
+A link may lead out of ROOT.  File name handlers are disabled, because
+the name is not trusted."
   (let ((file-name-handler-alist nil))
     (ignore-errors
       (and (file-in-directory-p file root)
@@ -68,7 +68,7 @@ revert-buffer takes the file, saving takes yours."
      ((not countersign-revert-buffers) nil)
      ((not (verify-visited-file-modtime (current-buffer)))
       (condition-case problem
-          ;; The modes stay: no local variable of the new text takes effect.
+          ;; Keep the modes, so that local variables in the new text have no effect.
           (progn (revert-buffer t t t)
                  (message "%s" (countersign-words "%s was changed by a tool and read again" name)))
         (error (message "%s" (countersign-words "%s was changed by a tool and could not be read again: %s"

@@ -8,11 +8,12 @@
 
 ;;; Commentary:
 
-;; Emacs decides; the runner executes.  It is `countersign connect
-;; --no-prompt', or part of `countersign up' where Emacs starts the server
-;; too.  Both are ended with the project and with Emacs, also when Emacs is
-;; killed: they end with their input.  The token goes to the runner by its
-;; environment, never by its command line.
+;; The person decides in Emacs; the runner executes.  The runner is
+;; `countersign connect --no-prompt', or part of `countersign up' if Emacs
+;; starts the server too.  Both are stopped with the project and with Emacs.
+;; They also end when their standard input closes, so they do not outlive a
+;; killed Emacs.  The runner gets the token in its environment, never on its
+;; command line.
 
 ;;; Code:
 
@@ -36,13 +37,13 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
   :group 'countersign)
 
 (defconst countersign-process--log-max 200000
-  "Characters of a program's output that are kept.")
+  "Maximum size of the log, in characters.")
 
 (defvar countersign-process-grace 5
   "Seconds that a program has to end before it is killed.")
 
 (defun countersign-process--log-name (project)
-  "Return the name of the buffer with what the programs of PROJECT print."
+  "Return the name of the buffer with the output of the programs of PROJECT."
   (format "*countersign log: %s*" (countersign-project-name project)))
 
 (defun countersign-process-log (project text)
@@ -60,7 +61,7 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
             (delete-region (point-min) (- (point-max) (/ countersign-process--log-max 2))))))
       (when at-end (goto-char (point-max))))))
 
-(defun countersign-process--last-words (project)
+(defun countersign-process--last-line (project)
   "Return the last line of the log of PROJECT."
   (let ((buffer (get-buffer (countersign-process--log-name project))))
     (if buffer
@@ -72,7 +73,7 @@ In a checkout this may be (\"node\" \"…/apps/cli/bin/countersign.mjs\")."
 (defun countersign-process--start (project name arguments environment filter sentinel)
   "Start the countersign program with ARGUMENTS for PROJECT as NAME.
 ENVIRONMENT is added to that of Emacs; FILTER and SENTINEL as usual.
-What it writes to its standard error goes to the log."
+Its standard error is written to the log."
   (let* ((default-directory (file-name-as-directory (countersign-project-root project)))
          (process-environment (append environment process-environment))
          (errors (make-pipe-process
@@ -116,10 +117,10 @@ What it writes to its standard error goes to the log."
   (unless (process-live-p process)
     (unless (or (process-get process 'countersign-asked)
                 (eq (countersign-project-state project) 'closed))
-      ;; Give what it wrote to its standard error time to arrive.
+      ;; Wait for the rest of its standard error.
       (accept-process-output (process-get process 'countersign-errors) 0.1)
       (message "%s" (countersign-words "The runner of %s has ended (%d): %s" (countersign-project-name project)
-               (process-exit-status process) (countersign-process--last-words project))))
+               (process-exit-status process) (countersign-process--last-line project))))
     (countersign-project-changed project)))
 
 (defun countersign-process-stop-runner (project)
@@ -130,7 +131,7 @@ What it writes to its standard error goes to the log."
 
 (defun countersign-process-start-up (project callback)
   "Start `countersign up' for PROJECT.
-CALLBACK gets the line that it prints as an alist, or nil and why not."
+CALLBACK gets the line that it prints as an alist, or nil and the reason."
   (let ((gathered "") (told nil))
     (cl-labels
         ((tell (line problem)
@@ -155,10 +156,10 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
                    (message "%s" (countersign-words "`countersign up' for %s has ended (%d): %s  M-x countersign starts it again"
                                                     (countersign-project-name project)
                                                     (process-exit-status process)
-                                                    (countersign-process--last-words project))))
+                                                    (countersign-process--last-line project))))
                (tell nil (countersign-words "`countersign up' has ended (%d): %s"
                                  (process-exit-status process)
-                                 (countersign-process--last-words project))))
+                                 (countersign-process--last-line project))))
              (countersign-project-changed project))))
       (setf (countersign-project-up-process project)
             (countersign-process--start
@@ -170,12 +171,12 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
 ;;;; Stopping
 
 (defun countersign-process-stop (project)
-  "Stop what Emacs started for PROJECT."
+  "Stop the programs that Emacs started for PROJECT."
   (countersign-process-stop-runner project)
   (countersign-process--stop (countersign-project-up-process project)))
 
 (defun countersign-process--stop (process)
-  "Ask PROCESS to end, and kill it when it does not."
+  "Ask PROCESS to end, and kill it if it does not."
   (when (process-live-p process)
     (process-put process 'countersign-asked t)
     (signal-process process 'SIGTERM)
@@ -195,14 +196,14 @@ CALLBACK gets the line that it prints as an alist, or nil and why not."
                   (countersign-project-up-process project))))
 
 (defun countersign-process-end (project)
-  "Stop what Emacs started for PROJECT, wait a moment for it, and forget it."
+  "Stop the programs of PROJECT, wait a moment for them, and forget them."
   (countersign-process--end (countersign-process--of project))
   (setf (countersign-project-runner-process project) nil
         (countersign-project-up-process project) nil))
 
 (defun countersign-process-stop-all ()
-  "Stop everything that Emacs started, and wait a moment for it to end.
-Without this, what a runner executes would outlive Emacs."
+  "Stop all programs that Emacs started, and wait a moment for them to end.
+Without this, the commands of a runner would outlive Emacs."
   (countersign-process--end (mapcan #'countersign-process--of countersign-projects)))
 
 (add-hook 'kill-emacs-hook #'countersign-process-stop-all)

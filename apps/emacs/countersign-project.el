@@ -1,4 +1,4 @@
-;;; countersign-project.el --- One project: what is known of it, and what can be done  -*- lexical-binding: t; -*-
+;;; countersign-project.el --- The state and the requests of a project  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Countersign authors
 
@@ -9,8 +9,8 @@
 ;;; Commentary:
 
 ;; A `countersign-project' is a folder on this machine, its project on a
-;; server and the event stream between the two.  It keeps what the events
-;; say and tells the buffers through two hooks.  It draws nothing.
+;; server and the event stream between the two.  It applies events and
+;; informs the buffers through hooks.  It draws nothing.
 
 ;;; Code:
 
@@ -48,10 +48,10 @@ After a reset of the stream the name is \"stream.reset\".")
 
 (defvar countersign-approval-functions '()
   "Functions called with a project, a `countersign-pending' and what happened.
-That is `new', `changed' or the payload of an `approval.resolved'.")
+The latter is `new', `changed', `closed' or the payload of `approval.resolved'.")
 
 (defvar countersign-state-functions '()
-  "Functions called with a project when its state or what is known changes.")
+  "Functions called with a project when its state or its data changes.")
 
 (defun countersign-project-at (root)
   "Return the open project of the folder ROOT, or nil."
@@ -63,21 +63,21 @@ That is `new', `changed' or the payload of an `approval.resolved'.")
   (directory-file-name (file-truename (expand-file-name folder))))
 
 (defun countersign-project-waiting (project)
-  "Return what waits for a decision in PROJECT, oldest first."
+  "Return the pending approvals of PROJECT, oldest first."
   (countersign-approvals-waiting (countersign-project-approvals project)))
 
 (defun countersign-waiting ()
-  "Return (PROJECT . PENDING) for everything that waits."
+  "Return (PROJECT . PENDING) for each pending approval of all projects."
   (cl-loop for project in countersign-projects
            append (mapcar (lambda (pending) (cons project pending))
                           (countersign-project-waiting project))))
 
 (defun countersign-project-find-pending (project id)
-  "Return what waits in PROJECT under the approval ID."
+  "Return the pending approval of PROJECT with ID, or nil."
   (countersign-approvals-find (countersign-project-approvals project) id))
 
 (defun countersign-project-changed (project &optional state problem)
-  "Tell that PROJECT changed; it enters STATE because of PROBLEM if given."
+  "Run the state hook of PROJECT, after setting STATE and PROBLEM if given."
   (when state
     (setf (countersign-project-state project) state
           (countersign-project-problem project) problem))
@@ -91,8 +91,8 @@ That is `new', `changed' or the payload of an `approval.resolved'.")
 
 (cl-defun countersign-project-request (project method path &key body callback (retries 0))
   "Send METHOD, PATH and BODY for PROJECT.
-CALLBACK and RETRIES are as for `countersign-transport-request'.  A token
-that is refused ends in the state `signed-out'."
+CALLBACK and RETRIES are as for `countersign-transport-request'.  If the
+token is refused, the state becomes `signed-out'."
   (countersign-transport-request
    (countersign-project-server project) method path :body body :retries retries
    :callback
@@ -105,7 +105,7 @@ that is refused ends in the state `signed-out'."
 
 (defun countersign-project-await (project method path &optional body)
   "Return the response of PROJECT to METHOD, PATH and BODY; \\[keyboard-quit] gives up.
-No answer in 10 seconds, or an error, is a `user-error'."
+Signal a `user-error' for an error, or without a response in 10 seconds."
   (let ((done nil) (answer nil) (problem nil)
         (until (+ (float-time) 10)))
     (countersign-project-request
@@ -124,7 +124,7 @@ No answer in 10 seconds, or an error, is a `user-error'."
 ;;;; Opening and closing
 
 (defun countersign-project-find-or-make (project callback)
-  "Find the project on the server that is about the root of PROJECT, or make it.
+  "Find the server's project for the root of PROJECT, or create it.
 CALLBACK gets nil, or an error."
   (countersign-project-request
    project "GET" "/my/projects" :retries 3
@@ -147,15 +147,15 @@ CALLBACK gets nil, or an error."
               (setf (countersign-project-id project) (countersign-get made 'project 'project_id))
               (funcall callback problem)))))))))
 
-(defun countersign-project-lost-its-up-p (project)
+(defun countersign-project-up-ended-p (project)
   "Return non-nil if PROJECT cannot connect because its `countersign up' has ended.
-Where another program has the server, ours ends at once and the stream is
-open; when that program ends as well, a new one of ours is needed."
+If another program runs the server, the `countersign up' of Emacs ends at
+once while the stream is open.  It is needed again when that server ends."
   (and (countersign-project-up-process project)
        (not (process-live-p (countersign-project-up-process project)))
        (pcase (countersign-project-state project)
          ('waiting t)
-         ;; A try after a loss.
+         ;; Reconnecting after a lost connection.
          ('connecting (and (countersign-project-problem project) t)))))
 
 (defun countersign-project-listen (project)
@@ -179,7 +179,7 @@ open; when that program ends as well, a new one of ours is needed."
                     (countersign-project-changed project 'signed-out words))
            (countersign-project-changed project 'failed words)))
         ('connecting
-         ;; A try after a loss: the loss is what a person wants to read.
+         ;; When reconnecting, keep showing why the connection was lost.
          (countersign-project-changed project 'connecting
                                       (or words (countersign-project-problem project))))
         ('open
@@ -188,7 +188,7 @@ open; when that program ends as well, a new one of ours is needed."
         (state (countersign-project-changed project state words))))))
 
 (defun countersign-project-close (project)
-  "Stop listening to PROJECT and forget it.  Nothing is decided by this (AP-3)."
+  "Stop listening to PROJECT and forget it.  Approvals stay pending (AP-3)."
   (let ((stream (countersign-project-stream project)))
     (setf (countersign-project-state project) 'closed)
     (when stream (countersign-stream-close stream))
@@ -220,7 +220,7 @@ PREVIEWS is non-nil if it makes previews."
 
 (defun countersign-project-preview-coming-p (project pending)
   "Return non-nil if a runner of PROJECT is making the preview of PENDING.
-The server lets nobody approve it before (AP-7)."
+The server refuses approvals before the preview (AP-7)."
   (and (not (countersign-pending-get pending 'preview))
        (cl-some #'cdr (countersign-project-runners project))))
 
@@ -241,7 +241,7 @@ The server lets nobody approve it before (AP-7)."
              (assoc-delete-all id (countersign-project-runners project)))
        (when (equal (countersign-get payload 'state) "connected")
          (push (countersign-project--runner payload) (countersign-project-runners project)))))
-    ("stream.reset" (countersign-project--read-anew project)))
+    ("stream.reset" (countersign-project--read-pending project)))
   (run-hook-with-args 'countersign-event-functions project name payload)
   (when (member name '("agent.state" "runner.changed"))
     (countersign-project-changed project)))
@@ -260,7 +260,7 @@ The server lets nobody approve it before (AP-7)."
 
 (defun countersign-project-refetch (project id &optional callback)
   "Fetch the approval ID of PROJECT in full.
-CALLBACK is called then, with an error or nil."
+Afterwards call CALLBACK with an error or nil."
   (countersign-project-request
    project "GET" (countersign-transport-path "my" "approvals" id) :retries 3
    :callback
@@ -269,7 +269,7 @@ CALLBACK is called then, with an error or nil."
        (cond
         ((null approval))
         ((equal (countersign-get approval 'status) "pending")
-         ;; Parts that are missing now do not exist; the card says so.
+         ;; Parts that are still missing cannot be fetched; the card says so.
          (countersign-project--keep
           project `((left_out . ,(or (countersign-get approval 'omitted) []))
                     ,@(assq-delete-all 'omitted (copy-alist approval)))))
@@ -277,7 +277,7 @@ CALLBACK is called then, with an error or nil."
      (when callback (funcall callback problem)))))
 
 (defun countersign-project-settle (project resolution)
-  "Remove the approval of RESOLUTION from PROJECT, and say who decided."
+  "Remove the approval of RESOLUTION from PROJECT and run the hooks."
   (let* ((id (countersign-get resolution 'approval_id))
          (pending (and id (countersign-approvals-settle
                            (countersign-project-approvals project) id))))
@@ -285,7 +285,7 @@ CALLBACK is called then, with an error or nil."
       (run-hook-with-args 'countersign-approval-functions project pending resolution)
       (countersign-project-changed project))))
 
-(defun countersign-project--read-anew (project)
+(defun countersign-project--read-pending (project)
   "Read the pending approvals of PROJECT after a reset of the stream."
   (countersign-project-request
    project "GET" "/my/approvals" :retries 3
@@ -307,7 +307,7 @@ CALLBACK is called then, with an error or nil."
 ;;;; Deciding
 
 (cl-defun countersign-project-approve (project pending callback &key scope params include-high)
-  "Approve PENDING of PROJECT as it is displayed: the digest names it (AP-8).
+  "Approve PENDING of PROJECT, with the digest that was displayed (AP-8).
 CALLBACK gets nil, or an error.  SCOPE, PARAMS and INCLUDE-HIGH are as
 for `countersign-body-approve'."
   (when (countersign-pending-get pending 'unfit)
@@ -326,8 +326,9 @@ for `countersign-body-approve'."
 
 (defun countersign-project--decide (project pending route status body callback)
   "Send a decision about PENDING of PROJECT to ROUTE with BODY.
-STATUS is what it will be then.  The request is sent again when no
-answer comes; that the same decision stands already is a success."
+STATUS is the status that results.  CALLBACK gets nil, or an error.  The
+request is retried without a response.  If the approval was decided
+already, that is not an error: the standing decision is shown."
   (let ((id (countersign-pending-id pending)))
     (puthash id t (countersign-project-decided-here project))
     (countersign-project-request
@@ -343,7 +344,7 @@ answer comes; that the same decision stands already is a success."
            (funcall callback nil))
           (problem
            (remhash id (countersign-project-decided-here project))
-           ;; The server has something newer than what was displayed.
+           ;; The server has a newer version than the displayed one.
            (when (eql (plist-get problem :status) 409) (countersign-project-refetch project id))
            (funcall callback problem))
           (t (countersign-project-settle

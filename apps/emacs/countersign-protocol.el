@@ -1,4 +1,4 @@
-;;; countersign-protocol.el --- What crosses the wire, without the wire  -*- lexical-binding: t; -*-
+;;; countersign-protocol.el --- The protocol as data, without connections  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Countersign authors
 
@@ -9,10 +9,9 @@
 ;;; Commentary:
 
 ;; The protocol of docs/protocol.md as data: JSON, frames of the event
-;; stream, texts that are streamed, the bodies of requests, and text of
-;; tools and models as a person may safely read it.  Nothing here opens a
-;; connection or a buffer, so all of it is tested on the fixtures of
-;; packages/protocol.
+;; stream, streamed texts, the bodies of requests, and text of tools and
+;; models with hidden characters made visible.  Nothing here opens a
+;; connection, so all of it is tested with the fixtures of packages/protocol.
 
 ;;; Code:
 
@@ -27,24 +26,21 @@
 
 (defun countersign-json-read (text)
   "Read TEXT, one JSON value, as alists, vectors, `:null' and `:false'.
-What was read can be written again without a loss: an empty list
-and an empty object stay what they were."
+Nothing is lost: an empty array and an empty object stay different, so
+that the value can be written again."
   (condition-case problem
       (if (fboundp 'json-parse-string)
           (condition-case problem
               (json-parse-string text :object-type 'alist :array-type 'array
                                  :null-object :null :false-object :false)
-            ;; The library behind it refuses NUL, half a surrogate pair and
-            ;; large numbers, which JSON may hold; the reader in Lisp takes them,
-            ;; but it is slow and takes some rubbish as well.
+            ;; The C library refuses NUL, half a surrogate pair and large
+            ;; numbers, which JSON may hold.  The reader in Lisp accepts them,
+            ;; but it is slow and also accepts some invalid JSON.
             (error (if (string-match-p "\\\\u\\(?:[dD][89a-fA-F]\\|0000\\)\\|[0-9]\\{18\\}" text)
                        (countersign-json--read-slowly text)
                      (signal (car problem) (cdr problem)))))
         (countersign-json--read-slowly text))
     (error (signal 'countersign-bad-json (list (error-message-string problem))))))
-
-;; The encoder is ours: those of Emacs 28 refuse large numbers or take an
-;; empty object for null.
 
 (defun countersign-json--read-slowly (text)
   "Read TEXT with the reader that is written in Lisp."
@@ -60,15 +56,18 @@ and an empty object stay what they were."
         (skip-chars-forward " \t\r\n")
         (unless (eobp) (error "Something follows the value"))))))
 
+;; The encoders of Emacs 28 refuse large numbers or write an empty object as
+;; null, so this file has its own.
+
 (defun countersign-json-write (value)
-  "Write VALUE, as `countersign-json-read' answers it, as bytes of UTF-8."
+  "Return VALUE, in the form of `countersign-json-read', as JSON in UTF-8."
   (encode-coding-string (countersign-json--deeply (lambda () (countersign-json--text value)))
                         'utf-8 t))
 
 (defun countersign-json--deeply (function)
   "Call FUNCTION with a larger limit for nested values.
-The protocol has 200 levels, and each takes several of Lisp."
-  ;; By their names: Emacs 29 finds the second one obsolete.
+The protocol allows 200 levels, and each takes several levels of Lisp."
+  ;; Bind by name to avoid a warning: the second variable is obsolete in Emacs 29.
   (cl-progv '(max-lisp-eval-depth max-specpdl-size) '(4000 8000) (funcall function)))
 
 (defun countersign-json--text (value)
@@ -103,7 +102,7 @@ The protocol has 200 levels, and each takes several of Lisp."
 
 (defun countersign-get (object &rest path)
   "Return the value in OBJECT at PATH: names, or indices of lists.
-Null, false and what is missing are nil."
+Null, false and missing values are nil."
   (dolist (step path)
     (setq object
           (cond ((integerp step)
@@ -112,7 +111,7 @@ Null, false and what is missing are nil."
   (if (memq object '(:null :false)) nil object))
 
 (defun countersign-text-of (object &rest path)
-  "Return the string in OBJECT at PATH, or an empty one."
+  "Return the string in OBJECT at PATH, or an empty string."
   (let ((value (apply #'countersign-get object path)))
     (if (stringp value) value "")))
 
@@ -125,18 +124,18 @@ Null, false and what is missing are nil."
   "Return non-nil if OBJECT came without WHAT because of its size."
   (member what (countersign-list-of object 'omitted)))
 
-;;;; A card shows only what its digest names (AP-8)
+;;;; Digests: a card shows only a preview that matches its digest (AP-8)
 
 (defvar countersign-digest--long nil
-  "Texts that are digested as they are, the last one first.")
+  "Long texts, which are digested without JSON escapes, the last one first.")
 
 (defun countersign-digest (value)
-  "Return the protocol's digest of VALUE, as `countersign-json-read' answers it.
-It is that of its canonical JSON and then of its long texts, each with
-its length.  The examples in packages/protocol/fixtures/digests.json pin it."
+  "Return the protocol's digest of VALUE, in the form of `countersign-json-read'.
+It covers the canonical JSON and then the long texts, each with its length.
+The examples in packages/protocol/fixtures/digests.json pin it."
   (let* ((countersign-digest--long nil)
          (text (countersign-json--deeply (lambda () (countersign-digest--text value))))
-         (long (mapconcat (lambda (item) (format "#%d:%s" (countersign-digest--length item) item))
+         (long (mapconcat (lambda (item) (format "#%d:%s" (countersign-utf16-length item) item))
                           (reverse countersign-digest--long) "")))
     (concat "sha256:" (secure-hash 'sha256 (encode-coding-string (concat text long) 'utf-8 t)))))
 
@@ -144,7 +143,7 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
   "Write VALUE as JSON with the keys of each object in order."
   (cond
    ((stringp value)
-    (if (or (<= (countersign-digest--length value) 65536) (string-match-p "[\ud800-\udfff]" value))
+    (if (or (<= (countersign-utf16-length value) 65536) (string-match-p "[\ud800-\udfff]" value))
         (countersign-digest--string value)
       (push (substring-no-properties value) countersign-digest--long)
       "#"))
@@ -164,11 +163,6 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
 (defun countersign-digest--key (field)
   "Return the sort key of the name of FIELD: its UTF-16 code units."
   (encode-coding-string (format "%s" (car field)) 'utf-16be t))
-
-(defun countersign-digest--length (text)
-  "Return the length of TEXT in UTF-16 code units."
-  (if (or (<= (length text) 32768) (string-match-p "\\`[[:ascii:]]*\\'" text)) (length text)
-    (/ (length (encode-coding-string text 'utf-16be t)) 2)))
 
 (defun countersign-digest--string (text)
   "Write TEXT as JavaScript writes a JSON string."
@@ -204,7 +198,7 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
                    (format "e%+d" (1- point)))))))))
 
 (defun countersign-shown-digest (data)
-  "Return the digest of what the card of the approval DATA shows."
+  "Return the digest of the parts of the approval DATA that its card shows."
   (countersign-digest
    `((form . 2)
      (base . ,(alist-get 'digest_base data))
@@ -215,8 +209,8 @@ its length.  The examples in packages/protocol/fixtures/digests.json pin it."
 
 (defun countersign-checked (data)
   "Return the approval DATA as it may be shown.
-A preview that its digest does not name is taken away, and `unfit' says so:
-then only rejecting is left."
+A preview that does not match its digest is removed and `unfit' is set:
+the call can then only be rejected."
   (let ((preview (countersign-get data 'preview)) (digest (countersign-get data 'digest))
         (data (assq-delete-all 'unfit (copy-alist data))))
     (if (or (and (null digest) (or (null preview) (equal (countersign-get preview 'kind) "unavailable")))
@@ -262,7 +256,7 @@ characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
   (let ((plain (substring-no-properties (if (stringp text) text (format "%s" text)))))
     (if (not (string-match-p "[^\t\n -~]" plain))
         plain
-      ;; In a buffer: in a long string, finding a character takes long.
+      ;; Use a buffer, because searching in a long string is slow.
       (with-temp-buffer
         (let ((case-fold-search nil) (inhibit-modification-hooks t))
           (insert (countersign-text--name-bytes plain))
@@ -275,12 +269,12 @@ characters are named, as in ⟨U+202E⟩.  Line feeds and tabs stay."
           (buffer-string))))))
 
 (defun countersign-text--name (character)
-  "Name CHARACTER, a string of one."
+  "Return the label of CHARACTER, a string of length 1."
   (format "⟨U+%04X⟩" (aref character 0)))
 
 (defun countersign-text--name-bytes (text)
-  "Name the raw bytes in TEXT, which are not characters.
-No regular expression of Emacs matches these reliably."
+  "Return TEXT with labels for raw bytes, which are not characters.
+No regular expression of Emacs matches raw bytes reliably."
   (let ((text (if (multibyte-string-p text) text (string-to-multibyte text))))
     (if (cl-some (lambda (code) (>= code #x3fff80)) text)
         (mapconcat (lambda (code)
@@ -290,8 +284,8 @@ No regular expression of Emacs matches these reliably."
       text)))
 
 (defun countersign-text--mark-word ()
-  "Name the letters of the word before point that only look Latin.
-Point is behind the first of them, and behind the word afterwards."
+  "Label the letters of the word at point that only look Latin.
+Point is after the first of them; it is moved to the end of the word."
   (skip-chars-forward "[:alnum:]_\\-")
   (let ((end (point-marker)))
     (skip-chars-backward "[:alnum:]_\\-")
@@ -304,7 +298,7 @@ Point is behind the first of them, and behind the word afterwards."
 (defun countersign-one-line (text &optional limit)
   "Return TEXT on one line of LIMIT characters, hidden characters visible."
   (let* ((text (if (stringp text) text (format "%s" text)))
-         ;; Of a long text only the beginning can be seen.
+         ;; Cut a long text first, because only its beginning is shown.
          (text (if (and limit (> (length text) (* 20 limit))) (substring text 0 (* 20 limit)) text))
          (line (string-trim (replace-regexp-in-string "[ \t\n]+" " " (countersign-visible text)))))
     (if limit (truncate-string-to-width line limit nil nil "…") line)))
@@ -320,7 +314,7 @@ Characters that hide or reorder are written as escapes."
     (replace-regexp-in-string countersign-text--hidden #'countersign-json--escape text t t)))
 
 (defun countersign-json--escape (character)
-  "Write CHARACTER, a string of one, as JSON escapes it.
+  "Return the JSON escape of CHARACTER, a string of length 1.
 Line breaks between values stay as they are."
   (let ((code (aref character 0)))
     (cond ((memq code '(?\n ?\t)) character)
@@ -333,9 +327,9 @@ Line breaks between values stay as they are."
 ;;;; Names of files
 
 (defun countersign-file-below (root path)
-  "Return PATH, which others wrote, as a file below the folder ROOT, or nil.
-Only names are compared: no file is touched, and no handler of file
-names runs, as a name like /sudo:root@localhost:/etc would start a program."
+  "Return the untrusted PATH as a file below the folder ROOT, or nil.
+Only names are compared: no file is touched.  File name handlers are
+disabled: a name like /sudo:root@localhost:/etc would start a program."
   (let ((file-name-handler-alist nil))
     (unless (or (string-empty-p path) (string-match-p "[\0\n]" path) (> (length path) 4096))
       (let ((file (expand-file-name path root)))
@@ -346,7 +340,7 @@ names runs, as a name like /sudo:root@localhost:/etc would start a program."
 ;;;; Frames of the event stream
 
 (cl-defstruct (countersign-sse (:constructor countersign-sse-create) (:copier nil))
-  "Reads Server-Sent Events from bytes, however they are cut."
+  "Reads Server-Sent Events from bytes that arrive in pieces."
   (rest "") (name "") (data nil) (id nil) (size 0))
 
 (defconst countersign-sse-max 4194304
@@ -409,14 +403,13 @@ named \"retry\" without data asks to wait ID milliseconds."
             id))))
 
 (defun countersign-event-read (frame)
-  "Return FRAME as (NAME . PAYLOAD), or nil for an unknown event.
-Events that we do not know are the business of who listens."
+  "Return FRAME as (NAME . PAYLOAD), or nil if its data is not a JSON object."
   (pcase-let ((`(,name ,data ,_) frame))
     (when (and data (not (string-empty-p name)))
       (let ((payload (ignore-error countersign-bad-json (countersign-json-read data))))
         (and (consp payload) (consp (car payload)) (cons name payload))))))
 
-;;;; Text that is streamed
+;;;; Streamed text
 
 (defun countersign-utf16-length (text)
   "Count the UTF-16 code units of TEXT."
@@ -434,7 +427,7 @@ Events that we do not know are the business of who listens."
     (substring text index)))
 
 (cl-defstruct (countersign-stream-text (:constructor countersign-stream-text-create) (:copier nil))
-  "The text of one message while it is written."
+  "The text of one message while it is streamed."
   (pieces nil) (units 0) (complete nil) (held nil))
 
 (defun countersign-stream-text-string (message)
@@ -445,17 +438,17 @@ Events that we do not know are the business of who listens."
       (or (car pieces) ""))))
 
 (defun countersign-stream-text-add (message offset text)
-  "Add TEXT to MESSAGE where OFFSET says.
-Return the string by which it grew, `again' when it began again, `gap'
-when something before it is missing and must be fetched, or nil."
+  "Add TEXT to MESSAGE at OFFSET.
+Return the added string, `again' if the message started again, `gap' if
+text before OFFSET is missing and must be fetched, or nil."
   (let ((units (countersign-stream-text-units message)))
     (cond
      ((countersign-stream-text-complete message) nil)
      ((> offset units)
       (push (cons offset text) (countersign-stream-text-held message))
       'gap)
-     ;; Deltas are not sent twice: one that begins at 0 again is a second
-     ;; try of the model after its answer was cut off.
+     ;; Deltas are not sent twice: a second delta at offset 0 means that the
+     ;; model started again after its message was cut off.
      ((and (= offset 0) (> units 0)
            (not (string-prefix-p text (countersign-stream-text-string message))))
       (countersign-stream-text--set message text)
@@ -468,7 +461,7 @@ when something before it is missing and must be fetched, or nil."
 
 (defun countersign-stream-text-replace (message content complete)
   "Set MESSAGE to CONTENT of the server; COMPLETE if that is all of it.
-What was streamed beyond it stays while it is not complete."
+Otherwise, text that was streamed after CONTENT is kept."
   (if complete
       (progn (countersign-stream-text--set message content)
              (setf (countersign-stream-text-complete message) t
@@ -485,7 +478,7 @@ What was streamed beyond it stays while it is not complete."
   (setf (countersign-stream-text-pieces message) (list text)
         (countersign-stream-text-units message) (countersign-utf16-length text)))
 
-;;;; Approvals that wait
+;;;; Pending approvals
 
 (cl-defstruct (countersign-pending (:copier nil))
   "One pending approval: DATA as received, DEADLINE by our clock."
@@ -494,7 +487,7 @@ What was streamed beyond it stays while it is not complete."
 (cl-defstruct (countersign-approvals (:constructor countersign-approvals-create) (:copier nil))
   "The pending approvals, in the order of their arrival."
   (waiting nil)
-  ;; Ids that are settled: a late response must not bring them back.
+  ;; Ids of settled approvals: a late response must not add them again.
   (settled (make-hash-table :test #'equal)))
 
 (defun countersign-approvals-find (approvals id)
@@ -510,18 +503,18 @@ What was streamed beyond it stays while it is not complete."
   (apply #'countersign-get (countersign-pending-data pending) path))
 
 (defun countersign-pending-title (pending)
-  "Say in a sentence what PENDING is about."
+  "Return a sentence about PENDING."
   (countersign-title (countersign-pending-data pending)))
 
 (defun countersign-title (data)
-  "Say in a sentence what the approval DATA is about.
-That of the server is in English; in another language it is made here,
-for the tools that we know."
+  "Return a sentence about the approval DATA.
+The server's sentence is English.  In another language it is made here,
+if there is a title for the tool."
   (let* ((words (countersign-words-title (countersign-intent data)))
          (values (and words (cons (cons "who" (countersign-words-caller (countersign-one-line (countersign-text-of data 'agent) 40)))
                                   (countersign-title-values (countersign-get data 'tool_params)))))
          (missing nil)
-         ;; A value is text, whatever it holds: each place is replaced once.
+         ;; Replace each placeholder once: braces in a value are plain text.
          (title (and words
                      (replace-regexp-in-string
                       "{\\([a-z]+\\)}"
@@ -533,9 +526,9 @@ for the tools that we know."
     (if (and title (not missing)) title (countersign-text-of data 'description))))
 
 (defun countersign-title-values (params)
-  "Return what a title may show of a call with PARAMS, by the name of its place.
-Each value is cut by itself: a long one must not hide the next.  The page
-does the same (titleValues in packages/approvals)."
+  "Return the values for a title of a call with PARAMS, by placeholder.
+Each value is cut by itself: a long value must not hide the next one.
+The page does the same (titleValues in packages/approvals)."
   (cl-flet ((shown (name) (let ((value (countersign-get params name)))
                             (if (stringp value) (countersign-one-line value 160) ""))))
     `(("path" . ,(shown 'path)) ("source" . ,(shown 'source)) ("dest" . ,(shown 'dest))
@@ -556,7 +549,7 @@ does the same (titleValues in packages/approvals)."
 
 (defun countersign-intent (data)
   "Return the tool of the approval DATA, or a name for this use of it.
-Only a preview knows that a file is new; without one, writing is changing."
+Only a preview tells that a file is new; without one, writing is a change."
   (let ((tool (countersign-get data 'tool_name)))
     (cond ((not (equal tool "write_file")) tool)
           ((equal (countersign-get data 'preview 'files 0 'operation) "created") "create_file")
@@ -586,7 +579,7 @@ Only a preview knows that a file is new; without one, writing is changing."
   (not (member (countersign-pending-get pending 'risk_level) '("LOW" "MEDIUM"))))
 
 (defun countersign-pending-identity (pending)
-  "Return a value that is `equal' as long as PENDING is what was displayed.
+  "Return a value that is `equal' as long as the card of PENDING is the same.
 It begins with the id and the revision."
   (let ((data (countersign-pending-data pending)))
     (mapcar (lambda (field) (countersign-get data field))
@@ -599,8 +592,8 @@ It begins with the id and the revision."
 
 (defun countersign-approvals-keep (approvals data now)
   "Add or update the approval DATA, received at NOW, in APPROVALS.
-Return `new', `changed', `fetch' when parts of it were left out for
-their size, or nil when it is settled or older than what is known."
+Return `new', `changed', `fetch' if parts of it were left out for their
+size, or nil if it is settled or older than the known version."
   (let* ((id (countersign-get data 'approval_id))
          (known (and id (countersign-approvals-find approvals id)))
          (deadline (+ now (/ (or (countersign-get data 'remaining_ms) 0) 1000.0))))
@@ -617,7 +610,7 @@ their size, or nil when it is settled or older than what is known."
               (countersign-checked (countersign--merge (countersign-pending-data known) data))
               (countersign-pending-deadline known) deadline)
         (unless (equal before (countersign-pending-identity known)) 'changed)))
-     ;; An update of what we never saw has no context: fetch it.
+     ;; An update of an unknown approval has no context: fetch the approval.
      ((null (countersign-get data 'tool_name)) 'fetch)
      (t (setf (countersign-approvals-waiting approvals)
               (append (countersign-approvals-waiting approvals)
@@ -639,16 +632,22 @@ their size, or nil when it is settled or older than what is known."
 (defun countersign-resolution-words (resolution here)
   "Return a sentence about RESOLUTION, an `approval.resolved'.
 HERE is non-nil when this Emacs decided it."
-  (let ((status (countersign-get resolution 'status))
-        (device (countersign-one-line (or (countersign-get resolution 'device) (countersign-words "another device")) 100)))
+  (let* ((status (countersign-get resolution 'status))
+         (device (countersign-get resolution 'device))
+         (place (and device (countersign-device-place device)))
+         (remembered (if (member (countersign-get resolution 'scope) '("class" "session" "always"))
+                         (countersign-words ", remembered")
+                       "")))
     (pcase status
       ("approved"
-       (cond (here (countersign-words "approved here"))
-             ((and (null (countersign-get resolution 'device))
-                   (countersign-get resolution 'grant_id))
-              (countersign-words "approved by what you granted"))
-             (t (countersign-words "approved on %s" device))))
-      ("rejected" (if here (countersign-words "rejected here") (countersign-words "rejected on %s" device)))
+       (cond (here (concat (countersign-words "You approved this here") remembered))
+             (place (concat (countersign-words "You approved this %s" place) remembered))
+             ((equal (countersign-get resolution 'scope) "mode") (countersign-words "Allowed by the mode of this conversation"))
+             ((countersign-get resolution 'grant_id) (countersign-words "Allowed by what you approved before"))
+             (t (countersign-words "You approved this"))))
+      ("rejected" (cond (here (countersign-words "You rejected this here"))
+                        (place (countersign-words "You rejected this %s" place))
+                        (t (countersign-words "You rejected this"))))
       ("timeout" (countersign-words "expired: nobody decided in time"))
       ("cancelled"
        (if-let* ((failure (countersign-get resolution 'error 'message)))
@@ -656,12 +655,21 @@ HERE is non-nil when this Emacs decided it."
          (countersign-words "withdrawn: the call was cancelled")))
       (_ (countersign-words "settled: %s" (countersign-one-line (or status "?") 40))))))
 
+(defun countersign-device-place (device)
+  "Return where DEVICE is, such as \"in VS Code\" for \"code-server on vm\"."
+  (let ((name (countersign-one-line device 100)))
+    (cond ((string-match-p "\\`\\(?:code-server\\|Visual Studio Code\\|VS ?Code\\|VSCodium\\|Code - OSS\\)\\_>" name)
+           (countersign-words "in %s" "VS Code"))
+          ((string-match-p "\\`terminal on " name) (countersign-words "in the terminal"))
+          ((string-match "\\`\\(.+\\) on [^ ]+\\'" name) (countersign-words "in %s" (match-string 1 name)))
+          (t (countersign-words "on %s" name)))))
+
 ;;;; Bodies of requests
 
 (defun countersign-body-approve (digest device &optional scope tool-params include-high)
-  "The body that approves what DIGEST names, from DEVICE.
+  "The body that approves the card with DIGEST, from DEVICE.
 SCOPE is one of the offered scopes or nil; TOOL-PARAMS are (PARAMS)
-when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
+if the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
   (append
    (and digest `((digest . ,digest)))
    (and scope `((scope . ,(countersign-get scope 'scope))))
@@ -671,8 +679,8 @@ when the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    `((device . ,device))))
 
 (defun countersign-body-backtest (scope &optional include-high)
-  "The body that tries on the history what choosing SCOPE would save.
-SCOPE is an offered scope, with its rule; INCLUDE-HIGH widens it."
+  "The body that tests the rule of SCOPE on the history.
+SCOPE is an offered scope; INCLUDE-HIGH widens its rule to HIGH calls."
   (let ((rule (countersign-get scope 'rule)))
     `((rule . ,(if include-high (cons '(max_risk . "HIGH") (assq-delete-all 'max_risk (copy-alist rule)))
                  rule)))))
@@ -688,7 +696,7 @@ SCOPE is an offered scope, with its rule; INCLUDE-HIGH widens it."
 
 (defun countersign-params-read (text)
   "Read TEXT, tool parameters as a person edited them.
-Signals `user-error' when that is no JSON object."
+Signal a `user-error' if TEXT is not a JSON object."
   (let ((params (condition-case problem
                     (countersign-json-read text)
                   (countersign-bad-json (user-error "%s" (countersign-words "Not JSON: %s" (cadr problem)))))))

@@ -8,13 +8,13 @@
 
 ;;; Commentary:
 
-;; Requests and the event stream, each over a network process of its own
-;; that never blocks Emacs.  `url-retrieve' is not used because it asks for
-;; passwords by itself when it is refused, keeps cookies and follows
-;; redirects: a token would go where nobody meant it to.
+;; Requests and the event stream.  Each has its own network process, which
+;; never blocks Emacs.  `url-retrieve' is not used, because it asks for
+;; passwords after a refusal, keeps cookies and follows redirects, which
+;; could send the token to another server.
 ;;
-;; The stream resumes by the id of the last event (EV-2), with growing
-;; pauses, and takes 45 seconds of silence for a dead connection.
+;; The stream resumes after the id of the last event (EV-2), with growing
+;; pauses.  A connection counts as lost after 45 seconds of silence.
 
 ;;; Code:
 
@@ -36,7 +36,7 @@
   :type 'boolean)
 
 (defcustom countersign-request-timeout 30
-  "Seconds after which a request without an answer has failed."
+  "Seconds after which a request without a response has failed."
   :type 'number)
 
 ;;;; Servers
@@ -47,15 +47,15 @@
 
 (defun countersign-server-at (address &optional token)
   "Return the server at ADDRESS, such as http://127.0.0.1:4180.
-TOKEN is a function that answers the token, or nil without one."
+TOKEN is a function that returns the token, or nil."
   (let* ((url (url-generic-parse-url (string-trim address)))
          (scheme (url-type url))
          (host (and (url-host url) (string-trim (url-host url) "\\[" "\\]")))
          (path (replace-regexp-in-string "/+\\'" "" (or (url-filename url) ""))))
     (unless (and (member scheme '("http" "https")) host (not (string-empty-p host)))
-      (user-error "Not an address of a server: %s.  One looks like http://127.0.0.1:4180" address))
+      (user-error "%s" (countersign-words "Not an address of a server: %s.  One looks like http://127.0.0.1:4180" address)))
     (when (or (url-user url) (url-password url) (url-target url) (string-search "?" path))
-      (user-error "A name, a password or a query does not belong into the address of a server"))
+      (user-error "%s" (countersign-words "The address of a server has no name, password or query")))
     (when (and (equal scheme "http") (not countersign-allow-http)
                (not (countersign-transport--loopback-p host)))
       (user-error "%s" (countersign-words "Your token would go to http://%s unencrypted; use https" host)))
@@ -75,16 +75,16 @@ TOKEN is a function that answers the token, or nil without one."
         (port (url-port url)))
     (if (= port (if (equal (url-type url) "https") 443 80)) name (format "%s:%d" name port))))
 
-;;;; Answers as they arrive
+;;;; Responses
 
 (cl-defstruct (countersign-http (:copier nil))
-  "Reads one HTTP answer from bytes.
+  "Reads one HTTP response from bytes.
 PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done'."
   (phase 'head) (rest "") status headers (left 0))
 
 (define-error 'countersign-bad-answer "The answer is not HTTP")
 
-(defconst countersign-transport--max-head 65536 "Bytes of the head of an answer.")
+(defconst countersign-transport--max-head 65536 "Upper bound for the bytes of a response's head.")
 
 (defun countersign-http-feed (reader bytes)
   "Feed BYTES to READER and return the pieces of the body in them."
@@ -140,7 +140,7 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
     (nreverse pieces)))
 
 (defun countersign-http--head (reader head)
-  "Take HEAD, the status line and the headers, into READER."
+  "Parse HEAD, the status line and the headers, into READER."
   (unless (string-match "\\`HTTP/1\\.[01] \\([0-9]\\{3\\}\\)" head)
     (signal 'countersign-bad-answer '("it does not begin like one")))
   (let ((status (string-to-number (match-string 1 head)))
@@ -152,7 +152,7 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
           (countersign-http-headers reader) headers)
     (let ((size (cdr (assoc "content-length" headers))))
       (setf (countersign-http-phase reader)
-            (cond ((= (/ status 100) 1) 'head)   ; the real answer follows
+            (cond ((= (/ status 100) 1) 'head)   ; the final response follows
                   ((member status '(204 304)) 'done)
                   ((string-match-p "chunked" (or (cdr (assoc "transfer-encoding" headers)) ""))
                    'chunk-head)
@@ -167,9 +167,16 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 ;;;; Errors
 
 (defun countersign-transport-error (status code message &optional body retry-after)
-  "An error as callbacks get it: STATUS, CODE, MESSAGE, the BODY and RETRY-AFTER.
-That is the number of seconds that the server asks to wait, or nil."
+  "Return an error for callbacks: STATUS, CODE, MESSAGE, BODY and RETRY-AFTER.
+RETRY-AFTER is the number of seconds that the server asks to wait, or nil."
   (list :status status :code code :message message :body body :retry-after retry-after))
+
+(defun countersign-transport--words (problem)
+  "Return a text about PROBLEM, a Lisp error that came up while reading."
+  (pcase (car problem)
+    ('countersign-bad-answer (countersign-words "The server did not answer as HTTP has it (%s)" (cadr problem)))
+    ('countersign-bad-stream (countersign-words "The event stream cannot be read"))
+    (_ (error-message-string problem))))
 
 (defun countersign-transport--retryable-p (problem)
   "Return non-nil if sending again may succeed after PROBLEM."
@@ -179,18 +186,19 @@ That is the number of seconds that the server asks to wait, or nil."
 
 ;;;; Encryption
 
-;; Emacs itself judges certificates, as its person has set it (`gnutls-trustfiles',
-;; `network-security-level'), before the sentinel hears "open", so nothing is sent
-;; to a server that was not accepted.  Its Network Security Manager may ask the
-;; person; a refusal stands, and they are not asked again and again.
+;; Emacs itself checks certificates, by the person's settings (`gnutls-trustfiles',
+;; `network-security-level'), before the sentinel gets "open".  So nothing is sent
+;; to a server that was not accepted.  The Network Security Manager may ask the
+;; person.  A refused connection is not retried, so that they are asked only once.
 
 (defun countersign-transport--refused-p (server event)
   "Return non-nil if EVENT says that the certificate of SERVER was refused.
-The Network Security Manager deletes the process then; nobody else does."
+The Network Security Manager deletes the process then.  Other code sets
+the sentinel to `ignore' before it deletes a process."
   (and (countersign-server-tls server) (string-prefix-p "deleted" event)))
 
 (defun countersign-transport--refusal (server)
-  "The error when the certificate of SERVER was not accepted."
+  "Return the error for a certificate of SERVER that was not accepted."
   (countersign-transport-error
    0 "TLS_REFUSED"
    (countersign-words
@@ -206,17 +214,17 @@ The Network Security Manager deletes the process then; nobody else does."
 
 (defmacro countersign-transport--guarding (&rest body)
   "Run BODY; show an error that it signals as a message.
-Unlike `with-demoted-errors' also while Lisp is debugged: a stream that
-stops in the middle of an event would lose it."
+Unlike `with-demoted-errors', it also catches errors while Lisp is
+debugged: a stream that stops in the middle of an event would lose it."
   (declare (indent 0) (debug t))
   `(condition-case problem (progn ,@body)
      (error (message "Countersign: %s" (error-message-string problem)))))
 
 (defun countersign-transport--open (server name filter sentinel)
   "Open a connection to SERVER as the process NAME with FILTER and SENTINEL.
-Answers at once; the sentinel learns when it is there."
+Return at once; SENTINEL gets \"open\" when the connection is open."
   (when (and (countersign-server-tls server) (not (gnutls-available-p)))
-    (error "This Emacs was built without GnuTLS, so it cannot use https"))
+    (error "%s" (countersign-words "This Emacs was built without GnuTLS, so it cannot use https")))
   (let ((process (open-network-stream
                   name nil (countersign-server-host server) (countersign-server-port server)
                   :type 'plain :nowait t :coding 'binary)))
@@ -234,11 +242,11 @@ Answers at once; the sentinel learns when it is there."
 
 (defun countersign-transport--encrypt-first (server process filter sentinel)
   "Start TLS on PROCESS to SERVER before FILTER and SENTINEL are set.
-A network process that is opened with TLS and without waiting may hang:
-when the other side is quick, Emacs forgets to say that it is open.  So
-the handshake begins when the connection is there, and still nobody waits:
-Emacs goes on with it and says \"open\" a second time, after it has
-judged the certificate."
+A network process that is opened with TLS and `:nowait' may hang: if the
+server is fast, Emacs does not report that it is open.  So the handshake
+begins after the plain connection is open.  It does not block either:
+Emacs continues the handshake and reports \"open\" a second time, after it
+has checked the certificate."
   (let ((begun nil)
         (parameters (gnutls-boot-parameters :type 'gnutls-x509pki
                                             :hostname (countersign-server-host server))))
@@ -255,7 +263,7 @@ judged the certificate."
            (setq begun t)
            (let ((answer (gnutls-boot process 'gnutls-x509pki parameters)))
              (pcase answer
-               ('gnutls-e-again nil)    ; Emacs goes on with it
+               ('gnutls-e-again nil)    ; Emacs continues the handshake
                ('t (when (nsm-verify-connection process (countersign-server-host server)
                                                 (countersign-server-port server))
                      (hand-over "open")))
@@ -290,10 +298,10 @@ judged the certificate."
 (cl-defun countersign-transport-request (server method path &key body callback (retries 0))
   "Send METHOD to PATH of SERVER, with BODY as JSON unless it is nil.
 An empty BODY is given as `empty'.  CALLBACK is called once, later, with
-the answer and nil, or with nil and an error as
-`countersign-transport-error' makes it.  RETRIES more tries are made when
-there is no answer, or one that may change, after 0.5, 1, 2 seconds, or
-after as many as the server asks for (Retry-After), up to a minute."
+the response and nil, or with nil and an error from
+`countersign-transport-error'.  Without a response, or after a temporary
+error, up to RETRIES more requests are sent, after 0.5, 1, 2 seconds, or
+after the time that the server asks for (Retry-After), up to a minute."
   (let ((try 0) send)
     (setq send
           (lambda ()
@@ -322,7 +330,7 @@ after as many as the server asks for (Retry-After), up to a minute."
                (set-process-sentinel process #'ignore)
                (set-process-filter process #'ignore)
                (delete-process process))
-             ;; Later, so that a callback never runs inside of the caller.
+             ;; Call back later, so that CALLBACK never runs before this function returns.
              (run-at-time 0 nil #'countersign-transport--call callback answer problem)))
          (fail (code message)
            (end nil (countersign-transport-error 0 code message)))
@@ -332,7 +340,7 @@ after as many as the server asks for (Retry-After), up to a minute."
            (if (countersign-transport--asked-about-p process) (wait)
              (fail "UNAVAILABLE" (countersign-words "The server did not answer in time"))))
          (finish ()
-           (apply #'end (countersign-transport--judge reader (string-join (nreverse pieces)))))
+           (apply #'end (countersign-transport--outcome reader (string-join (nreverse pieces)))))
          (receive (_process bytes)
            (condition-case problem
                (progn
@@ -340,9 +348,9 @@ after as many as the server asks for (Retry-After), up to a minute."
                    (cl-incf size (length piece))
                    (push piece pieces))
                  (cond ((> size countersign-transport-max-body)
-                        (fail "UNAVAILABLE" "The answer is too large"))
+                        (fail "UNAVAILABLE" (countersign-words "The answer is too large")))
                        ((eq (countersign-http-phase reader) 'done) (finish))))
-             (error (fail "INTERNAL" (error-message-string problem)))))
+             (error (fail "INTERNAL" (countersign-transport--words problem)))))
          (change (process event)
            (cond
             ((string-prefix-p "open" event)
@@ -364,7 +372,7 @@ after as many as the server asks for (Retry-After), up to a minute."
             (setq process (countersign-transport--open server "countersign request"
                                                        #'receive #'change))
             (wait)
-            ;; An address that needs no waiting may be open already.
+            ;; The connection to a local address may already be open.
             (unless ended (countersign-transport--open-already process)))
         (error (fail "UNAVAILABLE" (error-message-string problem))))
       nil)))
@@ -373,8 +381,8 @@ after as many as the server asks for (Retry-After), up to a minute."
   "Call CALLBACK with ANSWER and PROBLEM; show its errors as messages."
   (countersign-transport--guarding (funcall callback answer problem)))
 
-(defun countersign-transport--judge (reader body)
-  "Return (ANSWER PROBLEM) for what READER has read and its BODY."
+(defun countersign-transport--outcome (reader body)
+  "Return (ANSWER PROBLEM) for the response that READER has read, with BODY."
   (let* ((status (countersign-http-status reader))
          (value (ignore-error countersign-bad-json
                   (countersign-json-read (decode-coding-string body 'utf-8))))
@@ -385,11 +393,11 @@ after as many as the server asks for (Retry-After), up to a minute."
      ((and good (= (/ status 100) 2)) (list value nil))
      (good (list nil (countersign-transport-error
                       status (or (countersign-get value 'code) "INTERNAL")
-                      (countersign-one-line (or (countersign-get value 'error) "It was refused") 500)
+                      (countersign-one-line (or (countersign-get value 'error) (countersign-words "It was refused")) 500)
                       value retry-after)))
      (t (list nil (countersign-transport-error
                    (if (= (/ status 100) 2) 500 status) "INTERNAL"
-                   (format "The server answered %d with something that is no JSON object" status)
+                   (countersign-words "The server answered %d with something that is not a JSON object" status)
                    nil retry-after))))))
 
 (defun countersign-transport-path (&rest parts)
@@ -406,20 +414,20 @@ A last part that is a list of (NAME . VALUE) is the query."
 ;;;; The event stream
 
 (cl-defstruct (countersign-stream (:copier nil))
-  "An event stream that keeps itself open until it is closed.
+  "An event stream that reconnects until it is closed.
 STATE is `connecting', `open', `waiting' or `closed'; PROBLEM says why."
   server path on-event on-state (state 'connecting) problem
   process timer watchdog last-id (failures 0) (retry 0) opened-at)
 
 (defvar countersign-stream-silence 45
   "Seconds of silence after which a connection counts as lost.
-The server says something every 15 seconds.")
+The server sends something every 15 seconds.")
 
 (defvar countersign-stream-stable 5
   "Seconds after which an open connection resets the pauses.")
 
 (defvar countersign-stream-pause 1.0
-  "Seconds before the second try; they double, up to 20.")
+  "Pause before the second try in seconds; it doubles, up to 20.")
 
 (cl-defun countersign-stream-open (server path &key on-event on-state last-id)
   "Open the event stream PATH of SERVER and keep it open.
@@ -488,7 +496,7 @@ LAST-ID is the id of an event to go on from."
 
 (defun countersign-stream--change (stream process event http refusal)
   "Handle EVENT of PROCESS, the connection of STREAM.
-HTTP and REFUSAL are what was read from it."
+HTTP and REFUSAL hold what was read from it."
   (cond
    ((string-prefix-p "open" event)
     (condition-case problem
@@ -515,7 +523,8 @@ HTTP and REFUSAL are what was read from it."
 
 (defun countersign-stream--receive (stream http frames bytes refusal)
   "Feed BYTES of STREAM to the readers HTTP and FRAMES.
-REFUSAL are the pieces of an answer that is no stream; answer them."
+REFUSAL is the list of pieces of a response that is not a stream.
+Return that list, with new pieces."
   (countersign-stream--watch stream)
   (condition-case problem
       (let ((pieces (countersign-http-feed http bytes)))
@@ -529,7 +538,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
          ((not (string-prefix-p "text/event-stream"
                                 (or (countersign-http-header http "content-type") "")))
           (countersign-stream--lost
-           stream (countersign-transport-error 0 "INTERNAL" "The server answered with no event stream"))
+           stream (countersign-transport-error 0 "INTERNAL" (countersign-words "The server answered without an event stream")))
           nil)
          (t
           (unless (eq (countersign-stream-state stream) 'open)
@@ -548,7 +557,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
           nil)))
     (error
      (countersign-stream--lost
-      stream (countersign-transport-error 0 "UNAVAILABLE" (error-message-string problem)))
+      stream (countersign-transport-error 0 "UNAVAILABLE" (countersign-transport--words problem)))
      nil)))
 
 (defun countersign-stream--deliver (stream frame)
@@ -558,7 +567,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
      ((and (equal name "retry") (null data))
       (setf (countersign-stream-retry stream) (min 20 (/ id 1000.0))))
      (t
-      ;; The event ids start again.
+      ;; After a reset, the event ids start again.
       (when (equal name "stream.reset") (setf (countersign-stream-last-id stream) nil))
       (let ((last (countersign-stream-last-id stream)))
         (unless (and id last (<= (string-to-number id) (string-to-number last)))
@@ -582,10 +591,11 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
 
 (defun countersign-stream--refused (stream http pieces)
   "Close STREAM, which the server refused with HTTP and PIECES of a body."
-  (let ((problem (cadr (countersign-transport--judge http (string-join pieces)))))
+  (let ((problem (cadr (countersign-transport--outcome http (string-join pieces)))))
     (if (or (null problem) (countersign-transport--retryable-p problem))
         (countersign-stream--lost
-         stream (or problem (countersign-transport-error 0 "INTERNAL" "No event stream")))
+         stream (or problem (countersign-transport-error
+                                  0 "INTERNAL" (countersign-words "The server answered without an event stream"))))
       (countersign-stream--drop stream)
       (countersign-stream--enter stream 'closed problem))))
 
@@ -597,7 +607,7 @@ REFUSAL are the pieces of an answer that is no stream; answer them."
            (failures (if good 1 (1+ (countersign-stream-failures stream))))
            (pause (if (= failures 1) 0
                     (min 20 (* countersign-stream-pause (expt 2 (min 10 (- failures 2)))))))
-           ;; Not before the server asked for, and with jitter.
+           ;; Wait at least as long as the server asked for, with jitter.
            (pause (* (max pause (countersign-stream-retry stream))
                      (+ 1 (/ (random 500) 1000.0)))))
       (countersign-stream--drop stream)

@@ -1,4 +1,4 @@
-;;; countersign-words.el --- The language in which a person reads  -*- lexical-binding: t; -*-
+;;; countersign-words.el --- Translations of all texts  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The Countersign authors
 
@@ -8,11 +8,12 @@
 
 ;;; Commentary:
 
-;; Everything that a person reads is written in English where it is used,
-;; inside of `countersign-words'.  Other languages are in
-;; countersign-words.json, which is made from packages/words and loaded when
-;; it is needed.  Of what a server says, reasons are known by their rule;
-;; texts of a tool or a model stay as they are.
+;; The code contains most texts in English, as arguments of
+;; `countersign-words'.  Other languages, and the texts that all front ends
+;; share, are in countersign-words.json, which is made from packages/words and
+;; loaded when it is needed.  The server's
+;; reasons are translated by their rule.  Text of a tool or a model is not
+;; translated.
 
 ;;; Code:
 
@@ -21,8 +22,8 @@
 
 (defcustom countersign-language nil
   "The language of Countersign.
-With nil it is that of the locale or of the language environment, where
-Countersign has it, and English otherwise."
+With nil, it is the language of the locale or of the language environment.
+If there is no translation to that language, it is English."
   :type '(choice (const :tag "As the environment has it" nil)
                  (const :tag "English" en)
                  (symbol :tag "Another of countersign-words.json, such as ru"))
@@ -30,43 +31,53 @@ Countersign has it, and English otherwise."
 
 (defconst countersign-words--file
   (expand-file-name "countersign-words.json" (file-name-directory (or load-file-name byte-compile-current-file buffer-file-name)))
-  "Where all languages but English are.")
+  "The file with all languages.")
 
 (defvar countersign-words--all nil
-  "What `countersign-words--file' holds, once it was read: hash tables by name.")
+  "Content of `countersign-words--file': hash tables by language, or nil.")
 
 (defun countersign-words (text &rest arguments)
   "Return TEXT in the language of the person, with ARGUMENTS as for `format'.
-TEXT is English; what has no translation stays so."
+TEXT is English.  Without a translation it stays English."
   (let ((words (or (countersign-words--find "texts" text) text)))
     (if arguments (apply #'format words arguments) words)))
 
 (defun countersign-words-title (tool)
-  "Return a sentence with places for a call of TOOL, or nil.
-In English that is the server's."
+  "Return a title with placeholders for a call of TOOL, or nil.
+It is nil in English, where the server's sentence is used."
   (countersign-words--find "titles" tool))
 
+(defun countersign-words-shared (&rest path)
+  "Return the text at PATH, names of tables and keys, or nil.
+These texts are those of all front ends, in English too."
+  (let ((languages (countersign-words--all)))
+    (cl-some (lambda (language)
+               (let ((found (gethash (symbol-name language) languages)))
+                 (dolist (key path) (setq found (and (hash-table-p found) (gethash key found))))
+                 found))
+             (list (or countersign-language (countersign-words--environment) 'en) 'en))))
+
 (defun countersign-words-caller (name)
-  "Return NAME, that of who calls, or a word for it where nobody gave one."
+  "Return the caller's NAME, translated if it is a default name."
   (or (countersign-words--find "callers" name) name))
 
 (defun countersign-words-reason (rule why)
   "Return WHY, the sentence of RULE, in the language of the person.
-A sentence that is not the one of its rule stays as it came: nobody can make
-a card say something else than was sent."
+A sentence that differs from that of its rule is not translated, so that
+the card shows what was sent."
   (pcase (countersign-words--find "reasons" rule)
     (`[,english ,words] (if (equal english why) words why))
     (_ why)))
 
 (defun countersign-words--find (table key)
-  "Return what TABLE of the person's language has for KEY, or nil."
+  "Return the translation of KEY in TABLE of the person's language, or nil."
   (let ((language (or countersign-language (countersign-words--environment))))
     (unless (memq language '(nil en))
       (when-let* ((tables (gethash (symbol-name language) (countersign-words--all))))
-        (gethash key (gethash table tables))))))
+        (gethash key (gethash table tables #s(hash-table)))))))
 
 (defun countersign-words--all ()
-  "Return every language but English: hash tables by name."
+  "Return all languages: hash tables by language."
   (or countersign-words--all
       (setq countersign-words--all
             (with-temp-buffer
@@ -75,7 +86,7 @@ a card say something else than was sent."
               (json-parse-buffer)))))
 
 (defun countersign-words--environment ()
-  "Return the language of the environment, if it is one of ours, or nil."
+  "Return the language of the environment, or nil without a translation."
   (let* ((locale (or (cl-some (lambda (name)
                                 (let ((value (getenv name)))
                                   (and value (not (string-empty-p value)) value)))

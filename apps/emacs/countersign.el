@@ -15,11 +15,11 @@
 ;; An AI agent on a server uses tools on your machine, and you countersign
 ;; what it does.  `M-x countersign' connects the current project: it starts
 ;; `countersign up' for it, or connects to `countersign-server' and starts
-;; the runner that executes.  You talk to the agent in a chat buffer; what
-;; needs your decision is shown in an approval buffer with a preview, and
-;; decided with y, n, a, e or ?.
+;; the runner that executes.  You talk to the agent in a chat buffer.  A call
+;; that needs your decision is shown in an approval buffer with a preview;
+;; you decide with y, n, a, e or ?.  `M-x countersign-menu' has the rest.
 ;;
-;; See the README for the whole story.
+;; The README explains the rest.
 
 ;;; Code:
 
@@ -30,6 +30,13 @@
 (require 'countersign-approval)
 (require 'countersign-chat)
 (require 'countersign-files)
+(require 'countersign-edit)
+(require 'countersign-hunks)
+(require 'countersign-choose)
+(require 'countersign-send)
+(require 'countersign-session)
+
+(autoload 'countersign-menu "countersign-menu" nil t)
 
 (defcustom countersign-server nil
   "Address of the server, such as \"http://127.0.0.1:4180\".
@@ -39,7 +46,7 @@ With nil, `countersign up' is started for each project."
 
 (defcustom countersign-run-here t
   "Whether a runner is started when Emacs connects to a server.
-With nil, somebody else runs `countersign connect' for the project."
+With nil, `countersign connect' must be running elsewhere for the project."
   :type 'boolean
   :group 'countersign)
 
@@ -51,12 +58,7 @@ With nil, somebody else runs `countersign connect' for the project."
 With a prefix argument ASK, ask for the folder and for the server."
   (interactive "P")
   (let* ((root (countersign--root ask))
-         (address (if ask
-                      (let ((typed (string-trim
-                                    (read-string (countersign-words "Server (empty starts one for this project): ")
-                                                 countersign-server))))
-                        (unless (string-empty-p typed) typed))
-                    countersign-server))
+         (address (if ask (countersign--read-address) countersign-server))
          (known (countersign-project-at root)))
     (when (and known ask address) (countersign--check-server known address))
     (unless (or known ask) (countersign--check-root root))
@@ -66,24 +68,45 @@ With a prefix argument ASK, ask for the folder and for the server."
                      '((display-buffer-reuse-window display-buffer-same-window)))
       (when (and was-killed (countersign-project-id project))
         (countersign-chat-open-latest project))
-      (when known (countersign--bring-back project address)))))
+      (when known (countersign--restart-stopped project address)))))
 
-(defun countersign--bring-back (project address)
-  "Restart what has stopped of PROJECT, which is open in this Emacs.
-ADDRESS is that of its server; nil: one of its own."
+(defun countersign--read-address ()
+  "Ask for the address of a server; nil means that Emacs starts one."
+  (let ((typed (string-trim (read-string (countersign-words "Server (empty starts one for this project): ")
+                                         countersign-server))))
+    (unless (string-empty-p typed) typed)))
+
+(defun countersign-project-here ()
+  "Return the project of the current buffer; connect it if needed."
+  (let* ((root (countersign--root nil))
+         (known (countersign-project-at root)))
+    (unless known (countersign--check-root root))
+    (or known (countersign-connect root countersign-server))))
+
+(defun countersign--restart-stopped (project address)
+  "Reconnect PROJECT, or restart its runner, if that has stopped.
+ADDRESS is the address of its server; with nil, Emacs starts one."
   (let ((runner (countersign-project-runner-process project)))
     (cond
      ((memq (countersign-project-state project) '(failed signed-out))
       (countersign--reconnect project address))
-     ((countersign-project-lost-its-up-p project)
+     ((countersign-project-up-ended-p project)
       (message "%s" (countersign-words "`countersign up' for %s has ended; starting it again …"
+                                       (countersign-project-name project)))
+      (countersign--reconnect project nil))
+     ;; Its server hangs: the process lives, and yet two tries failed.
+     ((and (memq (countersign-project-state project) '(waiting connecting))
+           (countersign-project-stream project)
+           (process-live-p (countersign-project-up-process project))
+           (>= (countersign-stream-failures (countersign-project-stream project)) 2))
+      (message "%s" (countersign-words "`countersign up' for %s does not answer; starting it again …"
                                        (countersign-project-name project)))
       (countersign--reconnect project nil))
      ((eq (countersign-project-state project) 'waiting)
       (message "%s" (countersign-words "Countersign for %s: %s" (countersign-project-name project)
                                        (countersign-chat--state-words project)))
       (countersign-stream-retry-now (countersign-project-stream project)))
-     ;; It ended by itself.
+     ;; The runner ended without being asked to.
      ((and runner (not (process-live-p runner)) (not (process-get runner 'countersign-asked)))
       (countersign-process-start-runner project)))))
 
@@ -100,7 +123,7 @@ ADDRESS is that of its server; nil: one of its own."
     (countersign-project-root-name root)))
 
 (defun countersign--check-server (project address)
-  "Signal an error when PROJECT is on another server than that at ADDRESS."
+  "Signal an error if PROJECT is not on the server at ADDRESS."
   (let ((server (countersign-project-server project)))
     (unless (and server (equal (countersign-server-address server)
                                (countersign-server-address (countersign-server-at address))))
@@ -109,19 +132,19 @@ ADDRESS is that of its server; nil: one of its own."
 
 (defun countersign--check-root (root)
   "Signal an error if ROOT contains the home folder.
-That is the default folder of many a buffer."
+The home folder is the default directory of many buffers."
   (when (file-in-directory-p (expand-file-name "~") root)
     (user-error "%s" (countersign-words "%s has your home folder in it, and the agent would work in all of that.  Begin in a buffer of a project, or choose a folder with C-u M-x countersign"
                                         (abbreviate-file-name root)))))
 
 (defun countersign-connect (root &optional address)
-  "Connect the folder ROOT to the server at ADDRESS, or to one of its own.
-Return the project at once; its state tells how far it is."
+  "Connect the folder ROOT to the server at ADDRESS; with nil, start a server.
+Return the project at once, while it is still connecting."
   (countersign--install)
   (let ((project (make-countersign-project
                   :root root :name (file-name-nondirectory root))))
     (push project countersign-projects)
-    ;; After a missing or wrong link, forget the project: one that was never signed in would block the next try.
+    ;; If signing in fails, forget the project: otherwise it would block the next try.
     (condition-case problem
         (countersign--begin project address)
       ((error quit)
@@ -130,8 +153,8 @@ Return the project at once; its state tells how far it is."
     project))
 
 (defun countersign--reconnect (project address)
-  "Reconnect PROJECT to the server at ADDRESS, or to one of its own.
-Its buffer stays, with what was typed there."
+  "Reconnect PROJECT to the server at ADDRESS; with nil, start a server.
+The chat buffer stays, with the typed text."
   (let ((stream (countersign-project-stream project))
         (state (countersign-project-state project))
         (reason (countersign-project-problem project)))
@@ -154,7 +177,7 @@ Its buffer stays, with what was typed there."
         (countersign-chat-buffer project)
         (countersign--with-token project (lambda () (countersign--join project countersign-run-here))))
     (countersign-process-start-up
-     project (lambda (line problem) (countersign--up-is-there project line problem)))
+     project (lambda (line problem) (countersign--up-started project line problem)))
     (countersign-chat-buffer project)))
 
 (defun countersign--server (address)
@@ -163,8 +186,9 @@ Its buffer stays, with what was typed there."
     (setf (countersign-server-token server) (lambda () (countersign-auth-token server)))
     server))
 
-(defun countersign--up-is-there (project line problem)
-  "Handle LINE of the `countersign up' of PROJECT, or its end by PROBLEM."
+(defun countersign--up-started (project line problem)
+  "Connect PROJECT with LINE, which `countersign up' printed.
+PROBLEM is an error message if it did not start."
   (cond
    ((eq (countersign-project-state project) 'closed))
    (problem (countersign--fail project problem))
@@ -177,13 +201,13 @@ Its buffer stays, with what was typed there."
            (countersign-project-server project) (cdr link)
            (lambda (problem)
              (if problem (countersign--fail project (plist-get problem :message))
-               ;; The runner is part of it.
+               ;; `countersign up' has its own runner.
                (countersign--join project nil)))))
       (error (countersign--fail project (error-message-string trouble)))))))
 
 (defun countersign--with-token (project callback)
   "Call CALLBACK when there is a token for PROJECT.
-When there is none, ask for the sign-in link that the server printed."
+Without a token, ask for the sign-in link that the server printed."
   (let ((server (countersign-project-server project)))
     (if (countersign-auth-token server) (funcall callback)
       (let ((link (if noninteractive (error "%s" (countersign-words "Not signed in to %s" (countersign-server-address server)))
@@ -218,7 +242,7 @@ When there is none, ask for the sign-in link that the server printed."
                    (countersign--fail project (plist-get problem :message))))
         (t
          (countersign-project-listen project)
-         ;; Read what was missed since an earlier stream.
+         ;; Events after an earlier stream were missed: read everything again.
          (when again (countersign-project-receive project "stream.reset" nil))
          (countersign-chat-open-latest project)
          (when with-runner
@@ -227,7 +251,7 @@ When there is none, ask for the sign-in link that the server printed."
              (error (message "%s" (error-message-string trouble)))))))))))
 
 (defun countersign--fail (project words)
-  "Report that connecting PROJECT failed, as WORDS say."
+  "Report that connecting PROJECT failed; WORDS is the reason."
   (countersign-project-changed project 'failed words)
   (message "%s" (countersign-words "Countersign for %s: %s" (countersign-project-name project) words)))
 
@@ -238,9 +262,9 @@ When there is none, ask for the sign-in link that the server printed."
       (and (not (file-remote-p default-directory))
            (countersign-project-at (countersign--root nil)))
       (if (cdr countersign-projects)
-          (let ((names (mapcar (lambda (project) (cons (countersign-project-root project) project))
-                               countersign-projects)))
-            (cdr (assoc (completing-read (countersign-words "Project: ") names nil t) names)))
+          (countersign-choose (countersign-words "Project: ")
+                              (mapcar (lambda (project) (cons (countersign-project-root project) project))
+                                      countersign-projects))
         (car countersign-projects))
       (user-error "%s" (countersign-words "No project is connected; M-x countersign connects one"))))
 
@@ -264,25 +288,25 @@ When there is none, ask for the sign-in link that the server printed."
      t)))
 
 (defun countersign-disconnect (project)
-  "Disconnect PROJECT and stop what Emacs started for it.
-Nothing that waits is decided by this."
+  "Disconnect PROJECT and stop the programs that Emacs started for it.
+Pending approvals stay pending."
   (interactive (list (countersign--current)))
   (countersign-project-close project)
   (countersign-process-stop project))
 
 (defun countersign-start-runner (project)
-  "Start the runner of PROJECT, which executes what you approve."
+  "Start the runner of PROJECT, which executes approved calls."
   (interactive (list (countersign--current)))
   (unless (countersign-project-id project) (user-error "%s" (countersign-words "The project is not connected yet")))
   (countersign-process-start-runner project))
 
 (defun countersign-stop-runner (project)
-  "Stop the runner of PROJECT; what it executes is stopped too."
+  "Stop the runner of PROJECT and the calls that it executes."
   (interactive (list (countersign--current)))
   (countersign-process-stop-runner project))
 
 (defun countersign-show-log (project)
-  "Show what the programs of PROJECT printed."
+  "Show the output of the programs of PROJECT."
   (interactive (list (countersign--current)))
   (pop-to-buffer (get-buffer-create (countersign-process--log-name project))))
 
@@ -292,10 +316,10 @@ Nothing that waits is decided by this."
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'countersign-approvals)
     map)
-  "What a click on the mode line does.")
+  "Keymap for clicks on the mode line.")
 
 (defun countersign-mode-line ()
-  "Return what the mode line shows: how many calls wait, and trouble."
+  "Return the mode line text: how many calls wait, or a lost connection."
   (let ((waiting (countersign-waiting))
         (lost (cl-some (lambda (project)
                          (memq (countersign-project-state project) '(waiting failed signed-out)))
@@ -325,10 +349,10 @@ Nothing that waits is decided by this."
     (setq global-mode-string (append global-mode-string '((:eval (countersign-mode-line)))))))
 
 (defun countersign--update-mode-line (&rest _)
-  "Draw the mode lines again."
+  "Redraw the mode lines."
   (force-mode-line-update t))
 
-(defvar countersign--installed nil "Whether the parts know of each other.")
+(defvar countersign--installed nil "Whether the hooks are installed.")
 
 (defun countersign--install ()
   "Install the hooks of all parts, once."
@@ -353,6 +377,9 @@ Nothing that waits is decided by this."
     (define-key map "k" #'countersign-stop-runner)
     (define-key map "d" #'countersign-disconnect)
     (define-key map "o" #'countersign-show-log)
+    (define-key map "m" #'countersign-menu)
+    (define-key map "w" #'countersign-send-region)
+    (define-key map "f" #'countersign-send-defun)
     map)
   "Commands of Countersign; bind it to a prefix of your choice.")
 (fset 'countersign-command-map countersign-command-map)

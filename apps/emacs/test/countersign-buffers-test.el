@@ -180,14 +180,14 @@
       (countersign-test-pass 0.3)
       (should-error (countersign-test-press "y") :type 'user-error)
       (dolist (key '("n" "a" "e")) (should-error (countersign-test-press key) :type 'user-error))
-      (countersign-test-wait countersign-approval--armed)
+      (countersign-test-wait (countersign-approval-armed-p))
       ;; A call from another buffer does not count as a key pressed on this card.
       (let ((buffer (current-buffer)))
         (with-temp-buffer
           (switch-to-buffer (current-buffer))
           (should-error (with-current-buffer buffer (countersign-approval-approve)) :type 'user-error)))
       (countersign-approval-visit project pending)
-      (countersign-test-wait countersign-approval--armed)
+      (countersign-test-wait (countersign-approval-armed-p))
       (should-error (execute-kbd-macro "y") :type 'user-error)
       (countersign-test-pass 0.1)
       (should-not (countersign-fake-exchanges fake))
@@ -222,7 +222,7 @@
       (should-not countersign-approval--armed)
       (should-error (countersign-test-press "y") :type 'user-error)
       (should (string-search "It was changed; look at it anew." (countersign-test-card-text pending)))
-      (countersign-test-wait countersign-approval--armed)
+      (countersign-test-wait (countersign-approval-armed-p))
       (countersign-test-press "y")
       (countersign-test-wait (null (countersign-waiting)))
       (should (equal (countersign-get (cdr (countersign-test-sent fake)) 'digest) digest)))))
@@ -236,7 +236,7 @@
       (should-error (countersign-test-press "y") :type 'user-error) ; no preview yet
       (countersign-project-receive project "approval.updated"
                                    (countersign-test-approval '(risk_level . "HIGH")))
-      (countersign-test-wait countersign-approval--armed)
+      (countersign-test-wait (countersign-approval-armed-p))
       (dolist (answer '("" "y" "no" "YES!"))
         (countersign-test-answering (list answer)
           (should-error (countersign-test-press "y") :type 'user-error)))
@@ -249,7 +249,7 @@
                    "yes")))
         (should-error (countersign-test-press "y") :type 'user-error))
       (should-not (countersign-fake-exchanges fake))
-      (countersign-test-wait countersign-approval--armed)
+      (countersign-test-wait (countersign-approval-armed-p))
       (countersign-test-answering '("yes") (countersign-test-press "y"))
       (countersign-test-wait (null (countersign-waiting))))))
 
@@ -290,7 +290,7 @@
       (countersign-project-receive project "runner.changed"
                                    '((runner_id . "r") (state . "connected") (capabilities . ["preview"])))
       (countersign-project-receive project "approval.updated" (countersign-test-approval))
-      (countersign-test-wait countersign-approval--armed)
+      (countersign-test-wait (countersign-approval-armed-p))
       (should (string-match-p "y approve" (buffer-string)))
       (countersign-test-press "y")
       (countersign-test-wait (null (countersign-waiting))))))
@@ -436,7 +436,7 @@
       (countersign-project-receive project "approval.resolved"
                                    `((approval_id . ,(countersign-pending-id pending))
                                      (status . "approved") (approved_by . "user") (device . "phone")))
-      (should (string-search "Withdrawn: approved on phone" (buffer-string)))
+      (should (string-search "Withdrawn: You approved this on phone" (buffer-string)))
       (should-error (countersign-test-press "y") :type 'user-error)
       (should-not (countersign-fake-exchanges fake))
       (should-not (countersign-waiting))
@@ -456,7 +456,7 @@
       (let ((card (current-buffer)))
         (countersign-test-press "y")
         (countersign-test-wait (null (countersign-waiting)))
-        (should (string-search "rejected on phone" (with-current-buffer card (buffer-string))))))))
+        (should (string-search "You rejected this on phone" (with-current-buffer card (buffer-string))))))))
 
 (ert-deftest countersign-approval-an-error-is-told-and-can-be-tried-again ()
   "[AP-8] A refused approval stays, with what the server says; it is fetched anew."
@@ -477,7 +477,7 @@
       (countersign-test-wait (equal 2 (countersign-pending-get pending 'revision)))
       (should (countersign-waiting))
       (should (string-match-p "changed" (countersign-test-card-text pending)))
-      (countersign-test-wait countersign-approval--armed))))
+      (countersign-test-wait (countersign-approval-armed-p)))))
 
 (ert-deftest countersign-approval-fetches-what-did-not-fit ()
   "[EV-2] A card whose preview did not fit into the event is fetched in full."
@@ -789,7 +789,7 @@
     (countersign-test-say project "tool.result" '(tool_id . "t1") '(tool_name . "execute_command")
                           '(status . "completed") '(execution_time_ms . 12) '(exit_code . 1)
                           '(result . ((success . :false) (stdout . "") (stderr . "none") (exit_code . 1))))
-    (should (string-match-p "▸ execute_command grep  exit 1  12 ms" (buffer-string)))
+    (should (string-match-p "▸ Ran grep  exit 1  12 ms" (buffer-string)))
     (goto-char (point-min))
     (countersign-test-press "TAB")
     (should (string-search "(exit code 1)" (buffer-string)))))
@@ -803,7 +803,7 @@
                           '(tool_params) '(omitted . ["tool_params"]) '(status . "executing"))
     (countersign-test-say project "tool.progress" '(tool_id . "t1") '(progress . 50) '(message . "Half")
                           '(output . ((stream . "stdout") (chunk . "ok 1\e[2J\n"))))
-    (should (string-match-p "▸ execute_command npm test  executing  50% Half\n" (buffer-string)))
+    (should (string-match-p "▸ Running npm test  …  50% Half\n" (buffer-string)))
     (goto-char (point-min))
     (countersign-test-press "TAB")
     (should (string-search "ok 1⟨U+001B⟩[2J" (buffer-string)))
@@ -814,12 +814,18 @@
                           '(status . "failed") '(execution_time_ms . 12)
                           '(error . ((code . "COMMAND_TIMEOUT") (message . "It was stopped.")))
                           '(result . ((stdout . "12 passed\n") (stderr . "1 failed") (exit_code . nil))))
-    (should (string-match-p "▾ execute_command npm test  failed  12 ms" (buffer-string)))
+    (should (string-match-p "▾ Run npm test  failed  12 ms" (buffer-string)))
     (dolist (wanted '("12 passed" "1 failed" "It was stopped. [COMMAND_TIMEOUT]"))
       (should (string-search wanted (buffer-string))))
     (goto-char (point-min))
     (countersign-test-press "TAB")
+    ;; A failure shows its last lines also when it is folded.
+    (should (string-match-p "▸ Run npm test  failed.*\n  12 passed\n  1 failed\n  It was stopped" (buffer-string)))
+    (countersign-test-say project "tool.result" '(tool_id . "t1") '(tool_name . "execute_command")
+                          '(status . "completed") '(execution_time_ms . 2300) '(exit_code . 0)
+                          '(result . ((stdout . "12 passed\n") (stderr . "") (exit_code . 0))))
     (should-not (string-search "12 passed" (buffer-string)))
+    (should (string-match-p "▸ Ran npm test  lines: 1  2\\.3 s" (buffer-string)))
     (should (equal (countersign-chat-input) ""))))
 
 (ert-deftest countersign-chat-shows-an-edited-call-as-it-runs ()
@@ -827,13 +833,13 @@
   (countersign-test-with-chat project
     (countersign-test-say project "tool.call" '(tool_id . "t1") '(tool_name . "write_file")
                           '(tool_params . ((path . "asked.md"))) '(status . "awaiting_approval"))
-    (should (string-search "write_file asked.md" (buffer-string)))
+    (should (string-search "Write asked.md" (buffer-string)))
     (countersign-test-say project "approval.updated" '(approval_id . "a1") '(tool_id . "t1")
                           '(tool_params . ((path . "edited.md"))))
-    (should (string-search "write_file edited.md" (buffer-string)))
+    (should (string-search "Write edited.md" (buffer-string)))
     (countersign-test-say project "approval.updated" '(approval_id . "a1") '(tool_id . "t1")
                           '(tool_params . ()) '(omitted . ["tool_params"]))
-    (should (string-search "write_file edited.md" (buffer-string)))))
+    (should (string-search "Write edited.md" (buffer-string)))))
 
 (ert-deftest countersign-chat-bears-huge-results ()
   "A huge result is cut where it is shown, and says so."
@@ -888,18 +894,18 @@
     (countersign-test-say project "message.delta" '(message_id . "m2") '(offset . 8) '(text . "three"))
     (should (string-search "one two three" (buffer-string)))
     (goto-char (point-min))
-    (search-forward "read_file")
+    (search-forward "Read")
     (countersign-test-press "TAB")
     (countersign-test-wait (string-search "the whole text" (buffer-string)))
     ;; Reading it again leaves the person where they read.
     (goto-char (point-min))
-    (search-forward "read_f")
+    (search-forward "▾ Re")
     (countersign-chat-reload)
     (countersign-test-wait (null countersign-chat--loading))
-    (should (looking-at-p "ile a "))
+    (should (looking-at-p "ad a\\b"))
     ;; Also when the open result comes after it, and the item is drawn anew.
     (countersign-test-wait (string-search "the whole text" (buffer-string)))
-    (should (looking-at-p "ile a "))))
+    (should (looking-at-p "ad a\\b"))))
 
 (ert-deftest countersign-chat-says-what-to-type-while-it-is-empty ()
   "Above the prompt, until something was said; it is no text that could be copied or sent."
@@ -1126,5 +1132,7 @@
   (let ((default-directory "/ssh:host:/home/me/"))
     (cl-letf (((symbol-function 'project-current) #'ignore))
       (should-error (countersign--root nil) :type 'user-error))))
+
+(provide 'countersign-buffers-test)
 
 ;;; countersign-buffers-test.el ends here

@@ -43,6 +43,78 @@
           (kill-buffer))))
     (should-not findings)))
 
+(defun countersign-test-emacs (&rest arguments)
+  "Run another Emacs with ARGUMENTS; return its exit status and what it printed."
+  (with-temp-buffer
+    (let* ((coding-system-for-read 'utf-8)
+           (status (apply #'call-process (expand-file-name invocation-name invocation-directory)
+                          nil t nil "-Q" "--batch" arguments)))
+      (list status (buffer-string)))))
+
+(ert-deftest countersign-conventions-pass-package-lint ()
+  "Package-lint finds nothing.  Debian has it as elpa-package-lint."
+  (let ((folders (file-expand-wildcards "/usr/share/emacs/site-lisp/elpa/*-[0-9]*")))
+    (should (cl-some (lambda (folder) (string-search "package-lint" folder)) folders))
+    (let ((said (cadr (apply #'countersign-test-emacs
+                             (append (cl-mapcan (lambda (folder) (list "-L" folder)) folders)
+                                     (list "-l" "package-lint"
+                                           "--eval" (format "(setq package-lint-main-file %S)"
+                                                            (expand-file-name "apps/emacs/countersign.el" countersign-test-root))
+                                           "-f" "package-lint-batch-and-exit")
+                                     (countersign-test-sources))))))
+      ;; Debian's version 0.16 is older than Emacs 28.1, so it takes that for unreleased.
+      (should (equal (cl-remove-if (lambda (line)
+                                     (string-match-p "\\`Entering directory\\|uninstallable in all released Emacs versions" line))
+                                   (split-string said "\n" t))
+                     '())))))
+
+(ert-deftest countersign-conventions-installs-as-a-package ()
+  "`npm run package:emacs' makes a tar that package.el installs, and the installed package works."
+  (let* ((folder (file-truename (make-temp-file "countersign-package" t)))
+         (tar (with-temp-buffer
+                (should (equal 0 (call-process (expand-file-name "node_modules/.bin/node" countersign-test-root) nil '(t nil) nil
+                                               (expand-file-name "tooling/package/emacs.ts" countersign-test-root)
+                                               "--out" folder)))
+                (string-trim (buffer-string)))))
+    (unwind-protect
+        (progn
+          (should (equal (directory-files folder nil "\\`[^.]") (list (file-name-nondirectory tar))))
+          (pcase-let ((`(,status ,said)
+                       (countersign-test-emacs
+                        "--eval" (format "(setq package-user-dir %S)" (expand-file-name "elpa" folder))
+                        "--eval" (format "(progn (require 'package) (package-initialize) (package-install-file %S))" tar))))
+            (should (equal status 0))
+            (should-not (string-match-p "Warning\\|Error" said)))
+          ;; In a new Emacs, as a person starts it: only autoloads, then the package with its words.
+          (should (equal
+                   (countersign-test-emacs
+                    "--eval" (format "(setq package-user-dir %S)" (expand-file-name "elpa" folder))
+                    "--eval" "(progn (require 'package) (package-initialize))"
+                    "--eval" "(princ (list (featurep 'countersign) (commandp 'countersign) (commandp 'countersign-menu) (commandp 'countersign-send-region) (commandp 'countersign-approvals)))"
+                    "--eval" "(progn (require 'countersign) (setq countersign-language 'ru) (princ (countersign-words \"approve\")) (princ (string-suffix-p \".elc\" (symbol-file 'countersign))))")
+                   '(0 "(nil t t t t)одобритьt"))))
+      (delete-directory folder t))))
+
+(ert-deftest countersign-conventions-internals-are-not-offered ()
+  "M-x offers no internals, and commands of a buffer only in that buffer."
+  (let ((everywhere '()) (internal '()))
+    (require 'countersign-menu)
+    (mapatoms (lambda (symbol)
+                (when (and (string-prefix-p "countersign" (symbol-name symbol)) (commandp symbol)
+                           (not (string-match-p "\\`countersign-\\(?:test\\|live\\|fake\\|terminal\\)" (symbol-name symbol))))
+                  (when (string-search "--" (symbol-name symbol)) (push symbol internal))
+                  (when (with-temp-buffer (command-completion-default-include-p symbol (current-buffer)))
+                    (push symbol everywhere)))))
+    (should-not internal)
+    (should (equal (sort everywhere #'string<)
+                   '(countersign countersign-approval-next countersign-approvals countersign-disconnect
+                                 countersign-menu countersign-mode-line-mode countersign-send-defun countersign-send-region
+                                 countersign-show-log countersign-sign-in countersign-start-runner countersign-stop-runner)))
+    (with-temp-buffer
+      (countersign-chat-mode)
+      (should (command-completion-default-include-p 'countersign-chat-stop (current-buffer)))
+      (should-not (command-completion-default-include-p 'countersign-approval-reject (current-buffer))))))
+
 (ert-deftest countersign-conventions-has-what-a-package-archive-wants ()
   "Headers, lexical binding, one prefix, no dependency outside Emacs."
   (dolist (file (countersign-test-sources))

@@ -141,7 +141,7 @@
     (should (equal (countersign-chat-input) "typed"))
     (widen)
     (should (equal (buffer-substring-no-properties (point-min) (point-max))
-                   "Agent\nhello\n\nAgent\nsecond\n\n▸ x   executing\n\n> typed"))))
+                   "Agent\nhello\n\nAgent\nsecond\n\n▸ Using x  …\n\n> typed"))))
 
 (ert-deftest countersign-hostile-chat-undo-takes-back-only-what-was-typed ()
   "Undo, also over what arrived in between, never touches the transcript."

@@ -125,7 +125,7 @@ Some stories need a part of the runner that is merged separately."
     (let ((project (countersign-project-at root)))
       (countersign-test-until
        (lambda () (format "connected; state %s, problem %s, log: %s" (countersign-project-state project)
-                          (countersign-project-problem project) (countersign-process--last-words project)))
+                          (countersign-project-problem project) (countersign-process--last-line project)))
        (lambda () (and (eq (countersign-project-state project) 'open)
                        (countersign-project-runners project)))
        60)

@@ -195,13 +195,20 @@
   "[AP-2] Every resolution of the fixtures has words."
   (should (equal (mapcar (lambda (resolution) (countersign-resolution-words resolution nil))
                          (countersign-test-fixture "events/approval.resolved.json"))
-                 '("approved on phone" "approved on phone" "approved by what you granted"
-                   "rejected on phone" "expired: nobody decided in time"
+                 '("You approved this on phone" "You approved this on phone" "Allowed by what you approved before"
+                   "You rejected this on phone" "expired: nobody decided in time"
                    "withdrawn: the call was cancelled"
                    "withdrawn, the call failed: What this call would do could not be shown, so that nobody could approve it: the disk failed. Nothing ran.")))
   (should (equal (countersign-resolution-words '((status . "approved") (device . "a\e[2Jb")) nil)
-                 "approved on a⟨U+001B⟩[2Jb"))
-  (should (equal (countersign-resolution-words '((status . "approved")) t) "approved here")))
+                 "You approved this on a⟨U+001B⟩[2Jb"))
+  (should (equal (countersign-resolution-words '((status . "approved")) t) "You approved this here"))
+  (pcase-dolist (`(,device ,place) '(("code-server on vm" "in VS Code") ("Visual Studio Code on vm" "in VS Code")
+                                     ("Emacs on vm" "in Emacs") ("terminal on vm" "in the terminal")
+                                     ("Chrome on Linux" "in Chrome") ("phone" "on phone")))
+    (should (equal (countersign-resolution-words `((status . "approved") (device . ,device) (scope . "session")) nil)
+                   (format "You approved this %s, remembered" place))))
+  (should (equal (countersign-resolution-words '((status . "approved") (scope . "mode")) nil)
+                 "Allowed by the mode of this conversation")))
 
 (ert-deftest countersign-protocol-reads-edited-parameters ()
   "[AP-6] Edited parameters are one JSON object, or an error that says so."

@@ -99,19 +99,17 @@
       (countersign-terminal-type "yyy and so on")
       (countersign-terminal-shows "> yyy and so on")
       (countersign-terminal-shows "\\+{\"port\": 8080}")
-      (countersign-terminal-shows "look first")
       (countersign-terminal-shows "CS: 1 to decide")
+      (countersign-terminal-shows "C-c C-a: y n a e \\?")
       (should (equal (funcall config) "{\"port\": 3000}\n"))
       (countersign-terminal-keep "chat-with-card")
 
-      ;; Type-ahead is discarded: C-c C-a and y in one go.
-      (countersign-terminal-keys "C-c" "C-a" "y" "y")
-      (countersign-terminal-shows "Look at it first")
-      (should (equal (funcall config) "{\"port\": 3000}\n"))
-      (countersign-terminal-shows "y n a e \\?")
+      ;; It was in sight for long enough: y counts at once.
+      (countersign-terminal-keys "C-c" "C-a")
+      (countersign-terminal-shows "·  y n a e \\?")
       (countersign-terminal-keep "card")
       (countersign-terminal-keys "y")
-      (countersign-terminal-shows "edit_file config.json  done")
+      (countersign-terminal-shows "Edited config.json")
       (countersign-test-wait (equal (funcall config) "{\"port\": 8080}\n"))
       (countersign-terminal-shows "> yyy and so on")
 
@@ -135,21 +133,21 @@
       (countersign-terminal-shows "Type yes: *$")
       (countersign-terminal-type "yes")
       (countersign-terminal-keys "Enter")
-      (countersign-terminal-shows "delete_file config.json  done")
+      (countersign-terminal-shows "Deleted config.json")
       (should-not (file-exists-p (expand-file-name "config.json" root)))
 
       ;; Reject with a message.
       (countersign-terminal-type "/write_file path=a.md content=hello")
       (countersign-terminal-keys "Enter")
-      (countersign-terminal-shows "write_file a.md  waits for you")
+      (countersign-terminal-shows "Write a.md  waits for you")
       (countersign-terminal-shows "\\+hello")
       (countersign-terminal-keys "C-c" "C-a")
       (countersign-terminal-shows "y n a e \\?")
       (countersign-terminal-keys "n")
-      (countersign-terminal-shows "Message for the agent")
+      (countersign-terminal-shows "Tell the agent why")
       (countersign-terminal-type "Use b.md")
       (countersign-terminal-keys "Enter")
-      (countersign-terminal-shows "write_file a.md  rejected  rejected here: Use b.md")
+      (countersign-terminal-shows "Write a.md  rejected  You rejected this here: Use b.md")
       (should-not (file-exists-p (expand-file-name "a.md" root)))
 
       ;; Several wait: a list.
@@ -160,7 +158,51 @@
       (countersign-terminal-shows "CS: 2 to decide")
       (countersign-terminal-keys "C-c" "C-l")
       (countersign-terminal-shows "HIGH +[0-9]+:[0-9]+ left +shop +Agent wants to create d.sh")
-      (countersign-terminal-keep "list"))))
+      (countersign-terminal-keep "list")
+
+      ;; Type-ahead is discarded: only the card that was in sight is decided.
+      (countersign-terminal-keys "C-x" "o" "C-c" "C-a")
+      (countersign-terminal-shows "wants to create c.md")
+      (countersign-terminal-shows "·  y n a e \\?")
+      (countersign-terminal-keys "y" "y" "y")
+      (countersign-test-wait (file-exists-p (expand-file-name "c.md" root)))
+      ;; The next one is current, and waits.
+      (countersign-terminal-shows "wants to create d.sh")
+      (countersign-terminal-shows "·  y n a e \\?")
+      (should-not (string-search "Type yes" (countersign-terminal-screen)))
+      (should-not (file-exists-p (expand-file-name "d.sh" root)))
+      (countersign-terminal-keys "n")
+      (countersign-terminal-shows "Tell the agent why")
+      (countersign-terminal-keys "Enter")
+      (countersign-terminal-shows "Write d.sh  rejected")
+
+      ;; The window of the cards is gone, and the menu opens and closes.
+      (countersign-terminal-keys "C-c" "C-m")
+      (countersign-terminal-shows "open, reconnect")
+      (countersign-terminal-keep "menu")
+      (countersign-terminal-keys "C-g"))))
+
+(ert-deftest countersign-terminal-a-person-approves-one-hunk ()
+  "[AP-6] d, n, y and C-c C-c in a terminal: only that hunk reaches the file."
+  (countersign-terminal-with-emacs root "hunks"
+    (write-region (mapconcat (lambda (n) (format "line %d\n" n)) (number-sequence 1 40) "") nil
+                  (expand-file-name "a.txt" root) nil 'quiet)
+    (countersign-terminal-keys "M-x")
+    (countersign-terminal-type "countersign")
+    (countersign-terminal-keys "Enter")
+    (countersign-terminal-shows "hunks .* connected *$")
+    (countersign-terminal-type "/edit_file {\"path\": \"a.txt\", \"old\": \"0\\n\", \"new\": \"0!\\n\", \"replace_all\": true}")
+    (countersign-terminal-keys "Enter")
+    (countersign-terminal-shows "C-c C-a: y n a e \\?")
+    (countersign-terminal-keys "C-c" "C-a" "d")
+    (countersign-terminal-shows "0 of [0-9]+ hunks chosen")
+    (countersign-terminal-keys "n" "y")
+    (countersign-terminal-shows "1 of [0-9]+ hunks chosen")
+    (countersign-terminal-keep "hunks")
+    (countersign-terminal-keys "C-c" "C-c")
+    (countersign-terminal-shows "Edited a.txt  \\+1 −1 .*You approved this here")
+    (should (string-search "line 20!\n" (countersign-live-read root "a.txt")))
+    (should-not (string-search "line 10!\n" (countersign-live-read root "a.txt")))))
 
 (ert-deftest countersign-terminal-text-of-others-is-text ()
   "[UI-6] Escape sequences and bidirectional marks of a tool do nothing to the terminal."
@@ -173,7 +215,7 @@
     (countersign-terminal-keys "Enter")
     (countersign-terminal-shows "^\\+a⟨U\\+001B⟩\\[2J⟨U\\+001B⟩\\]0;owned⟨U\\+0007⟩⟨U\\+202E⟩b")
     ;; The parameters are below what fits into the window; it says so, and SPC shows them.
-    (countersign-terminal-shows "look first … +· +↓ more below (SPC)")
+    (countersign-terminal-shows "y n a e \\? +· +↓ more below (SPC)")
     (countersign-terminal-keys "C-c" "C-a" "Space")
     (countersign-terminal-shows "content = a⟨U\\+001B⟩\\[2J⟨U\\+001B⟩\\]0;owned⟨U\\+0007⟩⟨U\\+202E⟩b")
     (should-not (string-search "owned" (countersign-terminal--tmux "display-message" "-p" "#{pane_title}")))))

@@ -99,7 +99,7 @@
 (defun countersign-test-look (project pending)
   "Look at the card of PENDING in PROJECT for long enough."
   (countersign-approval-visit project pending)
-  (countersign-test-wait countersign-approval--armed))
+  (countersign-test-wait (countersign-approval-armed-p)))
 
 ;;;; Approvals without a server
 

@@ -139,7 +139,7 @@
           (countersign-live-say project "/edit_file path=config.json old=3000 new=8443")
           (countersign-test-look project (countersign-live-asked project))
           (countersign-test-press "y")
-          (countersign-live-shows project "edit_file config.json  done")
+          (countersign-live-shows project "Edited config.json")
           (should (equal (countersign-live-read root "config.json") "{\"port\": 8443}\n")))))))
 
 (ert-deftest countersign-tls-a-person-is-asked-once ()
@@ -153,7 +153,7 @@
         (countersign-terminal-shows "Continue connecting\\?")
         (countersign-terminal-shows "localhost")
         (countersign-terminal-keys "n")
-        (countersign-terminal-shows "guarded  ·  failed: The certificate of https://localhost")
+        (countersign-terminal-shows "guarded  ·  Ask  ·  failed: The certificate of https://localhost")
         (should-not (string-search "data" countersign-tls--output))
         ;; Nothing tries in the background: the next question is the one of the next M-x countersign.
         (countersign-terminal-keys "M-x")
@@ -167,7 +167,7 @@
         (countersign-terminal-shows "Continue connecting\\?")
         (countersign-terminal-keys "s")
         ;; The runner has its own mind about certificates, so there is none.
-        (countersign-terminal-shows "guarded  ·  connected, no runner")))))
+        (countersign-terminal-shows "guarded  ·  Ask  ·  connected, no runner")))))
 
 (provide 'countersign-tls-test)
 

@@ -21,7 +21,8 @@
     (require 'countersign-coverage)
     (countersign-coverage-start))
   (dolist (name '("countersign-conventions-test" "countersign-protocol-test" "countersign-transport-test"
-                  "countersign-buffers-test" "countersign-words-test" "countersign-golden-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
+                  "countersign-buffers-test" "countersign-conversation-test" "countersign-hunks-test"
+                  "countersign-words-test" "countersign-golden-test" "countersign-hostile-test" "countersign-live-test" "countersign-terminal-test" "countersign-tls-test"))
     (load (expand-file-name name here) nil t)))
 
 (setq ert-batch-backtrace-right-margin 160)
