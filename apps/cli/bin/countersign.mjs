@@ -11,7 +11,7 @@ const tooling = new URL('../../../tooling/', import.meta.url);
 const root = fileURLToPath(new URL('..', tooling));
 
 if (await readyToRun()) {
-  // Parsed code and stripped types are kept between starts; beside the packages, where nobody else may write.
+  // Cached code is executed, so the cache lies beside the packages, where no other user can write.
   module.enableCompileCache(`${root}node_modules/.cache/node-compile-cache`);
   const { main } = await import('../src/main.ts');
   process.exitCode = await main(argv.slice(2));
@@ -21,7 +21,7 @@ if (await readyToRun()) {
 async function readyToRun() {
   if (env.COUNTERSIGN_LAUNCHER_PIPE !== undefined) {
     const { endWithLauncher } = await import(new URL('set-up/run-and-exit.mjs', tooling).href);
-    if (endWithLauncher()) return true; // the older Node that started us has set up
+    if (endWithLauncher()) return true; // an older Node ran the set-up, then started us
   }
   const { explainSetUpFailure, setUp } = await import(new URL('set-up.mjs', tooling).href);
   try {

@@ -2,8 +2,8 @@ import { ApiError } from '@countersign/client';
 import type { CountersignEvent, EventPayload } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { ActivityLines } from './activity-line.ts';
-import { callWords, statusMark } from './call-line.ts';
 import { streamWords } from './sign-in/stream-words.ts';
+import { statusMark } from './status-mark.ts';
 import { wordsFor } from './words.ts';
 
 const words = wordsFor({});
@@ -40,56 +40,150 @@ const ended = (over: Partial<EventPayload<'tool.result'>>): CountersignEvent => 
 });
 const error = { code: 'COMMAND_FAILED', message: 'npm was killed\u001b[2J', recoverable: true } as const;
 
+const output = (lines: number, more: object = {}) => ({
+  success: true,
+  stdout: Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join(''),
+  stderr: '',
+  exit_code: 0,
+  execution_time: 0.1,
+  ...more,
+});
+
 describe('what happens to calls, in lines', () => {
-  it('tells each end with its time, and a failure with its reason', () => {
+  it('tells each end in the tense of its state, with what came of it, its time, and a failure with its reason', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(called, 80)).toEqual([]);
-    expect(activity.running).toEqual(['execute_command npm test']);
+    expect(activity.running).toEqual(['Running npm test']);
     // Where it stands now, without what it was called with.
     const executing = { ...called.data, tool_params: {}, omitted: ['tool_params'], status: 'executing' };
     expect(activity.receive({ event: 'tool.call', data: executing } as CountersignEvent, 80)).toEqual([]);
-    expect(activity.running).toEqual(['execute_command npm test']);
-    expect(activity.receive(ended({ execution_time_ms: 1_234 }), 80)).toEqual([
-      '✓ execute_command npm test · done · 1.2 s',
+    expect(activity.running).toEqual(['Running npm test']);
+    expect(activity.receive(ended({ result: output(2), execution_time_ms: 1_234 }), 80)).toEqual([
+      '✓ Ran npm test · 2 lines · 1.2 s',
+      '  line 1',
+      '  line 2',
     ]);
     expect([activity.running, activity.ended]).toEqual([[], 1]);
+    activity.receive(called, 80);
     expect(activity.receive(ended({ status: 'failed', error, late: true }), 80)).toEqual([
-      '✗ execute_command · failed · came late',
+      '✗ Run npm test · failed · came late',
       '  npm was killed⟨U+001B⟩[2J',
     ]);
-    expect(activity.receive(ended({ status: 'timeout', error }), 80)).toEqual([
-      '– execute_command · expired',
+    expect(activity.receive(ended({ tool_id: 'u', status: 'timeout', error }), 80)).toEqual([
+      '– Run · expired',
+    ]);
+    const blocked = {
+      code: 'COMMAND_NOT_ALLOWED',
+      message: 'Command not allowed: rm.',
+      recoverable: true,
+    } as const;
+    expect(activity.receive(ended({ tool_id: 'u', status: 'failed', error: blocked }), 80)).toEqual([
+      '✗ Run · blocked',
+      '  Command not allowed: rm.',
     ]);
   });
 
-  it('[TL-2] shows at a glance that a command exited with 1 (founding documents: tools-specification)', () => {
+  it('[TL-2] shows the last lines of a failed command by itself (founding documents: tools-specification)', () => {
     const activity = new ActivityLines(words, false);
-    expect(activity.receive(ended({ exit_code: 1, execution_time_ms: 12 }), 80)).toEqual([
-      '≠ execute_command · done · exit 1 · 12 ms',
+    activity.receive(called, 80);
+    const failed = output(30, {
+      success: false,
+      exit_code: 1,
+      stderr: '\u001b[31mexpected 1\u001b[0m\u0007',
+    });
+    const lines = activity.receive(ended({ result: failed, exit_code: 1, execution_time_ms: 12 }), 80);
+    expect([lines[0], lines[1], lines.at(-1), lines.length]).toEqual([
+      '≠ Ran npm test · exit 1 · 12 ms',
+      '  … 21 lines more',
+      '  expected 1⟨U+0007⟩',
+      12,
     ]);
-    expect(activity.receive(ended({ exit_code: 0 }), 80)).toEqual(['✓ execute_command · done']);
+    // The event of a result that could not be fetched still tells the exit code.
+    expect(activity.receive(ended({ tool_id: 'u', exit_code: 1 }), 80)).toEqual(['≠ Ran · exit 1']);
+    const stopped = output(1, {
+      success: false,
+      exit_code: null,
+      error: 'Too long.',
+      code: 'COMMAND_TIMEOUT',
+    });
+    const timeout = { code: 'COMMAND_TIMEOUT', message: 'Too long.', recoverable: true } as const;
+    expect(
+      activity.receive(ended({ tool_id: 'u', status: 'failed', error: timeout, result: stopped }), 80),
+    ).toEqual(['✗ Run · failed', '  Too long.', '  line 1']);
   });
 
-  it('[EV-1] [UI-4] says how far a call is, where that is known (founding documents: tool-system)', () => {
+  it('shows the end of a long output, a diff with its signs, and the whole on request', () => {
     const activity = new ActivityLines(words, false);
-    const progressed = (progress: number | null, message: string | null): CountersignEvent => ({
+    expect(activity.latestResult(80)).toBe(undefined);
+    activity.receive(called, 80);
+    expect(activity.receive(ended({ result: output(9) }), 80)).toEqual([
+      '✓ Ran npm test · 9 lines',
+      '  … 6 lines more',
+      '  line 7',
+      '  line 8',
+      '  line 9',
+    ]);
+    expect(activity.latestResult(80)).toHaveLength(10);
+    const read = { success: true, content: 'a\nb', encoding: 'utf-8', size: 3, truncated: false };
+    expect(activity.receive(ended({ tool_id: 'u', tool_name: 'read_file', result: read }), 80)).toEqual([
+      '✓ Read · 2 lines',
+    ]);
+    const hunk = { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, header: '', lines: ['-a', '+b'] };
+    const diff = {
+      success: true,
+      files: [{ path: 'a.ts', state: 'modified', binary: false, hunks: [hunk] }],
+      truncated: false,
+    };
+    expect(activity.receive(ended({ tool_id: 'v', tool_name: 'git_diff', result: diff }), 80)).toEqual([
+      '✓ Compared with git · 1 file',
+      '  a.ts  changed',
+      '  @@ -1,1 +1,1 @@',
+      '  -a',
+      '  +b',
+    ]);
+    const narrow = activity.receive(ended({ result: output(0, { stdout: 'x'.repeat(200) }) }), 40);
+    expect(narrow.every((line) => line.length <= 40)).toBe(true);
+  });
+
+  it('[EV-1] [UI-4] says how far a call is, and what it prints (founding documents: tool-system)', () => {
+    const activity = new ActivityLines(words, false);
+    const progressed = (
+      progress: number | null,
+      message: string | null,
+      chunk?: string,
+    ): CountersignEvent => ({
       event: 'tool.progress',
-      data: { project_id: 'p', session_id: 's', tool_id: 't', progress, message, output: null, timestamp },
+      data: {
+        project_id: 'p',
+        session_id: 's',
+        tool_id: 't',
+        progress,
+        message,
+        output: chunk === undefined ? null : { stream: 'stdout', chunk },
+        timestamp,
+      },
     });
     activity.receive(called, 80);
     activity.receive(progressed(40.4, 'Writing objects: 40% (4/10)\u001b[2J'), 80);
-    expect(activity.running).toEqual([
-      '40% · execute_command npm test · Writing objects: 40% (4/10)⟨U+001B⟩[2J',
-    ]);
+    expect(activity.running).toEqual(['40% · Running npm test · Writing objects: 40% (4/10)⟨U+001B⟩[2J']);
     activity.receive(progressed(null, 'done soon'), 80);
-    expect(activity.running).toEqual(['40% · execute_command npm test · done soon']);
+    expect(activity.running).toEqual(['40% · Running npm test · done soon']);
+    activity.receive(progressed(null, 'first', 'first\n'), 80);
+    activity.receive(progressed(null, 'second', 'second\n'), 80);
+    expect(activity.runningOutput(80)).toEqual(['  first', '  second']);
+    expect(activity.running).toEqual(['40% · Running npm test · done soon']);
   });
 
   it('tells an undo and a runner', () => {
     const activity = new ActivityLines(words, false);
-    expect(activity.receive(ended({ undo_id: 'u' }), 80)).toEqual(['✓ execute_command · undone']);
+    activity.receive(called, 80);
+    activity.noteDecision('t', 'approved here');
+    expect(activity.receive(ended({ result: output(0), execution_time_ms: 5 }), 80)).toEqual([
+      '✓ Ran npm test · no output · approved here · 5 ms',
+    ]);
+    expect(activity.receive(ended({ undo_id: 'u' }), 80)).toEqual(['✓ Ran npm test · undone']);
     expect(activity.receive(ended({ undo_id: 'u', status: 'failed', error }), 80)).toEqual([
-      '✗ execute_command · could not be undone: npm was killed⟨U+001B⟩[2J',
+      '✗ Run npm test · could not be undone: npm was killed⟨U+001B⟩[2J',
     ]);
     const runner = (state: 'connected' | 'disconnected'): CountersignEvent => ({
       event: 'runner.changed',
@@ -99,11 +193,7 @@ describe('what happens to calls, in lines', () => {
     expect(activity.receive(runner('disconnected'), 80)).toEqual(['The runner of /w is gone']);
   });
 
-  it('names a call by what matters', () => {
-    expect(callWords('write_file', { path: 'a.md', content: 'long' })).toBe('write_file a.md');
-    expect(callWords('git_log', { limit: 3, path: ['x'] })).toBe('git_log ["x"] limit=3');
-    expect(callWords('jira_issue', { content: 'x\u0007' })).toBe('jira_issue content=x⟨U+0007⟩');
-    expect(callWords('shell_exec', { command: 'x'.repeat(400) })).toHaveLength(300);
+  it('has a mark for each state', () => {
     expect(
       (['completed', 'failed', 'cancelled', 'executing'] as const).map((status) => statusMark(status, false)),
     ).toEqual(['✓', '✗', '–', '…']);

@@ -1,21 +1,36 @@
-import type { CountersignEvent } from '@countersign/protocol';
-import { callWords, statusMark } from './call-line.ts';
+import { callOutcome, callTitle, isBlocked, type ResultView, resultView } from '@countersign/approvals';
+import type { CountersignEvent, EventPayload, JsonValue } from '@countersign/protocol';
+import { type ResultFrame, resultExcerpt, wholeResult } from './drawn-result.ts';
 import { visible } from './screen/paragraph.ts';
-import { fit } from './screen/text-width.ts';
+import { fit, widthOf } from './screen/text-width.ts';
+import { statusMark } from './status-mark.ts';
 import { paints } from './terminal.ts';
 import type { Words } from './words.ts';
 
-interface RunningCall {
-  readonly call: string;
+interface OpenCall {
+  readonly toolName: string;
+  readonly params: Readonly<Record<string, JsonValue>>;
   percent: number | null;
   message: string | null;
+  /** The end of what the command has printed so far. */
+  output: string;
+  /** Who decided about it, in words; empty if nobody was asked. */
+  decided: string;
 }
 
-/** Makes one line for each tool call that ends: what it was and how long it took. */
+/** Ended calls whose parameters are kept, because they may be undone later. */
+const keptCalls = 500;
+
+/** Of a running command's output, this many characters at its end are kept. */
+const keptOutput = 8_000;
+
+/** Makes one line for each tool call that ends: what it was, what came of it, how long it took; below it the result. */
 export class ActivityLines {
   readonly #words: Words;
   readonly #color: boolean;
-  readonly #calls = new Map<string, RunningCall>();
+  readonly #calls = new Map<string, OpenCall>();
+  readonly #ended = new Map<string, OpenCall['params']>();
+  #latest: { readonly title: string; readonly view: ResultView } | undefined;
   ended = 0;
 
   constructor(words: Words, color: boolean) {
@@ -23,64 +38,124 @@ export class ActivityLines {
     this.#color = color;
   }
 
-  /** Running calls with their progress: `40% · read_file a.log · 4 of 10 MB read`. */
+  /** Running calls with their progress: `40% · Reading a.log · 4 of 10 MB read`. */
   get running(): readonly string[] {
-    return [...this.#calls.values()].map(({ call, percent, message }) =>
+    return [...this.#calls.values()].map(({ toolName, params, percent, message }) =>
       [
         ...(percent === null ? [] : [`${Math.round(percent)}%`]),
-        call,
+        callTitle({ toolName, params, status: 'executing' }, this.#words.calls),
         ...(message === null ? [] : [visible(this.#words.said(message))]),
       ].join(' · '),
     );
   }
 
+  /** The last lines that the running command has printed. */
+  runningOutput(columns: number): string[] {
+    const [call] = this.#calls.values();
+    if (!call || call.output === '') return [];
+    return resultExcerpt({ kind: 'terminal', output: call.output, exitCode: 0 }, true, this.#frame(columns));
+  }
+
+  /** The latest result in full; undefined if there is none. */
+  latestResult(columns: number): string[] | undefined {
+    if (!this.#latest) return undefined;
+    const { title, view } = this.#latest;
+    return [paints(this.#color).bold(title), ...wholeResult(view, this.#frame(columns))];
+  }
+
   receive({ event, data }: CountersignEvent, columns: number): string[] {
-    const { activity, said } = this.#words;
+    const { activity } = this.#words;
     const paint = paints(this.#color);
     switch (event) {
       case 'tool.call':
       case 'tool.approval_request': // including those that waited before we connected
         if (data.omitted?.includes('tool_params') && this.#calls.has(data.tool_id)) return [];
         this.#calls.set(data.tool_id, {
-          call: callWords(data.tool_name, data.tool_params),
           percent: null,
           message: null,
+          output: '',
+          decided: '',
+          ...this.#calls.get(data.tool_id),
+          toolName: data.tool_name,
+          params: data.tool_params,
         });
         return [];
       case 'tool.progress': {
         const known = this.#calls.get(data.tool_id);
         if (known) {
           known.percent = data.progress ?? known.percent;
-          known.message = data.message ?? known.message;
+          // A message that comes with output only repeats that output.
+          if (data.output === null) known.message = data.message ?? known.message;
+          known.output = `${known.output}${data.output?.chunk ?? ''}`.slice(-keptOutput);
         }
         return [];
       }
-      case 'tool.result': {
-        const call = this.#calls.get(data.tool_id)?.call ?? visible(data.tool_name);
-        if (data.undo_id !== undefined) {
-          const isDone = data.status === 'completed';
-          const why = isDone ? activity.undone : `${activity.undoFailed}: ${visible(said(data.error ?? ''))}`;
-          return [`${statusMark(data.status, this.#color)} ${call} ${paint.dim(`· ${why}`)}`];
-        }
-        this.#calls.delete(data.tool_id);
-        this.ended += 1;
-        const facts = [
-          activity[data.status],
-          ...(data.exit_code ? [activity.exit(data.exit_code)] : []),
-          ...(data.late ? [activity.late] : []),
-          ...(data.execution_time_ms === null ? [] : [activity.took(data.execution_time_ms)]),
-        ].join(' · ');
-        const mark = statusMark(data.status, this.#color, data.exit_code);
-        const line = `${mark} ${fit(call, Math.max(columns - facts.length - 6, 20))} ${paint.dim(`· ${facts}`)}`;
-        const isPersons = data.status === 'rejected' || data.status === 'timeout';
-        return data.error === null || isPersons
-          ? [line]
-          : [line, `  ${paint.dim(visible(said(data.error)))}`];
-      }
+      case 'tool.result':
+        return data.undo_id === undefined ? this.#endCall(data, columns) : [this.#undone(data)];
       case 'runner.changed':
         return [paint.dim(activity.runner(data.state, visible(data.workspace)))];
       default:
         return [];
     }
+  }
+
+  /** Notes who approved a call, for its line. A rejection is told by the call's own state. */
+  noteDecision(toolId: string, decided: string): void {
+    const call = this.#calls.get(toolId);
+    if (call) call.decided = decided;
+  }
+
+  #endCall(data: EventPayload<'tool.result'>, columns: number): string[] {
+    const { activity, calls, said } = this.#words;
+    const { status, error, exit_code = 0, result } = data;
+    const paint = paints(this.#color);
+    const title = this.#titleOf(data);
+    const { params = {}, decided = '' } = this.#calls.get(data.tool_id) ?? {};
+    const view = resultView(data.tool_name, params, result);
+    this.#calls.delete(data.tool_id);
+    this.#ended.set(data.tool_id, params);
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= keptCalls) break;
+      this.#ended.delete(oldest);
+    }
+    this.ended += 1;
+    this.#latest = { title, view };
+    const isCompleted = status === 'completed';
+    const outcome = isCompleted ? callOutcome(view, calls) : '';
+    // The event of a result that could not be fetched still tells the exit code.
+    const exit = exit_code !== 0 && view.kind !== 'terminal' ? activity.exit(exit_code) : '';
+    const facts = [
+      isCompleted ? '' : isBlocked(status, error) ? activity.blocked : activity[status],
+      outcome,
+      exit,
+      data.late ? activity.late : '',
+      decided,
+      data.execution_time_ms === null ? '' : activity.took(data.execution_time_ms),
+    ].filter((fact) => fact !== '');
+    const told = facts.length === 0 ? '' : ` ${paint.dim(`· ${facts.join(' · ')}`)}`;
+    const mark = statusMark(status, this.#color, exit_code);
+    const lines = [`${mark} ${fit(title, Math.max(columns - widthOf(told) - 3, 20))}${told}`];
+    const isUndecidedOrRejected = status === 'rejected' || status === 'timeout';
+    if (error !== null && !isUndecidedOrRejected) lines.push(`  ${paint.dim(visible(said(error)))}`);
+    const isFailed = !isCompleted || exit_code !== 0;
+    return [...lines, ...resultExcerpt(view, isFailed, this.#frame(columns))];
+  }
+
+  #undone(data: EventPayload<'tool.result'>): string {
+    const { activity, said } = this.#words;
+    const isDone = data.status === 'completed';
+    const why = isDone ? activity.undone : `${activity.undoFailed}: ${visible(said(data.error ?? ''))}`;
+    const mark = statusMark(data.status, this.#color);
+    return `${mark} ${this.#titleOf(data)} ${paints(this.#color).dim(`· ${why}`)}`;
+  }
+
+  /** A call that began before we listened is known by its tool only. */
+  #titleOf({ tool_id, tool_name, status }: EventPayload<'tool.result'>): string {
+    const params = this.#calls.get(tool_id)?.params ?? this.#ended.get(tool_id) ?? {};
+    return callTitle({ toolName: tool_name, params, status }, this.#words.calls);
+  }
+
+  #frame(columns: number): ResultFrame {
+    return { columns, color: this.#color, words: this.#words };
   }
 }

@@ -26,8 +26,7 @@ export async function auditCommand(
   if (action !== 'verify' && action !== 'export') throw usage(words.noCommand(`audit ${action}`));
   const database = values.database ?? env.COUNTERSIGN_DATABASE;
   if (database === undefined || database === '') {
-    const here = await databaseHere(env);
-    throw usage(words.audit.whichDatabase(here));
+    throw usage(words.audit.whichDatabase(await databaseHere(env)));
   }
   if (!['ndjson', 'csv'].includes(values.format)) throw usage(words.audit.noFormat(values.format));
   if (values.witness !== undefined && values.user === undefined) {
@@ -40,7 +39,7 @@ export async function auditCommand(
   return runAudit({ ...values, lang, action, database }, terminal, words);
 }
 
-/** Finds the database of `countersign up` for this folder. */
+/** The database of this folder's `countersign up`, if there is one. */
 async function databaseHere(env: CommandContext['env']): Promise<string | undefined> {
   const { personsFolders, workspaceAt } = await import('@countersign/tool-runner');
   try {
@@ -70,7 +69,7 @@ async function runAudit(request: object, terminal: Terminal, words: Words): Prom
   try {
     for await (const text of child.stdout.setEncoding('utf8')) await terminal.write(text as string);
   } finally {
-    child.stdout.destroy(); // the reader has gone: the program ends by itself
+    child.stdout.destroy(); // ends the program if our own reader has gone
   }
   const code = await ended;
   if (code > 1) throw new Error(problem.trim() || words.audit.unreadable);

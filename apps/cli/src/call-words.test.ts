@@ -1,5 +1,8 @@
+import { splitLine } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
-import { callFromWords, splitLine } from './call-words.ts';
+import { callFromWords } from './call-words.ts';
+
+const options = { help: 'countersign policy --help' };
 
 describe('callFromWords', () => {
   it('takes values as the schema of the tool wants them', () => {
@@ -41,10 +44,10 @@ describe('splitLine', () => {
     ["x=''", ['x=']],
     ['', []],
   ])('%j → %j', (line, words) => {
-    expect(splitLine(line)).toEqual(words);
+    expect(splitLine(line, options)).toEqual(words);
   });
 
   it('says when a quote is not closed', () => {
-    expect(() => splitLine('run echo "a')).toThrow(/not closed/);
+    expect(() => splitLine('run echo "a', options)).toThrow(/not closed/);
   });
 });

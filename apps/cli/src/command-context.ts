@@ -2,11 +2,13 @@ import { CountersignError } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
 
-/** What a command gets from `main`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What `main` passes to each command. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Words in the language of `--lang`, or of the environment. */
+  readonly env: Environment;
+  /** The texts in the language of `--lang`, else of the environment. */
   readonly words: (asked?: string) => Words;
 }
 
@@ -23,7 +25,7 @@ export const usageOf =
   (problem: string): CountersignError =>
     new CountersignError('USAGE', { problem, help: `countersign ${command} --help` });
 
-/** A whole number of an option within bounds. */
+/** Parses an option's value as a whole number within bounds. */
 export function numberOption(
   name: string,
   text: string,

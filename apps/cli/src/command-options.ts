@@ -9,7 +9,7 @@ const textOr = <const Default extends string>(value: Default) =>
 
 /** Options that every command takes. */
 const common = { help: { ...flag, short: 'h' }, json: flag, lang: text } as const;
-/** Options of the commands that are a runner. */
+/** Options of the commands that start a runner. */
 const runner = {
   'run-unisolated': flag,
   'end-with-input': flag,
@@ -17,7 +17,7 @@ const runner = {
   'log-file': text,
 } as const;
 
-/** The options of each command. What they mean is in packages/words, by the same names; a test compares the two. */
+/** The options of each command. packages/words describes them under the same names; a test compares the two. */
 export const commandOptions = {
   acp: { ...common, server: text, name: textOr('editor'), pair: flag, unpair: flag },
   approvals: {
@@ -71,14 +71,13 @@ export const commandOptions = {
 
 type Command = keyof typeof commandOptions;
 
-/** Commands whose words are all options. */
-const withoutWords: readonly Command[] = ['audit', 'history', 'policy', 'sign-out'];
+const withoutPositionals: readonly Command[] = ['audit', 'history', 'policy', 'sign-out'];
 
-/** The options of a command line, and the words between them. */
+/** Parses a command line into options and positional arguments. */
 export const readOptions = <Name extends Command>(command: Name, argv: readonly string[]) =>
   parseArgs({
     args: [...argv],
-    allowPositionals: !withoutWords.includes(command) as true,
+    allowPositionals: !withoutPositionals.includes(command) as true,
     options: commandOptions[command],
   });
 

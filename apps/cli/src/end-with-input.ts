@@ -2,8 +2,8 @@ import { Socket } from 'node:net';
 import { stdin } from 'node:process';
 
 /**
- * Ends this process, as SIGTERM does, when its standard input ends. A program that starts us holds the other end, which
- * closes however it ends, even by SIGKILL: so no runner outlives its editor.
+ * Ends this process, as SIGTERM does, when its standard input ends. The system closes the input when the program that
+ * started us ends, even by SIGKILL, so no runner outlives its editor.
  */
 export function endWithInput(): void {
   const end = () => void process.kill(process.pid, 'SIGTERM');

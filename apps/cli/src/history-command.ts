@@ -1,3 +1,4 @@
+import { callTitle } from '@countersign/approvals';
 import type { CallInput } from '@countersign/client';
 import {
   type Execution,
@@ -6,12 +7,12 @@ import {
   type RiskLevel,
   riskLevels,
 } from '@countersign/protocol';
-import { callWords, statusMark } from './call-line.ts';
 import { type CommandContext, numberOption, usageOf } from './command-context.ts';
 import { helpText, readOptions } from './command-options.ts';
 import { visible } from './screen/paragraph.ts';
 import { fit, widthOf } from './screen/text-width.ts';
 import { serverAccess } from './sign-in/server-access.ts';
+import { statusMark } from './status-mark.ts';
 import { paints } from './terminal.ts';
 import type { Words } from './words.ts';
 
@@ -56,7 +57,7 @@ export async function historyCommand(argv: readonly string[], context: CommandCo
   return 0;
 }
 
-/** `✓ 11-15 08:12  HIGH    delete_file old.txt          8f3a…  approved`; where that is too long, what follows the call below it. */
+/** `✓ 11-15 08:12  HIGH    Deleted old.txt          8f3a…  can be undone`. In a narrow terminal, id and facts go below. */
 function historyLines(execution: Execution, columns: number, color: boolean, words: Words): string[] {
   const paint = paints(color);
   const { created_at, risk_level, tool_id, status, error, exit_code, undoable, undone_at } = execution;
@@ -71,10 +72,11 @@ function historyLines(execution: Execution, columns: number, color: boolean, wor
   ].join(' · ');
   const mark = statusMark(status, color, exit_code);
   const before = `${mark} ${paint.dim(when)}  ${risk}`;
-  const call = callWords(execution.tool_name, execution.tool_params);
+  const { tool_name: toolName, tool_params: params } = execution;
+  const call = callTitle({ toolName, params, status }, words.calls);
   const id = visible(tool_id);
   const room = columns - widthOf(before) - widthOf(id) - factColumns - 5;
-  if (room >= leastCallColumns) {
+  if (room >= minCallColumns) {
     const shown = fit(call, room);
     const padding = ' '.repeat(room - widthOf(shown));
     return [`${before}${shown}${padding}  ${paint.dim(id)}  ${paint.dim(facts)}`.trimEnd()];
@@ -87,12 +89,12 @@ function historyLines(execution: Execution, columns: number, color: boolean, wor
   ];
 }
 
-/** A shorter call text says too little. */
-const leastCallColumns = 20;
+/** With less room for the call, id and facts go below it. */
+const minCallColumns = 20;
 /** Room for an error code, or whether the call can be undone. */
 const factColumns = 20;
 
-/** A date, a time, or how long ago. */
+/** Parses a date, a time, or an age such as `2h`. Returns an ISO time. */
 export function readTime(text: string, words: Words): string {
   const ago = /^(\d{1,6})([mhd])$/.exec(text);
   if (ago) {

@@ -14,7 +14,7 @@ export async function main(
   env: CommandContext['env'] = process.env,
 ): Promise<number> {
   const [command, ...rest] = argv;
-  const terminal = isAboutHelp(argv) ? withFittingHelp(given) : given;
+  const terminal = command === undefined || argv.some(isHelpWord) ? withFittingHelp(given) : given;
   const words: CommandContext['words'] = (asked) => {
     if (asked !== undefined && !isSpoken(asked)) {
       const problem = wordsFor(env).noLanguage(asked);
@@ -24,75 +24,61 @@ export async function main(
   };
   const context: CommandContext = { terminal, env, words };
   try {
-    // Load only the command that is used, for a quick start.
-    switch (command) {
-      case 'acp':
-        return await (await import('./acp/acp-command.ts')).acpCommand(rest, context);
-      case 'approvals':
-        return await (await import('./approvals/approvals-command.ts')).approvalsCommand(rest, context);
-      case 'audit':
-        return await (await import('./audit-command.ts')).auditCommand(rest, context);
-      case 'chat':
-        return await (await import('./chat/chat-command.ts')).chatCommand(rest, context);
-      case 'connect':
-        return await (await import('./connect/connect-command.ts')).connectCommand(rest, context);
-      case 'doctor':
-        return await (await import('./doctor/doctor-command.ts')).doctorCommand(rest, context);
-      case 'history':
-        return await (await import('./history-command.ts')).historyCommand(rest, context);
-      case 'mcp':
-        return await (await import('./mcp/mcp-command.ts')).mcpCommand(rest, context);
-      case 'policy':
-        return await (await import('./policy-command.ts')).policyCommand(rest, context);
-      case 'serve':
-        return await (await import('./serve-command.ts')).serveCommand(rest, context);
-      case 'sign-in':
-        return await (await import('./sign-in/sign-in-command.ts')).signInCommand(rest, context);
-      case 'sign-out':
-        return await (await import('./sign-in/sign-in-command.ts')).signOutCommand(rest, context);
-      case 'tokens':
-        return await (await import('./tokens/tokens-command.ts')).tokensCommand(rest, context);
-      case 'tools':
-        return await (await import('./tools/tools-command.ts')).toolsCommand(rest, context);
-      case 'undo':
-        return await (await import('./undo-command.ts')).undoCommand(rest, context);
-      case 'up':
-        return await (await import('./up-command.ts')).upCommand(rest, context);
-      case undefined:
-      case 'help':
-      case '--help':
-      case '-h':
-        await terminal.write(helpText('main', words(askedLanguage(rest))));
-        return 0;
-      case '--version':
-        await terminal.write(`${manifest.version}\n`);
-        return 0;
-      default:
-        throw new CountersignError('USAGE', {
-          problem: wordsFor(env).noCommand(`countersign ${command}`),
-          help: 'countersign --help',
-        });
+    if (command === undefined || isHelpWord(command)) {
+      await terminal.write(helpText('main', words(askedLanguage(rest))));
+      return 0;
     }
+    if (command === '--version') {
+      await terminal.write(`${manifest.version}\n`);
+      return 0;
+    }
+    const load = Object.hasOwn(commands, command) ? commands[command] : undefined;
+    if (!load) {
+      const problem = wordsFor(env).noCommand(`countersign ${command}`);
+      throw new CountersignError('USAGE', { problem, help: 'countersign --help' });
+    }
+    return await (await load())(rest, context);
   } catch (error) {
-    return reportFailure(error, terminal, command, wordsToFailWith(rest, env));
+    return reportFailure(error, terminal, command, wordsForError(rest, env));
   }
 }
 
-const isAboutHelp = ([command, ...rest]: readonly string[]): boolean =>
-  command === undefined || [command, ...rest].some((word) => ['help', '--help', '-h'].includes(word));
+type Command = (argv: readonly string[], context: CommandContext) => Promise<number>;
+
+/** Only the command that is used is loaded, for a quick start. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  acp: async () => (await import('./acp/acp-command.ts')).acpCommand,
+  approvals: async () => (await import('./approvals/approvals-command.ts')).approvalsCommand,
+  audit: async () => (await import('./audit-command.ts')).auditCommand,
+  chat: async () => (await import('./chat/chat-command.ts')).chatCommand,
+  connect: async () => (await import('./connect/connect-command.ts')).connectCommand,
+  doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand,
+  history: async () => (await import('./history-command.ts')).historyCommand,
+  mcp: async () => (await import('./mcp/mcp-command.ts')).mcpCommand,
+  policy: async () => (await import('./policy-command.ts')).policyCommand,
+  serve: async () => (await import('./serve-command.ts')).serveCommand,
+  'sign-in': async () => (await import('./sign-in/sign-in-command.ts')).signInCommand,
+  'sign-out': async () => (await import('./sign-in/sign-in-command.ts')).signOutCommand,
+  tokens: async () => (await import('./tokens/tokens-command.ts')).tokensCommand,
+  tools: async () => (await import('./tools/tools-command.ts')).toolsCommand,
+  undo: async () => (await import('./undo-command.ts')).undoCommand,
+  up: async () => (await import('./up-command.ts')).upCommand,
+};
+
+const isHelpWord = (word: string): boolean => ['help', '--help', '-h'].includes(word);
 
 function withFittingHelp(terminal: Terminal): Terminal {
   const { screen } = terminal;
   return screen ? { ...terminal, write: (text) => terminal.write(fitHelp(text, screen.columns)) } : terminal;
 }
 
-/** Words for an error. `--lang` itself may be the error. */
-function wordsToFailWith(argv: readonly string[], env: CommandContext['env']): Words {
+/** The language for an error message. A wrong `--lang` may be the error, so it is ignored. */
+function wordsForError(argv: readonly string[], env: CommandContext['env']): Words {
   const asked = askedLanguage(argv);
   return wordsFor(env, asked !== undefined && isSpoken(asked) ? asked : undefined);
 }
 
-/** One line that says what happened and what to do next; a stack trace only when DEBUG asks for it. */
+/** Prints one line that says what happened and what to do, and a stack trace if DEBUG is set. Returns the exit code. */
 function reportFailure(
   error: unknown,
   terminal: Terminal,
@@ -121,6 +107,6 @@ function reportFailure(
   return 1;
 }
 
-/** The reader of our output has closed it (`| head`), which is not an error. */
+/** True if the reader of our output has closed it (`| head`), which is not an error. */
 const isClosedPipe = (error: unknown): boolean =>
   (error as NodeJS.ErrnoException | undefined)?.code === 'EPIPE';

@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs';
 import type { CallResponse } from '@countersign/client';
 import { CountersignError, type PolicyRule, policyRuleSchema } from '@countersign/protocol';
 import { type CommandContext, usageOf } from './command-context.ts';
 import { readOptions } from './command-options.ts';
 import { readTime } from './history-command.ts';
+import { readPolicyText } from './policy-check.ts';
 import { visible } from './screen/paragraph.ts';
 import { serverAccess } from './sign-in/server-access.ts';
 import type { Words } from './words.ts';
 
 const usage = usageOf('policy');
 
-/** `countersign policy backtest FILE`: what rules would have decided on the recorded history, before they are saved (RK-5). */
+/** `countersign policy backtest FILE`: shows what rules would have decided on the recorded history (RK-5). */
 export async function backtestRules(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = readOptions('policy backtest', argv);
   const { terminal, env } = context;
@@ -25,21 +25,17 @@ export async function backtestRules(argv: readonly string[], context: CommandCon
     const body = { rule, ...(since !== undefined && { since }) };
     const { success, ...found } = await client.backtestPolicy({ body });
     await terminal.write(
-      values.json ? `${JSON.stringify({ rule: rule.id, ...found })}\n` : told(rule, found, words),
+      values.json ? `${JSON.stringify({ rule: rule.id, ...found })}\n` : resultText(rule, found, words),
     );
   }
   return 0;
 }
 
-/** One rule, or a policy file's. */
-function readRules(path: string, { policy }: Words): PolicyRule[] {
-  let text: string;
+/** Reads a file that holds one rule, or a policy file with several. */
+function readRules(path: string, words: Words): PolicyRule[] {
+  const { policy } = words;
+  const text = readPolicyText(path, words);
   let content: unknown;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CountersignError('POLICY_INVALID', { problem: policy.unreadable(path) }, { cause });
-  }
   try {
     content = JSON.parse(text);
   } catch (cause) {
@@ -58,7 +54,7 @@ function readRules(path: string, { policy }: Words): PolicyRule[] {
 
 type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
 
-function told({ id, effect }: PolicyRule, found: Found, { policy }: Words): string {
+function resultText({ id, effect }: PolicyRule, found: Found, { policy }: Words): string {
   const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
   const lines = [
     `${visible(id)} (${effect})`,

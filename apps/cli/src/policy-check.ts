@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { isRefused, type PolicyDecision, type ToolCallPolicy } from '@countersign/policy';
-import { describeError, makeVisible } from '@countersign/protocol';
+import { CountersignError, describeError, makeVisible } from '@countersign/protocol';
 import type { Terminal } from './terminal.ts';
 import type { Words } from './words.ts';
 
@@ -76,7 +77,15 @@ function readCall(line: string): Call {
   return { id, tool, args };
 }
 
-/** The lines of a UTF-8 stream, without line ends; the last line needs none. */
+export function readPolicyText(path: string, words: Words): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CountersignError('POLICY_INVALID', { problem: words.policy.unreadable(path) }, { cause });
+  }
+}
+
+/** The lines of a UTF-8 stream. The last one may lack its line end. */
 export async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let rest = '';

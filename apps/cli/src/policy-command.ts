@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { type LoadedPolicy, readPolicyFile, ToolCallPolicy } from '@countersign/policy';
@@ -6,7 +6,7 @@ import { CountersignError } from '@countersign/protocol';
 import { realDisk } from '@countersign/tool-runner';
 import { askedLanguage, type CommandContext, usageOf } from './command-context.ts';
 import { helpText, readOptions } from './command-options.ts';
-import { checkCalls } from './policy-check.ts';
+import { checkCalls, readPolicyText } from './policy-check.ts';
 import { explainCall } from './policy-explain.ts';
 import { tryCalls } from './policy-try.ts';
 import type { Words } from './words.ts';
@@ -22,7 +22,7 @@ export async function policyCommand(argv: readonly string[], context: CommandCon
     return 0;
   }
   if (action === 'backtest') return (await import('./policy-backtest.ts')).backtestRules(rest, context);
-  const { options, typed } = optionsBefore(rest);
+  const { options, typed } = splitOptions(rest);
   const words = context.words(options.lang);
   const workspace = resolve(options.workspace ?? '.');
   if (!statSync(workspace, { throwIfNoEntry: false })?.isDirectory()) {
@@ -44,15 +44,8 @@ export async function policyCommand(argv: readonly string[], context: CommandCon
   }
 }
 
-interface PolicyOptions {
-  readonly workspace?: string | undefined;
-  readonly policy?: string | undefined;
-  readonly json?: boolean | undefined;
-  readonly lang?: string | undefined;
-}
-
-/** Options come before the tool; everything after it belongs to the call, even if it looks like an option. */
-function optionsBefore(argv: readonly string[]): { options: PolicyOptions; typed: readonly string[] } {
+/** Our options stand before the tool; everything after it belongs to the call, even if it looks like an option. */
+function splitOptions(argv: readonly string[]) {
   const withValue = new Set(['--workspace', '--policy', '--lang']);
   let end = 0;
   while (end < argv.length && argv[end]?.startsWith('-')) end += withValue.has(argv[end] as string) ? 2 : 1;
@@ -65,13 +58,7 @@ function refuseWords([first]: readonly string[], words: Words): void {
 }
 
 function loadPolicy(path: string, words: Words): LoadedPolicy {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new CountersignError('POLICY_INVALID', { problem: words.policy.unreadable(path) }, { cause });
-  }
-  const reading = readPolicyFile(text, 'person');
+  const reading = readPolicyFile(readPolicyText(path, words), 'person');
   if (!reading.ok) throw new CountersignError('POLICY_INVALID', { problem: reading.problem });
   return reading.policy;
 }

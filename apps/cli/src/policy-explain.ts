@@ -28,7 +28,7 @@ export async function explainCall(
   return 0;
 }
 
-/** The decision in words, top down: what happens, to which call, and why. As wide as the screen, where there is one. */
+/** Explains a decision: what happens, to which call, and why. Wraps lines to the screen, if there is one. */
 export function explanation(
   call: TypedCall,
   decision: PolicyDecision,

@@ -27,7 +27,7 @@ export async function tryCalls(
   const { policy: said } = words;
   if (!terminal.interactive) {
     let shown = 0;
-    // Tell a person at the keyboard that we wait, if the output goes elsewhere.
+    // If only the output is redirected, a person at the keyboard would not know that we wait for input.
     const piped = isKeyboard(terminal.stdin) ? [] : linesOf(terminal.stdin);
     for await (const line of piped) {
       if (line.trim() === '') continue;

@@ -201,7 +201,7 @@ describe.each([80, 40])('at %i columns', (columns) => {
       await connect.shows(broken(shows));
     };
     await press('a', 'Одобрить этот вызов и впредь также:');
-    await press('1', 'чтобы одобрить и разрешить это');
+    await press('1', 'чтобы одобрить и запомнить');
     await press('\u001b', 'y одобрить');
     await press('n', 'Для агента:');
     await press('\r', 'отклонено здесь');

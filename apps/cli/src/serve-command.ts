@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { CommandContext } from './command-context.ts';
 
-/** The server is a program of its own: nothing imports an app (docs/style.md). */
+/** Started as a process, because no package may import an app (docs/style.md). */
 const serverProgram = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
 
-/** `countersign serve …`: the server's program takes the terminal, the options and the signals. */
+/** `countersign serve …`: runs the server as a child process with our terminal, options and signals. */
 export function serveCommand(argv: readonly string[], { terminal, env }: CommandContext): Promise<number> {
   const isHelp = argv.includes('--help') || argv.includes('-h');
   const columns = terminal.screen?.columns;
   return new Promise((resolve, reject) => {
     const server = spawn(process.execPath, [...process.execArgv, serverProgram, ...argv], {
-      // Its help goes through ours, which fits the screen.
+      // The server's help is printed by us, because our terminal wraps it to the screen.
       stdio: ['inherit', isHelp ? 'pipe' : 'inherit', 'inherit'],
       env: { ...process.env, ...env, ...(columns !== undefined && { COLUMNS: String(columns) }) },
     });
@@ -19,7 +19,7 @@ export function serveCommand(argv: readonly string[], { terminal, env }: Command
     server.stdout?.setEncoding('utf8').on('data', (text: string) => {
       help += text;
     });
-    // The terminal sends its signals to both; others reach us alone.
+    // The terminal sends SIGINT to both processes; SIGTERM reaches only us.
     const pass = (signal: NodeJS.Signals) => server.kill(signal);
     const ignore = () => {};
     process.on('SIGTERM', pass).on('SIGINT', ignore);

@@ -142,7 +142,7 @@ describe('connect', () => {
     expect(existsSync(join(server.workspace, 'a.md'))).toBe(false);
     await press(screen, 'y');
     await screen.shows(/✓ Agent wants to create a.md · approved here/i);
-    await screen.shows('✓ write_file a.md · done');
+    await screen.shows('✓ Wrote a.md');
     expect(fileText('a.md')).toBe('# A\n');
     const { decision } = await client.getExecution({ params: { tool_id } });
     expect(decision).toMatchObject({
@@ -192,7 +192,7 @@ describe('connect', () => {
     await press(screen, 'e');
     await screen.shows('+ final');
     await press(screen, 'y');
-    await screen.shows('✓ write_file c.md · done');
+    await screen.shows('✓ Wrote c.md');
     expect(fileText('c.md')).toBe('final\n');
 
     const elsewhere = await write('d.md');
@@ -216,7 +216,7 @@ describe('connect', () => {
     await press(screen, 'y');
     await screen.shows('HIGH risk. Look again');
     await press(screen, 'y');
-    await screen.shows('✓ delete_file old.txt · done');
+    await screen.shows('✓ Deleted old.txt');
     expect(existsSync(join(server.workspace, 'old.txt'))).toBe(false);
 
     await call('write_file', { path: 'src/x.ts', content: '1' });
@@ -227,7 +227,7 @@ describe('connect', () => {
     await press(screen, '3');
     await screen.shows(/calls/);
     await press(screen, 'y');
-    await screen.shows('✓ write_file src/x.ts · done');
+    await screen.shows('✓ Wrote src/x.ts');
     expect((await client.listGrants()).grants).toMatchObject([{ scope: 'class', pattern: 'src/**' }]);
   });
 
@@ -239,7 +239,7 @@ describe('connect', () => {
     const { tool_id } = await write('ceiling.md', 'here\n');
     await screen.shows('+ here');
     await press(screen, 'y');
-    await screen.shows('✓ write_file ceiling.md · done');
+    await screen.shows('✓ Wrote ceiling.md');
     expect(await statusOf(tool_id)).toBe('completed');
     screen.send('\u0003');
     await ended;
@@ -261,7 +261,7 @@ describe('connect', () => {
     await second.screen.shows('+ new');
     await press(second.screen, 'y');
     await second.screen.shows('одобрено здесь');
-    await first.screen.shows('✓ write_file e.md · done');
+    await first.screen.shows('✓ Wrote e.md');
     expect(fileText('e.md')).toBe('new\n');
     for (const { screen, ended } of [second, first]) {
       screen.send('\u0003');
@@ -449,7 +449,7 @@ describe('chat', () => {
       '/read_file path=read.md',
     );
     expect(plain).toMatchObject({ status: 0, out: expect.stringContaining('what is written here') });
-    expect(plain.error).toContain('✓ read_file read.md · done');
+    expect(plain.error).toContain('✓ Read read.md · 1 line');
 
     const json = await server.run(
       'chat',
@@ -475,7 +475,7 @@ describe('chat', () => {
     const runner = server.open(['connect', server.workspace, '--no-prompt']);
     await runner.screen.shows('Connected');
     const { screen, ended } = say('--new');
-    await screen.shows('Enter sends · Ctrl-D leaves');
+    await screen.shows('Ctrl-D leaves');
     screen.type('hello');
     screen.send('\r');
     await screen.shows('No language model is configured');
@@ -539,6 +539,73 @@ describe('chat', () => {
     expect(await typed.ended).toBe(0);
   });
 
+  it('costs one key to approve, and none to read how a test failed', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const lines = "for (let i = 0; i < 30; i += 1) console.log('ok ' + i);";
+    const fails = `${lines} console.error('AssertionError: 1 is not 2'); process.exit(1);`;
+    writeFileSync(join(server.workspace, 'fails.js'), fails);
+    const { screen, ended } = say('--new', '/run node fails.js');
+    await screen.shows('Cannot be undone'); // the preview is there
+    await press(screen, 'y'); // the only key
+    expect(await ended).toBe(0);
+    expect(screen.text).toMatch(/≠ Ran node fails\.js · exit 1 · approved here/);
+    expect(screen.text).toContain('AssertionError: 1 is not 2');
+  });
+
+  it('takes a message while the agent works, queues it, and has commands and modes', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const go = join(server.workspace, 'go');
+    const waits =
+      "const fs = require('fs'); const t = setInterval(() => fs.existsSync('go') && clearInterval(t), 20);";
+    writeFileSync(join(server.workspace, 'waits.js'), waits);
+    const { screen, ended } = say('--new');
+    await screen.shows('Ctrl-D leaves');
+    screen.type('/run node waits.js');
+    screen.send('\r');
+    await screen.shows('Cannot be undone'); // the preview is there
+    await press(screen, 'y');
+    await screen.shows('Running node waits.js');
+    screen.type('/list_directory path=.');
+    await screen.shows('Enter queues it');
+    screen.send('\r');
+    await screen.shows('queued: /list_directory path=.');
+    screen.send('\u001b[A'); // taken back, and queued again
+    await screen.shows('path=.▏');
+    screen.send('\r');
+    await screen.shows('queued: /list_directory path=.');
+    writeFileSync(go, '');
+    await screen.shows('✓ Listed the project root');
+    await screen.shows('Ctrl-D leaves');
+    rmSync(go);
+
+    screen.send('\u001b[Z');
+    await screen.shows('Mode: Accept edits.');
+    screen.type('/write_file path=unasked.md content=U');
+    screen.send('\r');
+    await screen.shows('✓ Wrote unasked.md');
+    await screen.shows('Ctrl-D leaves');
+    screen.type('/undo');
+    screen.send('\r');
+    await screen.shows('Put back 1 change?');
+    screen.send('y');
+    await screen.shows('Undone: Wrote unasked.md');
+    expect(existsSync(join(server.workspace, 'unasked.md'))).toBe(false);
+    screen.type('/rename Queue story');
+    screen.send('\r');
+    await screen.shows('Renamed to “Queue story”.');
+    const exported = join(server.folder, 'queue-story.md');
+    screen.type(`/export ${exported}`);
+    screen.send('\r');
+    await screen.shows('Written to');
+    expect(readFileSync(exported, 'utf8')).toMatch(/^# Queue story\n[\s\S]*- Ran node waits\.js/);
+    screen.send('\u000f');
+    await screen.shows('Wrote unasked.md');
+    screen.send('\u0004');
+    expect(await ended).toBe(0);
+  });
+
   it('[AP-7] says of a call whose preview failed that it failed, and why', async () => {
     const runner = server.open(['connect', server.workspace, '--no-prompt']);
     await runner.screen.shows('Connected');
@@ -556,7 +623,11 @@ describe('chat', () => {
       const person = await other.client();
       const make = (name: string) =>
         person.createProject({ body: { name, workspace: join(other.folder, name) } });
-      expect(await other.run('chat', '/help')).toMatchObject({ status: 2 });
+      // Nothing runs for this folder, whatever another server on this machine has.
+      expect(await other.run('chat', '/help')).toMatchObject({
+        status: 2,
+        error: expect.stringContaining(`countersign up ${process.cwd()} is not running`),
+      });
       await make('first');
       expect(await other.run('chat', '/help')).toMatchObject({
         status: 0,
@@ -565,7 +636,7 @@ describe('chat', () => {
       await make('second');
       expect(await other.run('chat', '/help')).toMatchObject({
         status: 2,
-        error: expect.stringContaining('No project on this server is about'),
+        error: expect.stringContaining('is not running'),
       });
     } finally {
       await other.close();
@@ -582,7 +653,12 @@ describe('chat', () => {
     expect(await ended).toBe(0);
     expect(error()).toContain(`countersign connect ${lonely}`);
     expect(await server.run('chat', '--project', project.project_id, '/help')).toMatchObject({ status: 0 });
-    expect(await server.run('chat', '--workspace', join(server.folder, 'other'), 'hi')).toMatchObject({
+    const other = join(server.folder, 'other');
+    expect(await server.run('chat', '--workspace', other, 'hi')).toMatchObject({
+      status: 2,
+      error: expect.stringContaining(`countersign up ${other} is not running`),
+    });
+    expect(await server.run('chat', '--workspace', other, '--server', server.address, 'hi')).toMatchObject({
       status: 2,
       error: expect.stringContaining('No project'),
     });
@@ -776,16 +852,16 @@ describe('approvals, history and undo', () => {
     const { tool_id } = await write('n.md', 'after\n');
     await runner.screen.shows('+ after');
     await press(runner.screen, 'y');
-    await runner.screen.shows('✓ write_file n.md · done');
+    await runner.screen.shows('✓ Wrote n.md');
     writeFileSync(join(server.workspace, 'n.md'), 'changed by hand\n');
     expect(await server.run('undo', tool_id)).toMatchObject({
       status: 1,
-      error: expect.stringMatching(/n\.md.*was changed after[\s\S]*--force/),
+      error: expect.stringMatching(/n\.md.*Changed after the call[\s\S]*--force/),
     });
     expect(fileText('n.md')).toBe('changed by hand\n');
     const forced = await server.run('undo', tool_id, '--force');
     const [, undoId = ''] = /countersign undo --offline (\S+)/.exec(forced.error) ?? [];
-    expect([forced.out, undoId]).toEqual(['Undone: write_file n.md\n', expect.stringMatching(/./)]);
+    expect([forced.out, undoId]).toEqual(['Undone: Wrote n.md\n', expect.stringMatching(/./)]);
     expect(fileText('n.md')).toBe('before\n');
     expect(await server.run('undo', tool_id)).toMatchObject({
       status: 1,
@@ -817,7 +893,7 @@ describe('approvals, history and undo', () => {
     );
     expect(await server.run('undo', '--run', String(run_id))).toMatchObject({
       status: 0,
-      out: 'Undone: write_file o.md\n',
+      out: 'Undone: Wrote o.md\n',
     });
     expect(existsSync(join(server.workspace, 'o.md'))).toBe(false);
     expect(await server.run('undo', '--run', String(run_id))).toMatchObject({
@@ -935,7 +1011,7 @@ describe('at the end', () => {
     const { tool_id } = await write('p.md', 'p\n');
     await runner.screen.shows('+ p');
     await press(runner.screen, 'y');
-    await runner.screen.shows('✓ write_file p.md · done');
+    await runner.screen.shows('✓ Wrote p.md');
     // [OB-2] Errors are shown without being asked for; the file has the rest.
     const lines = linesOfJson(readFileSync(log, 'utf8')).filter(({ call }) => call === tool_id);
     expect(lines.map(({ level, msg }) => `${level} ${String(msg).replace(tool_id, '…')}`)).toEqual(

@@ -1,19 +1,20 @@
 import { createInterface } from 'node:readline/promises';
 import { makeVisible } from '@countersign/protocol';
+import type { Environment } from './command-context.ts';
 import { type Key, KeyDecoder } from './screen/keys.ts';
 import type { Surface } from './screen/live-region.ts';
 
 /** Where a command prints. Tests pass their own; `main` passes the process's. */
 export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array | string>;
-  /** Resolves when the reader has taken it, so that a slow reader slows us instead of filling memory. */
+  /** Resolves when the text is written. Await it, so that a slow reader does not fill our memory. */
   write(text: string): Promise<void>;
   writeError(text: string): void;
   readonly color: boolean;
   readonly interactive: boolean;
-  /** What a person types, line by line, behind a prompt, until they end it. */
+  /** Prompts for lines until the person ends the input. */
   typed(prompt: string): AsyncIterable<string>;
-  /** Set if a person uses it interactively: single keys, and lines that can be redrawn. */
+  /** Single keys and redrawable lines. Set if a person uses the terminal interactively. */
   readonly screen?: Screen;
 }
 
@@ -28,7 +29,7 @@ const codes = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan:
 export type StyleName = keyof typeof codes;
 type Styles = Record<StyleName, (text: string) => string>;
 
-/** Styles for a terminal with colours, or none. The text itself is made harmless first. */
+/** Functions that style text, or do not if `color` is false. They make control characters visible first. */
 export function styles(color: boolean): Styles {
   const paint = paints(color);
   const entries = Object.entries(paint).map(([name, put]) => [
@@ -38,7 +39,7 @@ export function styles(color: boolean): Styles {
   return Object.fromEntries(entries) as Styles;
 }
 
-/** The same for text that has been made visible already, as a whole, before it was cut into lines. */
+/** The same for text whose control characters are already visible. */
 export function paints(color: boolean): Styles {
   const paint = (code: string) => (text: string) =>
     color && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
@@ -51,10 +52,9 @@ export interface TerminalStreams {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: Pick<NodeJS.WriteStream, 'write'>;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
-/** The terminal of this process. */
 export function processTerminal({ stdin, stdout, stderr, env }: TerminalStreams = process): Terminal {
   // Ignore the error of a closed reader (`| head`) here: the next write reports it.
   stdout.on('error', () => {});
@@ -120,11 +120,11 @@ function screenOf(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Screen 
   };
 }
 
-/** The usual signs: NO_COLOR wins, FORCE_COLOR asks for it, else a terminal gets it and a file does not. */
+/** NO_COLOR wins over FORCE_COLOR. Without either, a terminal gets colours and a file does not. */
 function wantsColor(env: TerminalStreams['env'], stdout: NodeJS.WriteStream): boolean {
   if (env.NO_COLOR !== undefined) return false;
   return env.FORCE_COLOR !== undefined || (stdout.isTTY === true && movesCursor(env));
 }
 
-/** A terminal that cannot redraw lines (Emacs' `M-x shell`) gets no cards: old ones would stay. */
+/** False for a terminal that cannot redraw lines, such as Emacs' `M-x shell`: old cards would stay on it. */
 const movesCursor = ({ TERM }: TerminalStreams['env']): boolean => TERM !== 'dumb';

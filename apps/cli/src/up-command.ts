@@ -1,6 +1,6 @@
 import { type CommandContext, numberOption, usageOf } from './command-context.ts';
 import { helpText, readOptions } from './command-options.ts';
-import { readLogWish } from './connect/log-options.ts';
+import { readLogOptions } from './connect/log-options.ts';
 import { endWithInput } from './end-with-input.ts';
 import { sampleFirstMessage } from './up/sample-message.ts';
 import { ServerProcess } from './up/server-process.ts';
@@ -18,8 +18,8 @@ export async function upCommand(argv: readonly string[], context: CommandContext
   if (unexpected !== undefined) throw usage(words.unexpected(unexpected));
   const range = { min: 1, max: 65_535 };
   const port = values.port === undefined ? undefined : numberOption('port', values.port, range, words, usage);
-  const log = readLogWish(values, words, usage);
-  // The server takes longest to load: it begins before we load the rest.
+  const log = readLogOptions(values, words, usage);
+  // The server takes longest to load, so start it before we load the rest.
   const serverEnv = { ...env, ...(named === undefined && { COUNTERSIGN_FIRST_MESSAGE: sampleFirstMessage }) };
   const server = new ServerProcess(serverEnv);
   try {

@@ -40,6 +40,7 @@ describe('words', () => {
       '.doctor.node',
       '.doctor.parts.bubblewrap',
       '.doctor.git',
+      '.calls.decided.onDevice',
     ]);
   });
 

@@ -1,13 +1,24 @@
 import { scopeLabel, titleOf } from '@countersign/approvals';
 import type { OfferedScope } from '@countersign/protocol';
-import { approvalWords, type LanguageCode, languageOf } from '@countersign/words';
+import {
+  type ApprovalWords,
+  approvalWords,
+  type CallWords,
+  callWords,
+  type LanguageCode,
+  languageOf,
+} from '@countersign/words';
 import { type TerminalWords, terminalWords } from '@countersign/words/terminal';
 
 export { isSpoken } from '@countersign/words';
 
-/** What the terminal says in one language. */
+/** All texts of the terminal in one language. */
 export interface Words extends TerminalWords {
-  /** One sentence about a request. */
+  /** How a call and its result read. */
+  readonly calls: CallWords;
+  /** The modes of a conversation. */
+  readonly modes: ApprovalWords['modes'];
+  /** One sentence that describes a request. */
   title(request: Parameters<typeof titleOf>[0]): string;
   /** What a wider approval covers. */
   scope(offer: OfferedScope): string;
@@ -15,10 +26,12 @@ export interface Words extends TerminalWords {
 
 const wordsIn = (language: LanguageCode): Words => ({
   ...terminalWords[language],
+  calls: callWords[language],
+  modes: approvalWords[language].modes,
   title: (request) => titleOf(request, approvalWords[language]),
   scope: (offer) => (language === 'en' ? offer.label : scopeLabel(offer, approvalWords[language])),
 });
 
-/** The words of the language that was asked for, else that of the environment, as programs in a terminal do it. */
+/** The texts in the language of `--lang`, else that of the environment (LANG). */
 export const wordsFor = (env: Readonly<Record<string, string | undefined>>, asked?: string): Words =>
   wordsIn(languageOf(env, asked));

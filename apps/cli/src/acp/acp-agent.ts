@@ -5,28 +5,30 @@ import {
   type AgentContext,
   type AuthMethod,
   agent,
+  type ClientCapabilities,
   methods,
   PROTOCOL_VERSION,
   RequestError,
   type Stream,
 } from '@agentclientprotocol/sdk';
 import { ApiError, type Client } from '@countersign/client';
-import { CountersignError, type CountersignEvent } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent, type Session } from '@countersign/protocol';
 import manifest from '../../package.json' with { type: 'json' };
 import type { CommandContext } from '../command-context.ts';
 import { chosenAddress } from '../sign-in/server-access.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
 import { requireServer, serverForWorkspace, withServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
+import { EditorDocuments } from './editor-files.ts';
 import { EditorSession } from './editor-session.ts';
 import { pairedClient } from './pairing.ts';
 import { promptText } from './prompt-text.ts';
-import { isUnpaired, WorkspaceLink } from './workspace-link.ts';
+import { WorkspaceLink } from './workspace-link.ts';
 
 export interface AcpAgentOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly server: string | undefined;
   readonly words: Words;
-  /** For tests: the least time between question and answer. */
+  /** For tests: how long a question must be shown before an approval counts. */
   readonly minimumMs?: number;
 }
 
@@ -37,15 +39,16 @@ export class AcpAgent {
   readonly #options: AcpAgentOptions;
   readonly #links = new Map<string, Promise<WorkspaceLink>>();
   readonly #sessions = new Map<string, EditorSession>();
-  /** The folder that a session was opened in, whose events it gets. */
-  readonly #folders = new WeakMap<EditorSession, string>();
   #editorName = 'editor';
+  #capabilities: ClientCapabilities | undefined;
 
   constructor(options: AcpAgentOptions) {
     this.#options = options;
+    const { words } = options;
     this.#app = agent({ name: 'countersign' })
       .onRequest(methods.agent.initialize, ({ params }) => {
         this.#editorName = params.clientInfo?.title ?? params.clientInfo?.name ?? 'editor';
+        this.#capabilities = params.clientCapabilities;
         return {
           protocolVersion: PROTOCOL_VERSION,
           agentInfo: { name: 'countersign', title: 'Countersign', version: manifest.version },
@@ -61,28 +64,29 @@ export class AcpAgent {
       .onRequest(methods.agent.session.new, ({ params, client }) =>
         this.#guard(async () => {
           const link = await this.#link(params.cwd);
-          const { session } = await this.#client(link).createSession({
+          const { session } = await link.client.createSession({
             params: { project_id: link.project.project_id },
             body: {},
           });
-          const opened = this.#open(session.session_id, link, client);
+          const opened = this.#open(session, link, client);
+          // After the response: before it the editor does not know the session.
+          setImmediate(() => opened.announceCommands());
           return { sessionId: session.session_id, modes: opened.modes };
         }, params.cwd),
       )
       .onRequest(methods.agent.session.load, ({ params, client }) =>
         this.#guard(async () => {
-          const { words } = this.#options;
           const link = await this.#link(params.cwd);
           const { project_id } = link.project;
-          const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
-          // Opening it again would lose the answer to the running prompt.
+          const { sessions } = await link.client.listSessions({ params: { project_id } });
+          // Loading it again would lose the reply to the running prompt.
           if (this.#sessions.get(params.sessionId)?.isBusy)
             throw RequestError.invalidRequest(undefined, words.acp.busy);
-          if (!sessions.some(({ session_id }) => session_id === params.sessionId)) {
-            throw RequestError.sessionNotFound(params.sessionId);
-          }
-          const opened = this.#open(params.sessionId, link, client);
+          const session = sessions.find(({ session_id }) => session_id === params.sessionId);
+          if (!session) throw RequestError.sessionNotFound(params.sessionId);
+          const opened = this.#open(session, link, client);
           await opened.replay();
+          opened.announceCommands();
           return { modes: opened.modes };
         }, params.cwd),
       )
@@ -91,7 +95,7 @@ export class AcpAgent {
           if (!params.cwd) return { sessions: [] };
           const link = await this.#link(params.cwd);
           const { project_id } = link.project;
-          const { sessions } = await this.#client(link).listSessions({ params: { project_id } });
+          const { sessions } = await link.client.listSessions({ params: { project_id } });
           return {
             sessions: sessions.map(({ session_id, title, created_at, last_message_at }) => ({
               sessionId: session_id,
@@ -104,28 +108,25 @@ export class AcpAgent {
       )
       .onRequest(methods.agent.session.setMode, ({ params }) =>
         this.#guard(async () => {
-          const { words } = this.#options;
           if (!(await this.#session(params.sessionId).setMode(params.modeId)))
             throw RequestError.invalidParams(undefined, words.acp.noSuchMode(params.modeId));
           return {};
-        }, this.#folderOf(params.sessionId)),
+        }, this.#sessions.get(params.sessionId)?.folder),
       )
       .onRequest(methods.agent.session.prompt, ({ params, signal }) =>
         this.#guard(async () => {
-          const { words } = this.#options;
           const session = this.#session(params.sessionId);
-          if (session.isBusy) throw RequestError.invalidRequest(undefined, words.acp.busy);
           const text = promptText(params.prompt);
           if (text === '') throw RequestError.invalidParams(undefined, words.acp.emptyPrompt);
-          signal.addEventListener('abort', () => this.#cancelUnlessGone(session), { once: true });
+          signal.addEventListener('abort', () => this.#cancelUnlessDisconnected(session), { once: true });
           return session.prompt(text);
-        }, this.#folderOf(params.sessionId)),
+        }, this.#sessions.get(params.sessionId)?.folder),
       )
       .onNotification(methods.agent.session.cancel, async ({ params }) => {
         await this.#sessions
           .get(params.sessionId)
           ?.cancel()
-          .catch((error: Error) => this.#options.terminal.writeError(`${this.#options.words.said(error)}\n`));
+          .catch((error: Error) => options.terminal.writeError(`${words.said(error)}\n`));
       });
   }
 
@@ -141,17 +142,11 @@ export class AcpAgent {
     await Promise.all(links.map((link) => (link.status === 'fulfilled' ? link.value.close() : undefined)));
   }
 
-  /** Cancelling a prompt stops its run. An editor that disconnects sends nothing (AP-3), and the run goes on. */
-  #cancelUnlessGone(session: EditorSession): void {
+  /** Stops the run if the editor cancelled the prompt. If the editor has disconnected, the run goes on (AP-3). */
+  #cancelUnlessDisconnected(session: EditorSession): void {
     setImmediate(() => {
       if (this.#connection?.signal.aborted === false) session.cancel().catch(() => {});
     });
-  }
-
-  readonly #clients = new WeakMap<WorkspaceLink, Client>();
-
-  #client(link: WorkspaceLink): Client {
-    return this.#clients.get(link) as Client;
   }
 
   #session(id: string): EditorSession {
@@ -160,27 +155,29 @@ export class AcpAgent {
     return session;
   }
 
-  #open(sessionId: string, link: WorkspaceLink, editor: AgentContext): EditorSession {
+  #open(session: Session, link: WorkspaceLink, editor: AgentContext): EditorSession {
     const { words, minimumMs } = this.#options;
-    this.#sessions.get(sessionId)?.dispose();
-    const session = new EditorSession({
-      sessionId,
-      projectId: link.project.project_id,
+    const { session_id } = session;
+    this.#sessions.get(session_id)?.dispose();
+    const opened = new EditorSession({
+      session,
+      folder: link.folder,
       root: link.root,
-      client: this.#client(link),
+      client: link.client,
       editor,
+      capabilities: this.#capabilities,
       words,
       minimumMs,
     });
-    this.#sessions.set(sessionId, session);
-    this.#folders.set(session, link.folder);
-    return session;
+    this.#sessions.delete(session_id); // the latest is the last one
+    this.#sessions.set(session_id, opened);
+    return opened;
   }
 
-  /** Opens the folder's project and events once, also for simultaneous requests. */
+  /** Opens the folder's project and events once, even for simultaneous requests. */
   async #link(cwd: string): Promise<WorkspaceLink> {
     const folder = workspaceRoot(cwd);
-    const opening = this.#openedAnew(folder, this.#links.get(folder));
+    const opening = this.#reuseOrOpen(folder, this.#links.get(folder));
     this.#links.set(folder, opening);
     opening.catch(() => {
       if (this.#links.get(folder) === opening) this.#links.delete(folder);
@@ -188,14 +185,14 @@ export class AcpAgent {
     return opening;
   }
 
-  async #openedAnew(folder: string, before: Promise<WorkspaceLink> | undefined): Promise<WorkspaceLink> {
-    const known = await before?.catch(() => undefined);
+  async #reuseOrOpen(folder: string, earlier: Promise<WorkspaceLink> | undefined): Promise<WorkspaceLink> {
+    const known = await earlier?.catch(() => undefined);
     if (known && !known.isRefused && !(await this.#hasMoved(known))) return known;
     await known?.close();
     return this.#openLink(folder);
   }
 
-  /** `up` was restarted at another address. */
+  /** Returns whether `up` was restarted at another address. */
   async #hasMoved({ address, folder }: WorkspaceLink): Promise<boolean> {
     const { env, words, server } = this.#options;
     const now = await serverForWorkspace(server, folder, words, env);
@@ -203,42 +200,39 @@ export class AcpAgent {
   }
 
   async #openLink(folder: string): Promise<WorkspaceLink> {
-    const { env, terminal, words, server } = this.#options;
+    const { env, words, server } = this.#options;
     const found = await serverForWorkspace(server, folder, words, env);
     return withServer(found, async (address) => {
       await requireServer(address, words);
-      const client = this.#paired(address);
       const onEvent = (event: CountersignEvent) => {
         for (const session of this.#sessionsIn(folder)) session.receive(event);
       };
-      const link = await WorkspaceLink.open({
-        client,
+      return WorkspaceLink.open({
+        ...this.#options,
+        client: this.#paired(address),
         address,
         folder,
-        // Sessions of another server are not those of this folder's `up`.
+        documents: this.#documentsIn(folder),
+        // If this folder's `up` has ended, the address is another server's: do not make the project there.
         makesProject: found.stoppedUp === undefined,
-        terminal,
-        env,
-        words,
         onEvent,
-        onLost: () => this.#tellWhatIsMissing(folder),
+        onLost: () => this.#tellIfUpEnded(folder),
       });
-      this.#clients.set(link, client);
-      return link;
     });
   }
 
-  #folderOf(sessionId: string): string | undefined {
-    const session = this.#sessions.get(sessionId);
-    return session && this.#folders.get(session);
+  /** The editor's unsaved files, if it can be asked for them (RN-9). */
+  #documentsIn(folder: string): EditorDocuments | undefined {
+    if (this.#capabilities?.fs?.readTextFile !== true) return undefined;
+    return new EditorDocuments(() => this.#sessionsIn(folder).at(-1)?.files);
   }
 
   #sessionsIn(folder: string): EditorSession[] {
-    return [...this.#sessions.values()].filter((session) => this.#folders.get(session) === folder);
+    return [...this.#sessions.values()].filter((session) => session.folder === folder);
   }
 
-  /** `up` ended while the agent was at work: tells the caller why there is no answer. */
-  async #tellWhatIsMissing(folder: string): Promise<boolean> {
+  /** If `up` has ended, tells busy sessions why no reply comes. Returns whether it has ended. */
+  async #tellIfUpEnded(folder: string): Promise<boolean> {
     const missing = await this.#upNotRunning(folder);
     if (!missing) return false;
     const text = this.#options.words.said(missing);
@@ -262,7 +256,7 @@ export class AcpAgent {
     return client;
   }
 
-  /** Read the pairing again: the person may have paired this editor in a terminal meanwhile. */
+  /** Reads the pairing again: the person may have paired this editor in a terminal meanwhile. */
   async #requirePaired(): Promise<Record<string, never>> {
     const { env, words, server } = this.#options;
     await this.#paired(chosenAddress(server, words, env)).listProjects();
@@ -276,16 +270,16 @@ export class AcpAgent {
       : { id: 'pair', name, description };
   }
 
-  /** Turns an error into one whose message the editor shows: what happened and what to do. */
+  /** Turns errors into ACP errors whose message the editor shows. */
   async #guard<T>(work: () => Promise<T>, folder?: string): Promise<T> {
     try {
       return await work();
     } catch (failure) {
       const { words } = this.#options;
-      const isNoAnswer = failure instanceof ApiError && failure.code === 'UNAVAILABLE';
-      const missing = isNoAnswer && folder !== undefined ? await this.#upNotRunning(folder) : undefined;
+      const isUnavailable = failure instanceof ApiError && failure.code === 'UNAVAILABLE';
+      const missing = isUnavailable && folder !== undefined ? await this.#upNotRunning(folder) : undefined;
       const error = missing ?? failure;
-      if (isUnpaired(error))
+      if (error instanceof ApiError && error.status === 401)
         throw RequestError.authRequired({ how: 'countersign acp --pair' }, words.acp.pairingEnded);
       if (error instanceof ApiError || error instanceof CountersignError)
         throw RequestError.internalError({ code: error.code }, words.said(error));

@@ -33,6 +33,9 @@ it('[AP-9] the question before pairing says all that the token can do', () => {
   );
   const said: Record<string, RegExp> = {
     sendMessage: /write to the agent/,
+    changeQueuedMessage: /write to the agent/,
+    removeQueuedMessage: /write to the agent/,
+    sendQueuedMessage: /write to the agent/,
     createSession: /write to the agent/,
     approve: /approve .* HIGH risk too; grant a session; "always" saves a rule/,
     approveById: /approve/,
@@ -41,8 +44,13 @@ it('[AP-9] the question before pairing says all that the token can do', () => {
     rejectById: /reject/,
     cancelExecution: /cancel calls/,
     undoExecution: /undo/,
+    changeSession: /rename conversations and switch their mode: ask, accept edits, read only/,
     revokeGrant: /revoke grants/,
     stopRun: /stop it/,
+    rewindSession: /rewind, branch and delete conversations/,
+    branchSession: /rewind, branch and delete conversations/,
+    deleteSession: /rewind, branch and delete conversations/,
+    undoRun: /undo what file tools changed/,
     backtestPolicy: /read .* your policy/, // it changes nothing
   };
   // A further route is a further line of the question.

@@ -91,7 +91,7 @@ describe('a paired editor', () => {
     const sessionId = await editor.newSession(server.workspace);
     expect(await editor.prompt(sessionId, '/read_file path=a.ts')).toEqual({ stopReason: 'end_turn' });
     expect(editor.updates).toContainEqual(
-      expect.objectContaining({ sessionUpdate: 'tool_call', kind: 'read', title: 'read_file a.ts' }),
+      expect.objectContaining({ sessionUpdate: 'tool_call', kind: 'read', title: 'Read a.ts' }),
     );
     await vi.waitFor(
       () =>
@@ -105,22 +105,25 @@ describe('a paired editor', () => {
     const prompt = editor.prompt(sessionId, '/edit_file path=a.ts old=two new=2');
     const question = await editor.question(0);
     expect(question.request.toolCall).toMatchObject({
-      title: expect.stringMatching(/^MEDIUM: .*a\.ts/),
+      title: 'MEDIUM: Edit a.ts',
+      locations: [{ path: at('a.ts'), line: 2 }],
       content: expect.arrayContaining([
-        { type: 'diff', path: at('a.ts'), oldText: 'one\ntwo\nthree', newText: 'one\n2\nthree' },
+        { type: 'diff', path: at('a.ts'), oldText: 'one\ntwo\nthree\n', newText: 'one\n2\nthree\n' },
       ]),
     });
+    // Every scope that is offered elsewhere: the file and all edits, each for the session and always, and the session.
     expect(kinds(editor)).toEqual([
       'allow_once',
-      'allow_always',
-      'allow_always',
-      'allow_always',
+      ...Array(5).fill('allow_always'),
       'reject_once',
       'reject_always',
     ]);
     question.choose('once');
     expect(await prompt).toEqual({ stopReason: 'end_turn' });
     expect(readFileSync(at('a.ts'), 'utf8')).toBe('one\n2\nthree\n');
+    const { toolCallId } = question.request.toolCall;
+    await vi.waitFor(() => expect(editor.titles(toolCallId).at(-1)).toBe('Edited a.ts'), polling);
+    expect(editor.titles(toolCallId)).toEqual(expect.arrayContaining(['Edit a.ts', 'Editing a.ts']));
     expect(editor.terminal.error()).toContain('is the runner of');
     expect(editor.terminal.out()).toBe(''); // the protocol's alone
   });
@@ -160,9 +163,9 @@ describe('a paired editor', () => {
     const sessionId = await editor.newSession(server.workspace);
     const first = editor.prompt(sessionId, '/write_file path=g.ts content=1');
     const question = await editor.question(0);
-    const option = question.request.options.find(({ optionId }) => optionId === 'class');
+    const option = question.request.options.find(({ optionId }) => optionId === 'scope-0');
     expect(option?.name).toBe('Changes to g.ts in this session');
-    question.choose('class');
+    question.choose('scope-0');
     await first;
     expect(await editor.prompt(sessionId, '/write_file path=g.ts content=2')).toEqual({
       stopReason: 'end_turn',
@@ -271,12 +274,12 @@ describe('a paired editor', () => {
     expect(await prompt).toEqual({ stopReason: 'end_turn' });
   });
 
-  it('[AP-4] takes back what was granted, and what is being asked, when it is set to read only', async () => {
+  it('[AP-4] takes back what is being asked, and does not use what was granted, when it is set to read only', async () => {
     const editor = open();
     await editor.initialize();
     const sessionId = await editor.newSession(server.workspace);
     const granted = editor.prompt(sessionId, '/write_file path=v.ts content=1');
-    (await editor.question(0)).choose('class');
+    (await editor.question(0)).choose('scope-0');
     await granted;
     const asks = editor.prompt(sessionId, '/write_file path=w.ts content=1');
     const { signal } = await editor.question(1);
@@ -285,7 +288,145 @@ describe('a paired editor', () => {
     expect([signal.aborted, existsSync(at('w.ts'))]).toEqual([true, false]);
     await editor.prompt(sessionId, '/write_file path=v.ts content=2');
     expect([editor.asked.length, readFileSync(at('v.ts'), 'utf8')]).toEqual([2, '1']);
-    expect(editor.said).toContain('was revoked (1)');
+  });
+
+  it('[RN-9] shows, reads and changes what the editor has not saved', async () => {
+    writeFileSync(at('open.ts'), 'saved\nsecond\n');
+    const editor = open();
+    editor.unsaved = new Map([[at('open.ts'), 'unsaved\nsecond\n']]);
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    await editor.prompt(sessionId, '/read_file path=open.ts');
+    await vi.waitFor(() => expect(JSON.stringify(editor.updates)).toContain('unsaved\\nsecond'), polling);
+
+    const prompt = editor.prompt(sessionId, '/edit_file path=open.ts old=unsaved new=changed');
+    const question = await editor.question(0);
+    expect(question.request.toolCall.content).toEqual(
+      expect.arrayContaining([
+        {
+          type: 'diff',
+          path: at('open.ts'),
+          oldText: 'unsaved\nsecond\n',
+          newText: 'changed\nsecond\n',
+        },
+      ]),
+    );
+    question.choose('once');
+    await prompt;
+    expect([readFileSync(at('open.ts'), 'utf8'), editor.unsaved.size]).toEqual(['changed\nsecond\n', 0]);
+  });
+
+  it('[RN-10] takes over from a runner that cannot see unsaved files, and hands back', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    writeFileSync(at('taken.ts'), 'saved\n');
+    const editor = open();
+    editor.unsaved = new Map([[at('taken.ts'), 'only in the editor\n']]);
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    expect(editor.terminal.error()).toContain('takes over once it is idle');
+    await runner.screen.shows('is the runner of this workspace now');
+    await editor.prompt(sessionId, '/read_file path=taken.ts');
+    await vi.waitFor(() => expect(JSON.stringify(editor.updates)).toContain('only in the editor'), polling);
+    await editor.close();
+    await runner.screen.shows(`Runner for ${server.workspace}`);
+    runner.screen.send('\u0003');
+    expect(await runner.ended).toBe(0);
+  });
+
+  it('[AP-5] rejects with a message where the editor can show a form; leaving it decides nothing', async () => {
+    const editor = open();
+    editor.formAnswer = { action: 'cancel' };
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const prompt = editor.prompt(sessionId, '/write_file path=f.ts content=1');
+    (await editor.question(0)).choose('reject_with_message');
+    const again = await editor.question(1);
+    editor.formAnswer = { action: 'accept', content: { message: ' Write g.ts instead ' } };
+    again.choose('reject_with_message');
+    await prompt;
+    expect(editor.forms).toMatchObject([
+      { mode: 'form', sessionId },
+      { mode: 'form', sessionId },
+    ]);
+    const { executions } = await person.history({ query: { session_id: sessionId } });
+    const { decision } = await person.getExecution({ params: { tool_id: executions[0]?.tool_id ?? '' } });
+    expect(decision).toMatchObject({ status: 'rejected', message: 'Write g.ts instead' });
+    expect(existsSync(at('f.ts'))).toBe(false);
+  });
+
+  it('has slash commands: it renames, switches the mode, exports, and puts changes back after a question', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    await vi.waitFor(
+      () =>
+        expect(editor.updates).toContainEqual(
+          expect.objectContaining({ sessionUpdate: 'available_commands_update' }),
+        ),
+      polling,
+    );
+    const [announced] = editor.updates.filter(
+      ({ sessionUpdate }) => sessionUpdate === 'available_commands_update',
+    );
+    expect(announced).toMatchObject({
+      availableCommands: [{ name: 'undo' }, { name: 'mode' }, { name: 'rename' }, { name: 'export' }],
+    });
+    await editor.prompt(sessionId, '/undo');
+    expect(editor.said).toContain('Nothing in this conversation can be undone.');
+
+    await editor.prompt(sessionId, '/mode accept edits');
+    expect(editor.updates).toContainEqual({
+      sessionUpdate: 'current_mode_update',
+      currentModeId: 'accept_edits',
+    });
+    writeFileSync(at('u.ts'), 'before\n');
+    await editor.prompt(sessionId, '/edit_file path=u.ts old=before new=after');
+    expect([editor.asked.length, readFileSync(at('u.ts'), 'utf8')]).toEqual([0, 'after\n']);
+    await vi.waitFor(
+      () =>
+        expect(editor.updates).toContainEqual(
+          expect.objectContaining({
+            title: 'Edited u.ts',
+            content: [{ type: 'diff', path: at('u.ts'), oldText: 'before', newText: 'after' }],
+          }),
+        ),
+      polling,
+    );
+
+    const kept = editor.prompt(sessionId, '/undo');
+    (await editor.question(0)).choose('keep');
+    await kept;
+    expect(readFileSync(at('u.ts'), 'utf8')).toBe('after\n');
+    const undone = editor.prompt(sessionId, '/undo');
+    const question = await editor.question(1);
+    expect(JSON.stringify(question.request.toolCall)).toContain('Edited u.ts');
+    question.choose('undo');
+    await undone;
+    expect(readFileSync(at('u.ts'), 'utf8')).toBe('before\n');
+    expect(editor.said).toContain('Undone: Edited u.ts');
+
+    await editor.prompt(sessionId, '/rename The new name');
+    await editor.prompt(sessionId, '/export story.md');
+    expect(readFileSync(at('story.md'), 'utf8')).toMatch(/^# The new name\n[\s\S]*- Edited u\.ts/);
+    await editor.prompt(sessionId, '/export story.md');
+    expect(editor.said).toContain('exists already');
+    await editor.prompt(sessionId, '/mode nonsense');
+    expect(editor.said).toContain('There is no mode "nonsense"');
+  });
+
+  it('queues a prompt that is sent while the agent works', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const first = editor.prompt(sessionId, '/write_file path=q1.ts content=1');
+    const question = await editor.question(0);
+    const second = editor.prompt(sessionId, '/read_file path=a.ts');
+    await vi.waitFor(() => expect(editor.said).toContain('Queued:'), polling);
+    question.choose('reject');
+    expect([await first, await second]).toEqual([{ stopReason: 'end_turn' }, { stopReason: 'end_turn' }]);
+    const { executions } = await person.history({ query: { session_id: sessionId } });
+    expect(executions.map(({ tool_name }) => tool_name).sort()).toEqual(['read_file', 'write_file']);
   });
 
   it('[RK-1] [UI-6] asks a second time about a HIGH call, the safe answer first; it is only ever approved by itself', async () => {
@@ -360,7 +501,6 @@ describe('a paired editor', () => {
     const sessionId = await editor.newSession(server.workspace);
     const prompt = editor.prompt(sessionId, '/write_file path=c.ts content=1');
     const { signal } = await editor.question(0);
-    await expect(editor.prompt(sessionId, 'more')).rejects.toThrow('still answering');
     await editor.agent.notify(methods.agent.session.cancel, { sessionId });
     expect(await prompt).toEqual({ stopReason: 'cancelled' });
     await vi.waitFor(() => expect(signal.aborted).toBe(true), polling);
@@ -374,7 +514,7 @@ describe('a paired editor', () => {
       cwd: server.workspace,
       mcpServers: [],
     });
-    expect(modes?.availableModes.map(({ id }) => id)).toEqual(['ask', 'read_only']);
+    expect(modes?.availableModes.map(({ id }) => id)).toEqual(['ask', 'accept_edits', 'read_only']);
     await editor.agent.request(methods.agent.session.setMode, { sessionId, modeId: 'read_only' });
     await editor.prompt(sessionId, '/write_file path=m.ts content=1');
     expect([editor.asked.length, existsSync(at('m.ts'))]).toEqual([0, false]);
@@ -402,8 +542,14 @@ describe('a paired editor', () => {
       content: { text: '/list_directory path=.' },
     });
     expect(another.updates).toContainEqual(
-      expect.objectContaining({ sessionUpdate: 'tool_call', status: 'completed' }),
+      expect.objectContaining({
+        sessionUpdate: 'tool_call',
+        title: 'Listed the project root',
+        status: 'completed',
+      }),
     );
+    // The results are there again, as they were drawn.
+    expect(JSON.stringify(another.updates)).toContain('a.ts  ');
     await expect(
       another.agent.request(methods.agent.session.load, {
         sessionId: 'none',

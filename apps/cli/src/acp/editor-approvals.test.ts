@@ -61,7 +61,8 @@ function start() {
       new Promise((answer) => void asked.push({ shown: JSON.stringify(call), options, signal, answer })),
     show: () => {},
     say: (text) => void said.push(text),
-    isReadOnly: () => false,
+    textOf: async () => undefined,
+    askMessage: undefined,
     stopRun: async () => {
       throw new Error('the server is away');
     },

@@ -3,6 +3,7 @@ import {
   type ApprovalEntry,
   approvalsServer,
   askDeliberately,
+  callTitle,
   choiceOf,
   type DecisionAnswer,
   KnownApprovals,
@@ -11,10 +12,10 @@ import {
 } from '@countersign/approvals';
 import { type Client, systemClock } from '@countersign/client';
 import type { Approval, CountersignEvent } from '@countersign/protocol';
-import { callWords } from '../call-line.ts';
+
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import { kindOf, locationsOf, previewContent, textContent, wholeText } from './tool-call-view.ts';
+import { kindOf, locationsOf, previewContent, wholeText } from './tool-call-view.ts';
 
 type Card = ApprovalEntry['approval'];
 
@@ -30,8 +31,10 @@ export interface EditorApprovalsDeps {
   ) => Promise<string | undefined>;
   readonly show: (update: ToolCallUpdate) => void;
   readonly say: (text: string) => void;
-  /** The person has chosen that nothing may be changed. */
-  readonly isReadOnly: () => boolean;
+  /** Reads a file as the person sees it: an unsaved text of the editor wins over the disk (RN-9). */
+  readonly textOf: (path: string) => Promise<string | undefined>;
+  /** Asks for a message to the agent; undefined if the editor cannot take one. Resolves with undefined if the person leaves. */
+  readonly askMessage: ((toolCallId: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
   /** Stops the run of a call; null if it has none. */
   readonly stopRun: (runId: string | null) => Promise<void>;
   /** How long a question must be shown before an approval counts (UI-6). */
@@ -49,6 +52,8 @@ export class EditorApprovals {
   /** By approval id: the card that the question shows, and how to end the question. */
   readonly #questions = new Map<string, { readonly card: Card; readonly asking: AbortController }>();
 
+  #preparing: Promise<unknown> = Promise.resolve();
+
   constructor(deps: EditorApprovalsDeps) {
     this.#deps = deps;
     this.#known = new KnownApprovals({
@@ -56,12 +61,12 @@ export class EditorApprovals {
       server: approvalsServer(deps.client as Client),
       onProblem: (error) => this.#sayNotSent(error instanceof Error ? error.message : String(error)),
     });
-    this.#known.entries.subscribe(() => this.#askWhatWaits());
+    this.#known.entries.subscribe(() => this.#askPending());
   }
 
   receive(event: CountersignEvent): void {
     if (event.event === 'stream.reset')
-      this.dispose(); // the stream tells what still waits
+      this.dispose(); // the stream sends the pending approvals again
     else this.#known.receive(event);
     if (event.event !== 'tool.result') return;
     for (const { card } of this.#questions.values())
@@ -71,12 +76,6 @@ export class EditorApprovals {
   /** Asks about approvals that were pending before we listened. */
   resume(approvals: readonly Approval[]): void {
     this.#known.replace(approvals.filter(({ approval_id }) => !this.#known.find(approval_id)));
-  }
-
-  /** Applies a changed mode to the open questions too. */
-  reconsider(): void {
-    for (const id of [...this.#questions.keys()]) this.#endQuestion(id);
-    this.#askWhatWaits();
   }
 
   /** Withdraws every question and sends nothing (AP-3). */
@@ -90,14 +89,14 @@ export class EditorApprovals {
   }
 
   /** Ends questions whose card is gone or has changed, and asks those that were not asked yet. */
-  #askWhatWaits(): void {
+  #askPending(): void {
     for (const [id, { card }] of [...this.#questions])
       if (this.#known.find(id)?.approval !== card) this.#endQuestion(id);
     for (const { approval: card } of this.#known.pending()) {
-      if (card.preview === null || this.#questions.has(card.approval_id)) continue; // an update follows
+      if (card.preview === null || this.#questions.has(card.approval_id)) continue; // the preview comes as an update
       const asking = new AbortController();
       this.#questions.set(card.approval_id, { card, asking });
-      this.#settle(card, asking.signal).catch((error: Error) => this.#sayNotSent(error.message));
+      this.#askAbout(card, asking.signal).catch((error: Error) => this.#sayNotSent(error.message));
     }
   }
 
@@ -106,43 +105,49 @@ export class EditorApprovals {
     say(words.acp.notSent(visible(words.said(why))));
   }
 
-  async #settle(card: Card, signal: AbortSignal): Promise<void> {
-    const { isReadOnly, show, stopRun, words } = this.#deps;
-    show(this.#view(card));
-    if (isReadOnly()) {
-      const { readOnlyReason: reason, readOnlyMessage: message } = words.acp;
-      return this.#sent(this.#known.reject(card, { reason, message }));
-    }
-    const chosen = await this.#answerOf(this.#view(card), optionsFor(card, words.acp), signal);
+  async #askAbout(card: Card, signal: AbortSignal): Promise<void> {
+    const { show, stopRun, askMessage, words } = this.#deps;
+    // One after the other, so that questions come in the order of their requests.
+    const preparing = this.#preparing.then(() => this.#view(card));
+    this.#preparing = preparing.catch(() => {});
+    const view = await preparing;
+    if (signal.aborted) return;
+    show(view);
+    const options = optionsFor(card, words, askMessage !== undefined);
+    const chosen = await this.#answerOf(view, options, signal);
     if (chosen === undefined) return;
-    if (chosen === 'reject') return this.#sent(this.#known.reject(card));
+    if (chosen === 'reject') return this.#reportFailure(this.#known.reject(card));
+    if (chosen === 'reject_with_message') {
+      const message = await askMessage?.(card.tool_id, signal);
+      if (signal.aborted) return;
+      // Leaving the field decides nothing, so the question is asked again.
+      if (message === undefined) return this.#askAbout(card, signal);
+      return this.#reportFailure(this.#known.reject(card, message === '' ? {} : { message }));
+    }
     if (chosen === 'stop') {
-      await this.#sent(this.#known.reject(card));
+      await this.#reportFailure(this.#known.reject(card));
       return stopRun(card.context.run_id);
     }
-    if (
-      stepBeforeApproval({ approval: card, isPreviewComing: false }) !== null &&
-      !(await this.#isMeant(card, signal))
-    )
-      return;
-    const wider = chosen === 'once' ? undefined : narrowest(card, chosen);
-    await this.#sent(this.#known.approve(card, wider && choiceOf(wider)));
+    const needsSecondStep = stepBeforeApproval({ approval: card, isPreviewComing: false }) !== null;
+    if (needsSecondStep && !(await this.#confirms(card, view, signal))) return;
+    const wider = card.offered_scopes[scopeIndex(chosen)];
+    await this.#reportFailure(this.#known.approve(card, wider && choiceOf(wider)));
   }
 
-  /** The deliberate second step (RK-1): a second question. */
-  async #isMeant(card: Card, signal: AbortSignal): Promise<boolean> {
+  /** Asks a second question, the deliberate second step of RK-1. Returns whether the person approved again. */
+  async #confirms(card: Card, first: ToolCallUpdate, signal: AbortSignal): Promise<boolean> {
     const { words } = this.#deps;
-    const view = { ...this.#view(card), title: words.acp.highTitle(visible(words.title(card))) };
+    const view = { ...first, title: words.acp.highTitle(titleOf(card, words)) };
     const options: PermissionOption[] = [
       { optionId: 'reject', name: words.acp.reject, kind: 'reject_once' },
       { optionId: 'once', name: words.acp.confirm, kind: 'allow_once' },
     ];
     const chosen = await this.#answerOf(view, options, signal);
-    if (chosen === 'reject') await this.#sent(this.#known.reject(card));
+    if (chosen === 'reject') await this.#reportFailure(this.#known.reject(card));
     return chosen === 'once';
   }
 
-  /** Repeats a question that was approved before anybody could read it (UI-6). */
+  /** Asks, and asks again if the person approved too fast to have read the question (UI-6). */
   async #answerOf(
     view: ToolCallUpdate,
     options: PermissionOption[],
@@ -164,53 +169,64 @@ export class EditorApprovals {
     return chosen?.optionId;
   }
 
-  /** Says that a decision failed. If the card has changed, the new one is asked about. */
-  async #sent(answer: Promise<DecisionAnswer | undefined>): Promise<void> {
-    const sent = await answer;
-    if (sent?.kind === 'failed') this.#sayNotSent(sent.notice.message);
+  async #reportFailure(sending: Promise<DecisionAnswer | undefined>): Promise<void> {
+    const answer = await sending;
+    if (answer?.kind === 'failed') this.#sayNotSent(answer.notice.message);
   }
 
-  #view(card: Card): ToolCallUpdate {
-    const { root, words } = this.#deps;
+  async #view(card: Card): Promise<ToolCallUpdate> {
+    const { root, words, textOf } = this.#deps;
+    const { tool_id, tool_name, tool_params, preview } = card;
     const reasons = card.reasons.map((reason) => reasonText(reason, words.said(reason))).join('\n');
+    const title = titleOf(card, words);
     return {
-      toolCallId: card.tool_id,
-      title: `${words.risk[card.risk_level]}: ${visible(words.title(card))}`,
-      name: card.tool_name,
-      kind: kindOf(card.tool_name),
+      toolCallId: tool_id,
+      title: `${words.risk[card.risk_level]}: ${title}`,
+      name: tool_name,
+      kind: kindOf(tool_name),
       status: 'pending',
       content: [
-        ...(card.preview === null ? [] : previewContent(card.preview, card, root, words)),
+        ...(preview === null ? [] : await previewContent(preview, card, root, words, textOf)),
         ...(reasons === '' ? [] : [wholeText(reasons)]),
-        ...(card.network ? [textContent(words.card.network)] : []),
+        ...(card.network ? [wholeText(words.card.network)] : []),
       ],
-      locations: locationsOf(root, card.tool_params),
-      rawInput: { tool: card.tool_name, call: callWords(card.tool_name, card.tool_params) },
+      locations: locationsOf(root, tool_params, preview),
+      rawInput: { tool: tool_name, call: title },
     };
   }
 }
 
+const titleOf = ({ tool_name, tool_params }: Card, { calls }: Words): string =>
+  callTitle({ toolName: tool_name, params: tool_params, status: 'awaiting_approval' }, calls);
+
 /**
- * Our scopes as the four kinds of the protocol (docs/decisions/0010). Each option says what it grants; of each scope
- * the narrowest is offered; a HIGH call is only approved by itself.
+ * Maps our scopes to ACP's four kinds of options (docs/decisions/0010): every offered scope is an option of its own, from
+ * narrow to wide. A HIGH call can only be approved once.
  */
-function optionsFor(card: Card, words: Words['acp']): PermissionOption[] {
-  const wider = (['class', 'session', 'always'] as const).flatMap((scope): PermissionOption[] => {
-    const offered = narrowest(card, scope);
-    if (!offered) return [];
-    const name = offered.warning === null ? offered.label : `${offered.label}. ${offered.warning}`;
-    return [{ optionId: scope, name: visible(name), kind: 'allow_always' }];
+function optionsFor(card: Card, words: Words, takesMessage: boolean): PermissionOption[] {
+  const wider = card.offered_scopes.map((offer, index): PermissionOption => {
+    const label = words.scope(offer);
+    const name = offer.warning === null ? label : `${label}. ${words.said(offer.warning)}`;
+    return { optionId: `${scopePrefix}${index}`, name: visible(name), kind: 'allow_always' };
   });
-  const once: PermissionOption = { optionId: 'once', name: words.once, kind: 'allow_once' };
+  const { acp } = words;
+  const once: PermissionOption = { optionId: 'once', name: acp.once, kind: 'allow_once' };
+  const withMessage: PermissionOption = {
+    optionId: 'reject_with_message',
+    name: acp.rejectWithMessage,
+    kind: 'reject_once',
+  };
   const no: PermissionOption[] = [
-    { optionId: 'reject', name: words.reject, kind: 'reject_once' },
-    { optionId: 'stop', name: words.stop, kind: 'reject_always' },
+    { optionId: 'reject', name: acp.reject, kind: 'reject_once' },
+    ...(takesMessage ? [withMessage] : []),
+    { optionId: 'stop', name: acp.stop, kind: 'reject_always' },
   ];
-  if (card.unfit) return no; // what is not shown cannot be approved (AP-8)
+  if (card.unfit) return no; // the preview does not match the digest, so it cannot be approved (AP-8)
   // Editors preselect the first option: for a HIGH call that is the safe one (UI-6).
   return card.risk_level === 'HIGH' ? [...no, once] : [once, ...wider, ...no];
 }
 
-/** The server lists scopes from narrow to wide. */
-const narrowest = ({ offered_scopes }: Card, scope: string) =>
-  offered_scopes.find((offered) => offered.scope === scope);
+const scopePrefix = 'scope-';
+/** -1 for an option that is not a scope. */
+const scopeIndex = (optionId: string): number =>
+  optionId.startsWith(scopePrefix) ? Number(optionId.slice(scopePrefix.length)) : -1;

@@ -1,6 +1,9 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import {
   type AnyMessage,
   type ClientConnection,
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
   client,
   methods,
   type PromptResponse,
@@ -29,6 +32,12 @@ export class TestEditor {
   readonly terminal = fakeTerminal();
   readonly #agent: AcpAgent;
 
+  /** Unsaved texts by absolute path. Set it before `initialize` to have the `fs` capability. */
+  unsaved: Map<string, string> | undefined;
+  /** The answer to a form, for an editor that can show one. Set it before `initialize`. */
+  formAnswer: CreateElicitationResponse | undefined;
+  readonly forms: CreateElicitationRequest[] = [];
+
   constructor(env: Readonly<Record<string, string>>, { minimumMs = 0 } = {}) {
     const [ours, theirs] = pipes();
     this.#agent = new AcpAgent({
@@ -50,6 +59,18 @@ export class TestEditor {
             this.asked.push({ request: params, signal, choose, dismiss });
           }),
       )
+      .onRequest(methods.client.fs.readTextFile, ({ params: { path } }) => ({
+        content: this.unsaved?.get(path) ?? readFileSync(path, 'utf8'),
+      }))
+      .onRequest(methods.client.fs.writeTextFile, ({ params: { path, content } }) => {
+        this.unsaved?.delete(path); // written into the buffer and saved
+        writeFileSync(path, content);
+        return {};
+      })
+      .onRequest(methods.client.elicitation.create, ({ params }) => {
+        this.forms.push(params);
+        return this.formAnswer ?? { action: 'cancel' };
+      })
       .onNotification(methods.client.session.update, ({ params }) => {
         this.updates.push(params.update);
       })
@@ -71,11 +92,26 @@ export class TestEditor {
       .join('');
   }
 
+  /** The titles that a call had, in order. */
+  titles(toolCallId: string): string[] {
+    return this.updates.flatMap((update) =>
+      (update.sessionUpdate === 'tool_call' || update.sessionUpdate === 'tool_call_update') &&
+      update.toolCallId === toolCallId &&
+      update.title
+        ? [update.title]
+        : [],
+    );
+  }
+
   initialize(terminal = false) {
     return this.agent.request(methods.agent.initialize, {
       protocolVersion: 1,
       clientInfo: { name: 'test', title: 'Test editor', version: '1' },
-      clientCapabilities: { auth: { terminal } },
+      clientCapabilities: {
+        auth: { terminal },
+        ...(this.unsaved && { fs: { readTextFile: true, writeTextFile: true } }),
+        ...(this.formAnswer && { elicitation: { form: {} } }),
+      },
     });
   }
 

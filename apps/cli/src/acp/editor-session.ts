@@ -1,5 +1,6 @@
 import {
   type AgentContext,
+  type ClientCapabilities,
   methods,
   type PermissionOption,
   type PromptResponse,
@@ -8,26 +9,45 @@ import {
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
 import type { Client } from '@countersign/client';
-import type { CountersignEvent, EventPayload, JsonValue, Message } from '@countersign/protocol';
-import { callWords } from '../call-line.ts';
-import { RunFollower } from '../chat/run-follower.ts';
+import { type CountersignEvent, type Session, type SessionMode, sessionModes } from '@countersign/protocol';
+import {
+  type ConversationPlace,
+  commandNames,
+  exportConversation,
+  inputOf,
+  readCommand,
+  rename,
+  switchMode,
+  type TypedCommand,
+  titleOfCall,
+  undoableCalls,
+  undoCalls,
+} from '../chat/conversation-commands.ts';
+import { RunFollower, storedMessages } from '../chat/run-follower.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
+import { agentPlan } from './agent-plan.ts';
 import { EditorApprovals } from './editor-approvals.ts';
-import { acpStatusOf, kindOf, locationsOf, resultContent, textContent } from './tool-call-view.ts';
+import { EditorCalls } from './editor-calls.ts';
+import { currentText, EditorFiles } from './editor-files.ts';
+import { textContent } from './tool-call-view.ts';
 
 export interface EditorSessionDeps {
-  readonly sessionId: string;
-  readonly projectId: string;
+  readonly session: Session;
+  /** The folder that the editor has open. */
+  readonly folder: string;
+  /** The project's workspace: the folder, or one around it. */
   readonly root: string;
   readonly client: Client;
   readonly editor: AgentContext;
+  /** What the editor can do; undefined if it has not said. */
+  readonly capabilities: ClientCapabilities | undefined;
   readonly words: Words;
   readonly minimumMs?: number | undefined;
 }
 
 interface Turn {
-  /** Set once the server took the message. */
+  /** Set once the server has accepted the message. */
   follower: RunFollower | undefined;
   runId: string | undefined;
   /** Events that came before we knew the id of our run. */
@@ -35,57 +55,82 @@ interface Turn {
   isCancelled: boolean;
 }
 
-/** How many characters of a running call's output are shown: its end. */
-const OUTPUT_SHOWN = 4_000;
-const PAGE = 500;
-
-/** One conversation in an editor: what the person says, what the agent does, what it asks. */
+/** One conversation in an editor: prompts go to the server; messages, calls and approvals go to the editor. */
 export class EditorSession {
+  /** The editor's own text of files. */
+  readonly files: EditorFiles;
   readonly #deps: EditorSessionDeps;
   readonly #approvals: EditorApprovals;
-  /** What a call has printed so far. */
-  readonly #output = new Map<string, string>();
-  #mode: 'ask' | 'read_only' = 'ask';
+  readonly #calls: EditorCalls;
+  #mode: SessionMode;
   #turn: Turn | undefined;
+  /** The message that the agent is writing. */
+  #written = '';
   /** Sends updates in order. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(deps: EditorSessionDeps) {
     this.#deps = deps;
-    const { client, root, words, minimumMs } = deps;
+    const { client, root, words, minimumMs, session, editor, capabilities } = deps;
+    this.#mode = session.mode;
+    this.files = new EditorFiles(editor, session.session_id, capabilities);
+    const update = (one: SessionUpdate | Promise<SessionUpdate>) => this.#update(one);
+    this.#calls = new EditorCalls({ client, root, words, update });
     this.#approvals = new EditorApprovals({
       client,
       root,
       words,
       ...(minimumMs !== undefined && { minimumMs }),
       ask: (toolCall, options, signal) => this.#ask(toolCall, options, signal),
-      show: (update) => this.#update({ sessionUpdate: 'tool_call_update', ...update }),
+      show: (one) => this.#update({ sessionUpdate: 'tool_call_update', ...one }),
       say: (text) => this.#say(`\n${text}\n`),
-      isReadOnly: () => this.#mode === 'read_only',
+      textOf: (path) => currentText(path, this.files),
+      askMessage: capabilities?.elicitation?.form
+        ? (toolCallId, signal) => this.#askMessage(toolCallId, signal)
+        : undefined,
       stopRun: (runId) => this.#stop(runId),
     });
+  }
+
+  get folder(): string {
+    return this.#deps.folder;
   }
 
   get modes(): SessionModeState {
     const { words } = this.#deps;
     return {
       currentModeId: this.#mode,
-      availableModes: [
-        { id: 'ask', name: words.acp.ask, description: words.acp.askAbout },
-        { id: 'read_only', name: words.acp.readOnly, description: words.acp.readOnlyAbout },
-      ],
+      availableModes: sessionModes.map((id) => ({
+        id,
+        name: words.modes[id].name,
+        description: words.modes[id].means,
+      })),
     };
   }
 
-  /** Returns whether there is such a mode. Read-only revokes what the person granted in this conversation. */
-  async setMode(mode: string): Promise<boolean> {
-    if (mode !== 'ask' && mode !== 'read_only') return false;
-    this.#mode = mode;
-    this.#update({ sessionUpdate: 'current_mode_update', currentModeId: mode });
-    if (mode === 'read_only') {
-      this.#approvals.reconsider();
-      await this.#revokeGrants();
-    }
+  /** Tells the editor which slash commands there are. */
+  announceCommands(): void {
+    const { words } = this.#deps;
+    this.#update({
+      sessionUpdate: 'available_commands_update',
+      availableCommands: commandNames.map((name) => {
+        const hint = inputOf(name, words);
+        return {
+          name,
+          description: words.commands.about[name],
+          ...(hint !== undefined && { input: { hint } }),
+        };
+      }),
+    });
+  }
+
+  /** Returns whether there is such a mode. The server keeps it, so that every front end shows the same. */
+  async setMode(asked: string): Promise<boolean> {
+    const mode = sessionModes.find((known) => known === asked);
+    if (!mode) return false;
+    const { client } = this.#deps;
+    await client.changeSession({ params: { session_id: this.#sessionId }, body: { mode } });
+    this.#showMode(mode);
     return true;
   }
 
@@ -93,21 +138,30 @@ export class EditorSession {
     return this.#turn !== undefined;
   }
 
-  /** Sends a message and reports what happens until the run has ended. */
+  /** Runs a slash command, or sends a message and reports what happens until the run has ended. */
   async prompt(content: string): Promise<PromptResponse> {
-    const { client, projectId, sessionId } = this.#deps;
+    const command = readCommand(content);
+    if (command) return this.#runCommand(command);
+    if (this.#turn) return this.#queue(content, this.#turn);
+    const { client } = this.#deps;
     const turn: Turn = { follower: undefined, runId: undefined, early: [], isCancelled: false };
     this.#turn = turn;
     try {
-      const params = { project_id: projectId };
-      const { run_id } = await client.sendMessage({ params, body: { content, session_id: sessionId } });
+      const { run_id } = await client.sendMessage({
+        params: { project_id: this.#projectId },
+        body: { content, session_id: this.#sessionId, when_busy: 'refuse' },
+      });
       const follower = new RunFollower({
         client,
-        projectId,
-        sessionId,
+        projectId: this.#projectId,
+        sessionId: this.#sessionId,
         runId: run_id,
         onLines: () => {},
-        onText: (piece) => this.#say(piece),
+        onText: (piece) => {
+          this.#written += piece;
+          this.#say(piece);
+        },
+        onMessageEnd: () => this.#showPlan(),
         onNotice: (text) => this.#say(`\n${text}\n`),
         onState: () => {},
       });
@@ -123,12 +177,12 @@ export class EditorSession {
     }
   }
 
-  /** Tells the waiting callers why there is no answer. */
+  /** Shows a notice if a prompt is running. */
   tellWhileBusy(text: string): void {
     if (this.isBusy) this.#say(`\n${text}\n`);
   }
 
-  /** Stops the run; its prompt is answered once it has ended. */
+  /** Asks the server to stop the run. `prompt` returns once the run has ended. */
   async cancel(): Promise<void> {
     const turn = this.#turn;
     if (!turn) return;
@@ -138,36 +192,108 @@ export class EditorSession {
   }
 
   receive(event: CountersignEvent): void {
+    if (event.event === 'session.changed' && event.data.session.session_id === this.#sessionId)
+      this.#showMode(event.data.session.mode);
     if (event.event !== 'stream.reset' && !this.#isOurs(event)) return;
-    this.#tellOfCall(event);
+    this.#calls.receive(event);
     this.#approvals.receive(event);
     const turn = this.#turn;
     if (turn?.follower) turn.follower.receive(event);
     else turn?.early.push(event);
   }
 
-  /** The conversation so far, as an editor that opens it again shows it. */
+  /** Sends the stored conversation to an editor that opens it again. */
   async replay(): Promise<void> {
-    const { client, projectId, sessionId } = this.#deps;
-    const { executions } = await client.history({ query: { session_id: sessionId, limit: 200 } });
+    const { client } = this.#deps;
+    const { executions } = await client.history({ query: { session_id: this.#sessionId, limit: 200 } });
     const statuses = new Map(executions.map(({ tool_id, status }) => [tool_id, status]));
-    for (let cursor: string | undefined; ; ) {
-      const query = { session_id: sessionId, limit: PAGE, ...(cursor !== undefined && { cursor }) };
-      const page = await client.listMessages({ params: { project_id: projectId }, query });
-      for (const message of page.messages) this.#replayOne(message, statuses);
-      if (page.next_cursor === null) break;
-      cursor = page.next_cursor;
+    for await (const message of storedMessages(client, this.#projectId, this.#sessionId)) {
+      const { role, content, rewound } = message;
+      if (rewound) continue;
+      if (role === 'user' && content !== '') this.#chunk('user_message_chunk', content);
+      if (role === 'assistant' && content !== '') this.#say(content);
+      this.#calls.replay(message, statuses);
     }
     await this.#sending;
     const { approvals } = await client.listApprovals();
-    this.#approvals.resume(approvals.filter(({ session_id }) => session_id === sessionId));
+    this.#approvals.resume(approvals.filter(({ session_id }) => session_id === this.#sessionId));
   }
 
   dispose(): void {
     this.#approvals.dispose();
   }
 
-  /** The run may be one that another front end has started. */
+  get #sessionId(): string {
+    return this.#deps.session.session_id;
+  }
+
+  get #projectId(): string {
+    return this.#deps.session.project_id;
+  }
+
+  /** Gives a message to the agent while it works; the prompt ends with the run that takes it. */
+  async #queue(content: string, { follower }: Turn): Promise<PromptResponse> {
+    const { client, words } = this.#deps;
+    const { queued } = await client.sendMessage({
+      params: { project_id: this.#projectId },
+      body: { content, session_id: this.#sessionId, when_busy: 'queue' },
+    });
+    if (queued) this.#say(`\n${words.acp.queued}\n`);
+    await follower?.ended.catch(() => {}); // the first prompt reports it
+    return { stopReason: 'end_turn' };
+  }
+
+  async #runCommand({ name, rest }: TypedCommand): Promise<PromptResponse> {
+    const { client, words, folder } = this.#deps;
+    const place = { client, words, folder, projectId: this.#projectId, sessionId: this.#sessionId };
+    const run = {
+      mode: () => switchMode(place, rest),
+      rename: () => rename(place, rest),
+      export: () => exportConversation(place, rest),
+      undo: () => this.#undo(place),
+    };
+    this.#say(`${await run[name]()}\n`);
+    await this.#sending;
+    return { stopReason: 'end_turn' };
+  }
+
+  /** Lists what would be put back, and puts it back if the person says so. */
+  async #undo(place: ConversationPlace): Promise<string> {
+    const { words } = this.#deps;
+    const calls = await undoableCalls(place);
+    if (calls.length === 0) return words.commands.nothingToUndo;
+    const toolCall = {
+      toolCallId: `undo-${calls[0]?.tool_id}`,
+      title: words.acp.askUndo(calls.length),
+      kind: 'edit',
+      status: 'pending',
+      content: [textContent(calls.map((call) => titleOfCall(call, words)).join('\n'))],
+    } satisfies ToolCallUpdate;
+    this.#update({ sessionUpdate: 'tool_call', ...toolCall });
+    const options: PermissionOption[] = [
+      { optionId: 'undo', name: words.acp.undo, kind: 'allow_once' },
+      { optionId: 'keep', name: words.acp.keep, kind: 'reject_once' },
+    ];
+    const chosen = await this.#ask(toolCall, options, new AbortController().signal);
+    const told = chosen === 'undo' ? await undoCalls(place, calls) : words.commands.kept;
+    const status = chosen === 'undo' ? 'completed' : 'failed';
+    this.#update({ sessionUpdate: 'tool_call_update', toolCallId: toolCall.toolCallId, status });
+    return told;
+  }
+
+  #showMode(mode: SessionMode): void {
+    if (mode === this.#mode) return;
+    this.#mode = mode;
+    this.#update({ sessionUpdate: 'current_mode_update', currentModeId: mode });
+  }
+
+  #showPlan(): void {
+    const entries = agentPlan(this.#written);
+    this.#written = '';
+    if (entries) this.#update({ sessionUpdate: 'plan', entries });
+  }
+
+  /** Stops a run, which may be one that another front end has started. */
   async #stop(runId: string | null): Promise<void> {
     const turn = this.#turn;
     if (turn && (turn.runId ?? runId) === runId) return this.cancel();
@@ -178,104 +304,8 @@ export class EditorSession {
     await this.#deps.client.stopRun({ params: { run_id } }, { retry: { times: 3 } });
   }
 
-  async #revokeGrants(): Promise<void> {
-    const { client, sessionId, words } = this.#deps;
-    const { grants } = await client.listGrants();
-    const ours = grants.filter(
-      ({ session_id, revoked_at }) => session_id === sessionId && revoked_at === null,
-    );
-    for (const { grant_id } of ours) await client.revokeGrant({ params: { grant_id } });
-    if (ours.length > 0) this.#say(`\n${words.acp.grantsRevoked(ours.length)}\n`);
-  }
-
   #isOurs({ data }: CountersignEvent): boolean {
-    return 'session_id' in data && data.session_id === this.#deps.sessionId;
-  }
-
-  #replayOne(message: Message, statuses: ReadonlyMap<string, Parameters<typeof acpStatusOf>[0]>): void {
-    const { role, content, tool_calls = [] } = message;
-    if (role === 'user' && content !== '') this.#chunk('user_message_chunk', content);
-    if (role === 'assistant' && content !== '') this.#say(content);
-    for (const { tool_id, tool_name, tool_params } of tool_calls) {
-      if (tool_id === null) continue;
-      this.#update({
-        sessionUpdate: 'tool_call',
-        ...this.#call(tool_id, tool_name, tool_params),
-        status: acpStatusOf(statuses.get(tool_id) ?? 'completed'),
-      });
-    }
-  }
-
-  #tellOfCall({ event, data }: CountersignEvent): void {
-    switch (event) {
-      case 'tool.call':
-        this.#update(
-          data.status === 'pending'
-            ? {
-                sessionUpdate: 'tool_call',
-                ...this.#call(data.tool_id, data.tool_name, data.tool_params),
-                status: acpStatusOf(data.status),
-              }
-            : {
-                sessionUpdate: 'tool_call_update',
-                toolCallId: data.tool_id,
-                status: acpStatusOf(data.status),
-              },
-        );
-        return;
-      case 'approval.resolved':
-        this.#update({
-          sessionUpdate: 'tool_call_update',
-          toolCallId: data.tool_id,
-          status: data.status === 'approved' ? 'in_progress' : 'failed',
-        });
-        return;
-      case 'tool.progress':
-        this.#tellOutput(data);
-        return;
-      case 'tool.result':
-        if (data.undo_id === undefined) this.#tellResult(data);
-    }
-  }
-
-  #tellResult(ended: EventPayload<'tool.result'>): void {
-    const { tool_id, status } = ended;
-    this.#output.delete(tool_id);
-    const content = resultContent(ended, this.#deps.words);
-    this.#update({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: tool_id,
-      status: acpStatusOf(status),
-      ...(content && { content }),
-    });
-  }
-
-  /** Shows the output so far, then the progress. A message that comes with output only repeats that output. */
-  #tellOutput({ tool_id, progress, message, output }: EventPayload<'tool.progress'>): void {
-    const printed = `${this.#output.get(tool_id) ?? ''}${output?.chunk ?? ''}`.slice(-OUTPUT_SHOWN);
-    this.#output.set(tool_id, printed);
-    const state = [
-      ...(progress === null ? [] : [`${Math.round(progress)}%`]),
-      ...(message === null ? [] : [this.#deps.words.said(message)]),
-    ].join(' · ');
-    const shown = output === null && state !== '' ? `${printed}${state}\n` : printed;
-    this.#update({
-      sessionUpdate: 'tool_call_update',
-      toolCallId: tool_id,
-      status: 'in_progress',
-      content: [textContent(shown)],
-    });
-  }
-
-  #call(toolId: string, tool: string, params: Readonly<Record<string, JsonValue>>) {
-    const { root } = this.#deps;
-    return {
-      toolCallId: toolId,
-      title: callWords(tool, params),
-      name: tool,
-      kind: kindOf(tool),
-      locations: locationsOf(root, params),
-    };
+    return 'session_id' in data && data.session_id === this.#sessionId;
   }
 
   async #ask(
@@ -283,17 +313,44 @@ export class EditorSession {
     options: PermissionOption[],
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { editor, sessionId } = this.#deps;
+    const { editor } = this.#deps;
     await this.#sending;
     try {
       const { outcome } = await editor.request(
         methods.client.session.requestPermission,
-        { sessionId, toolCall, options },
+        { sessionId: this.#sessionId, toolCall, options },
         { cancellationSignal: signal, stopWaitingOnCancel: true },
       );
       return outcome.outcome === 'selected' ? outcome.optionId : undefined;
     } catch {
       return undefined; // withdrawn, or the editor cannot ask: nothing was decided
+    }
+  }
+
+  /** The person's words for the agent; undefined if they left the field. */
+  async #askMessage(toolCallId: string, signal: AbortSignal): Promise<string | undefined> {
+    const { editor, words } = this.#deps;
+    const { messagePrompt, messageField } = words.acp;
+    try {
+      const answer = await editor.request(
+        methods.client.elicitation.create,
+        {
+          mode: 'form',
+          sessionId: this.#sessionId,
+          toolCallId,
+          message: messagePrompt,
+          requestedSchema: {
+            type: 'object',
+            properties: { message: { type: 'string', title: messageField, maxLength: 2_000 } },
+          },
+        },
+        { cancellationSignal: signal, stopWaitingOnCancel: true },
+      );
+      if (answer.action !== 'accept') return undefined;
+      const { message } = (answer.content ?? {}) as { message?: unknown };
+      return typeof message === 'string' ? message.trim() : '';
+    } catch {
+      return undefined;
     }
   }
 
@@ -305,10 +362,12 @@ export class EditorSession {
     this.#update({ sessionUpdate, content: { type: 'text', text: visible(text) } });
   }
 
-  #update(update: SessionUpdate): void {
-    const { editor, sessionId } = this.#deps;
+  #update(update: SessionUpdate | Promise<SessionUpdate>): void {
+    const { editor } = this.#deps;
     this.#sending = this.#sending
-      .then(() => editor.notify(methods.client.session.update, { sessionId, update }))
+      .then(async () =>
+        editor.notify(methods.client.session.update, { sessionId: this.#sessionId, update: await update }),
+      )
       .catch(() => {}); // the editor is gone; its pending requests fail by themselves
   }
 }

@@ -1,23 +1,17 @@
 import { hostname } from 'node:os';
 import { type Client, createClient } from '@countersign/client';
-import { CountersignError } from '@countersign/protocol';
 import { tokenIdOf } from '@countersign/runner-client';
 import { personsFolders } from '@countersign/tool-runner';
-import { type CommandContext, usageOf } from '../command-context.ts';
+import { type CommandContext, type Environment, usageOf } from '../command-context.ts';
 import { Credentials } from '../sign-in/credentials.ts';
 import { chosenAddress, serverAccess } from '../sign-in/server-access.ts';
 import { requireServer } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const usage = usageOf('acp');
-/** A year: a pairing is meant to last. */
 const goodForSeconds = 366 * 24 * 3600;
 
-/**
- * The tokens of paired editors by server, stored beside the person's own. `pairingMeans` says what they can do (AP-9).
- */
+/** The tokens of paired editors, by server. Their scope is `front_end` (AP-9). */
 const pairings = (words: Words, env: Environment): Credentials =>
   new Credentials(personsFolders(env).config, words, 'paired-editors.json');
 
@@ -42,12 +36,9 @@ export interface PairOptions extends Pick<CommandContext, 'terminal' | 'env'> {
 
 /** Pairs an editor if the person at the terminal says yes. Returns the exit code. */
 export async function pair({ terminal, env, server, name, words }: PairOptions): Promise<number> {
-  const access = serverAccess(server, words, env);
-  const { address, client } = access;
+  const { address, client } = serverAccess(server, words, env);
   await requireServer(address, words);
-  if (!terminal.interactive) {
-    throw new CountersignError('USAGE', { problem: words.acp.needsTerminal, help: 'countersign acp --help' });
-  }
+  if (!terminal.interactive) throw usage(words.acp.needsTerminal);
   await terminal.write(`${words.acp.pairingMeans(address)}\n`);
   if (!(await isConfirmed(terminal, words.acp.askPair))) {
     await terminal.write(`${words.acp.notPaired}\n`);
@@ -60,18 +51,18 @@ export async function pair({ terminal, env, server, name, words }: PairOptions):
   const kept = pairings(words, env);
   const before = kept.find(address);
   kept.keep(address, { token, expires_at: details.expires_at ?? '' });
-  if (before) await endToken(client, before.token).catch(() => {}); // it may have ended already
+  if (before) await revoke(client, before.token).catch(() => {}); // it may have ended already
   await terminal.write(`${words.acp.paired(address, shown)}\n`);
   return 0;
 }
 
-/** Deletes the pairing here, and revokes it on the server if that responds. */
+/** Deletes the pairing here, and revokes its token if the server responds. Returns the exit code. */
 export async function unpair({ terminal, env, server, words }: PairOptions): Promise<number> {
   const address = chosenAddress(server, words, env);
   const forgotten = pairings(words, env).forget(address);
   if (!forgotten) throw usage(words.acp.wasNotPaired(address));
   try {
-    await endToken(serverAccess(server, words, env).client, forgotten.token);
+    await revoke(serverAccess(server, words, env).client, forgotten.token);
   } catch (error) {
     const id = tokenIdOf(forgotten.token) ?? '';
     terminal.writeError(`${words.acp.onlyForgotten(address, id)} (${words.said(error as Error)})\n`);
@@ -86,7 +77,6 @@ async function isConfirmed(terminal: CommandContext['terminal'], question: strin
   return false;
 }
 
-/** The token's id, from its claims. */
-async function endToken(client: Client, token: string): Promise<void> {
+async function revoke(client: Client, token: string): Promise<void> {
   await client.revokeToken({ params: { token_id: tokenIdOf(token) ?? '' } });
 }

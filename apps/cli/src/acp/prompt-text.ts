@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@agentclientprotocol/sdk';
 
-/** What the person wrote, with what their editor attached, as one message of text. */
+/** Joins the person's text and the editor's attachments into one message. */
 export function promptText(blocks: readonly ContentBlock[]): string {
   return blocks
     .map((block) => {
@@ -21,7 +21,7 @@ export function promptText(blocks: readonly ContentBlock[]): string {
     .trim();
 }
 
-/** Text that stays text in an editor that draws Markdown: nothing in it ends the fence (UI-6). */
+/** A Markdown code block that nothing in the text can end, so that the editor shows the text literally (UI-6). */
 export function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);

@@ -1,10 +1,18 @@
+import type { ToolCallContent } from '@agentclientprotocol/sdk';
 import { executionStatuses, type JsonValue, type Preview } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
 import { wordsFor } from '../words.ts';
-import { acpStatusOf, kindOf, locationsOf, previewContent, resultContent } from './tool-call-view.ts';
+import {
+  acpStatusOf,
+  changeContent,
+  kindOf,
+  locationsOf,
+  previewContent,
+  resultContent,
+} from './tool-call-view.ts';
 
 const words = wordsFor({});
-const texts = (content: ReturnType<typeof previewContent> | undefined) =>
+const texts = (content: readonly ToolCallContent[] | undefined) =>
   (content ?? []).map((one) =>
     one.type === 'content' && one.content.type === 'text' ? one.content.text : one,
   );
@@ -17,6 +25,13 @@ const file = {
 };
 
 const call = { tool_name: 'edit_file', tool_params: {} };
+/** An editor and a disk that do not have the file: a diff shows what its hunks show. */
+const nowhere = async () => undefined;
+const shownFor = (
+  preview: Preview,
+  about: { tool_name: string; tool_params: Record<string, JsonValue> } = call,
+  textOf: (path: string) => Promise<string | undefined> = nowhere,
+) => previewContent(preview, about, '/w', words, textOf);
 
 describe('a call as an editor draws it', () => {
   it('has a kind, places and a status', () => {
@@ -32,6 +47,7 @@ describe('a call as an editor draws it', () => {
       { path: '/w/a.ts' },
       { path: '/w/b.ts' },
     ]);
+    expect(locationsOf('/w', { path: 'a.ts', start_line: 7 })).toEqual([{ path: '/w/a.ts', line: 7 }]);
     expect(executionStatuses.map(acpStatusOf)).toEqual([
       'pending',
       'pending',
@@ -71,12 +87,12 @@ describe('a call as an editor draws it', () => {
       { diff: ['@@ -1 +1 @@', '-x', '+y'].join('\n'), unsaved: true },
       words.card.unsaved,
     ],
-  ])('[AP-7] says in words what two sides would not show: %s', (_what, more, expected) => {
-    const shown = previewContent({ kind: 'diff', files: [{ ...file, ...more }] }, call, '/w', words);
+  ])('[AP-7] says in words what two sides would not show: %s', async (_what, more, expected) => {
+    const shown = await shownFor({ kind: 'diff', files: [{ ...file, ...more }] });
     expect(texts(shown)).toEqual([expect.stringContaining(expected)]);
   });
 
-  it('[AP-7] shows both sides of each file, with what lies between hunks left out of both', () => {
+  it('[AP-7] shows both sides of each file, with what lies between hunks left out of both, where the whole text is not known', async () => {
     const diff = [
       '--- a.ts',
       '+++ a.ts',
@@ -89,18 +105,18 @@ describe('a call as an editor draws it', () => {
       '\\ No newline at end of file',
       '+9',
     ].join('\n');
-    expect(previewContent({ kind: 'diff', files: [{ ...file, diff }] }, call, '/w', words)).toEqual([
+    expect(await shownFor({ kind: 'diff', files: [{ ...file, diff }] })).toEqual([
       { type: 'diff', path: '/w/a.ts', oldText: 'one\ntwo\n⋯\nnine⟨U+001B⟩[2J', newText: 'one\n2\n⋯\n9' },
     ]);
     const created = { ...file, diff: 'new file mode 100644\n@@ -0,0 +1 @@\n+new', size_before: null };
-    expect(previewContent({ kind: 'diff', files: [created] }, call, '/w', words)).toEqual([
-      { type: 'diff', path: '/w/a.ts', oldText: null, newText: 'new' },
+    expect(await shownFor({ kind: 'diff', files: [created] })).toEqual([
+      { type: 'diff', path: '/w/a.ts', oldText: null, newText: 'new\n' },
     ]);
   });
 
-  it('[AP-7] says what was cut, and shows everything else as a terminal would', () => {
+  it('[AP-7] says what was cut, and shows everything else as a terminal would', async () => {
     const cut: Preview = { kind: 'diff', files: [{ ...file, diff: '@@ -1 +1 @@\n-a\n+b', truncated: true }] };
-    expect(String(texts(previewContent(cut, call, '/w', words)))).toContain('the diff was cut for its size');
+    expect(String(texts(await shownFor(cut)))).toContain('The diff was too long and is cut here.');
     const command: Preview = {
       kind: 'command',
       commands: [['npm', 'test']],
@@ -109,12 +125,12 @@ describe('a call as an editor draws it', () => {
       reversible: false,
       scripts: [],
     };
-    const shown = String(texts(previewContent(command, call, '/w', words)));
+    const shown = String(texts(await shownFor(command)));
     expect(shown).toContain('npm test');
-    expect(shown).toContain('It cannot be undone.');
+    expect(shown).toContain('Cannot be undone');
   });
 
-  it('[AP-7] shows a shell line as it was written, and whole', () => {
+  it('[AP-7] shows a shell line as it was written, and whole', async () => {
     const command = `${'echo one; '.repeat(3_000)}\ncat > run.js <<'E'\nevil()\nE`;
     const preview: Preview = {
       kind: 'command',
@@ -125,7 +141,7 @@ describe('a call as an editor draws it', () => {
       scripts: [],
     };
     const shell = { tool_name: 'shell_exec', tool_params: { command } };
-    const shown = String(texts(previewContent(preview, shell, '/w', words)));
+    const shown = String(texts(await shownFor(preview, shell)));
     expect(shown).toContain("cat > run.js <<'E'\n  evil()\n  E");
     expect(shown.split('echo one;').length).toBeGreaterThan(2_500);
   });
@@ -134,33 +150,87 @@ describe('a call as an editor draws it', () => {
     { kind: 'custom', server: 'db', summary: 'Reads a table' },
     { kind: 'summary', summary: 'Creates a branch.' },
     { kind: 'unavailable', reason: 'the disk fails' },
-  ])('[AP-7] shows every parameter, whole, where the preview says little: $kind', (preview) => {
+  ])('[AP-7] shows every parameter, whole, where the preview says little: $kind', async (preview) => {
     const custom = {
       tool_name: 'db__write',
       tool_params: { path: 'a', content: `${'x'.repeat(500)}\ndrop table users` },
     };
-    expect(String(texts(previewContent(preview, custom, '/w', words)))).toContain('drop table users');
+    expect(String(texts(await shownFor(preview, custom)))).toContain('drop table users');
   });
 
-  it('shows what came of it, and a change only once', () => {
-    const shown = (result: JsonValue) => resultContent({ result, error: null }, words);
-    expect(texts(shown({ success: true, content: 'hello' }))).toEqual(['```\nhello\n```']);
-    expect(texts(shown({ success: true, stdout: 'out\n', stderr: 'err' }))).toEqual(['```\nout\nerr\n```']);
+  it('[AP-7] shows the whole old and new text where they are known, and where the change begins', async () => {
+    const diff = '@@ -2,2 +2,2 @@\n two\n-three\n+3';
+    const preview: Preview = { kind: 'diff', files: [{ ...file, diff }] };
+    const onDisk = async (path: string) => (path === '/w/a.ts' ? 'one\ntwo\nthree\nfour\n' : undefined);
+    const whole = {
+      type: 'diff',
+      path: '/w/a.ts',
+      oldText: 'one\ntwo\nthree\nfour\n',
+      newText: 'one\ntwo\n3\nfour\n',
+    };
+    expect(await shownFor(preview, call, onDisk)).toEqual([whole]);
+    expect(locationsOf('/w', { path: 'a.ts' }, preview)).toEqual([{ path: '/w/a.ts', line: 3 }]);
+    const unsaved: Preview = { kind: 'diff', files: [{ ...file, diff, unsaved: true }] };
+    expect(await shownFor(unsaved, call, onDisk)).toEqual([
+      whole,
+      expect.objectContaining({
+        content: { type: 'text', text: expect.stringContaining(words.card.unsaved) },
+      }),
+    ]);
+    // A text that the preview was not made of is not shown as if it were.
+    expect(await shownFor(preview, call, async () => 'other\n')).toEqual([
+      { ...whole, oldText: 'two\nthree', newText: 'two\n3' },
+    ]);
+  });
+
+  it('shows what came of it as a person would print it, and a change only once', () => {
+    const shown = (tool: string, result: JsonValue) =>
+      resultContent(tool, { path: 'a' }, { result, error: null }, words);
+    const read = { success: true, content: 'hello', encoding: 'utf-8', size: 5, truncated: false };
+    expect(texts(shown('read_file', read))).toEqual(['```\nhello\n```']);
+    expect(
+      texts(shown('x__y', { success: true, stdout: '\u001b[31mout\u001b[0m\n', stderr: 'err' })),
+    ).toEqual(['```\nout\nerr\n```']);
+    const entry = { name: 'b', path: 'b', type: 'directory', size: 0, modified: '2026-11-15T12:00:00Z' };
+    const listing = { success: true, files: [entry], total_count: 1, truncated: false };
+    expect(texts(shown('list_directory', listing))).toEqual(['```\nb/\n```']);
     const error = { code: 'FILE_NOT_FOUND', message: 'It is gone.', recoverable: true } as const;
-    expect(texts(resultContent({ result: null, error }, words))).toEqual(['```\nIt is gone.\n```']);
-    expect(shown({ success: true, changed_files: [] })).toBe(undefined);
-    expect(shown({ success: true, content: 'AAAA', encoding: 'base64', size: 3 })).not.toBe(undefined);
-    expect(shown(null)).toBe(undefined);
-    expect(String(texts(shown({ success: true, content: 'x'.repeat(30_000) }))).length).toBeLessThan(21_000);
+    expect(texts(resultContent('read_file', {}, { result: null, error }, words))).toEqual([
+      '```\nIt is gone.\n```',
+    ]);
+    const changed = {
+      success: true,
+      path: 'a',
+      size: 1,
+      changed_files: [{ path: 'a', operation: 'modified' }],
+    };
+    expect(shown('edit_file', changed)).toBe(undefined);
+    const picture = { ...read, content: 'AAAA', encoding: 'base64', media_type: 'image/png' };
+    expect(shown('read_file', picture)).toEqual([
+      { type: 'content', content: { type: 'image', data: 'AAAA', mimeType: 'image/png' } },
+    ]);
+    expect(shown('read_file', null)).toBe(undefined);
+    expect(String(texts(shown('read_file', { ...read, content: 'x'.repeat(30_000) }))).length).toBeLessThan(
+      21_000,
+    );
+    expect(changeContent('edit_file', { path: 'a', old: 'x', new: 'y' }, '/w')).toEqual([
+      { type: 'diff', path: '/w/a', oldText: 'x', newText: 'y' },
+    ]);
+    expect(changeContent('write_file', { path: 'a', content: 'y' }, '/w')).toBe(undefined);
   });
 
-  it('[TL-2] says that a command exited with 1, also where its output is left out (founding documents: tools-specification)', () => {
-    const result = { success: false, stdout: 'out\n', stderr: 'err', exit_code: 1 };
-    expect(texts(resultContent({ result, error: null, exit_code: 1 }, words))).toEqual([
-      '```\n[exit 1]\nout\nerr\n```',
-    ]);
-    expect(texts(resultContent({ result: null, error: null, exit_code: 1 }, words))).toEqual([
-      '```\nexit 1\n```',
-    ]);
+  it('[TL-2] says that a command exited with 1, and shows the end of its output (founding documents: tools-specification)', () => {
+    const result = { success: false, stdout: 'out\n', stderr: 'err', exit_code: 1, execution_time: 0.1 };
+    expect(texts(resultContent('execute_command', {}, { result, error: null, exit_code: 1 }, words))).toEqual(
+      ['```\nexit 1\n```', '```\nout\nerr\n```'],
+    );
+    expect(
+      texts(resultContent('execute_command', {}, { result: null, error: null, exit_code: 1 }, words)),
+    ).toEqual(['```\nexit 1\n```']);
+    const long = { ...result, stdout: `${'line\n'.repeat(10_000)}the last line\n`, stderr: '' };
+    const [, output] = texts(
+      resultContent('execute_command', {}, { result: long, error: null, exit_code: 1 }, words),
+    );
+    expect(String(output)).toContain('the last line');
   });
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { ToolCallContent, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
-import { parseUnifiedDiff } from '@countersign/approvals';
+import type { ToolCallContent, ToolCallLocation, ToolCallStatus, ToolKind } from '@agentclientprotocol/sdk';
+import { parseUnifiedDiff, resultText, resultView } from '@countersign/approvals';
 import {
   type Approval,
   type EventPayload,
@@ -9,18 +9,20 @@ import {
   type JsonValue,
   type Preview,
 } from '@countersign/protocol';
-import { whatIsCalled } from '../approvals/approval-card.ts';
+import { callParagraphs } from '../approvals/approval-card.ts';
 import { layOut, visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
 import { fenced } from './prompt-text.ts';
+import { type DiffSides, firstChangedLine, hunkSides, wholeSides } from './whole-diff.ts';
 
 type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
+type Params = Readonly<Record<string, JsonValue>>;
 
 /** Longer results are cut in the editor; the history has them in full. */
 const MAX_SHOWN = 20_000;
 const COLUMNS = 100;
 
-/** How an editor draws a call. */
+/** The kind of a tool in ACP, which decides the icon in the editor. */
 export const kindOf = (tool: string): ToolKind => findTool(tool)?.kind ?? 'other';
 
 export function acpStatusOf(status: ExecutionStatus): ToolCallStatus {
@@ -38,64 +40,98 @@ export function acpStatusOf(status: ExecutionStatus): ToolCallStatus {
   }
 }
 
-/** The files that a call is about, for editors that follow along. */
-export function locationsOf(root: string, params: Readonly<Record<string, JsonValue>>): { path: string }[] {
+/** The files that a call is about, for editors that follow along; of a change, the line where it begins. */
+export function locationsOf(root: string, params: Params, preview?: Preview | null): ToolCallLocation[] {
+  const files = preview?.kind === 'diff' ? preview.files : [];
+  if (files.length > 0)
+    return files.map(({ path, diff }) => locationAt(join(root, path), firstChangedLine(diff)));
+  const line = typeof params.line === 'number' ? params.line : params.start_line;
   return [params.path, params.dest].flatMap((path) =>
-    typeof path === 'string' && path !== '' ? [{ path: join(root, path) }] : [],
+    typeof path === 'string' && path !== '' ? [locationAt(join(root, path), line)] : [],
   );
 }
 
-export const textContent = (text: string): ToolCallContent => wholeText(cut(text));
+const locationAt = (path: string, line: JsonValue | undefined): ToolCallLocation => ({
+  path,
+  ...(typeof line === 'number' && { line }),
+});
 
-/** What is approved is shown in full, regardless of its length. */
+/** Shows a text whose beginning says enough. */
+export const textContent = (text: string): ToolCallContent =>
+  wholeText(text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}\n…`);
+
+/** Shows a command's output: if it is long, its end. */
+export const outputContent = (text: string): ToolCallContent =>
+  wholeText(text.length <= MAX_SHOWN ? text : `…\n${text.slice(-MAX_SHOWN)}`);
+
+/** Shows the full text: whatever a person approves must not be cut. */
 export const wholeText = (text: string): ToolCallContent => ({
   type: 'content',
   content: { type: 'text', text: fenced(visible(text)) },
 });
 
-/** What will happen (AP-7): a diff where files change, else what a terminal would show. */
-export function previewContent(
+/**
+ * The preview (AP-7): as diffs if files change, else as the text that a terminal would show. `textOf` reads a file as the
+ * person sees it; with it a diff has the whole old and new text, without it what the hunks show.
+ */
+export async function previewContent(
   preview: Preview,
   call: Pick<Approval, 'tool_name' | 'tool_params'>,
   root: string,
   words: Words,
-): ToolCallContent[] {
-  if (preview.kind === 'diff' && preview.files.every(hasTwoSides)) {
-    return preview.files.map(({ path, diff, size_before }) => ({
-      type: 'diff',
-      path: join(root, path),
-      ...sidesOf(diff),
-      ...(size_before === null && { oldText: null }),
-    }));
+  textOf: (path: string) => Promise<string | undefined>,
+): Promise<ToolCallContent[]> {
+  const inWords = () => [wholeText(layOut(callParagraphs(preview, call, words), COLUMNS, false).join('\n'))];
+  if (preview.kind !== 'diff' || !preview.files.every(hasTwoSides)) return inWords();
+  const shown: ToolCallContent[] = [];
+  for (const file of preview.files) {
+    const path = join(root, file.path);
+    const isNew = file.size_before === null;
+    const text = isNew ? '' : await textOf(path);
+    const whole = text === undefined ? undefined : wholeSides(file.diff, text);
+    // Without the editor's own text, words must say that the change is based on an unsaved buffer.
+    if (file.unsaved === true && !whole) return inWords();
+    const sides: DiffSides = whole ?? hunkSides(file.diff);
+    shown.push({ type: 'diff', path, ...sides, ...(isNew && { oldText: null }) });
+    if (file.unsaved === true) shown.push(wholeText(words.card.unsaved));
   }
-  const lines = layOut(whatIsCalled(preview, call, words), COLUMNS, false);
-  return [wholeText(lines.join('\n'))];
+  return shown;
 }
 
-/** The result of a call. A change was already shown as a diff. */
+/** A change that ran without a question, as far as the call's parameters show it; undefined for other calls. */
+export function changeContent(tool: string, params: Params, root: string): ToolCallContent[] | undefined {
+  const { path, old, new: renewed } = params;
+  if (tool !== 'edit_file' || typeof path !== 'string') return undefined;
+  if (typeof old !== 'string' || typeof renewed !== 'string') return undefined;
+  return [{ type: 'diff', path: join(root, path), oldText: visible(old), newText: visible(renewed) }];
+}
+
+type Result = Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code'>;
+
+/** The result of a call as a person would print it; undefined for a change, which is shown as a diff. */
 export function resultContent(
-  { result, error, exit_code = 0 }: Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code'>,
-  { said, activity }: Pick<Words, 'said' | 'activity'>,
+  tool: string,
+  params: Params,
+  { result, error, exit_code = 0 }: Result,
+  { said, activity, calls }: Pick<Words, 'said' | 'activity' | 'calls'>,
 ): ToolCallContent[] | undefined {
-  if (error) return [textContent(said(error))];
-  const exit = exit_code === 0 ? '' : activity.exit(exit_code);
-  if (typeof result !== 'object' || result === null || Array.isArray(result))
-    return exit === '' ? undefined : [textContent(exit)];
-  const { content, stdout, stderr, encoding } = result;
-  if (typeof content === 'string' && encoding !== 'base64') return [textContent(content)];
-  if (typeof stdout === 'string') {
-    const printed = `${stdout}${typeof stderr === 'string' ? stderr : ''}`;
-    // The exit code comes first, because a long output is cut at its end.
-    return [textContent(exit === '' ? printed : `[${exit}]\n${printed}`)];
-  }
-  if ('changed_files' in result) return undefined;
-  return [textContent(JSON.stringify(result, null, 2))];
+  const view = resultView(tool, params, result);
+  if (view.kind === 'picture')
+    return [{ type: 'content', content: { type: 'image', data: view.base64, mimeType: view.mediaType } }];
+  const told = error ? said(error) : exit_code === 0 ? '' : activity.exit(exit_code);
+  if (error && view.kind !== 'terminal') return [textContent(told)];
+  if (view.kind === 'changed') return undefined;
+  const printed = resultText(view, calls);
+  if (printed === '') return told === '' ? undefined : [textContent(told)];
+  const content = view.kind === 'terminal' ? outputContent(printed) : textContent(printed);
+  // How it ended comes first: the end of the output stands right below it or is scrolled to.
+  return told === '' ? [content] : [textContent(told), content];
 }
 
-/** Whether the two sides show the whole change: no binary file, nothing cut off, nothing that only words can say. */
-function hasTwoSides({ truncated, unsaved, diff }: FileDiff): boolean {
-  const { oldText, newText } = sidesOf(diff);
-  return !truncated && unsaved !== true && oldText !== newText && !saysMore(diff);
+/** Whether old and new text show the whole change: not binary, not truncated, and no notes in the diff. */
+function hasTwoSides({ truncated, diff }: FileDiff): boolean {
+  const { oldText, newText } = hunkSides(diff);
+  return !truncated && oldText !== newText && !saysMore(diff);
 }
 
 /**
@@ -106,18 +142,3 @@ function saysMore(diff: string): boolean {
   const first = lines.findIndex(({ kind }) => kind === 'hunk');
   return lines.slice(0, Math.max(first, 0)).some(({ text }) => text !== 'new file mode 100644');
 }
-
-/** Both sides of a unified diff as far as it shows them; gaps have the same mark on both. */
-function sidesOf(diff: string): { oldText: string; newText: string } {
-  const before: string[] = [];
-  const after: string[] = [];
-  for (const { kind, text } of parseUnifiedDiff(diff)) {
-    if (kind === 'note' || (kind === 'hunk' && before.length + after.length === 0)) continue;
-    const shown = kind === 'hunk' ? '⋯' : text;
-    if (kind !== 'added') before.push(shown);
-    if (kind !== 'removed') after.push(shown);
-  }
-  return { oldText: visible(before.join('\n')), newText: visible(after.join('\n')) };
-}
-
-const cut = (text: string): string => (text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}\n…`);

@@ -1,31 +1,33 @@
-import { ApiError, type Client, type EventStream, openStream } from '@countersign/client';
+import { type Client, type EventStream, openStream } from '@countersign/client';
 import type { CountersignEvent } from '@countersign/protocol';
-import { personsFolders, workspaceAt } from '@countersign/tool-runner';
+import { type OpenDocuments, personsFolders, workspaceAt } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession } from '../connect/connect-session.ts';
-import { type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
+import { serverAccess } from '../sign-in/server-access.ts';
 import { findOrMakeProject, findProject, type Project } from '../sign-in/workspace-project.ts';
 import type { Words } from '../words.ts';
 
 const usage = usageOf('acp');
-/** An editor waits no longer than this for a runner; it may still connect later. */
+/** How long opening a folder waits for the runner, which may still connect later. */
 const connectWithinMs = 5_000;
 
 export interface WorkspaceLinkOptions extends Pick<CommandContext, 'terminal' | 'env'> {
-  /** Of the paired editor. */
+  /** Uses the paired editor's token. */
   readonly client: Client;
   readonly address: string;
   /** The folder that the editor has open. */
   readonly folder: string;
   readonly words: Words;
   readonly onEvent: (event: CountersignEvent) => void;
-  /** Whether a project may be made where the server has none for the folder. */
+  /** The editor's unsaved files. With them our runner takes over from one that cannot see them (RN-10). */
+  readonly documents: OpenDocuments | undefined;
+  /** Whether to make a project if the server has none for the folder. */
   readonly makesProject: boolean;
-  /** Called after the connection was lost, at each retry until it resolves with true: the person was told. */
+  /** Called at each retry after the connection was lost, until it resolves with true (the person was told). */
   readonly onLost: () => Promise<boolean>;
 }
 
-/** An editor's folder at the server: its project, its events, and a runner, which is started where there is none. */
+/** An editor's folder on the server: its project, its events, and a runner, which is started if there is none. */
 export class WorkspaceLink {
   readonly project: Project;
   readonly root: string;
@@ -52,14 +54,14 @@ export class WorkspaceLink {
   }
 
   static async open(options: WorkspaceLinkOptions): Promise<WorkspaceLink> {
-    const { client, folder, words, makesProject } = options;
+    const { client, address, folder, words, env, makesProject } = options;
     const wanted = { root: folder, projectId: undefined, inside: true };
     const found = await findProject(client, wanted, words, usage);
     if (!found && !makesProject) throw usage(words.server.noProject(folder));
     const project =
       found ??
-      // An editor may not make projects; the person at this machine may.
-      (await findOrMakeProject(personsAccess(options).client, wanted, words, usage)).project;
+      // The editor's token may not make projects; the person's own may.
+      (await findOrMakeProject(serverAccess(address, words, env).client, wanted, words, usage)).project;
     const link = new WorkspaceLink(options, project);
     try {
       await link.#requireRunner();
@@ -70,11 +72,14 @@ export class WorkspaceLink {
     return link;
   }
 
+  get client(): Client {
+    return this.#options.client;
+  }
+
   get address(): string {
     return this.#options.address;
   }
 
-  /** As the editor has it open. */
   get folder(): string {
     return this.#options.folder;
   }
@@ -103,8 +108,10 @@ export class WorkspaceLink {
   async #requireRunner(): Promise<void> {
     const { client, terminal, words } = this.#options;
     try {
-      await this.#startRunner();
-      terminal.writeError(`${words.acp.startedRunner(this.root)}\n`);
+      const holder = await this.#startRunner();
+      const { startedRunner, waitsForRunner } = words.acp;
+      const told = holder === undefined ? startedRunner(this.root) : waitsForRunner(this.root, holder);
+      terminal.writeError(`${told}\n`);
     } catch (error) {
       const { runners } = await client.listRunners();
       if (runners.some(({ connected, workspace }) => connected && workspace === this.root)) return;
@@ -112,23 +119,26 @@ export class WorkspaceLink {
     }
   }
 
-  /** Resolves when it is connected; rejects when it cannot be, or another program is the runner already. */
-  #startRunner(): Promise<void> {
-    const { terminal, env, words } = this.#options;
+  /**
+   * Resolves when we are connected, with the program that is the runner for now, if it is another one. Rejects if we
+   * cannot connect, or if another program is the runner and we have no reason to take over.
+   */
+  #startRunner(): Promise<string | undefined> {
+    const { address, terminal, env, words, documents } = this.#options;
     const folders = personsFolders(env);
     return new Promise((resolve, reject) => {
-      const { runnerEnded, runnerWaits } = this.#options.words.acp;
-      const tooLate = setTimeout(() => reject(new Error(runnerWaits)), connectWithinMs);
+      const tooLate = setTimeout(() => reject(new Error(words.acp.runnerWaits)), connectWithinMs);
       tooLate.unref();
       const onOpen = () => {
         clearTimeout(tooLate);
-        resolve();
+        resolve(session.holder);
       };
       const { screen: _, ...withoutScreen } = terminal;
-      const session = new ConnectSession({
-        access: personsAccess(this.#options),
+      const session: ConnectSession = new ConnectSession({
+        access: serverAccess(address, words, env),
         project: this.project,
-        workspace: workspaceAt(this.root, { folders }),
+        workspace: workspaceAt(this.root, { folders, ...(documents && { documents }) }),
+        takesOver: documents !== undefined,
         configFolder: folders.config,
         words,
         // Standard output carries the protocol only.
@@ -140,17 +150,9 @@ export class WorkspaceLink {
         log: {},
         host: { onOpen, onKey: () => {}, keys: '', ending: this.#ending.signal },
       });
-      // It may also end before it was connected, for example because the person's sign-in has expired.
-      const ended = (code: number) => reject(new Error(runnerEnded(code)));
+      // The runner may end before it connects, for example because the person's sign-in has expired.
+      const ended = (code: number) => reject(new Error(words.acp.runnerEnded(code)));
       this.#runner = session.run().then(ended, reject);
     });
   }
 }
-
-/** The person's own access, where they are signed in on this machine. */
-function personsAccess({ address, words, env }: WorkspaceLinkOptions): ServerAccess {
-  return serverAccess(address, words, env);
-}
-
-/** Whether a request failed because the pairing was ended. */
-export const isUnpaired = (error: unknown): boolean => error instanceof ApiError && error.status === 401;

@@ -17,9 +17,9 @@ describe('a card', () => {
       '╭─ MEDIUM ──────────────────────────────────── 5:00 left ─',
       '│ Agent wants to change config.json',
       '│ ',
-      '│ Why         Changes a source or document file:',
-      '│             config.json  (WRITE-2)',
-      '│ Said        “Please raise the port.”  (step 1)',
+      '│ Why             Changes a source or document file:',
+      '│                 config.json  (WRITE-2)',
+      '│ Said            “Please raise the port.”  (step 1)',
       '│ ',
       '│ config.json',
       '│ changed · 15 → 15 bytes',
@@ -126,24 +126,28 @@ describe('a card', () => {
       twoFiles: cardWith({ kind: 'diff', files: [file, file] }),
     };
     expect(cards.delete).toContain('Deletes old.txt (5 bytes). It begins with:\n│ - first');
-    expect(cards.empty).toContain('(the file is empty)');
-    expect(cards.directory).toContain('Makes the folder src/new');
+    expect(cards.empty).toContain('The file is empty.');
+    expect(cards.directory).toContain('Creates the folder src/new');
     expect(cards.command).toContain(
-      `Runs        npm run 'it'\\''s'\n│             echo ⟨known only when it runs⟩\n│ In          .`,
+      `Runs            npm run 'it'\\''s'\n│                 echo ⟨known only when it runs⟩\n│ Folder          project root`,
     );
-    expect(cards.command).toContain('It gets network.');
-    expect(cards.command).toContain('It cannot be undone.');
-    expect(cards.shell).toContain('│ $ ls > out\n│ Runs        ls\n│ In          src');
+    expect(cards.command).toContain('Has network access');
+    expect(cards.command).toContain('Cannot be undone');
+    expect(cards.shell).toContain('│ $ ls > out\n│ Runs            ls\n│ Folder          src');
     expect(cards.commit).toMatch(
-      /Message {5}fix\n│ Hooks {7}pre-commit[\s\S]*new file · 0 bytes · based on an unsaved buffer[\s\S]*stays the same[\s\S]*cut for its size/,
+      /Message {9}fix\n│ Hooks {11}pre-commit[\s\S]*new file · 0 bytes · compared with unsaved changes[\s\S]*stays the same[\s\S]*is cut here/,
     );
-    expect(cards.push).toContain('main to origin\n│ https://x/y\n│ 1 commit\n│ abcdef12  s  (Ada)');
-    expect(cards.custom).toMatch(/A tool of jira\n│ makes an issue\n│ Parameters · write_file\n│ count = 3/);
+    expect(cards.push).toContain(
+      'Pushes main to origin\n│ https://x/y\n│                 No hooks run\n│ 1 commit\n│ abcdef12  s  (Ada)',
+    );
+    expect(cards.custom).toMatch(
+      /Tool of the MCP server jira\n│ makes an issue\n│ Parameters · write_file\n│ count = 3/,
+    );
     expect(cards.ownTool).toContain(
-      'A tool of db: drop\n│ Drops a table\n│ Runs        node /srv/db.ts\n│             It gets no network.\n│             It says that it only reads.\n│             It says that it may destroy something.\n│             This tool',
+      'Tool of the MCP server db: drop\n│ Drops a table\n│ Runs            node /srv/db.ts\n│                 No network access\n│                 It says that it only reads.\n│                 It says that it may destroy something.\n│                 This tool',
     );
     expect(cards.summary).toContain('makes a branch');
-    expect(cards.unavailable).toContain('There is no preview: no file');
+    expect(cards.unavailable).toContain('No preview: no file');
     expect(cards.twoFiles.match(/a\.ts/g)).toHaveLength(2);
   });
 
@@ -232,10 +236,6 @@ describe('a card', () => {
     );
     expect(urgent.lines[0]).toContain('\u001b[31m 0:05 left \u001b[0m');
     expect(urgent.lines[0]).toContain('revision 2');
-    expect(
-      drawCard(approval(), { isPreviewComing: false, remainingMs: undefined, scroll: 0, below: [] }, frame)
-        .lines[0],
-    ).not.toContain('left');
   });
 
   it('is one line in a list', () => {

@@ -31,15 +31,15 @@ export interface CardFrame {
 }
 
 export interface CardState {
-  /** Without a preview, the card says that it is being made, or that a runner is missing. */
+  /** While there is no preview: true if a runner is making one, false if no runner is connected. */
   readonly isPreviewComing: boolean;
-  /** Milliseconds until the server's timer ends it; undefined: not shown. */
-  readonly remainingMs: number | undefined;
+  /** Milliseconds until the request expires. */
+  readonly remainingMs: number;
   /** How many lines of the preview are scrolled away. */
   readonly scroll: number;
-  /** What stands below the preview: keys, a question, a list. */
+  /** Lines below the preview: keys, a question, a list. */
   readonly below: readonly string[];
-  /** The conversation that it comes from, where that is not the one the person is in. */
+  /** Title of the request's conversation, if the person is in another one. */
   readonly elsewhere?: string | undefined;
 }
 
@@ -53,9 +53,9 @@ export interface DrawnCard {
 
 const margin = '│ ';
 /** The least height of a scrolled preview. */
-const leastRoom = 3;
+const minPreviewRows = 3;
 
-/** Draws one request: what, how risky and why, where it came from, what will happen, and what can be pressed. */
+/** Draws one request: title, risk and reasons, its conversation, the preview and the keys. */
 export function drawCard(approval: CardApproval, state: CardState, frame: CardFrame): DrawnCard {
   const { columns, color } = frame;
   const width = Math.max(columns - margin.length - 1, 20);
@@ -65,16 +65,16 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
       ? []
       : [{ lead: `${frame.words.card.elsewhere} `, text: visibleLine(elsewhere), style: 'yellow' }];
   const title = layOut([...place, { text: frame.words.title(approval), style: 'bold' }], width, color);
-  const story = storyLines(approval, width, frame);
-  const preview = layOut(whatHappens(approval, state.isPreviewComing, frame.words), width, color);
+  const story = contextLines(approval, width, frame);
+  const preview = layOut(previewParagraphsOf(approval, state.isPreviewComing, frame.words), width, color);
 
   const roomBelow = (head: readonly string[]) => frame.rows - head.length - state.below.length - 5;
   // If not everything fits, title and risk stay in sight, and the reasons are scrolled with the preview.
   const whole = [...title, '', ...story];
-  const isTight = roomBelow(whole) < leastRoom;
+  const isTight = roomBelow(whole) < minPreviewRows;
   const head = isTight ? title : whole;
   const long = isTight ? [...preview, '', ...story] : preview;
-  const room = Math.max(roomBelow(head), leastRoom);
+  const room = Math.max(roomBelow(head), minPreviewRows);
   const position = (from: number, to: number) => {
     const text = `${frame.words.card.window(from, to, long.length)} · ${frame.words.card.scrollKeys}`;
     return layOut([{ text, style: 'dim' }], width, color);
@@ -92,7 +92,7 @@ export function drawCard(approval: CardApproval, state: CardState, frame: CardFr
   return { lines: [...lines, bar(`╰${'─'.repeat(columns - 2)}`)], maxScroll, page };
 }
 
-/** The whole card without a window, for `approvals show` and for printing above. */
+/** The whole card without scrolling, for `approvals show`. */
 export function printedCard(approval: CardApproval, isPreviewComing: boolean, frame: CardFrame): string[] {
   const state = { isPreviewComing, remainingMs: approval.remaining_ms, scroll: 0, below: [] };
   return drawCard(approval, state, { ...frame, rows: Number.MAX_SAFE_INTEGER }).lines;
@@ -103,7 +103,7 @@ export const printedPreview = (
   approval: CardApproval,
   isPreviewComing: boolean,
   { columns, color, words }: CardFrame,
-): string[] => layOut(whatHappens(approval, isPreviewComing, words), columns - 1, color);
+): string[] => layOut(previewParagraphsOf(approval, isPreviewComing, words), columns - 1, color);
 
 const riskStyle: Readonly<Record<Approval['risk_level'], StyleName>> = {
   LOW: 'green',
@@ -113,20 +113,20 @@ const riskStyle: Readonly<Record<Approval['risk_level'], StyleName>> = {
 
 function topLine(
   { risk_level, revision }: CardApproval,
-  remainingMs: number | undefined,
+  remainingMs: number,
   { columns, color, words }: CardFrame,
 ): string {
   const paint = paints(color);
   const bar = paint[riskStyle[risk_level]];
   const tag = ` ${words.risk[risk_level]}${revision > 1 ? ` · ${words.card.revision(revision)}` : ''} `;
-  const time = remainingMs === undefined ? '' : ` ${timeWords(remainingMs, words)} `;
+  const time = ` ${timeWords(remainingMs, words)} `;
   const line = '─'.repeat(Math.max(columns - widthOf(tag) - widthOf(time) - 5, 1));
-  const isUrgent = remainingMs !== undefined && remainingMs < 60_000;
-  return `${bar('╭─')}${bar(tag)}${bar(line)}${isUrgent ? paint.red(time) : paint.dim(time)}${bar('─')}`;
+  const timeStyle = remainingMs < 60_000 ? paint.red : paint.dim;
+  return `${bar('╭─')}${bar(tag)}${bar(line)}${timeStyle(time)}${bar('─')}`;
 }
 
-/** Why it is asked, and what was said before. */
-function storyLines(approval: CardApproval, width: number, { color, words }: CardFrame): string[] {
+/** The reasons, network access, and the excerpt of the conversation. */
+function contextLines(approval: CardApproval, width: number, { color, words }: CardFrame): string[] {
   const { card } = words;
   const { excerpt, step } = approval.context;
   const place = step === null ? '' : `  (${card.step(step + 1)})`;
@@ -149,11 +149,11 @@ function reasonParagraphs({ reasons }: CardApproval, { card, said }: Words): Par
   });
 }
 
-/** The preview; if there is none, the parameters. */
-function whatHappens(approval: CardApproval, isPreviewComing: boolean, words: Words): Paragraph[] {
+/** The preview; the parameters if there is no preview. */
+function previewParagraphsOf(approval: CardApproval, isPreviewComing: boolean, words: Words): Paragraph[] {
   const { preview } = approval;
   const { card } = words;
-  if (preview !== null) return whatIsCalled(preview, approval, words);
+  if (preview !== null) return callParagraphs(preview, approval, words);
   const why = isPreviewComing ? card.previewComing : card.noPreview;
   return [{ text: why, style: 'yellow' }, ...parameterParagraphs(approval, card)];
 }
@@ -162,7 +162,7 @@ function whatHappens(approval: CardApproval, isPreviewComing: boolean, words: Wo
  * The preview, with the parts of the call that it leaves out: a shell line as it was written, or the parameters if only
  * they say what will happen.
  */
-export function whatIsCalled(preview: Preview, call: CalledTool, words: Words): Paragraph[] {
+export function callParagraphs(preview: Preview, call: CalledTool, words: Words): Paragraph[] {
   const told = previewParagraphs(preview, words);
   const line = preview.kind === 'command' ? shellLineOf(call) : undefined;
   if (line !== undefined) return [{ lead: '$ ', leadStyle: 'dim', text: line, style: 'bold' }, ...told];
@@ -173,7 +173,7 @@ function parameterParagraphs(call: CalledTool, card: Words['card']): Paragraph[]
   return [
     { text: `${card.parameters} · ${call.tool_name}`, style: 'dim' },
     ...parameterLines(call).map(({ isPlain, name, text }) => ({
-      // Any other name is shown in full beside its value.
+      // An unusual name could be mistaken for other text, so it is quoted beside its value.
       lead: `${isPlain ? name : '?'} = `,
       leadStyle: 'cyan' as const,
       text: isPlain ? text : `${name}: ${text}`,
@@ -211,7 +211,7 @@ export function keyLines(
     : [...full, line, paint.dim(fit(right, width))];
 }
 
-/** One line of the list of what waits. */
+/** One line of the list of pending approvals. */
 export function listLine(
   approval: CardApproval,
   remainingMs: number,
@@ -247,7 +247,7 @@ const leadStyles: { readonly [Tone in NonNullable<ViewLine['tone']>]?: StyleName
   listed: 'cyan',
 };
 
-/** The lines of a preview in colours. The card names network access among the reasons, so it is left out here. */
+/** The coloured lines of a preview, without network access, which the card shows among the reasons. */
 function previewParagraphs(preview: Preview, { card, said }: Words): Paragraph[] {
   const lines = previewLines(preview, { ...card, network: undefined }, said);
   return lines.map(({ label, lead, text, tone }, i) => {
@@ -258,7 +258,7 @@ function previewParagraphs(preview: Preview, { card, said }: Words): Paragraph[]
   });
 }
 
-const labelColumns = 12;
+const labelColumns = 16;
 
 const labelled = (label: string, text: string): Paragraph => ({
   lead: label.padEnd(labelColumns),
@@ -270,34 +270,38 @@ type Resolution = Pick<EventPayload<'approval.resolved'>, 'device' | 'grant_id' 
   readonly status: string;
 };
 
-/** How a request ended, in one line that stays: `✓ Agent wants to change config.json · approved on phone`. */
+/** One printed line about how a request ended: `✓ Agent wants to change config.json · approved on phone`. */
 export function resolutionLine(
   description: string,
   { status, device, grant_id, error }: Resolution,
   here: { readonly device: string; readonly words: Words; readonly color: boolean },
   more?: string,
 ): string {
-  const { outcome } = here.words;
   const paint = paints(here.color);
-  const isHere = device === here.device;
-  const where = visible(device ?? '?');
-  const words = (() => {
-    switch (status) {
-      case 'approved':
-        if (isHere) return outcome.approvedHere;
-        return device === null && grant_id !== null ? outcome.approvedByGrant : outcome.approvedOn(where);
-      case 'rejected':
-        return isHere ? outcome.rejectedHere : outcome.rejectedOn(where);
-      case 'timeout':
-        return outcome.timeout;
-      default:
-        return error
-          ? outcome.failed(`${visible(here.words.said(error))} (${error.code})`)
-          : outcome.cancelled;
-    }
-  })();
+  const words = decisionWords({ status, device, grant_id, error }, here);
   const mark =
     status === 'approved' ? paint.green('✓') : status === 'rejected' ? paint.red('✗') : paint.yellow('–');
   const tail = more === undefined ? words : `${words} · ${visible(more)}`;
   return `${mark} ${visible(description)} ${paint.dim(`· ${tail}`)}`;
+}
+
+/** How a request ended, in words: `approved here`, `rejected on phone`. */
+export function decisionWords(
+  { status, device, grant_id, error }: Resolution,
+  here: { readonly device: string; readonly words: Words },
+): string {
+  const { outcome } = here.words;
+  const isHere = device === here.device;
+  const where = visible(device ?? '?');
+  switch (status) {
+    case 'approved':
+      if (isHere) return outcome.approvedHere;
+      return device === null && grant_id !== null ? outcome.approvedByGrant : outcome.approvedOn(where);
+    case 'rejected':
+      return isHere ? outcome.rejectedHere : outcome.rejectedOn(where);
+    case 'timeout':
+      return outcome.timeout;
+    default:
+      return error ? outcome.failed(`${visible(here.words.said(error))} (${error.code})`) : outcome.cancelled;
+  }
 }

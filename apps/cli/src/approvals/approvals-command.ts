@@ -18,8 +18,6 @@ import { runApprovalsSession } from './approvals-session.ts';
 
 const usage = usageOf('approvals');
 
-type Values = ReturnType<typeof readOptions<'approvals'>>['values'];
-
 /** `countersign approvals …` (AP-1, AP-2, AP-5, AP-6, AP-8). */
 export async function approvalsCommand(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = readOptions('approvals', argv);
@@ -33,23 +31,27 @@ export async function approvalsCommand(argv: readonly string[], context: Command
   }
   if (!['list', 'watch'].includes(action) && !id) throw usage(words.approvals.which);
   const access = serverAccess(values.server, words, env);
-  if (action === 'list') return list(access.client, values, context, words);
-  if (action === 'watch') return watch(access, context, words);
+  const request: Request = { access, values, terminal, env, words };
+  if (action === 'list') return list(request);
+  if (action === 'watch') return watch(request);
   const approval = await findApproval(access.client, id ?? '', words);
-  if (action === 'show') return show(approval, access.client, values, context, words);
-  return action === 'approve'
-    ? approve(approval, access, values, context, words)
-    : send(rejection(approval, values), access.client, values, context, words);
+  if (action === 'show') return show(approval, request);
+  if (action === 'approve') return approve(approval, request);
+  const { reason, message } = values;
+  const answer = { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+  return send(rejectionOf(approval, answer), request);
 }
 
-async function list(
-  client: Client,
-  { json }: Values,
-  { terminal }: CommandContext,
-  words: Words,
-): Promise<number> {
-  const { approvals } = await client.listApprovals();
-  if (json) {
+/** What each subcommand works with. Each returns the exit code. */
+interface Request extends Pick<CommandContext, 'terminal' | 'env'> {
+  readonly access: ServerAccess;
+  readonly values: ReturnType<typeof readOptions<'approvals'>>['values'];
+  readonly words: Words;
+}
+
+async function list({ access, values, terminal, words }: Request): Promise<number> {
+  const { approvals } = await access.client.listApprovals();
+  if (values.json) {
     for (const approval of approvals) await terminal.write(`${JSON.stringify(approval)}\n`);
     return 0;
   }
@@ -59,7 +61,7 @@ async function list(
   const columns = terminal.screen?.columns ?? 100;
   const frame = { columns, rows: 0, color, words };
   const lines = approvals.map((approval) => {
-    const id = approval.approval_id.slice(0, idLetters(approvals));
+    const id = approval.approval_id.slice(0, idPrefixLength(approvals));
     return `${paint.cyan(id)}${listLine(approval, approval.remaining_ms, false, columns - id.length - 2, frame)}`;
   });
   const title = paint.bold(words.approvals.waiting(approvals.length));
@@ -68,22 +70,16 @@ async function list(
   return 0;
 }
 
-async function show(
-  approval: Approval,
-  client: Client,
-  { json }: Values,
-  { terminal }: CommandContext,
-  words: Words,
-): Promise<number> {
-  if (json) return terminal.write(`${JSON.stringify(approval)}\n`).then(() => 0);
+async function show(approval: Approval, { access, values, terminal, words }: Request): Promise<number> {
+  if (values.json) return terminal.write(`${JSON.stringify(approval)}\n`).then(() => 0);
   const frame = { columns: terminal.screen?.columns ?? 100, rows: 0, color: terminal.color, words };
   const digest = approval.digest === null ? [] : [paints(terminal.color).dim(approval.digest)];
-  const isComing = approval.preview === null && (await isPreviewed(client, approval));
+  const isComing = approval.preview === null && (await isPreviewed(access.client, approval));
   await terminal.write(`${[...printedCard(approval, isComing, frame), ...digest].join('\n')}\n`);
   return 0;
 }
 
-/** Whether a runner that makes previews is connected; false if that cannot be asked. */
+/** Whether a runner that makes previews is connected; false if the server does not respond. */
 const isPreviewed = (client: Client, { project_id }: Approval): Promise<boolean> =>
   client.listRunners().then(
     ({ runners }) => projectsWithPreviews(runners).has(project_id),
@@ -91,14 +87,8 @@ const isPreviewed = (client: Client, { project_id }: Approval): Promise<boolean>
   );
 
 /** In a terminal, shows the card and asks. A program passes the digest of what it looked at, and `--high` (RK-1). */
-async function approve(
-  approval: CheckedCard<Approval>,
-  access: ServerAccess,
-  values: Values,
-  context: CommandContext,
-  words: Words,
-): Promise<number> {
-  const { terminal, env } = context;
+async function approve(approval: CheckedCard<Approval>, request: Request): Promise<number> {
+  const { access, values, terminal, env, words } = request;
   if (values.digest === undefined) {
     if (!terminal.screen || values.json) throw usage(words.approvals.needsDigest);
     const { screen, color } = terminal;
@@ -114,24 +104,15 @@ async function approve(
     ...(values.params !== undefined && { tool_params: readParams(values.params) }),
     ...(values['include-high'] && { include_high: true }),
   };
-  return send(approvalOf(approval, choice), access.client, values, context, words);
+  return send(approvalOf(approval, choice), request);
 }
-
-const rejection = (approval: Approval, { reason, message }: Values): ApprovalDecision =>
-  rejectionOf(approval, {
-    ...(reason !== undefined && { reason }),
-    ...(message !== undefined && { message }),
-  });
 
 async function send(
   decision: ApprovalDecision,
-  client: Client,
-  { json }: Values,
-  { terminal }: CommandContext,
-  words: Words,
+  { access, values, terminal, words }: Request,
 ): Promise<number> {
-  const sent = await decide(client, decision);
-  if (json) {
+  const sent = await decide(access.client, decision);
+  if (values.json) {
     const { approval_id } = decision.params;
     const answer =
       sent.outcome === 'recorded'
@@ -145,30 +126,27 @@ async function send(
   return sent.outcome === 'overruled' ? 1 : 0;
 }
 
-async function watch(access: ServerAccess, { terminal, env }: CommandContext, words: Words): Promise<number> {
+async function watch({ access, terminal, env, words }: Request): Promise<number> {
   const { screen, color } = terminal;
   if (!screen) throw usage(words.approvals.noTerminal);
   await runApprovalsSession({ access, screen, color, words, env });
   return 0;
 }
 
-/** Finds an approval by its id, or by a prefix that only one pending approval has. */
+/**
+ * Finds an approval by its id, or by a prefix that only one pending approval has. `checkedCard` removes a preview that
+ * does not match the digest (AP-8).
+ */
 async function findApproval(client: Client, id: string, words: Words): Promise<CheckedCard<Approval>> {
   const { approvals } = await client.listApprovals();
   const found = approvals.filter(({ approval_id }) => approval_id.startsWith(id));
   if (found.length > 1) throw usage(words.approvals.ambiguous(id));
   const [only] = found;
-  if (only?.approval_id === id || (only && found.length === 1)) return whole(client, only);
-  if (id.length < 20) throw usage(words.approvals.unknown(id));
-  return fetched(client, id);
+  if (!only && id.length < 20) throw usage(words.approvals.unknown(id));
+  if (only && only.omitted === undefined) return checkedCard(only);
+  const { approval } = await client.getApproval({ params: { approval_id: only?.approval_id ?? id } });
+  return checkedCard(approval);
 }
-
-const whole = async (client: Client, approval: Approval): Promise<CheckedCard<Approval>> =>
-  approval.omitted === undefined ? checkedCard(approval) : fetched(client, approval.approval_id);
-
-/** Its preview is shown only if it is what the digest names (AP-8). */
-const fetched = async (client: Client, approval_id: string): Promise<CheckedCard<Approval>> =>
-  checkedCard((await client.getApproval({ params: { approval_id } })).approval);
 
 function readParams(text: string): Approval['tool_params'] {
   try {
@@ -180,7 +158,7 @@ function readParams(text: string): Approval['tool_params'] {
 }
 
 /** The shortest prefix length that keeps these ids apart, at least eight. */
-function idLetters(approvals: readonly Approval[]): number {
+function idPrefixLength(approvals: readonly Approval[]): number {
   for (let letters = 8; letters < 36; letters += 1) {
     const short = new Set(approvals.map(({ approval_id }) => approval_id.slice(0, letters)));
     if (short.size === approvals.length) return letters;

@@ -1,38 +1,34 @@
-import { approvalsServer } from '@countersign/approvals';
-import { type EventStream, openStream, systemClock } from '@countersign/client';
+import { type EventStream, openStream } from '@countersign/client';
 import type { Approval } from '@countersign/protocol';
+import type { Environment } from '../command-context.ts';
 import type { Key } from '../screen/keys.ts';
 import { Stage } from '../screen/stage.ts';
 import type { ServerAccess } from '../sign-in/server-access.ts';
 import { streamWords } from '../sign-in/stream-words.ts';
 import { paints, type Screen } from '../terminal.ts';
 import type { Words } from '../words.ts';
-import { TerminalApprovals } from './terminal-approvals.ts';
+import { cardDeps, TerminalApprovals } from './terminal-approvals.ts';
 
 export interface ApprovalsSessionOptions {
   readonly access: ServerAccess;
   readonly screen: Screen;
   readonly color: boolean;
   readonly words: Words;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends when this one is settled; without it, when the person leaves. */
+  readonly env: Environment;
+  /** If set, only this approval is shown, and the session ends when it is settled. */
   readonly only?: Approval;
 }
 
-/** Shows cards until the person leaves, or until `only` is settled. Returns how that one ended. */
+/** Shows cards until the person leaves or `only` is settled. Returns the last status, if one was settled. */
 export async function runApprovalsSession(options: ApprovalsSessionOptions): Promise<string | undefined> {
   const { access, screen, color, words, env, only } = options;
-  const { client, address, device } = access;
-  const server = approvalsServer(client);
+  const { client, address } = access;
   const paint = paints(color);
   let trouble: string | undefined = words.stream.connecting(address);
   let settled: string | undefined;
-  let leave = () => {};
-  const left = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
 
-  const isMeant = (approvalId: string) => only === undefined || only.approval_id === approvalId;
+  const isRelevant = (approvalId: string) => only === undefined || only.approval_id === approvalId;
   const settle = (status: string) => {
     settled = status;
     if (only) leave();
@@ -49,31 +45,27 @@ export async function runApprovalsSession(options: ApprovalsSessionOptions): Pro
       if (!cards.press(key) && ['ctrl-c', 'ctrl-d', 'q'].includes(key.name)) leave();
     },
   });
-  const cards = new TerminalApprovals({
-    clock: systemClock,
+  const deps = cardDeps(access, stage);
+  const cards: TerminalApprovals = new TerminalApprovals({
+    ...deps,
     words,
     color,
-    device,
     server: {
-      ...server,
+      ...deps.server,
       decide: async (decision) => {
-        const sent = await server.decide(decision);
-        // Print the line about it first.
+        const sent = await deps.server.decide(decision);
+        // Leave later, so that the line about the decision is printed first.
         setImmediate(() => settle(sent.outcome === 'recorded' ? decision.decision : sent.standing.status));
         return sent;
       },
     },
-    isShown: ({ approval_id }) => isMeant(approval_id),
-    backtest: (rule) => client.backtestPolicy({ body: { rule } }),
-    edit: stage.edit,
-    onChange: () => stage.draw(),
-    say: (lines) => stage.print(lines),
+    isShown: ({ approval_id }) => isRelevant(approval_id),
   });
   const stream: EventStream = openStream({
     client,
     projectId: only?.project_id,
     onEvent: (event) => {
-      if ('approval_id' in event.data && !isMeant(String(event.data.approval_id))) return;
+      if ('approval_id' in event.data && !isRelevant(String(event.data.approval_id))) return;
       cards.receive(event);
       if (event.event === 'approval.resolved') settle(event.data.status);
     },

@@ -24,24 +24,25 @@ it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %
 });
 
 it.each(['en', 'ru'])('[AP-1] [UI-5] every question to an editor over ACP in %s', async (language) => {
-  const asked: string[] = [];
+  const asked = new Map<string, string>();
   const approvals = new EditorApprovals({
     client: { connection: {} } as unknown as Client,
     root: '/w',
     words: wordsFor({}, language),
     ask: (toolCall, options) => {
-      asked.push(JSON.stringify({ toolCall, options }, null, 2));
+      asked.set(toolCall.toolCallId, JSON.stringify({ toolCall, options }, null, 2));
       return new Promise(() => {});
     },
     show: () => {},
-    say: (text) => void asked.push(text),
-    isReadOnly: () => false,
+    say: (text) => expect.unreachable(text),
+    textOf: async () => undefined,
+    askMessage: undefined,
     stopRun: async () => {},
   });
   for (const data of requests) approvals.receive({ event: 'tool.approval_request', data });
   // Without a preview nothing is asked yet: an update follows.
   const previewed = requests.filter(({ preview }) => preview !== null);
-  await vi.waitFor(() => expect(asked).toHaveLength(previewed.length));
-  const texts = previewed.map(({ approval_id }, i) => `=== ${approval_id}\n${asked[i]}\n`);
+  await vi.waitFor(() => expect(asked.size).toBe(previewed.length));
+  const texts = previewed.map(({ approval_id, tool_id }) => `=== ${approval_id}\n${asked.get(tool_id)}\n`);
   await expect(texts.join('\n')).toMatchFileSnapshot(`goldens/acp.${language}.txt`);
 });

@@ -16,9 +16,9 @@ export type CardMode =
   | {
       readonly name: 'scope';
       readonly offer: OfferedScope;
-      /** HIGH calls too, said explicitly (AP-4). */
+      /** Whether the scope includes HIGH calls (AP-4). */
       readonly high: boolean;
-      /** What it would have decided on the recorded history; undefined while that is computed. */
+      /** What the scope would have decided on the recorded history; undefined while the server computes it. */
       readonly tried: string | undefined;
     }
   | { readonly name: 'edit-line'; readonly editor: LineEditor }
@@ -39,7 +39,7 @@ export interface CardsView {
   readonly note: string | undefined;
 }
 
-/** What stands below the preview in each mode. */
+/** The lines below the preview in each mode. */
 export function linesBelow(mode: CardMode, view: CardsView, frame: CardFrame): string[] {
   const { words, color } = frame;
   const { keys, card } = words;
@@ -93,16 +93,11 @@ export function linesBelow(mode: CardMode, view: CardsView, frame: CardFrame): s
       const shown = view.all.slice(first, first + halfScreen);
       return [
         ...text(keys.listTitle, 'bold'),
-        ...shown.map((one, i) =>
-          listLine(
-            one.approval,
-            view.remainingMs(one),
-            first + i === mode.index,
-            width,
-            frame,
-            view.elsewhere?.(one),
-          ),
-        ),
+        ...shown.map((entry, i) => {
+          const isChosen = first + i === mode.index;
+          const place = view.elsewhere?.(entry);
+          return listLine(entry.approval, view.remainingMs(entry), isChosen, width, frame, place);
+        }),
         ...text(keys.listHint, 'dim'),
       ];
     }

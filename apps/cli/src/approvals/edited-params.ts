@@ -19,7 +19,7 @@ export function readParams(text: string): EditedParams {
   }
 }
 
-/** What the person changed, parameter by parameter: the lines between the first and the last that differ. */
+/** The lines that the person changed in each parameter, from the first difference to the last. */
 export function changeParagraphs(before: Params, after: Params): Paragraph[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names.flatMap((name) => {

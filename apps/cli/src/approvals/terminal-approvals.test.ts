@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { KeyDecoder } from '../screen/keys.ts';
 import { wordsFor } from '../words.ts';
 import { approval, digestOf } from './approval-fixture.test-data.ts';
-import { type ConversationBeside, TerminalApprovals } from './terminal-approvals.ts';
+import { type CurrentConversation, TerminalApprovals } from './terminal-approvals.ts';
 
 const timestamp = '2026-11-15T12:00:00Z';
 const requested = (over: Partial<Approval> = {}): CountersignEvent => {
@@ -52,7 +52,7 @@ interface SetUp {
   readonly fetch?: (id: string) => Promise<Approval>;
   readonly runners?: Awaited<ReturnType<ApprovalsServer['runners']>>;
   readonly backtest?: () => Promise<never>;
-  readonly conversation?: ConversationBeside;
+  readonly conversation?: CurrentConversation;
 }
 
 /** Cards that are drawn whenever they ask to be, as on a screen. */
@@ -617,10 +617,12 @@ describe('looking around', () => {
 
 describe('beside a conversation', () => {
   const places = { session: 'session-1', others: false };
-  const conversation: ConversationBeside = {
+  const noted: string[] = [];
+  const conversation: CurrentConversation = {
     isOwn: ({ session_id }) => session_id === places.session,
     showsOthers: () => places.others,
     titleOf: () => 'Tidy up',
+    onApproved: (_toolId, decided) => void noted.push(decided),
   };
   const request = (approval_id: string, session_id: string, path: string) =>
     requested({ approval_id, session_id, description: `Agent wants to change ${path}` });
@@ -640,10 +642,9 @@ describe('beside a conversation', () => {
     expect(screen()).toMatch(/In another conversation: Tidy up\n.*wants to change theirs\.md/);
     await answer('y');
     expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['own', 'other']);
-    expect(said).toEqual([
-      '✓ Agent wants to change mine.md · approved here',
-      '✓ Tidy up: Agent wants to change theirs.md · approved here',
-    ]);
+    // That of its own conversation is told with the call's result.
+    expect(noted).toEqual(['approved here']);
+    expect(said).toEqual(['✓ Tidy up: Agent wants to change theirs.md · approved here']);
   });
 
   it('[UI-6] a card of its own does not take the place of another that is being looked at', async () => {

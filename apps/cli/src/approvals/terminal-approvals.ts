@@ -3,6 +3,7 @@ import {
   type ApprovalRequest,
   type ApprovalsServer,
   type ApproveChoice,
+  approvalsServer,
   choiceOf,
   type DecisionAnswer,
   isSeenLongEnough,
@@ -10,14 +11,17 @@ import {
   ruleOf,
   stepBeforeApproval,
 } from '@countersign/approvals';
-import type { CallResponse, Clock } from '@countersign/client';
+import { type CallResponse, type Clock, systemClock } from '@countersign/client';
 import type { Approval, CountersignEvent, OfferedScope, PolicyRule } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
+import type { Stage } from '../screen/stage.ts';
+import type { ServerAccess } from '../sign-in/server-access.ts';
 import type { Words } from '../words.ts';
 import {
   type CardApproval,
   type CardFrame,
+  decisionWords,
   drawCard,
   printedPreview,
   resolutionLine,
@@ -32,29 +36,31 @@ export interface TerminalApprovalsDeps {
   /** The device name on decisions made here. */
   readonly device: string;
   readonly server: ApprovalsServer;
-  /** While true, only `show` makes cards (RN-2). */
+  /** While true, this process is the runner: cards come from its `show`, not from events (RN-2). */
   isBesideRunner?(): boolean;
   /** Which listed approvals belong here; all of them if left out. */
   isShown?(approval: Approval): boolean;
   backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
   /** The current conversation: its cards come first, and others say where they come from. */
-  readonly conversation?: ConversationBeside;
+  readonly conversation?: CurrentConversation;
   /** Opens a text in the person's editor; undefined if they have none. Rejects if that failed. */
   readonly edit: ((text: string) => Promise<string>) | undefined;
-  /** Called when the cards must be drawn again. */
+  /** Called when the cards must be redrawn. */
   onChange(): void;
-  /** Prints lines above the card, which stay. */
+  /** Prints lines above the card. They stay when the card goes. */
   say(lines: readonly string[]): void;
 }
 
 /** The conversation that the cards are shown with. */
-export interface ConversationBeside {
+export interface CurrentConversation {
   /** Whether a request belongs to this conversation. */
   isOwn(approval: CardApproval): boolean;
   /** Whether requests of other conversations are shown too. */
   showsOthers(): boolean;
   /** The title of a request's conversation. */
   titleOf(approval: CardApproval): string;
+  /** Called with the words of an approval of this conversation: they are told with the call's result, not by themselves. */
+  onApproved(toolId: string, decided: string): void;
 }
 
 /**
@@ -70,12 +76,12 @@ export class TerminalApprovals {
   #maxScroll = 0;
   #page = 1;
   #note: string | undefined;
-  /** The version that is on the screen, and since when. */
+  /** The version of the card that is on the screen, and since when. */
   #shown: { readonly what: string; readonly approval: CardApproval; readonly since: number } | undefined;
   /** The person's edited text while it is not valid JSON. */
   #draft: string | undefined;
   #stopTick: (() => void) | undefined;
-  /** Approvals that were decided with these keys, whether or not the decision counted. */
+  /** Approvals that the person decided here, whether or not another device was faster. */
   readonly #sentHere = new Set<string>();
   #frame: CardFrame;
 
@@ -92,12 +98,12 @@ export class TerminalApprovals {
     this.#known.entries.subscribe(() => this.#changed());
   }
 
-  /** How many wait. */
+  /** Number of pending approvals. */
   get count(): number {
     return this.#known.pending().length;
   }
 
-  /** How many of them belong to other conversations. */
+  /** Number of pending approvals of other conversations. */
   get otherCount(): number {
     return this.#known.pending().filter(({ approval }) => this.#elsewhere(approval) !== undefined).length;
   }
@@ -107,12 +113,12 @@ export class TerminalApprovals {
     const before = resolved && this.#known.find(resolved.approval_id);
     this.#known.receive(event);
     if (resolved && before) {
-      // Another terminal of this machine has the same device name.
+      // Another terminal on this machine has the same device name, so check that this one decided.
       const here = {
         ...this.#deps,
         device: this.#sentHere.has(resolved.approval_id) ? this.#deps.device : '',
       };
-      this.#deps.say([resolutionLine(this.#titleOf(before.approval), resolved, here)]);
+      this.#tellOutcome(before.approval, resolved, here);
     }
   }
 
@@ -136,7 +142,7 @@ export class TerminalApprovals {
     this.#stopTick = undefined;
   }
 
-  /** Draws the card and its keys; no lines if nothing waits. Drawing a card starts its half second. */
+  /** Draws the card and its keys; no lines if nothing is pending. Drawing starts the half second of UI-6. */
   lines(columns: number, rows: number): string[] {
     this.#frame = { ...this.#frame, columns, rows };
     const current = this.#current();
@@ -151,7 +157,7 @@ export class TerminalApprovals {
     this.#tick();
     const remainingMs = (pending: ApprovalEntry) => this.#known.remainingMs(pending);
     const elsewhere = ({ approval }: ApprovalEntry) => this.#elsewhere(approval);
-    const view = { current, all: this.#shownOnes(), remainingMs, elsewhere, note: this.#note };
+    const view = { current, all: this.#visibleEntries(), remainingMs, elsewhere, note: this.#note };
     const below = linesBelow(this.#mode, view, this.#frame);
     const state = {
       isPreviewComing: current.isPreviewComing,
@@ -166,13 +172,13 @@ export class TerminalApprovals {
     return card.lines;
   }
 
-  /** Returns whether the key was for the card. A key that came too soon, or together with others, is ignored. */
+  /** Returns whether the key was for the card. Ignores a key that came too soon or together with others (UI-6). */
   press(key: Key): boolean {
     const current = this.#current();
     if (!current || key.name === 'ctrl-c' || key.name === 'ctrl-d') return false;
     if (this.#mode.name === 'busy') return true;
     const editor = 'editor' in this.#mode ? this.#mode.editor : undefined;
-    // Typing words decides nothing, so it need not wait.
+    // Typing text decides nothing, so it is accepted at once.
     if (editor !== undefined && key.name !== 'enter' && key.name !== 'escape') {
       editor.press({ ...key, text: key.text.replaceAll('\n', ' ') });
     } else if (current.incomplete) {
@@ -187,16 +193,16 @@ export class TerminalApprovals {
 
   /** The shown card keeps the focus until it is settled or the person chooses another. */
   #current(): ApprovalEntry | undefined {
-    const shown = this.#shownOnes();
+    const shown = this.#visibleEntries();
     const focused = shown.find(({ approval }) => approval.approval_id === this.#focused);
     if (focused) return focused;
     const [first] = shown;
-    if (this.#focused !== first?.approval.approval_id) this.#lookAt(first);
+    if (this.#focused !== first?.approval.approval_id) this.#focusOn(first);
     return first;
   }
 
-  /** The requests that can be decided here now, those of the current conversation first. */
-  #shownOnes(): readonly ApprovalEntry[] {
+  /** The requests that can be decided now, those of the current conversation first. */
+  #visibleEntries(): readonly ApprovalEntry[] {
     const { conversation } = this.#deps;
     const all = this.#known.pending(this.#focused);
     if (!conversation) return all;
@@ -217,7 +223,7 @@ export class TerminalApprovals {
     return place === undefined ? title : `${place}: ${title}`;
   }
 
-  #lookAt(pending: ApprovalEntry | undefined): CardMode {
+  #focusOn(pending: ApprovalEntry | undefined): CardMode {
     this.#focused = pending?.approval.approval_id;
     this.#mode = looking;
     this.#scroll = 0;
@@ -237,7 +243,7 @@ export class TerminalApprovals {
     return isSeenLongEnough(since, this.#deps.clock);
   }
 
-  /** A shown card that changed counts as new: an answer that was begun is dropped. */
+  /** If the shown card has changed, drops the answer that the person had begun. */
   #changed(): void {
     const shown = this.#shown;
     const before = this.#focused;
@@ -247,7 +253,7 @@ export class TerminalApprovals {
       const isNewer = revision !== shown.approval.revision;
       const isOther = isNewer || digest !== shown.approval.digest || risk_level !== shown.approval.risk_level;
       if (isNewer) {
-        this.#lookAt(current);
+        this.#focusOn(current);
         this.#note = this.#deps.words.outcome.revised;
       } else if (isOther && isAboutToApprove(this.#mode)) this.#mode = looking;
     }
@@ -274,13 +280,13 @@ export class TerminalApprovals {
         return key === 'enter' ? this.#reject(current, mode.editor.text.trim()) : looking;
       case 'scopes': {
         const offer = current.approval.offered_scopes[Number(key) - 1];
-        return offer ? this.#consider(offer, false) : looking;
+        return offer ? this.#showScope(offer, false) : looking;
       }
       case 'scope':
-        if (key === 'h') return this.#consider(mode.offer, !mode.high);
+        if (key === 'h') return this.#showScope(mode.offer, !mode.high);
         return key === 'y' ? this.#approve(current, choiceOf(mode.offer, mode.high)) : looking;
       case 'edit-line':
-        return key === 'enter' ? this.#takeEdit(current, mode.editor.text) : looking;
+        return key === 'enter' ? this.#acceptEdit(current, mode.editor.text) : looking;
       case 'edited':
         if (key === 'e') return this.#edit(current, mode.text);
         return key === 'y' ? this.#approve(current, { tool_params: mode.params }) : looking;
@@ -296,7 +302,7 @@ export class TerminalApprovals {
     const { words } = this.#deps;
     switch (key) {
       case 'y':
-        return this.#firstYes(current);
+        return this.#startApproving(current);
       case 'n':
         return rejecting();
       case 'a':
@@ -306,7 +312,7 @@ export class TerminalApprovals {
       case 'e':
         return this.#edit(current, this.#draft ?? JSON.stringify(approval.tool_params, null, 2));
       case 'l':
-        return { name: 'list', index: this.#shownOnes().indexOf(current) };
+        return { name: 'list', index: this.#visibleEntries().indexOf(current) };
       case '?':
         return this.#mode.name === 'help' ? looking : { name: 'help' };
       case 'v':
@@ -320,8 +326,8 @@ export class TerminalApprovals {
     }
   }
 
-  /** HIGH takes a deliberate second step (RK-1), and so does what nobody has seen yet. */
-  #firstYes(current: ApprovalEntry): CardMode {
+  /** A HIGH call needs a deliberate second step (RK-1), and so does a call without a preview. */
+  #startApproving(current: ApprovalEntry): CardMode {
     switch (stepBeforeApproval(current)) {
       case 'wait-for-preview':
         this.#note = this.#deps.words.keys.waitForPreview;
@@ -353,16 +359,16 @@ export class TerminalApprovals {
   }
 
   #choose(key: string, index: number): CardMode {
-    const all = this.#shownOnes();
+    const all = this.#visibleEntries();
     const last = all.length - 1;
     const chosen = Math.min(index, last);
     if (key === 'down' || key === 'j') return { name: 'list', index: Math.min(chosen + 1, last) };
     if (key === 'up' || key === 'k') return { name: 'list', index: Math.max(chosen - 1, 0) };
-    return key === 'enter' ? this.#lookAt(all[chosen]) : looking;
+    return key === 'enter' ? this.#focusOn(all[chosen]) : looking;
   }
 
-  /** Shows a wider scope before it is granted: what it covers, and what it would have decided. */
-  #consider(offer: OfferedScope, high: boolean): CardMode {
+  /** Shows what a wider scope covers and what it would have decided, before it is granted. */
+  #showScope(offer: OfferedScope, high: boolean): CardMode {
     const { words, backtest, onChange } = this.#deps;
     const mode: CardMode = { name: 'scope', offer, high, tried: undefined };
     void backtest(ruleOf(offer, high))
@@ -389,20 +395,20 @@ export class TerminalApprovals {
     const busy: CardMode = { name: 'busy' };
     void edit(text)
       .then(
-        (edited) => this.#takeEdit(current, edited),
+        (edited) => this.#acceptEdit(current, edited),
         (error: unknown) => {
           this.#note = words.keys.editFailed(messageOf(error));
           return looking;
         },
       )
       .then((mode) => {
-        if (this.#mode === busy) this.#mode = mode; // unless the card went away meanwhile
+        if (this.#mode === busy) this.#mode = mode; // unless the card was withdrawn meanwhile
         onChange();
       });
     return busy;
   }
 
-  #takeEdit({ approval }: ApprovalEntry, text: string): CardMode {
+  #acceptEdit({ approval }: ApprovalEntry, text: string): CardMode {
     const { keys, said } = this.#deps.words;
     const read = readParams(text);
     this.#draft = read.ok ? undefined : text;
@@ -417,7 +423,7 @@ export class TerminalApprovals {
     const { approval } = current;
     const { device, words } = this.#deps;
     const step = stepBeforeApproval(current);
-    // The server previews edited parameters itself before it takes them (AP-6).
+    // Edited parameters get a new preview before they are approved (AP-6), so the old one is not needed.
     const mustWait = step === 'wait-for-preview' && choice.tool_params === undefined;
     if (step === 'unfit' || mustWait) {
       this.#note = mustWait ? words.keys.waitForPreview : words.keys.unfit;
@@ -436,7 +442,7 @@ export class TerminalApprovals {
     const busy: CardMode = { name: 'busy' };
     this.#sentHere.add(approval.approval_id);
     void send().then((answer) => {
-      if (answer?.kind === 'settled') this.#tell(approval, answer);
+      if (answer?.kind === 'settled') this.#printOutcome(approval, answer);
       else if (answer?.notice && this.#mode === busy) this.#note = this.#deps.words.said(answer.notice);
       if (this.#mode === busy) this.#mode = looking;
       this.#deps.onChange();
@@ -444,7 +450,7 @@ export class TerminalApprovals {
     return busy;
   }
 
-  #tell(approval: CardApproval, answer: Extract<DecisionAnswer, { kind: 'settled' }>): void {
+  #printOutcome(approval: CardApproval, answer: Extract<DecisionAnswer, { kind: 'settled' }>): void {
     const { device, words } = this.#deps;
     const { status, outcome, grantId, ruleId } = answer;
     const more =
@@ -454,9 +460,33 @@ export class TerminalApprovals {
           ? undefined
           : words.outcome.granted(grantId);
     const told = { status, device: outcome === 'recorded' ? device : answer.device, grant_id: null };
-    this.#deps.say([resolutionLine(this.#titleOf(approval), told, this.#deps, more)]);
+    this.#tellOutcome(approval, told, this.#deps, more);
+  }
+
+  /** Says how a request ended. In its own conversation, an approval is told with the call's result. */
+  #tellOutcome(
+    approval: CardApproval,
+    told: Parameters<typeof resolutionLine>[1],
+    here: Parameters<typeof resolutionLine>[2],
+    more?: string,
+  ): void {
+    const { conversation, say } = this.#deps;
+    if (conversation?.isOwn(approval) && told.status === 'approved' && more === undefined)
+      conversation.onApproved(approval.tool_id, decisionWords(told, here));
+    else say([resolutionLine(this.#titleOf(approval), told, here, more)]);
   }
 }
+
+/** The dependencies that are the same for every command that shows cards on a stage. */
+export const cardDeps = ({ client, device }: ServerAccess, stage: Stage) => ({
+  clock: systemClock,
+  device,
+  server: approvalsServer(client),
+  backtest: (rule: PolicyRule) => client.backtestPolicy({ body: { rule } }),
+  edit: stage.edit,
+  onChange: () => stage.draw(),
+  say: (lines: readonly string[]) => stage.print(lines),
+});
 
 const isAboutToApprove = ({ name }: CardMode): boolean =>
   name === 'confirm' || name === 'scopes' || name === 'scope' || name === 'edited';

@@ -2,7 +2,8 @@ import { type CommandContext, usageOf } from '../command-context.ts';
 import { helpText, readOptions } from '../command-options.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findProject, onlyProject, workspaceRoot } from '../sign-in/workspace-project.ts';
-import { chatInTerminal } from './chat-in-terminal.ts';
+import { requireServer, serverForWorkspace, withServer } from '../sign-in/workspace-server.ts';
+import { ChatInTerminal } from './chat-in-terminal.ts';
 import { type ChatPlace, chatOnce } from './chat-once.ts';
 
 const usage = usageOf('chat');
@@ -17,13 +18,22 @@ export async function chatCommand(argv: readonly string[], context: CommandConte
   const message = readsInput ? await readAll(terminal.stdin) : positionals.join(' ');
   if ((readsInput || values.json) && message.trim() === '') throw usage(words.chat.emptyMessage);
 
-  const access = serverAccess(values.server, words, env);
-  const { client } = access;
   const root = workspaceRoot(values.workspace);
-  const here = await findProject(client, { root, projectId: values.project, inside: true }, words, usage);
-  const project = here ?? (values.workspace === undefined ? await onlyProject(client) : undefined);
-  if (!project) throw usage(words.server.noProject(root));
-  if (!here) terminal.writeError(`${words.chat.onlyProject(project.workspace ?? project.name)}\n`);
+  const found = await serverForWorkspace(values.server, root, words, env);
+  // A named project need not be the folder's.
+  const missingUp = values.project === undefined ? found.missingUp : undefined;
+  const { access, project, isHere } = await withServer({ ...found, missingUp }, async (address) => {
+    const access = serverAccess(address, words, env);
+    await requireServer(address, words);
+    const { client } = access;
+    const here = await findProject(client, { root, projectId: values.project, inside: true }, words, usage);
+    const only = here || values.workspace !== undefined ? undefined : await onlyProject(client);
+    const project = here ?? only;
+    if (!project) throw usage(words.server.noProject(root));
+    return { access, project, isHere: here !== undefined };
+  });
+  const { client } = access;
+  if (!isHere) terminal.writeError(`${words.chat.onlyProject(project.workspace ?? project.name)}\n`);
   const params = { project_id: project.project_id };
   const sessionId = values.new
     ? (await client.createSession({ params, body: {} })).session.session_id
@@ -31,11 +41,11 @@ export async function chatCommand(argv: readonly string[], context: CommandConte
   const place: ChatPlace = { access, project, sessionId, model: values.model, words, terminal, env };
   if (!values.json) await warnWithoutRunner(place);
   const { screen } = terminal;
-  if (screen && !values.json) return chatInTerminal({ ...place, screen, message });
+  if (screen && !values.json) return new ChatInTerminal({ ...place, screen, message }).run();
   return chatOnce(place, message, { json: values.json });
 }
 
-/** EX-10: the person is told which workspace to open, before the agent waits for it. */
+/** EX-10: tells the person which workspace to open, before the agent waits for it. */
 async function warnWithoutRunner({ access, project, words, terminal }: ChatPlace): Promise<void> {
   const { runners } = await access.client.listRunners();
   const isThere = runners.some(({ project_id, connected }) => connected && project_id === project.project_id);

@@ -1,32 +1,48 @@
-import { approvalsServer } from '@countersign/approvals';
-import { systemClock } from '@countersign/client';
-import type { CountersignEvent } from '@countersign/protocol';
+import {
+  type CountersignEvent,
+  type Execution,
+  type QueuedMessage,
+  type SessionMode,
+  sessionModes,
+  visibleLine,
+} from '@countersign/protocol';
 import { ActivityLines } from '../activity-line.ts';
-import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
+import { cardDeps, TerminalApprovals } from '../approvals/terminal-approvals.ts';
+import { lacksResult, withWholeResult } from '../call-results.ts';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
-import { inputLines, layOut } from '../screen/paragraph.ts';
+import { inputLines, layOut, type Paragraph } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
 import { fit, spread } from '../screen/text-width.ts';
 import { streamWords } from '../sign-in/stream-words.ts';
 import { paints, type Screen } from '../terminal.ts';
 import { type ChatPlace, exitCodeOf } from './chat-once.ts';
 import { Conversation } from './conversation.ts';
+import {
+  type ConversationPlace,
+  commandNames,
+  exportConversation,
+  inputOf,
+  readCommand,
+  rename,
+  switchMode,
+  type TypedCommand,
+  titleOfCall,
+  undoableCalls,
+  undoCalls,
+} from './conversation-commands.ts';
+import { MarkdownStream } from './markdown-lines.ts';
 import type { AgentState, RunFollower } from './run-follower.ts';
 import { SessionTitles } from './session-titles.ts';
 
 export interface TerminalChat extends ChatPlace {
   readonly screen: Screen;
-  /** Send this message and end. If empty, the person types until they leave. */
+  /** Sends this message and ends. If empty, the person types until they leave. */
   readonly message: string;
 }
 
-/** A conversation on a screen: the answer as it is written, calls as they end, cards as they come. */
-export function chatInTerminal(chat: TerminalChat): Promise<number> {
-  return new ChatInTerminal(chat).run();
-}
-
-class ChatInTerminal {
+/** A conversation on a terminal screen: streams the reply, prints calls as they end, shows approval cards. */
+export class ChatInTerminal {
   readonly #chat: TerminalChat;
   readonly #stage: Stage;
   readonly #cards: TerminalApprovals;
@@ -34,29 +50,36 @@ class ChatInTerminal {
   readonly #activity: ActivityLines;
   readonly #titles: SessionTitles;
   readonly #editor = new LineEditor();
+  readonly #reply = new MarkdownStream();
+  /** Resolves when the calls that have ended are printed. */
+  #printing: Promise<void> = Promise.resolve();
+  /** How many prints wait for a result that is being fetched. */
+  #fetching = 0;
   readonly #sent: string[] = [];
-  /** Index of the sent line that is shown again; the number of lines for none. */
+  /** Index in `#sent` of the line that the person recalled; `#sent.length` if they recalled none. */
   #recalled = 0;
   #run: { readonly id: string; readonly follower: RunFollower } | undefined;
   #state: AgentState = 'thinking';
+  /** What waits for the agent's next step. */
+  #queued: readonly QueuedMessage[] = [];
+  /** Ids of messages that have been in the queue. */
+  readonly #everQueued = new Set<string>();
+  #mode: SessionMode = 'ask';
+  /** Changes that are put back if the person presses y. */
+  #undoing: readonly Execution[] | undefined;
   #isStopping = false;
-  /** The person is looking at cards of other conversations too. */
+  /** True while cards of other conversations are shown too. */
   #isDeciding = false;
   #trouble: string | undefined;
   #exitCode = 0;
-  /** The person left while a run was being stopped. */
+  /** True if the person left while a run was being stopped. */
   #isForced = false;
-  #leave: () => void = () => {};
-  readonly #left: Promise<void>;
+  readonly #left = Promise.withResolvers<void>();
 
   constructor(chat: TerminalChat) {
     this.#chat = chat;
-    const { access, project, sessionId, model, words, terminal, screen, env } = chat;
-    const { client, device } = access;
+    const { access, project, words, terminal, screen, env } = chat;
     const { color } = terminal;
-    this.#left = new Promise((resolve) => {
-      this.#leave = resolve;
-    });
     this.#activity = new ActivityLines(words, color);
     this.#stage = new Stage({
       screen,
@@ -66,42 +89,36 @@ class ChatInTerminal {
     });
     this.#titles = new SessionTitles(access.client, project.project_id, () => this.#stage.draw());
     this.#cards = new TerminalApprovals({
-      clock: systemClock,
+      ...cardDeps(access, this.#stage),
       words,
       color,
-      device,
-      server: approvalsServer(client),
       isShown: ({ project_id }) => project_id === project.project_id,
-      backtest: (rule) => client.backtestPolicy({ body: { rule } }),
       conversation: {
         isOwn: ({ session_id }) => session_id === this.#conversation.sessionId,
         showsOthers: () => this.#isDeciding,
         titleOf: ({ session_id }) => this.#titles.of(session_id),
+        onApproved: (toolId, decided) => this.#activity.noteDecision(toolId, decided),
       },
-      edit: this.#stage.edit,
-      onChange: () => this.#stage.draw(),
-      say: (lines) => this.#stage.print(lines),
     });
     this.#conversation = new Conversation({
-      access,
-      project,
-      sessionId,
-      model,
+      ...chat,
       onEvent: (event) => this.#receive(event),
       onState: (state) => {
         this.#trouble =
           state.status === 'connecting' ? this.#trouble : streamWords(state, access.address, words);
-        if (state.status === 'closed' && state.why !== 'stopped') this.#leave();
+        if (state.status === 'closed' && state.why !== 'stopped') this.#left.resolve();
         this.#stage.draw();
       },
     });
   }
 
+  /** Returns the exit code. */
   async run(): Promise<number> {
     const { message } = this.#chat;
     if (message.trim() !== '') void this.#send(message);
+    void this.#readMode();
     this.#stage.draw();
-    await this.#left;
+    await this.#left.promise;
     this.#cards.dispose();
     this.#stage.close();
     this.#conversation.close();
@@ -113,32 +130,80 @@ class ChatInTerminal {
 
   #receive(event: CountersignEvent): void {
     this.#cards.receive(event);
+    this.#noteConversation(event);
     if ('session_id' in event.data && event.data.session_id === this.#conversation.sessionId) {
-      this.#stage.print(this.#activity.receive(event, this.#chat.screen.columns));
+      this.#showActivity(event);
     }
     if ((this.#isRunning ? this.#cards.otherCount : this.#cards.count) === 0) this.#isDeciding = false;
     this.#stage.draw();
   }
 
-  async #send(content: string): Promise<void> {
-    const { words, terminal, screen, message } = this.#chat;
+  #showActivity(event: CountersignEvent): void {
+    const { access, screen } = this.#chat;
+    const show = (one: CountersignEvent) => this.#stage.print(this.#activity.receive(one, screen.columns));
+    if (lacksResult(event)) this.#inOrder(async () => show(await withWholeResult(access.client, event)));
+    else this.#inOrder(() => show(event));
+  }
+
+  /** Prints at once, or after a large result that is being fetched, so that all is in order. */
+  #inOrder(print: () => void | Promise<void>): void {
+    const isFree = this.#fetching === 0;
+    const printed = isFree ? print() : this.#printing.then(print);
+    if (!printed) return;
+    this.#fetching += 1;
+    this.#printing = printed.finally(() => {
+      this.#fetching -= 1;
+      this.#stage.draw();
+    });
+  }
+
+  /** Keeps the queue and the mode of this conversation as the server has them. */
+  #noteConversation({ event, data }: CountersignEvent): void {
+    const { sessionId } = this.#conversation;
+    if (event === 'queue.changed' && data.session_id === sessionId) {
+      this.#queued = data.queued;
+      for (const { message_id } of data.queued) this.#everQueued.add(message_id);
+    }
+    if (event === 'session.changed' && data.session.session_id === sessionId) this.#mode = data.session.mode;
+    // What the agent takes from the queue becomes part of the conversation here.
+    if (event === 'message.created' && data.role === 'user' && this.#everQueued.delete(data.message_id))
+      this.#printOwn(data.content);
+  }
+
+  async #readMode(): Promise<void> {
+    const { access, project, sessionId } = this.#chat;
+    if (sessionId === undefined) return;
+    const params = { project_id: project.project_id };
+    const { sessions } = await access.client.listSessions({ params }).catch(() => ({ sessions: [] }));
+    this.#mode = sessions.find(({ session_id }) => session_id === sessionId)?.mode ?? this.#mode;
+    this.#stage.draw();
+  }
+
+  #send(content: string): Promise<void> {
+    this.#printOwn(content);
+    return this.#follow((listener) => this.#conversation.send(content, listener));
+  }
+
+  #printOwn(content: string): void {
+    const { words, terminal, screen } = this.#chat;
+    const sent: Paragraph = { lead: `${words.chat.prompt}  `, leadStyle: 'cyan', text: content };
+    this.#stage.print(['', ...layOut([sent], screen.columns - 1, terminal.color), '']);
+  }
+
+  async #follow(
+    send: (listener: Parameters<Conversation['send']>[1]) => ReturnType<Conversation['send']>,
+  ): Promise<void> {
+    const { words, terminal, message } = this.#chat;
     const paint = paints(terminal.color);
-    const print = (text: string, style?: 'yellow' | 'red') =>
-      this.#stage.print(layOut([{ text, style }], screen.columns - 1, terminal.color));
     this.#state = 'thinking';
     this.#isStopping = false;
-    const lead = `${words.chat.prompt}  `;
-    this.#stage.print([
-      '',
-      ...layOut([{ lead, leadStyle: 'cyan', text: content }], screen.columns - 1, terminal.color),
-      '',
-    ]);
     try {
-      const { runId, follower } = await this.#conversation.send(content, {
-        onLines: (lines) => {
-          for (const line of lines) print(line);
-        },
-        onNotice: (text) => print(words.said(text), 'yellow'),
+      const { runId, follower } = await send({
+        onLines: (lines) =>
+          this.#inOrder(() => this.#stage.print(this.#reply.push(lines, this.#width, terminal.color))),
+        onMessageEnd: () =>
+          this.#inOrder(() => this.#stage.print(this.#reply.end(this.#width, terminal.color))),
+        onNotice: (text) => this.#print(words.said(text), 'yellow'),
         onState: (state) => {
           this.#state = state;
         },
@@ -146,15 +211,86 @@ class ChatInTerminal {
       this.#run = { id: runId, follower };
       this.#stage.draw();
       const run = await follower.ended;
+      await this.#printing;
       this.#exitCode = exitCodeOf(run);
       if (run.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
     } catch (error) {
       this.#exitCode = 1;
-      print(words.chat.failed(words.said(error as Error)), 'red');
+      this.#print(words.chat.failed(words.said(error as Error)), 'red');
     }
     this.#run = undefined;
-    if (message.trim() !== '') this.#leave();
+    if (message.trim() !== '') this.#left.resolve();
     this.#stage.draw();
+  }
+
+  /** Runs in the background; a failure is printed. */
+  #try(work: () => Promise<string | undefined>): void {
+    void work()
+      .then(
+        (told) => told !== undefined && this.#print(told),
+        (error: Error) => this.#print(this.#chat.words.said(error), 'red'),
+      )
+      .finally(() => this.#stage.draw());
+  }
+
+  async #runCommand({ name, rest }: TypedCommand): Promise<string | undefined> {
+    const { access, project, words } = this.#chat;
+    const place: ConversationPlace = {
+      client: access.client,
+      projectId: project.project_id,
+      sessionId: await this.#conversation.chooseSession(),
+      words,
+      folder: process.cwd(),
+    };
+    switch (name) {
+      case 'mode':
+        return switchMode(place, rest);
+      case 'rename':
+        return rename(place, rest);
+      case 'export':
+        return exportConversation(place, rest);
+      case 'undo': {
+        const calls = await undoableCalls(place);
+        if (calls.length === 0) return words.commands.nothingToUndo;
+        this.#undoing = calls;
+        return calls.map((call) => `  ${titleOfCall(call, words)}`).join('\n');
+      }
+    }
+  }
+
+  /** Only y puts changes back; any other key keeps them. */
+  #answerUndo(key: Key, calls: readonly Execution[]): void {
+    const { access, project, words } = this.#chat;
+    this.#undoing = undefined;
+    if (key.name !== 'y' || key.together) {
+      this.#print(words.commands.kept);
+      return;
+    }
+    this.#try(async () => {
+      const sessionId = await this.#conversation.chooseSession();
+      const place = { client: access.client, projectId: project.project_id, sessionId, words, folder: '' };
+      return undoCalls(place, calls);
+    });
+  }
+
+  #nextMode(): void {
+    const next = sessionModes[(sessionModes.indexOf(this.#mode) + 1) % sessionModes.length] ?? 'ask';
+    this.#try(async () => {
+      const session_id = await this.#conversation.chooseSession();
+      await this.#chat.access.client.changeSession({ params: { session_id }, body: { mode: next } });
+      this.#mode = next;
+      const { name, means } = this.#chat.words.modes[next];
+      return this.#chat.words.commands.modeIs(name, means);
+    });
+  }
+
+  #print(text: string, style?: 'yellow' | 'red'): void {
+    const { terminal, screen } = this.#chat;
+    this.#stage.print(layOut([{ text, style }], screen.columns - 1, terminal.color));
+  }
+
+  get #width(): number {
+    return this.#chat.screen.columns - 1;
   }
 
   get #isRunning(): boolean {
@@ -162,16 +298,78 @@ class ChatInTerminal {
   }
 
   #press(key: Key): void {
-    const isOnCard = this.#isRunning || this.#isDeciding;
-    if (isOnCard && this.#cards.press(key)) return;
-    if (this.#isRunning) this.#pressWhileRunning(key);
+    if (key.name === 'ctrl-o') {
+      const { words, screen } = this.#chat;
+      this.#stage.print(this.#activity.latestResult(screen.columns) ?? [words.chat.noResult]);
+      return;
+    }
+    const undoing = this.#undoing;
+    if (undoing) this.#answerUndo(key, undoing);
+    else if (key.name === 'shift-tab') this.#nextMode();
+    else if (this.#isOnCard && this.#cards.press(key)) return;
+    else if (this.#isRunning) this.#pressWhileRunning(key);
     else this.#type(key);
     this.#stage.draw();
   }
 
-  #pressWhileRunning({ name }: Key): void {
-    if (name === 'tab') this.#isDeciding = this.#cards.otherCount > 0;
-    if (name !== 'ctrl-c') return; // ignore type-ahead: there is no input field
+  /** A person who is writing goes on writing: keys decide about a card once the line is empty (UI-6). */
+  get #isOnCard(): boolean {
+    return (this.#isRunning || this.#isDeciding) && this.#editor.text === '';
+  }
+
+  #pressWhileRunning(key: Key): void {
+    switch (key.name) {
+      case 'tab':
+        this.#isDeciding = this.#cards.otherCount > 0;
+        return;
+      case 'ctrl-c':
+        if (this.#editor.text !== '') this.#editor.set('');
+        else this.#stop();
+        return;
+      case 'escape':
+        this.#editor.set('');
+        return;
+      case 'enter':
+        this.#queueTyped();
+        return;
+      case 'up':
+        this.#takeBack();
+        return;
+      default:
+        this.#editor.press(key);
+    }
+  }
+
+  /** Queues what is typed. An empty line sends what waits at the end of the call that is running. */
+  #queueTyped(): void {
+    const text = this.#editor.text.trim();
+    const [waiting] = this.#queued;
+    this.#editor.set('');
+    if (text !== '') {
+      this.#recalled = this.#sent.push(text);
+      this.#try(async () => void (await this.#conversation.queue(text)));
+    } else if (waiting) {
+      this.#try(async () => {
+        const { access, project } = this.#chat;
+        const { message_id } = waiting;
+        await access.client.sendQueuedMessage({ params: { project_id: project.project_id, message_id } });
+        return undefined;
+      });
+    }
+  }
+
+  /** Takes the last queued message back into the line, to change it. */
+  #takeBack(): void {
+    const last = this.#queued.at(-1);
+    if (!last || this.#editor.text !== '') return;
+    this.#try(async () => {
+      await this.#conversation.unqueue(last.message_id);
+      this.#editor.set(last.content);
+      return undefined;
+    });
+  }
+
+  #stop(): void {
     if (this.#isDeciding) {
       this.#isDeciding = false;
       return;
@@ -179,20 +377,14 @@ class ChatInTerminal {
     if (this.#isStopping) {
       this.#exitCode = 130;
       this.#isForced = true;
-      this.#leave();
+      this.#left.resolve();
       return;
     }
     this.#isStopping = true;
     const id = this.#run?.id ?? '';
     this.#conversation.stop(id).catch((error: Error) => {
       this.#isStopping = false;
-      this.#stage.print(
-        layOut(
-          [{ text: this.#chat.words.said(error), style: 'red' }],
-          this.#chat.screen.columns - 1,
-          this.#chat.terminal.color,
-        ),
-      );
+      this.#print(this.#chat.words.said(error), 'red');
     });
   }
 
@@ -201,11 +393,11 @@ class ChatInTerminal {
     switch (key.name) {
       case 'ctrl-c':
         if (this.#isDeciding) this.#isDeciding = false;
-        else if (editor.text === '') this.#leave();
+        else if (editor.text === '') this.#left.resolve();
         else editor.set('');
         return;
       case 'ctrl-d':
-        if (editor.text === '') this.#leave();
+        if (editor.text === '') this.#left.resolve();
         return;
       case 'tab':
         this.#isDeciding = this.#cards.count > 0;
@@ -219,10 +411,8 @@ class ChatInTerminal {
       }
       case 'enter': {
         const text = editor.text.trim();
-        if (text === '') return;
-        this.#recalled = this.#sent.push(text);
         editor.set('');
-        void this.#send(text);
+        this.#enter(text);
         return;
       }
       default:
@@ -230,26 +420,67 @@ class ChatInTerminal {
     }
   }
 
+  /** Sends what was typed, runs a command, or gives the agent what a stopped run has left in the queue. */
+  #enter(text: string): void {
+    const [waiting] = this.#queued;
+    if (text === '') {
+      if (waiting)
+        void this.#follow((listener) => this.#conversation.sendQueued(waiting.message_id, listener));
+      return;
+    }
+    this.#recalled = this.#sent.push(text);
+    const command = readCommand(text);
+    if (text === '/') this.#stage.print(this.#commandList());
+    else if (command) this.#try(() => this.#runCommand(command));
+    else void this.#send(text);
+  }
+
+  #commandList(): string[] {
+    const { commands } = this.#chat.words;
+    const list = commandNames.map((name) => ({
+      lead: `/${name} ${inputOf(name, this.#chat.words) ?? ''}`.padEnd(20),
+      leadStyle: 'cyan' as const,
+      text: commands.about[name],
+    }));
+    return layOut(list, this.#width, this.#chat.terminal.color);
+  }
+
   #lines(columns: number, rows: number): string[] {
     const { words, terminal } = this.#chat;
     const paint = paints(terminal.color);
     const width = columns - 1;
     const trouble = this.#trouble === undefined ? [] : [paint.yellow(this.#trouble)];
+    if (this.#undoing) return [paint.yellow(words.commands.askUndo(this.#undoing.length))];
     if (this.#isRunning || this.#isDeciding) {
-      const card = this.#cards.lines(columns, rows - 3);
-      const tail = card.length > 0 ? '' : (this.#run?.follower.tail ?? '');
+      const isWriting = this.#editor.text !== '';
+      const below = [
+        ...this.#queued.map(({ content }) => paint.dim(fit(words.chat.queued(visibleLine(content)), width))),
+        ...(isWriting || this.#queued.length > 0
+          ? [
+              ...inputLines(`${words.chat.prompt} `, this.#editor, width, terminal.color),
+              paint.dim(fit(isWriting ? words.chat.writingHint : words.chat.queueHint, width)),
+            ]
+          : []),
+      ];
+      const card = this.#cards.lines(columns, rows - 3 - below.length);
       const others = card.length > 0 ? 0 : this.#cards.otherCount;
+      const room = Math.max(rows - 4 - below.length, 1);
+      const tail = this.#reply.tail(this.#run?.follower.tail ?? '', width, terminal.color);
+      const output = tail.length > 0 ? [] : this.#activity.runningOutput(columns);
       return [
-        ...(tail === '' ? [] : layOut([{ text: tail }], width, terminal.color).slice(-(rows - 4))),
+        ...(card.length > 0 ? [] : [...tail, ...output].slice(-room)),
         ...card,
         ...trouble,
         ...(this.#isRunning && card.length === 0 ? [this.#runLine(width)] : []),
         ...(others > 0 ? [paint.yellow(fit(words.chat.othersHint(others), width))] : []),
+        ...below,
       ];
     }
     const pending = this.#cards.count;
-    const right = pending > 0 ? words.chat.pendingHint(pending) : '';
+    const mode = this.#mode === 'ask' ? '' : words.modes[this.#mode].name;
+    const right = pending > 0 ? words.chat.pendingHint(pending) : mode;
     return [
+      ...this.#queued.map(({ content }) => paint.dim(fit(words.chat.queued(visibleLine(content)), width))),
       ...trouble,
       paint.dim('─'.repeat(width)),
       ...inputLines(`${words.chat.prompt} `, this.#editor, width, terminal.color),
@@ -268,6 +499,7 @@ class ChatInTerminal {
       awaiting_approval: chat.waitingForApproval,
       idle: chat.working,
     }[this.#state];
-    return paint.dim(layOut([{ text: `${doing} · ${chat.stopHint}` }], width, false)[0] ?? '');
+    const mode = this.#mode === 'ask' ? '' : ` · ${this.#chat.words.modes[this.#mode].name}`;
+    return paint.dim(layOut([{ text: `${doing} · ${chat.stopHint}${mode}` }], width, false)[0] ?? '');
   }
 }

@@ -1,5 +1,6 @@
 import type { CountersignEvent } from '@countersign/protocol';
 import { ActivityLines } from '../activity-line.ts';
+import type { Environment } from '../command-context.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { ServerAccess } from '../sign-in/server-access.ts';
 import { streamWords } from '../sign-in/stream-words.ts';
@@ -16,19 +17,20 @@ export interface ChatPlace {
   readonly model: string | undefined;
   readonly words: Words;
   readonly terminal: Terminal;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 /**
- * Sends one message without a screen. The answer goes to standard output, what happens meanwhile to standard error;
- * with `json`, the events go to standard output. It asks nothing, but says where to decide. SIGINT stops the run; a
- * second one leaves.
+ * Sends one message without a screen. The reply goes to standard output, notices and calls to standard error; with
+ * `json`, all events go to standard output. Shows no approval cards, but says where to decide. SIGINT stops the run; a
+ * second SIGINT exits.
  */
 export async function chatOnce(
-  { access, project, sessionId, model, words, terminal }: ChatPlace,
+  place: ChatPlace,
   message: string,
   { json }: { json: boolean },
 ): Promise<number> {
+  const { access, words, terminal } = place;
   const activity = new ActivityLines(words, terminal.color);
   const paint = paints(terminal.color);
   const note = (text: string) => terminal.writeError(`${paint.dim(text)}\n`);
@@ -46,10 +48,7 @@ export async function chatOnce(
     for (const line of activity.receive(event, 100)) terminal.writeError(`${line}\n`);
   };
   const conversation = new Conversation({
-    access,
-    project,
-    sessionId,
-    model,
+    ...place,
     onEvent: (event) => {
       if ('session_id' in event.data && event.data.session_id === conversation.sessionId) tell(event);
     },

@@ -45,7 +45,7 @@ function setUp({ stored = [], status = 'completed' }: { stored?: Message[][]; st
         if (server.isDown) throw new Error('down');
         const page = Number(input.query?.cursor ?? 0);
         const next_cursor = page + 1 < pages.length ? String(page + 1) : null;
-        return { success: true, messages: pages[page] ?? [], next_cursor };
+        return { success: true, messages: pages[page] ?? [], queued: [], next_cursor };
       },
     },
     projectId: 'p',

@@ -9,57 +9,56 @@ export interface RunFollowerDeps {
   readonly projectId: string;
   readonly sessionId: string;
   readonly runId: string;
-  /** Complete lines of the answer, each once and in order. */
+  /** Called with complete lines of the reply, each once and in order. */
   onLines(lines: readonly string[]): void;
-  /** Pieces of the answer as they arrive, instead of complete lines. */
+  /** Called when a message of the reply is complete and its lines were given. */
+  onMessageEnd?(): void;
+  /** If set, called with pieces of the reply as they arrive, instead of `onLines`. */
   onText?(piece: string): void;
-  /** Notices of the run, such as why it ended. */
+  /** Called with notices of the run, such as why it ended. */
   onNotice(text: string): void;
   onState(state: AgentState): void;
 }
 
 interface Streamed {
   readonly text: MessageText;
-  /** The part that was already passed on. */
-  told: string;
+  /** The part of the text that listeners have got. */
+  delivered: string;
+  isEnded: boolean;
 }
 
-/** Follows one run of the agent through the events, over lost connections, to its end. */
+/** Follows one run of the agent by its events until it ends. Lost connections do no harm. */
 export class RunFollower {
   /** Resolves with the run when it has ended. */
   readonly ended: Promise<Run>;
   readonly #deps: RunFollowerDeps;
   readonly #messages = new Map<string, Streamed>();
-  #end: (run: Run) => void = () => {};
-  #fail: (error: unknown) => void = () => {};
+  readonly #end = Promise.withResolvers<Run>();
 
   constructor(deps: RunFollowerDeps) {
     this.#deps = deps;
-    this.ended = new Promise((resolve, reject) => {
-      this.#end = resolve;
-      this.#fail = reject;
-    });
+    this.ended = this.#end.promise;
     this.ended.catch(() => {}); // callers that await it get the error
   }
 
   /** The line that is being written. */
   get tail(): string {
     const last = [...this.#messages.values()].at(-1);
-    return last ? last.text.text.slice(last.told.length) : '';
+    return last ? last.text.text.slice(last.delivered.length) : '';
   }
 
   receive({ event, data }: CountersignEvent): void {
     const { runId, sessionId, onState } = this.#deps;
     switch (event) {
       case 'message.created':
-        if (data.run_id === runId) this.#take(data);
+        if (data.run_id === runId) this.#receiveMessage(data);
         return;
       case 'message.delta': {
         const streamed = this.#messages.get(data.message_id);
         if (!streamed) return;
         streamed.text.add(data);
         if (streamed.text.needsRefetch) void this.#catchUp();
-        else this.#tell(streamed);
+        else this.#deliver(streamed);
         return;
       }
       case 'agent.state':
@@ -72,51 +71,49 @@ export class RunFollower {
     }
   }
 
-  #take(message: Message): void {
+  #receiveMessage(message: Message): void {
     if (message.role === 'system') this.#deps.onNotice(message.content);
     if (message.role !== 'assistant') return;
     const known = this.#messages.get(message.message_id);
-    const streamed = known ?? { text: new MessageText(message), told: '' };
+    const streamed = known ?? { text: new MessageText(message), delivered: '', isEnded: false };
     if (known) known.text.replace(message);
     else this.#messages.set(message.message_id, streamed);
     if (streamed.text.needsRefetch) void this.#catchUp();
-    else this.#tell(streamed);
+    else this.#deliver(streamed);
   }
 
-  /** If the model started over after its stream was cut, start over too. */
-  #tell(streamed: Streamed): void {
+  /** Passes on new text. If the model started its message over, marks that with an ellipsis and starts over too. */
+  #deliver(streamed: Streamed): void {
     const { text, complete } = streamed.text;
     const { onLines, onText } = this.#deps;
-    if (!text.startsWith(streamed.told)) {
+    if (!text.startsWith(streamed.delivered)) {
       if (onText) onText('\n…\n');
       else onLines(['…']);
-      streamed.told = '';
+      streamed.delivered = '';
     }
     const end = complete || onText ? text.length : text.lastIndexOf('\n') + 1;
-    const fresh = text.slice(streamed.told.length, end);
-    if (fresh === '') return;
-    streamed.told = text.slice(0, end);
-    if (onText) onText(fresh);
-    else onLines((fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh).split('\n'));
+    const fresh = text.slice(streamed.delivered.length, end);
+    if (fresh !== '') {
+      streamed.delivered = text.slice(0, end);
+      if (onText) onText(fresh);
+      else onLines((fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh).split('\n'));
+    }
+    if (complete && !streamed.isEnded) this.#deps.onMessageEnd?.();
+    streamed.isEnded = complete;
   }
 
   /** Reads the run's messages again, after an interrupted stream or a message too large for an event. */
   async #catchUp(): Promise<void> {
     const { client, projectId, sessionId, runId } = this.#deps;
     try {
-      for (let cursor: string | undefined; ; ) {
-        const query = { session_id: sessionId, limit: 500, ...(cursor !== undefined && { cursor }) };
-        const page = await client.listMessages({ params: { project_id: projectId }, query });
-        for (const message of page.messages) if (message.run_id === runId) this.#take(message);
-        if (page.next_cursor === null) return;
-        cursor = page.next_cursor;
-      }
+      for await (const message of storedMessages(client, projectId, sessionId))
+        if (message.run_id === runId) this.#receiveMessage(message);
     } catch (error) {
-      this.#fail(error);
+      this.#end.reject(error);
     }
   }
 
-  /** Asks the server: after a reset the run may still be going on. */
+  /** Ends if the server says that the run has ended; after a reset it may still be running. */
   async #finish(): Promise<void> {
     const { client, runId } = this.#deps;
     try {
@@ -125,9 +122,24 @@ export class RunFollower {
       if ([...this.#messages.values()].some(({ text }) => !text.complete) || this.#messages.size === 0) {
         await this.#catchUp();
       }
-      this.#end(run);
+      this.#end.resolve(run);
     } catch (error) {
-      this.#fail(error);
+      this.#end.reject(error);
     }
+  }
+}
+
+/** All messages of a conversation, oldest first, read page by page. */
+export async function* storedMessages(
+  client: Pick<Client, 'listMessages'>,
+  project_id: string,
+  session_id: string,
+): AsyncGenerator<Message> {
+  for (let cursor: string | undefined; ; ) {
+    const query = { session_id, limit: 500, ...(cursor !== undefined && { cursor }) };
+    const page = await client.listMessages({ params: { project_id }, query });
+    yield* page.messages;
+    if (page.next_cursor === null) return;
+    cursor = page.next_cursor;
   }
 }

@@ -6,7 +6,7 @@ import { endWithInput } from '../end-with-input.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findOrMakeProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { ConnectSession } from './connect-session.ts';
-import { readLogWish } from './log-options.ts';
+import { readLogOptions } from './log-options.ts';
 
 const usage = usageOf('connect');
 
@@ -35,7 +35,7 @@ export async function connectCommand(argv: readonly string[], context: CommandCo
     json: values.json,
     prompt: !values['no-prompt'] && !values.json,
     runUnisolated: values['run-unisolated'],
-    log: readLogWish(values, words, usage),
+    log: readLogOptions(values, words, usage),
   });
   if (isNew) session.say(words.connect.madeProject(project.name));
   try {

@@ -1,10 +1,10 @@
-import { approvalsServer } from '@countersign/approvals';
-import { type ClosedState, type StreamState, systemClock } from '@countersign/client';
+import type { ClosedState, StreamState } from '@countersign/client';
 import { CountersignError, type CountersignEvent } from '@countersign/protocol';
 import { RunnerSession } from '@countersign/runner-client';
 import type { Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
-import { TerminalApprovals } from '../approvals/terminal-approvals.ts';
+import { cardDeps, TerminalApprovals } from '../approvals/terminal-approvals.ts';
+import type { Environment } from '../command-context.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
@@ -15,7 +15,7 @@ import type { Project } from '../sign-in/workspace-project.ts';
 import { paints, type Terminal } from '../terminal.ts';
 import { type ToolNotice, ToolNotices } from '../tools/tool-notices.ts';
 import type { Words } from '../words.ts';
-import type { LogWish } from './log-options.ts';
+import type { LogOptions } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
 
 export interface ConnectOptions {
@@ -25,12 +25,14 @@ export interface ConnectOptions {
   readonly configFolder: string;
   readonly words: Words;
   readonly terminal: Terminal;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly json: boolean;
   /** Ask about approvals here, if this is a terminal. */
   readonly prompt: boolean;
   readonly runUnisolated: boolean;
-  readonly log: LogWish;
+  /** True for an editor's runner: asks another runner for the workspace, and waits for it (RN-10). */
+  readonly takesOver?: boolean;
+  readonly log: LogOptions;
   /** Write the log as JSON Lines, for a program that reads standard error. By default the same as `json`. */
   readonly logAsJson?: boolean;
   /** Set if this session is part of `countersign up`, which prints its own introduction. */
@@ -48,11 +50,12 @@ export interface SessionHost {
   readonly ending: AbortSignal;
 }
 
+/** One Ctrl-C may arrive twice within this time: from the terminal, and from an npm that passes it on. */
 const echoMs = 300;
-/** How often to check whether the workspace is free again. */
+/** How often to check whether another program is still the workspace's runner. */
 const lookAgainMs = 2_000;
 
-/** Runs one workspace and shows its cards; shows only the cards while another process is the runner. */
+/** Acts as the runner of one workspace and shows its cards. While another program is the runner, it only shows cards. */
 export class ConnectSession {
   readonly #options: ConnectOptions;
   readonly #activity: ActivityLines;
@@ -64,16 +67,16 @@ export class ConnectSession {
   #trouble: string | undefined;
   /** The last message about why we could not become the runner again. */
   #saidTrouble: string | undefined;
-  /** Whether the first lines about this program were printed. */
+  /** True once `run` has printed the first lines. */
   #isIntroduced = false;
   #wasOpen = false;
   #isEnding = false;
   #signalledAt = Number.NEGATIVE_INFINITY;
-  #end: () => void = () => {};
-  readonly #ended: Promise<void>;
+  readonly #ended = Promise.withResolvers<void>();
 
   constructor(options: ConnectOptions) {
     const { access, project, workspace, configFolder, words, terminal, prompt, runUnisolated } = options;
+    const { takesOver = false } = options;
     this.#options = options;
     this.#log = new RunnerLog(options.log, (line) => this.#showLog(line));
     this.#activity = new ActivityLines(words, terminal.color);
@@ -81,7 +84,7 @@ export class ConnectSession {
       access,
       projectId: project.project_id,
       device: access.device,
-      runner: { workspace, configFolder, logger: this.#log, runUnisolated },
+      runner: { workspace, configFolder, logger: this.#log, runUnisolated, takesOver },
       cards:
         prompt && terminal.screen
           ? {
@@ -91,25 +94,22 @@ export class ConnectSession {
           : undefined,
       lookAgainMs,
       onEvent: (event) => this.#receive(event),
-      onStream: (state) => this.#streamIs(state),
-      onStarted: (runner) => this.#runs(runner),
+      onStream: (state) => this.#onStreamState(state),
+      onStarted: (runner) => this.#onRunnerStarted(runner),
       onHandedOver: (editor) => {
         this.say(words.connect.handedOver(visible(editor)), 'yellow');
-        this.#tellProgram({ handed_over: editor });
+        this.#writeJson({ handed_over: editor });
       },
       onTrouble: (error) => this.#sayTrouble(error),
-    });
-    this.#ended = new Promise((resolve) => {
-      this.#end = resolve;
     });
   }
 
   /** Runs until the person ends it or the server refuses us. Returns the exit code. */
   async run(): Promise<number> {
-    const { words, workspace, terminal, prompt, access, host } = this.#options;
+    const { words, workspace, terminal, prompt, access, host, takesOver } = this.#options;
     this.#session.start();
-    const holder = this.#holder();
-    if (holder !== undefined && !(prompt && terminal.screen)) {
+    const holder = this.holder;
+    if (holder !== undefined && !(prompt && terminal.screen) && !takesOver) {
       await this.#session.dispose();
       throw new CountersignError('JOURNAL_UNAVAILABLE', { problem: words.connect.heldNoPrompt(holder) });
     }
@@ -117,22 +117,21 @@ export class ConnectSession {
     else if (!host) this.say(words.connect.ready(visible(workspace.root)));
     if (prompt) this.say(terminal.screen ? words.connect.prompting : words.connect.noTerminal, 'dim');
     else if (!host) this.say(words.connect.notPrompting, 'dim');
-    this.#tellRunner();
+    this.#announceRunner();
     this.#isIntroduced = true;
-    this.#takeTerminal();
+    this.#openScreen();
     this.#trouble = words.stream.connecting(access.address);
     this.#session.listen();
-    // One Ctrl-C may come twice: from the terminal, and from an npm that passes it on.
     const onSignal = () => {
       const isEcho = performance.now() - this.#signalledAt < echoMs;
       this.#signalledAt = performance.now();
-      if (!isEcho) this.#askedToEnd();
+      if (!isEcho) this.#requestEnd();
     };
     process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-    host?.ending.addEventListener('abort', () => this.#end(), { once: true });
-    if (host?.ending.aborted) this.#end();
+    host?.ending.addEventListener('abort', () => this.#ended.resolve(), { once: true });
+    if (host?.ending.aborted) this.#ended.resolve();
     this.#draw();
-    await this.#ended;
+    await this.#ended.promise;
     await this.#stop();
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     const closed = this.#closed;
@@ -150,43 +149,43 @@ export class ConnectSession {
     else this.#write(`${line}\n`);
   }
 
-  /** The program that is the workspace's runner instead, in words (RN-10). */
-  #holder(): string | undefined {
+  /** Describes the other program that is the workspace's runner, if there is one (RN-10). */
+  get holder(): string | undefined {
     const { holder } = this.#session;
     return holder === undefined ? undefined : visible(this.#options.words.said(holder));
   }
 
-  /** Called when this session has become the runner, at the start or after another program. */
-  #runs({ handler: { toolServers } }: WorkspaceRunner): void {
+  /** Called when this session becomes the runner: at the start, or after another program has ended. */
+  #onRunnerStarted({ handler: { toolServers } }: WorkspaceRunner): void {
     const { words, workspace } = this.#options;
     const notices = new ToolNotices(words.tools, words.said);
-    toolServers.onChange(() => this.#tellOfTools(notices.news(toolServers.status)));
-    if (!this.#isIntroduced) return; // run() does it
+    toolServers.onChange(() => this.#announceToolProblems(notices.news(toolServers.status)));
+    if (!this.#isIntroduced) return; // `run` prints these lines itself
     this.#saidTrouble = undefined;
     this.say(words.connect.ready(visible(workspace.root)));
-    this.#tellRunner();
+    this.#announceRunner();
   }
 
-  #tellRunner(): void {
+  #announceRunner(): void {
     const { runnerId: runner_id } = this.#session;
-    this.#tellProgram({ runner: { runner_id, workspace: this.#options.workspace.root } });
+    this.#writeJson({ runner: { runner_id, workspace: this.#options.workspace.root } });
   }
 
-  /** Says a problem once, not at each retry. */
+  /** Prints a problem once, not at each retry. */
   #sayTrouble(error: unknown): void {
     const { message } = error as Error;
     if (message !== this.#saidTrouble) this.say(visible(this.#options.words.said(message)), 'yellow');
     this.#saidTrouble = message;
   }
 
-  #tellOfTools(news: readonly ToolNotice[]): void {
+  #announceToolProblems(news: readonly ToolNotice[]): void {
     for (const { server, says } of news) {
-      this.#tellProgram({ tool_server: server });
+      this.#writeJson({ tool_server: server });
       this.say(visible(says), 'yellow');
     }
   }
 
-  #takeTerminal(): void {
+  #openScreen(): void {
     const { prompt, terminal, env, access, project, words, json } = this.#options;
     const { screen, color } = terminal;
     if (!screen || json) return;
@@ -198,25 +197,20 @@ export class ConnectSession {
     });
     this.#stage = stage;
     if (!prompt) return;
-    const { client, device } = access;
+    const deps = cardDeps(access, stage);
     this.#cards = new TerminalApprovals({
-      clock: systemClock,
+      ...deps,
       words,
       color,
-      device,
-      server: { ...approvalsServer(client), decide: (decision) => this.#session.decide(decision) },
+      server: { ...deps.server, decide: (decision) => this.#session.decide(decision) },
       isBesideRunner: () => this.#session.runner !== undefined,
       isShown: ({ project_id }) => project_id === project.project_id,
-      backtest: (rule) => client.backtestPolicy({ body: { rule } }),
-      edit: stage.edit,
-      onChange: () => stage.draw(),
-      say: (lines) => stage.print(lines),
     });
   }
 
-  #streamIs(state: StreamState): void {
+  #onStreamState(state: StreamState): void {
     const { access, words, host } = this.#options;
-    this.#tellProgram({ stream: state.status });
+    this.#writeJson({ stream: state.status });
     if (state.status === 'open') {
       const isFirst = !this.#wasOpen;
       if (isFirst ? !host : this.#trouble !== undefined) this.say(words.stream.open(access.address), 'dim');
@@ -229,15 +223,15 @@ export class ConnectSession {
       this.#trouble = trouble;
     } else if (state.status === 'closed') {
       this.#closed = state;
-      this.#end();
+      this.#ended.resolve();
     }
     this.#draw();
   }
 
   #receive(event: CountersignEvent): void {
     const { terminal } = this.#options;
-    this.#tellProgram(event);
-    // The cards first: they print how a request ended before the runner withdraws its card.
+    this.#writeJson(event);
+    // Must be first: the cards print how a request ended before the runner withdraws its card.
     this.#cards?.receive(event);
     if (event.event !== 'runner.changed') {
       for (const line of this.#activity.receive(event, terminal.screen?.columns ?? 100)) this.say(line);
@@ -247,12 +241,12 @@ export class ConnectSession {
 
   #press(key: Key): void {
     if (!this.#isEnding && this.#cards?.press(key)) return;
-    if (key.name === 'ctrl-c') this.#askedToEnd();
+    if (key.name === 'ctrl-c') this.#requestEnd();
     else if (!this.#isEnding) this.#options.host?.onKey(key);
   }
 
   /** Ends gracefully the first time, at once the second time. */
-  #askedToEnd(): void {
+  #requestEnd(): void {
     const { words } = this.#options;
     if (this.#isEnding) {
       this.#stage?.close();
@@ -261,7 +255,7 @@ export class ConnectSession {
     this.#isEnding = true;
     this.say(words.connect.ending, 'yellow');
     this.#draw();
-    this.#end();
+    this.#ended.resolve();
   }
 
   /** Removes the cards without a decision; running calls are stopped and reported. */
@@ -291,13 +285,13 @@ export class ConnectSession {
     return [`${paint.green('●')} ${paint.dim(fit(`${now} · ${facts}`, columns - 3))}`];
   }
 
-  #tellProgram(what: object): void {
+  #writeJson(what: object): void {
     if (this.#options.json) this.#write(`${JSON.stringify(what)}\n`);
   }
 
   /** Ends the session if our output has no reader any more. */
   #write(text: string): void {
-    this.#options.terminal.write(text).catch(() => this.#end());
+    this.#options.terminal.write(text).catch(() => this.#ended.resolve());
   }
 
   /** Prints a log line above the card, or on standard error if there is no screen. */

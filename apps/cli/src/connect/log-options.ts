@@ -5,17 +5,17 @@ import type { Words } from '../words.ts';
 /** From the most to the least verbose. */
 export const logLevels = ['debug', 'info', 'error'] as const satisfies readonly LogLevel[];
 
-/** The log level and file that the person asked for. */
-export interface LogWish {
+/** From `--log-level` and `--log-file`. */
+export interface LogOptions {
   readonly level?: LogLevel;
   readonly file?: string;
 }
 
-export function readLogWish(
+export function readLogOptions(
   values: { readonly 'log-level'?: string | undefined; readonly 'log-file'?: string | undefined },
   words: Words,
   usage: (problem: string) => CountersignError,
-): LogWish {
+): LogOptions {
   const { 'log-level': level, 'log-file': file } = values;
   if (level !== undefined && !isLevel(level)) throw usage(words.badLogLevel(level, logLevels.join(', ')));
   return { ...(level !== undefined && { level }), ...(file !== undefined && { file }) };

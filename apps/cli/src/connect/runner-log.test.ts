@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { usageOf } from '../command-context.ts';
 import { wordsFor } from '../words.ts';
-import { type LogWish, readLogWish } from './log-options.ts';
+import { type LogOptions, readLogOptions } from './log-options.ts';
 import { jsonLine, type LogLine, RunnerLog, textLine } from './runner-log.ts';
 
 let folder: string;
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function logWith(wish: LogWish) {
+function logWith(wish: LogOptions) {
   const shown: LogLine[] = [];
   const log = new RunnerLog(wish, (line) => shown.push(line));
   log.debug('Tool timing: a', { call: 'a', total_ms: 3 });
@@ -95,7 +95,7 @@ describe('the log of the runner in a terminal (founding documents: local-tool-ex
   });
 
   it('takes the levels of the documents and no others', () => {
-    const read = (level: string) => readLogWish({ 'log-level': level }, wordsFor({}), usageOf('connect'));
+    const read = (level: string) => readLogOptions({ 'log-level': level }, wordsFor({}), usageOf('connect'));
     expect(read('debug')).toEqual({ level: 'debug' });
     expect(() => read('verbose')).toThrow('--log-level verbose is not a level: there are debug, info, error');
   });

@@ -1,7 +1,7 @@
 import { closeSync, fchmodSync, fstatSync, openSync, writeSync } from 'node:fs';
 import { CountersignError } from '@countersign/protocol';
 import type { Logger, LogLevel } from '@countersign/tool-runner';
-import { type LogWish, logLevels } from './log-options.ts';
+import { type LogOptions, logLevels } from './log-options.ts';
 
 export interface LogLine {
   readonly level: LogLevel;
@@ -11,8 +11,8 @@ export interface LogLine {
 }
 
 /**
- * The runner's log (OB-2). The terminal shows errors, or what `--log-level` names. With `--log-file` that goes to the
- * file, info and errors by default, and the terminal shows errors alone. Everything has been masked before.
+ * The runner's log (OB-2). Without `--log-file`, the terminal shows lines of `--log-level` and above (default: error).
+ * With it, the file gets them (default: info), and the terminal shows only errors. The caller has masked all secrets.
  */
 export class RunnerLog implements Logger {
   readonly isDebugEnabled: boolean;
@@ -22,7 +22,7 @@ export class RunnerLog implements Logger {
   #file: number | undefined;
 
   /** Throws USAGE when the file cannot be opened. */
-  constructor({ level, file }: LogWish, show: (line: LogLine) => void) {
+  constructor({ level, file }: LogOptions, show: (line: LogLine) => void) {
     this.#show = show;
     this.#shown = file === undefined ? (level ?? 'error') : 'error';
     this.#written = level ?? 'info';
@@ -55,7 +55,7 @@ export class RunnerLog implements Logger {
     try {
       writeSync(this.#file, `${jsonLine(line)}\n`);
     } catch (error) {
-      // A full disk must not stop the runner: it goes on without the file, and says so once.
+      // A full disk must not stop the runner: close the file and report that once.
       this.close();
       this.#add('error', 'Log file failed', { problem: (error as Error).message });
     }
@@ -65,7 +65,7 @@ export class RunnerLog implements Logger {
 const isAtLeast = (level: LogLevel, wanted: LogLevel): boolean =>
   logLevels.indexOf(level) >= logLevels.indexOf(wanted);
 
-/** Make an existing file private to the person too; leave a pipe or a device as it is. */
+/** Opens the file for appending, private to the person even if it exists. The mode of a pipe or device is kept. */
 function openLog(file: string): number {
   let descriptor: number | undefined;
   try {
@@ -80,13 +80,13 @@ function openLog(file: string): number {
   }
 }
 
-/** For programs: the fields that the server's log has too (`call` is the tool_id in both). */
+/** A line for programs, with the same fields as the server's log (`call` is the tool_id in both). */
 export const jsonLine = ({ level, time, message, details }: LogLine): string =>
   JSON.stringify({ ...details, level, time: time.toISOString(), msg: message });
 
-/** For a person: without stack traces, which are in the file. */
+/** A line for a person, without stack traces, which are in the file. */
 export function textLine({ level, time, message, details }: LogLine): string {
   const clock = time.toTimeString().slice(0, 8);
-  const told = JSON.stringify(details, (name, value: unknown) => (name === 'stack' ? undefined : value));
-  return `${clock} ${level} ${message}${told === '{}' ? '' : ` ${told}`}`;
+  const shown = JSON.stringify(details, (name, value: unknown) => (name === 'stack' ? undefined : value));
+  return `${clock} ${level} ${message}${shown === '{}' ? '' : ` ${shown}`}`;
 }

@@ -16,12 +16,14 @@ import {
   settingValue,
   workspaceAt,
 } from '@countersign/tool-runner';
+import type { Environment } from '../command-context.ts';
 import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
+import { failureReason } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
 
 export interface Check {
   readonly name: string;
-  /** `warning`: optional; `missing`: needed, and does not work. */
+  /** `warning`: something optional does not work; `missing`: something necessary does not work. */
   readonly state: 'ok' | 'warning' | 'missing';
   readonly says: string;
   readonly remedy?: string;
@@ -31,7 +33,7 @@ export interface Examination {
   readonly root: string;
   readonly server: string | undefined;
   readonly words: Words;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 /** Checks everything that a runner on this machine needs, without changing anything. */
@@ -42,7 +44,8 @@ export async function examine(about: Examination): Promise<Check[]> {
     limitChecks(about),
   ]);
   return [
-    nodeCheck(about),
+    // The launcher has already refused a Node that is too old.
+    { name: about.words.doctor.node, state: 'ok', says: process.version },
     workspaceCheck(about),
     ...server,
     ...isolation,
@@ -53,13 +56,6 @@ export async function examine(about: Examination): Promise<Check[]> {
     languageCheck(about),
   ];
 }
-
-/** Only reports the version: the launcher has already refused one that is too old. */
-const nodeCheck = ({ words: { doctor } }: Examination): Check => ({
-  name: doctor.node,
-  state: 'ok',
-  says: process.version,
-});
 
 /** Some folders cannot be a workspace, such as one that holds the runner's own files. */
 function workspaceCheck({ root, env, words: { doctor, said } }: Examination): Check {
@@ -72,23 +68,20 @@ function workspaceCheck({ root, env, words: { doctor, said } }: Examination): Ch
 }
 
 async function serverChecks({ root, server, words, env }: Examination): Promise<Check[]> {
-  const { doctor } = words;
+  const { doctor, said } = words;
+  let address: string;
+  try {
+    address = chosenAddress(server, words, env);
+  } catch (error) {
+    return [{ name: doctor.server, state: 'missing', says: said(error as Error) }];
+  }
+  const reach = await reachCheck(address, words);
   let access: ServerAccess;
   try {
     access = serverAccess(server, words, env);
   } catch (error) {
-    const address = (() => {
-      try {
-        return chosenAddress(server, words, env);
-      } catch {
-        return undefined;
-      }
-    })();
-    const says = words.said(error as Error);
-    if (address === undefined) return [{ name: doctor.server, state: 'missing', says }];
-    return [await reachCheck(address, words), { name: doctor.token, state: 'missing', says }];
+    return [reach, { name: doctor.token, state: 'missing', says: said(error as Error) }];
   }
-  const reach = await reachCheck(access.address, words);
   if (reach.state !== 'ok') {
     return [reach, { name: doctor.token, state: 'warning', says: doctor.skipped }];
   }
@@ -105,9 +98,7 @@ async function reachCheck(address: string, { doctor }: Words): Promise<Check> {
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     return { name: doctor.server, state: 'ok', says: address };
   } catch (error) {
-    const { message, cause } = error as Error;
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : message;
-    return { name: doctor.server, state: 'missing', says: doctor.serverDown(address, why) };
+    return { name: doctor.server, state: 'missing', says: doctor.serverDown(address, failureReason(error)) };
   }
 }
 
@@ -145,7 +136,7 @@ async function runnerCheck(client: Client, root: string, { doctor }: Words): Pro
   const runner: Check = isPreviewing
     ? { name, state: 'ok', says: doctor.runnerHere(root) }
     : { name, state: 'warning', says: here.length > 0 ? doctor.runnerBlind(root) : doctor.runnerNone(root) };
-  // The runner counts as connected for all of them, and gets the requests of one.
+  // Two projects with one workspace: the runner counts as connected for both, but gets the calls of only one.
   const projects = (listed?.projects ?? []).filter(({ workspace }) => workspace === root);
   if (projects.length < 2) return [runner];
   const names = projects.map((project) => `${project.name} (${project.project_id})`).join(', ');
@@ -208,24 +199,21 @@ function gitCheck({ words: { doctor } }: Examination): Check {
 }
 
 function languageCheck({ words: { doctor } }: Examination): Check {
-  const states = [
-    ['TypeScript', 'a.ts'],
-    ['Python', 'a.py'],
-  ].map(([language = '', file = '']) => {
+  const sampleFiles = { TypeScript: 'a.ts', Python: 'a.py' };
+  const isInstalled = (file: string) => {
     try {
-      return { language, isThere: existsSync(findServer(file, []).command) };
+      return existsSync(findServer(file, []).command);
     } catch {
-      return { language, isThere: false };
+      return false;
     }
-  });
-  const missing = states.filter(({ isThere }) => !isThere).map(({ language }) => language);
-  const there = states.filter(({ isThere }) => isThere).map(({ language }) => language);
+  };
+  const missing = Object.entries(sampleFiles).flatMap(([name, file]) => (isInstalled(file) ? [] : [name]));
   return missing.length === 0
-    ? { name: doctor.languages, state: 'ok', says: there.join(', ') }
+    ? { name: doctor.languages, state: 'ok', says: Object.keys(sampleFiles).join(', ') }
     : { name: doctor.languages, state: 'warning', says: doctor.languagesMissing(missing.join(', ')) };
 }
 
-/** Each setting of a runner in this workspace (RN-1, TL-3): the value in force, and which place decided it. */
+/** Each setting of a runner in this workspace (RN-1, TL-3): the value in force, and where it comes from. */
 async function limitChecks(about: Examination): Promise<Check[]> {
   const { root, env, words } = about;
   const { limits: name, limitFrom, limitsSaid } = words.doctor;
@@ -236,7 +224,7 @@ async function limitChecks(about: Examination): Promise<Check[]> {
   } catch (error) {
     return [{ name, state: 'missing', says: words.said(error as Error) }];
   }
-  const { runner, server } = await toldLimits(about);
+  const { runner, server } = await announcedLimits(about);
   const own = settingsInForce(file, {});
   const withRunner = { ...own, limits: lowerLimits(own.limits, runner) };
   const withServer = { ...own, limits: lowerLimits(withRunner.limits, server) };
@@ -256,7 +244,7 @@ async function limitChecks(about: Examination): Promise<Check[]> {
 }
 
 /** The limits that the server and this workspace's runner announced; empty if the server does not respond. */
-async function toldLimits({
+async function announcedLimits({
   root,
   server,
   words,

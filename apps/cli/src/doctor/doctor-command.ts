@@ -14,7 +14,7 @@ export async function doctorCommand(argv: readonly string[], context: CommandCon
   if (values.help) return terminal.write(helpText('doctor', words)).then(() => 0);
   if (positionals[1] !== undefined) throw usageOf('doctor')(words.unexpected(positionals[1]));
   const root = workspaceRoot(positionals[0]);
-  // Programs read the names, so they are in one language.
+  // JSON is always in English, because programs compare the names.
   const told = values.json ? context.words('en') : words;
   const checks = await examine({ root, server: values.server, words: told, env });
   const ok = checks.every(({ state }) => state !== 'missing');

@@ -11,7 +11,7 @@ export interface AgentAccessOptions extends Pick<CommandContext, 'env'> {
   readonly server: string | undefined;
   readonly projectId: string | undefined;
   readonly root: string;
-  /** The agent's name, as the person reads it. */
+  /** The agent's name on approval cards. */
   readonly name: string;
   readonly words: Words;
 }
@@ -35,8 +35,12 @@ export class AgentAccess {
 
   /** Throws an error that says what is missing and what to do. */
   async reach(): Promise<AgentServer> {
-    const { server, root, words, env } = this.#options;
-    return withServer(await serverForWorkspace(server, root, words, env), async (address) => {
+    const { server, root, words, env, projectId } = this.#options;
+    const found = await serverForWorkspace(server, root, words, env);
+    // A named project need not be the folder's, and a server that had the folder's project was no wrong guess.
+    const isKnown = projectId !== undefined || this.#tokens.has(found.address);
+    const missingUp = isKnown ? undefined : found.missingUp;
+    return withServer({ ...found, missingUp }, async (address) => {
       const token = this.#tokens.get(address) ?? (await this.#makeToken(address));
       this.#tokens.set(address, token);
       await requireServer(address, words);

@@ -22,20 +22,20 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { AgentServer } from './agent-access.ts';
 
 export interface McpBridgeOptions {
-  /** Finds the server; rejects with what is missing. */
+  /** Finds the server. Rejects with UP_NOT_RUNNING if `countersign up` must be started first. */
   readonly reach: () => Promise<AgentServer>;
 }
 
-/** Upper bound for a server that never responds; the server itself ends long calls earlier. */
-const answerWithinMs = 300_000;
-/** The pause before we reconnect, or look for the server again. */
-const listenAgainMs = 2_000;
-/** Requests per call: the call itself, and a repetition after the link was shown. */
+/** Timeout for a server that never responds. A working server ends long calls earlier. */
+const callTimeoutMs = 300_000;
+/** Pause before reconnecting, or looking for the server again. */
+const retryMs = 2_000;
+/** Requests per call: the call itself, and repetitions after a link was shown. */
 const maxRounds = 3;
 
 /**
- * Offers the server's `/mcp` on another transport. It has no state and decides nothing: each request of the program
- * becomes one request to the server, and is cancelled with it.
+ * Forwards MCP requests from another transport to the server's `/mcp`. Each request of the program becomes one request
+ * to the server, and is cancelled with it.
  */
 export class McpBridge {
   readonly #options: McpBridgeOptions;
@@ -49,35 +49,66 @@ export class McpBridge {
     this.#options = options;
   }
 
-  /** An MCP server for the program on the other side, one for each connection. */
+  /** Makes the MCP server for one connection of the program on the other side. */
   newServer({ era }: Pick<McpRequestContext, 'era'>): Server {
     const server = new Server(
       { name: 'countersign', title: 'Countersign', version: manifest.version },
-      { capabilities: { tools: { listChanged: true } }, instructions: outsideAgentInstructions },
+      {
+        capabilities: { tools: { listChanged: true }, prompts: {}, resources: {} },
+        instructions: outsideAgentInstructions,
+      },
     );
     this.#servers.add(server);
     server.onclose = () => this.#servers.delete(server);
-    server.setRequestHandler('tools/list', async (_request, context) => {
+    /** Forwards a request that reads. If no server runs, the program gets an error that says what to start. */
+    const forward = async <T>(
+      context: ServerContext,
+      ask: (client: Client, options: { signal: AbortSignal }) => Promise<T>,
+    ): Promise<T> => {
       const withLinks = showsLinks(server, context);
       try {
-        const client = await this.#connected(withLinks);
-        const { tools } = await client.listTools(undefined, { signal: context.mcpReq.signal });
-        return { tools };
+        return await ask(await this.#connected(withLinks), { signal: context.mcpReq.signal });
       } catch (error) {
-        const missing = await this.#whatIsMissing(error, withLinks);
+        const missing = await this.#explainUnavailable(error, withLinks);
         if (!missing) throw error;
         const { code, message } = missing;
         throw new ProtocolError(ProtocolErrorCode.InternalError, message, { code });
       }
-    });
+    };
+    server.setRequestHandler('tools/list', (_, context) =>
+      forward(context, async (client, options) => ({
+        tools: (await client.listTools(undefined, options)).tools,
+      })),
+    );
+    server.setRequestHandler('prompts/list', (_, context) =>
+      forward(context, async (client, options) => ({
+        prompts: (await client.listPrompts(undefined, options)).prompts,
+      })),
+    );
+    server.setRequestHandler('prompts/get', ({ params }, context) =>
+      forward(context, (client, options) => client.getPrompt(params, options)),
+    );
+    server.setRequestHandler('resources/list', (_, context) =>
+      forward(context, async (client, options) => ({
+        resources: (await client.listResources(undefined, options)).resources,
+      })),
+    );
+    server.setRequestHandler('resources/templates/list', (_, context) =>
+      forward(context, async (client, options) => ({
+        resourceTemplates: (await client.listResourceTemplates(undefined, options)).resourceTemplates,
+      })),
+    );
+    server.setRequestHandler('resources/read', ({ params }, context) =>
+      forward(context, (client, options) => client.readResource(params, options)),
+    );
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const withLinks = showsLinks(server, context);
       try {
-        return await callThrough(await this.#connected(withLinks), era, params, context);
+        return await forwardCall(await this.#connected(withLinks), era, params, context);
       } catch (error) {
-        const missing = await this.#whatIsMissing(error, withLinks);
-        if (missing) return missingResult(missing);
-        const ended = causesOf(error).find(isEnded);
+        const missing = await this.#explainUnavailable(error, withLinks);
+        if (missing) return unavailableResult(missing);
+        const ended = causesOf(error).find((cause) => cause instanceof AccessEnded);
         if (!ended) throw error;
         return { isError: true, content: [{ type: 'text', text: ended.message }] };
       }
@@ -91,18 +122,18 @@ export class McpBridge {
     await client?.close();
   }
 
-  /** Why the server did not respond, for the agent to tell the person. Undefined if it failed for another reason. */
-  async #whatIsMissing(error: unknown, withLinks: boolean): Promise<Missing | undefined> {
-    if (!isNoAnswer(error) && !isUpNotRunning(error)) return undefined;
-    const now = isUpNotRunning(error) ? error : await this.#lookAgain();
-    if (!this.#client) void this.#tellWhenBack(withLinks);
+  /** If the server did not respond, what the agent should tell the person. Undefined for other failures. */
+  async #explainUnavailable(error: unknown, withLinks: boolean): Promise<Unavailable | undefined> {
+    if (!isServerDown(error) && !isUpNotRunning(error)) return undefined;
+    const now = isUpNotRunning(error) ? error : await this.#findServerAgain();
+    if (!this.#client) void this.#announceWhenBack(withLinks);
     if (isUpNotRunning(now)) return now;
     const message = `The Countersign server at ${this.#address} does not answer. Ask the person to start it (countersign up), then try again.`;
     return { code: 'UNAVAILABLE', message };
   }
 
-  /** Looks for the server again. If it has moved, the next request goes there. Returns what is missing. */
-  async #lookAgain(): Promise<unknown> {
+  /** Looks for the server again. If it has moved, the next request goes there. Returns the error if none was found. */
+  async #findServerAgain(): Promise<unknown> {
     try {
       const { address } = await this.#options.reach();
       if (address === this.#address) return undefined;
@@ -116,12 +147,12 @@ export class McpBridge {
   }
 
   /** Waits for a server that was not running, then tells the program to read the list of tools again. */
-  async #tellWhenBack(withLinks: boolean): Promise<void> {
+  async #announceWhenBack(withLinks: boolean): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
     const { signal } = this.#closed;
     while (!signal.aborted) {
-      await sleep(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
       const isBack = await this.#connected(withLinks).then(
         () => true,
@@ -130,10 +161,10 @@ export class McpBridge {
       if (isBack) break;
     }
     this.#isLooking = false;
-    this.#tellChanged();
+    this.#announceToolListChange();
   }
 
-  /** Announces the program's own capabilities: the server offers a link only if the program can show it. */
+  /** `withLinks` tells the server that the program can show links; otherwise the server offers none. */
   #connected(withLinks: boolean): Promise<Client> {
     this.#client ??= this.#connect(withLinks).catch((error: unknown) => {
       this.#client = undefined; // the next request tries again
@@ -154,38 +185,38 @@ export class McpBridge {
       },
     );
     const transport = new StreamableHTTPClientTransport(new URL(`${address}/mcp`), {
-      fetch: (url, init) => fetchWith(token, url, init),
+      fetch: (url, init) => fetchAuthorised(token, url, init),
     });
     await client.connect(transport);
-    client.setNotificationHandler('notifications/tools/list_changed', () => this.#tellChanged());
+    client.setNotificationHandler('notifications/tools/list_changed', () => this.#announceToolListChange());
     void this.#listen(client, withLinks);
     return client;
   }
 
-  /** Passes on changes of the list of tools, also over restarts of the server. */
+  /** Passes on changes of the tool list, across restarts of the server. */
   async #listen(client: Client, withLinks: boolean): Promise<void> {
     const { signal } = this.#closed;
     for (let isFirst = true; !signal.aborted; isFirst = false) {
       try {
         const { closed } = await client.listen({ toolsListChanged: true }, { signal });
-        if (!isFirst) this.#tellChanged(); // while nobody listened
+        if (!isFirst) this.#announceToolListChange(); // it may have changed while we were disconnected
         await closed;
       } catch (error) {
-        if (causesOf(error).some(isEnded)) return; // nothing will be told any more
-        await this.#lookAgain();
-        if (!this.#client) return void this.#tellWhenBack(withLinks); // it is at another address now
+        if (causesOf(error).some((cause) => cause instanceof AccessEnded)) return;
+        await this.#findServerAgain();
+        if (!this.#client) return void this.#announceWhenBack(withLinks); // the server has moved
       }
-      await sleep(listenAgainMs, undefined, { signal, ref: false }).catch(() => {});
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  #tellChanged(): void {
+  #announceToolListChange(): void {
     for (const server of this.#servers) server.sendToolListChanged().catch(() => {}); // the program is gone
   }
 }
 
-/** Sends a request with the token, and once more with a newer one if that was refused. */
-async function fetchWith(
+/** Sends a request with the token. If it is refused and a newer one exists, sends once more. */
+async function fetchAuthorised(
   token: AgentServer['token'],
   url: string | URL,
   init: RequestInit = {},
@@ -205,17 +236,17 @@ async function fetchWith(
   return again;
 }
 
-interface Missing {
+interface Unavailable {
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/** The same shape as a refusal of the server (apps/server/src/mcp/call-result.ts). */
-function missingResult({ code, message }: Missing): CallToolResult {
+/** Has the same shape as the server's own refusals (apps/server/src/mcp/call-result.ts). */
+function unavailableResult({ code, message }: Unavailable): CallToolResult {
   const value = { status: 'error', error: { code, message, recoverable: errorCodes[code].recoverable } };
   return {
     isError: true,
-    content: [{ type: 'text', text: JSON.stringify(value) }],
+    content: [{ type: 'text', text: `${code}: ${message}` }],
     structuredContent: value,
   };
 }
@@ -223,14 +254,14 @@ function missingResult({ code, message }: Missing): CallToolResult {
 const isUpNotRunning = (error: unknown): error is CountersignError =>
   error instanceof CountersignError && error.code === 'UP_NOT_RUNNING';
 
-/** Programs of protocol 2026 announce capabilities with each request, those of 2025 once. */
+/** Programs of protocol 2026 send their capabilities with each request, those of 2025 only once. */
 function showsLinks(server: Server, { mcpReq }: ServerContext): boolean {
   const envelope = mcpReq.envelope as Record<string, ClientCapabilities> | undefined;
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities();
   return capabilities?.elicitation?.url !== undefined;
 }
 
-async function callThrough(
+async function forwardCall(
   client: Client,
   era: McpRequestContext['era'],
   params: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
@@ -239,7 +270,7 @@ async function callThrough(
   const progressToken = mcpReq._meta?.progressToken;
   const options = {
     signal: mcpReq.signal,
-    timeout: answerWithinMs,
+    timeout: callTimeoutMs,
     allowInputRequired: true,
     ...(progressToken !== undefined && {
       onprogress: (progress: object) => {
@@ -282,13 +313,11 @@ class AccessEnded extends Error {
   }
 }
 
-const isEnded = (error: Error): boolean => error instanceof AccessEnded;
-
 /** Whether `fetch` failed because the server is not running. */
-const isNoAnswer = (error: unknown): boolean =>
+const isServerDown = (error: unknown): boolean =>
   causesOf(error).some((cause) => cause instanceof TypeError && cause.message === 'fetch failed');
 
-/** An error and its causes, however the SDK has wrapped them. */
+/** An error and its causes: the SDK wraps errors of `fetch`. */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) causes.push(cause);

@@ -104,6 +104,13 @@ describe.each([
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['read_file', 'wait_for_call']));
     const read = await agent.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
     expect(read.structuredContent).toMatchObject({ status: 'success', result: { content: 'hello\n' } });
+    expect(read.content).toEqual([{ type: 'text', text: 'hello' }]);
+    expect((await agent.listPrompts()).prompts.map(({ name }) => name)).toContain('review_changes');
+    const { messages } = await agent.getPrompt({ name: 'plan_first', arguments: { task: 'Do it' } });
+    expect(messages[0]?.content).toMatchObject({ text: expect.stringContaining('Do it') });
+    const [{ uri = '' } = {}] = (await agent.listResources()).resources;
+    expect((await agent.readResource({ uri })).contents[0]).toMatchObject({ mimeType: 'text/markdown' });
+    expect((await agent.listResourceTemplates()).resourceTemplates).toHaveLength(1);
 
     const progress: unknown[] = [];
     const written = agent.callTool(
@@ -151,7 +158,10 @@ describe.each([
     written.catch(() => {});
     const { tool_id } = await pending();
     await vi.waitFor(
-      () => expect(asked).toMatchObject([{ mode: 'url', url: `${server.address}/#/approvals` }]),
+      () =>
+        expect(asked).toMatchObject([
+          { mode: 'url', url: expect.stringContaining(`${server.address}/#/approvals/`) },
+        ]),
       polling,
     );
     expect((await person.getExecution({ params: { tool_id } })).execution.status).toBe('awaiting_approval');
@@ -194,7 +204,7 @@ describe('countersign mcp', () => {
     expect(await main(['mcp', server.workspace], terminal, env)).toBe(2);
     expect(terminal.error()).toContain('does not answer');
     expect(terminal.out()).toBe('');
-    expect(await server.run('mcp', '/')).toMatchObject({
+    expect(await server.run('mcp', '/', '--server', server.address)).toMatchObject({
       status: 2,
       error: expect.stringContaining('No project'),
     });

@@ -9,7 +9,7 @@ import { McpBridge } from './mcp-bridge.ts';
 
 const usage = usageOf('mcp');
 
-/** Where the program on the other side is. */
+/** The connection to the program on the other side. */
 export interface Wire {
   readonly transport: Transport;
   /** Resolves when the program has gone, or when we must end. */
@@ -34,7 +34,7 @@ export async function mcpCommand(
     await access.reach();
   } catch (error) {
     if (!(error instanceof CountersignError) || error.code !== 'UP_NOT_RUNNING') throw error;
-    // The program may run for hours before `up` is started: until then each call says what is missing.
+    // The program may run for hours before `up` is started. Until then, each call fails with this message.
     terminal.writeError(`countersign mcp: ${words.said(error)}\n`);
   }
   const bridge = new McpBridge({ reach: () => access.reach() });

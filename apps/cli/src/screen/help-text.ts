@@ -1,9 +1,9 @@
 import { widthOf, wrap } from './text-width.ts';
 
-/** The least width for a description beside its option. With less, it goes below. */
-const leastRoom = 24;
+/** With less room beside its option, a description goes below it. */
+const minDescriptionColumns = 24;
 
-/** Wraps help to this width: continuation lines are indented, and no word is broken. */
+/** Wraps help to this width and indents continuation lines. */
 export function fitHelp(text: string, columns: number): string {
   const lines = text.split('\n');
   if (lines.every((line) => widthOf(line) <= columns)) return text;
@@ -12,7 +12,7 @@ export function fitHelp(text: string, columns: number): string {
     .join('\n');
 }
 
-/** Joins wrapped prose into one line. Only prose begins at the margin. */
+/** Joins the wrapped lines of a paragraph. Only paragraphs begin without an indent. */
 function paragraphs(lines: readonly string[]): string[] {
   const joined: string[] = [];
   for (const line of lines) {
@@ -29,9 +29,9 @@ function fitLine(line: string, columns: number): string[] {
   const indent = Math.max(line.search(/\S/), 0);
   const description = line.search(/(?<=\S {2,})\S/);
   if (description < 0) return hang(line.slice(0, indent), line.slice(indent), columns);
-  const [lead, told] = [line.slice(0, description), line.slice(description)];
-  if (columns - description >= leastRoom) return hang(lead, told, columns);
-  return [lead.trimEnd(), ...hang(' '.repeat(indent + 4), told, columns)];
+  const [lead, text] = [line.slice(0, description), line.slice(description)];
+  if (columns - description >= minDescriptionColumns) return hang(lead, text, columns);
+  return [lead.trimEnd(), ...hang(' '.repeat(indent + 4), text, columns)];
 }
 
 const hang = (lead: string, text: string, columns: number): string[] =>

@@ -4,7 +4,7 @@ export interface Key {
   readonly name: string;
   /** The text that it types; empty for other keys. */
   readonly text: string;
-  /** True if it arrived with others: pasted, or typed ahead. Such a key may edit text but never decides (UI-6). */
+  /** True if the key arrived with others: pasted, or typed ahead. It may edit text but never decides (UI-6). */
   readonly together: boolean;
 }
 
@@ -47,6 +47,7 @@ export class KeyDecoder {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this is what a terminal sends
 const sequence = /^\u001b(?:\[[0-9;?]*[A-Za-z~]|O[A-Za-z])/;
 
+/** Keys by the sequence after ESC. Some terminals send `ESC O A` instead of `ESC [ A`. */
 const sequences: Readonly<Record<string, string>> = {
   '[A': 'up',
   '[B': 'down',
@@ -54,12 +55,7 @@ const sequences: Readonly<Record<string, string>> = {
   '[D': 'left',
   '[H': 'home',
   '[F': 'end',
-  OA: 'up',
-  OB: 'down',
-  OC: 'right',
-  OD: 'left',
-  OH: 'home',
-  OF: 'end',
+  '[Z': 'shift-tab',
   '[1~': 'home',
   '[3~': 'delete',
   '[4~': 'end',
@@ -69,7 +65,9 @@ const sequences: Readonly<Record<string, string>> = {
 
 function firstKey(text: string): [number, Omit<Key, 'together'>] {
   const [whole] = sequence.exec(text) ?? [];
-  if (whole !== undefined) return [whole.length, { name: sequences[whole.slice(1)] ?? 'other', text: '' }];
+  if (whole !== undefined) {
+    return [whole.length, { name: sequences[whole.slice(1).replace(/^O/, '[')] ?? 'other', text: '' }];
+  }
   const character = String.fromCodePoint(text.codePointAt(0) as number);
   return [character.length, { name: nameOf(character), text: isTyped(character) ? character : '' }];
 }

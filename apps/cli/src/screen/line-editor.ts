@@ -1,14 +1,13 @@
 import type { Key } from './keys.ts';
 
-/** One line of text that a person edits, with the keys they know from a shell. */
+/** One line of text that a person edits, with the usual keys of a shell. */
 export class LineEditor {
-  /** By code point, so that the cursor never stands inside a character. */
-  #characters: string[];
-  #cursor: number;
+  /** Split by code point, so that the cursor never stands inside a character. */
+  #characters: string[] = [];
+  #cursor = 0;
 
   constructor(text = '') {
-    this.#characters = [...text];
-    this.#cursor = this.#characters.length;
+    this.set(text);
   }
 
   get text(): string {
@@ -78,8 +77,6 @@ export class LineEditor {
   }
 
   #wordStart(): number {
-    return this.beforeCursor.replace(/\S+\s*$/, '') === ''
-      ? 0
-      : [...this.beforeCursor.replace(/\S+\s*$/, '')].length;
+    return [...this.beforeCursor.replace(/\S+\s*$/, '')].length;
   }
 }

@@ -13,8 +13,8 @@ const showCursor = `${esc}?25h`;
 const clearLine = `${esc}K`;
 
 /**
- * The last lines of a terminal, drawn again when they change, while everything printed goes above them and stays in
- * the terminal's own history. Each line must fit the width; the region itself must fit the height.
+ * Lines at the bottom of a terminal that are redrawn in place. Printed lines go above them and stay in the terminal's
+ * own history. Each line must fit the width; the region must fit the height.
  */
 export class LiveRegion {
   readonly #surface: Surface;
@@ -26,15 +26,7 @@ export class LiveRegion {
     surface.write(hideCursor);
   }
 
-  get columns(): number {
-    return this.#surface.columns;
-  }
-
-  get rows(): number {
-    return this.#surface.rows;
-  }
-
-  /** Shows these lines instead. */
+  /** Replaces the lines of the region. */
   set(lines: readonly string[]): void {
     if (this.#isClosed || same(lines, this.#lines)) return;
     this.#overwrite(lines);
@@ -65,12 +57,12 @@ export class LiveRegion {
   }
 
   /**
-   * Writes from the region's first row on, line over line, so that nothing flickers. Rows that are left over are
-   * emptied one by one: "clear all below" makes some terminals push what they show into their history.
+   * Writes over the region from its first row, so that nothing flickers. Clears surplus rows one by one: "clear all
+   * below" makes some terminals push their screen into the history.
    */
   #overwrite(lines: readonly string[]): void {
     const columns = Math.max(this.#surface.columns, 1);
-    // A terminal that became narrower has wrapped the lines meanwhile.
+    // If the terminal became narrower, it has wrapped our lines, so one line may take several rows.
     const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(line) / columns));
     const before = this.#lines.reduce((sum, line) => sum + rowsOf(line), 0);
     const after = lines.reduce((sum, line) => sum + rowsOf(line), 0);

@@ -7,14 +7,12 @@ import { wrap } from './text-width.ts';
 export interface Paragraph {
   readonly text: string;
   readonly style?: StyleName | undefined;
-  /** Stands before the first line; lines that follow are indented by its width. */
+  /** Text before the first line; the following lines are indented by its width. */
   readonly lead?: string;
   readonly leadStyle?: StyleName;
 }
 
-/**
- * Wraps paragraphs to lines that fit the width. All text of tools and models passes here and is made harmless (UI-6).
- */
+/** Wraps paragraphs to the width, and makes control characters in text of tools and models visible (UI-6). */
 export function layOut(paragraphs: readonly Paragraph[], columns: number, color: boolean): string[] {
   const paint = paints(color);
   const apply = (text: string, style: StyleName | undefined) =>
@@ -30,10 +28,10 @@ export function layOut(paragraphs: readonly Paragraph[], columns: number, color:
   );
 }
 
-/** Makes control and hidden characters visible. Text that the runner made visible stays unchanged. */
+/** Makes control and hidden characters visible. Text that was already made visible stays unchanged. */
 export const visible = makeVisible;
 
-/** Text that is being typed, with a drawn cursor: the terminal's own is hidden. */
+/** An input field with a drawn cursor, because the terminal's own cursor is hidden. */
 export function inputLines(prompt: string, editor: LineEditor, width: number, color: boolean): string[] {
   const text = `${editor.beforeCursor}▏${editor.afterCursor}`;
   return layOut([{ lead: `${prompt} `, leadStyle: 'bold', text }], width, color);

@@ -2,19 +2,20 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Environment } from '../command-context.ts';
 import type { Screen } from '../terminal.ts';
 import type { Key } from './keys.ts';
 import { LiveRegion } from './live-region.ts';
 
 export interface StageDeps {
   readonly screen: Screen;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** The live lines at the bottom. */
   lines(columns: number, rows: number): readonly string[];
   onKey(key: Key): void;
 }
 
-/** A terminal while a command holds it: printed lines above, live lines below, keys one by one. */
+/** Controls the terminal for a command: prints lines above, redraws live lines below, and reads single keys. */
 export class Stage {
   readonly #deps: StageDeps;
   readonly #region: LiveRegion;
@@ -35,7 +36,7 @@ export class Stage {
 
   draw(): void {
     if (this.#isAway || this.#isClosed) return;
-    const { columns, rows } = this.#region;
+    const { columns, rows } = this.#deps.screen;
     this.#region.set(this.#deps.lines(columns, rows).slice(-Math.max(rows - 1, 1)));
   }
 
@@ -57,7 +58,7 @@ export class Stage {
   /** Restores echo and cursor, however the process ends. */
   readonly #atExit = () => this.close();
 
-  /** The person's editor, if they named one; then the terminal is the editor's until it ends. */
+  /** Opens a text in $VISUAL or $EDITOR, which has the terminal until it ends. Undefined if neither is set. */
   get edit(): ((text: string) => Promise<string>) | undefined {
     const { VISUAL, EDITOR } = this.#deps.env;
     const editor = VISUAL || EDITOR;
@@ -67,7 +68,7 @@ export class Stage {
   async #edit(editor: string, text: string): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-edit-')); // 0700: parameters may be private
     const file = join(folder, 'parameters.json');
-    // Ctrl-C reaches every program of the terminal, but is meant for the editor.
+    // The terminal sends Ctrl-C to us too, but it is meant for the editor.
     const ignore = () => {};
     process.on('SIGINT', ignore);
     this.#isAway = true;
@@ -92,7 +93,7 @@ export class Stage {
   }
 }
 
-/** Run EDITOR through the shell, as every program does: it may have arguments ("code --wait"). */
+/** Runs the editor through a shell, as other programs do, because its setting may have arguments ("code --wait"). */
 function runEditor(editor: string, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });

@@ -58,19 +58,14 @@ export class Credentials {
   }
 
   #read(): CredentialsFile {
-    let text: string;
     try {
-      text = readFileSync(this.path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return empty;
-      throw this.#broken(error);
-    }
-    try {
-      const file = JSON.parse(text) as CredentialsFile;
+      const file = JSON.parse(readFileSync(this.path, 'utf8')) as CredentialsFile;
       if (file.version !== 1 || typeof file.servers !== 'object') throw new Error('not a credentials file');
       return file;
-    } catch (error) {
-      throw this.#broken(error);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return empty;
+      const problem = this.#words.server.brokenCredentials(this.path);
+      throw new CountersignError('USAGE', { problem, help: 'countersign sign-in --help' }, { cause });
     }
   }
 
@@ -84,10 +79,5 @@ export class Credentials {
     } finally {
       rmSync(fresh, { force: true });
     }
-  }
-
-  #broken(cause: unknown): CountersignError {
-    const problem = this.#words.server.brokenCredentials(this.path);
-    return new CountersignError('USAGE', { problem, help: 'countersign sign-in --help' }, { cause });
   }
 }

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { type Client, createClient } from '@countersign/client';
-import { CountersignError } from '@countersign/protocol';
 import { type AddressProblem, defaultServer, readServerAddress } from '@countersign/runner-client';
 import { personsFolders } from '@countersign/tool-runner';
+import { type Environment, usageOf } from '../command-context.ts';
 import type { Words } from '../words.ts';
 import { Credentials } from './credentials.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+const usage = usageOf('sign-in');
 
 export interface ServerAccess {
   readonly address: string;
@@ -35,16 +35,13 @@ export function serverAccess(named: string | undefined, words: Words, env: Envir
   const credentials = credentialsOf(words, env);
   const fixed = env.COUNTERSIGN_TOKEN || undefined;
   if (fixed === undefined && credentials.find(address) === undefined) {
-    const problem = words.server.notSignedIn(address);
-    throw new CountersignError('USAGE', { problem, help: 'countersign sign-in --help' });
+    throw usage(words.server.notSignedIn(address));
   }
-  const device = deviceName();
+  const device = `terminal on ${hostname()}`.slice(0, 100);
   const token = () => fixed ?? credentials.find(address)?.token ?? '';
   const source = fixed === undefined ? credentials.path : 'COUNTERSIGN_TOKEN';
   return { address, device, source, client: createClient({ baseUrl: address, token, device }) };
 }
-
-const deviceName = (): string => `terminal on ${hostname()}`.slice(0, 100);
 
 /** Normalises a named address to the form that credentials use. Errors are in the person's language. */
 export function serverAddress(text: string, { server }: Words, env: Environment): string {
@@ -55,8 +52,5 @@ export function serverAddress(text: string, { server }: Words, env: Environment)
     secret: server.noSecrets,
     plain: server.plainHttp(read.origin),
   };
-  throw new CountersignError('USAGE', {
-    problem: problems[read.problem],
-    help: 'countersign sign-in --help',
-  });
+  throw usage(problems[read.problem]);
 }

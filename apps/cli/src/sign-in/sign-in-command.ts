@@ -1,11 +1,12 @@
 import { createClient } from '@countersign/client';
-import { CountersignError } from '@countersign/protocol';
 import { isToken, readSignInLink, tokenEndOf, tokenIdOf } from '@countersign/runner-client';
-import type { CommandContext } from '../command-context.ts';
+import { type CommandContext, usageOf } from '../command-context.ts';
 import { helpText, readOptions } from '../command-options.ts';
 import type { Words } from '../words.ts';
 import type { Credential } from './credentials.ts';
 import { chosenAddress, credentialsOf, serverAddress } from './server-access.ts';
+
+const usage = usageOf('sign-in');
 
 /** `countersign sign-in [LINK]` (RE-5). */
 export async function signInCommand(
@@ -33,7 +34,7 @@ export async function signInCommand(
   return 0;
 }
 
-/** `countersign sign-out`: the token is revoked where possible and forgotten in any case. */
+/** `countersign sign-out`: deletes the token here, and revokes it if the server responds. */
 export async function signOutCommand(
   argv: readonly string[],
   { terminal, env, words: language }: CommandContext,
@@ -102,6 +103,3 @@ async function firstTypedLine(terminal: CommandContext['terminal'], prompt: stri
   }
   return text.split('\n')[0] ?? '';
 }
-
-const usage = (problem: string): CountersignError =>
-  new CountersignError('USAGE', { problem, help: 'countersign sign-in --help' });

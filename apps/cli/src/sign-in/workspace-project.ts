@@ -9,7 +9,7 @@ export type Project = Pick<
   'project_id' | 'name' | 'workspace'
 >;
 
-/** The workspace of a command: absolute, links resolved, as a runner names it. */
+/** The absolute path of a command's workspace with links resolved, which is how runners name it. */
 export function workspaceRoot(folder: string | undefined): string {
   const path = resolve(folder ?? '.');
   try {
@@ -35,15 +35,14 @@ export async function findProject(
   words: Words,
   usage: (problem: string) => CountersignError,
 ): Promise<Project | undefined> {
+  const known = await client.listProjects().catch(orForbidden);
   if (projectId !== undefined) {
-    const known = await client.listProjects().catch(orForbidden);
     // A runner's token cannot list projects; the server refuses an unknown one later.
     if (!known) return { project_id: projectId, name: projectId, workspace: root };
     const found = known.projects.find(({ project_id }) => project_id === projectId);
     if (!found) throw usage(words.server.noProject(projectId));
     return found;
   }
-  const known = await client.listProjects().catch(orForbidden);
   if (!known) throw usage(words.server.needsProject);
   const holds = (workspace: string) => workspace === root || (inside && root.startsWith(`${workspace}/`));
   return known.projects
@@ -51,7 +50,7 @@ export async function findProject(
     .sort((a, b) => (b.workspace?.length ?? 0) - (a.workspace?.length ?? 0))[0];
 }
 
-/** The person's project, if they have just one: as for a call that names none (RE-2). */
+/** The person's project if they have just one, as for a call without a project (RE-2). */
 export async function onlyProject(client: Client): Promise<Project | undefined> {
   const { projects } = await client.listProjects();
   return projects.length === 1 ? projects[0] : undefined;

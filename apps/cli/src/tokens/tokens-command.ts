@@ -5,7 +5,7 @@ import { visible } from '../screen/paragraph.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findProject, workspaceRoot } from '../sign-in/workspace-project.ts';
 import { paints } from '../terminal.ts';
-import { type Words, wordsFor } from '../words.ts';
+import type { Words } from '../words.ts';
 
 const usage = usageOf('tokens');
 type Token = CallResponse<'listTokens'>['tokens'][number];
@@ -16,7 +16,7 @@ export async function tokensCommand(argv: readonly string[], context: CommandCon
   const { terminal, env } = context;
   const words = context.words(values.lang);
   if (values.help) return terminal.write(helpText('tokens', words)).then(() => 0);
-  const own = wordsFor(env, values.lang).tokens;
+  const own = words.tokens;
   const [command = 'list', named, ...more] = positionals;
   if (more[0] !== undefined) throw usage(words.unexpected(more[0]));
   const client = () => serverAccess(values.server, words, env).client;

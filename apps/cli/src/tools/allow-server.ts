@@ -5,8 +5,8 @@ import type { Words } from '../words.ts';
 import type { About } from './list-servers.ts';
 
 /**
- * Shows what a server would run and records that the person allowed exactly that. Without a terminal it needs the
- * digest of what was shown. Returns 1 if it was not allowed.
+ * Shows what a tool server would run, asks, and records that the person allowed exactly that. A program passes the
+ * digest of what it looked at instead. Returns 1 if the server was not allowed.
  */
 export async function allowServer(
   servers: ToolServerList,
@@ -65,6 +65,9 @@ function questionParagraphs(question: ServerQuestion, words: Words['tools']): Pa
     text,
     style,
   });
+  const isolation = isIsolated
+    ? fact(words.isolationLabel, words.isolated)
+    : fact(words.isolationLabel, words.notIsolated, 'yellow');
   return [
     ...(wasAllowed ? [{ text: words.changed, style: 'yellow' as const }] : []),
     { text: words.asks(name, words.owners[owner]) },
@@ -75,15 +78,7 @@ function questionParagraphs(question: ServerQuestion, words: Words['tools']): Pa
     ...env.map((variable) => fact(words.variable, `${variable.name}=${variable.value}`)),
     ...headers.map((header) => fact(words.header, header)),
     fact(words.workspaceLabel, words.workspace[workspace]),
-    ...(cwd === ''
-      ? []
-      : [
-          fact(
-            words.isolationLabel,
-            isIsolated ? words.isolated : words.notIsolated,
-            isIsolated ? undefined : 'yellow',
-          ),
-        ]),
+    ...(cwd === '' ? [] : [isolation]),
     fact(words.networkLabel, network ? words.networkYes : words.networkNo, network ? 'yellow' : undefined),
     fact(words.rulesLabel, words.rules(name)),
     fact(words.coversLabel, words.covers(files.length)),

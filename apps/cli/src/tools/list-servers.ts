@@ -6,8 +6,9 @@ import type { Words } from '../words.ts';
 
 export interface About {
   readonly terminal: Terminal;
+  /** The texts of `countersign tools`. */
   readonly words: Words['tools'];
-  /** Words of all commands. */
+  /** The texts of all commands. */
   readonly own: Words;
   readonly json: boolean;
 }

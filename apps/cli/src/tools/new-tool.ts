@@ -40,7 +40,7 @@ export async function newTool(about: NewTool): Promise<number> {
   const entry = { command: 'node', args: [script] };
   if (configured) {
     addEntry(configFile, configured, name, entry);
-    // The person has just created this server, so allow it without a question, also inside the workspace.
+    // The person has just created this server, so allow it without a question, even inside the workspace.
     const { isAllowed, digest } = about.servers().question(name);
     if (!isAllowed) about.servers().allow(name, digest);
   }
@@ -60,8 +60,8 @@ export async function newTool(about: NewTool): Promise<number> {
   return 0;
 }
 
-/** `@countersign/tool-kit`, which comes with this command. */
-const helper = fileURLToPath(new URL('../../../../packages/tool-kit/src/index.ts', import.meta.url));
+/** The installed `@countersign/tool-kit`. */
+const toolKit = fileURLToPath(new URL('../../../../packages/tool-kit/src/index.ts', import.meta.url));
 
 function makeFolder(folder: string, name: string): void {
   mkdirSync(join(folder, 'node_modules', '@countersign'), { recursive: true });
@@ -69,7 +69,7 @@ function makeFolder(folder: string, name: string): void {
   const manifest = { name, private: true, type: 'module' };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   symlinkSync(
-    realpathSync(dirname(dirname(helper))),
+    realpathSync(dirname(dirname(toolKit))),
     join(folder, 'node_modules', '@countersign', 'tool-kit'),
     'junction',
   );
@@ -77,7 +77,7 @@ function makeFolder(folder: string, name: string): void {
 
 type Configuration = { mcpServers?: Record<string, unknown>; [other: string]: unknown };
 
-/** Called before anything is created: the person must correct an invalid configuration first. */
+/** Throws if the configuration is invalid or has this name already. Call it before creating anything. */
 function readConfiguration(path: string, name: string, words: Words['tools']): Configuration {
   if (!existsSync(path)) return {};
   let file: unknown;
@@ -101,7 +101,7 @@ function addEntry(path: string, configured: Configuration, name: string, entry: 
   renameSync(fresh, path);
 }
 
-/** A tool of one's own that runs as it is: the deployment of the founding documents, in under 30 lines. */
+/** The source of a new tool: a deployment, the example of the founding documents. It runs unchanged. */
 export const toolTemplate = (name: string): string => `import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createToolServer, defineTool, z } from '@countersign/tool-kit';

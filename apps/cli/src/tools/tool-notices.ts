@@ -22,13 +22,9 @@ export class ToolNotices {
     const notices = servers.flatMap((server): ToolNotice[] => {
       const { name, state, problem } = server;
       if (problem === undefined || state === 'starting') return [];
-      const words =
-        state === 'not_allowed'
-          ? this.#words.notAllowed
-          : state === 'unusable'
-            ? this.#words.unusable
-            : this.#words.failed;
-      return [{ server: { name, state, problem }, says: words(name, this.#said(problem)) }];
+      const { notAllowed, unusable, failed } = this.#words;
+      const sentence = state === 'not_allowed' ? notAllowed : state === 'unusable' ? unusable : failed;
+      return [{ server: { name, state, problem }, says: sentence(name, this.#said(problem)) }];
     });
     const keyOf = ({ server }: ToolNotice): string => JSON.stringify(server);
     const fresh = notices.filter((notice) => !this.#told.has(keyOf(notice)));

@@ -2,7 +2,6 @@ import { personsFolders, ToolServerList, workspaceAt } from '@countersign/tool-r
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { helpText, readOptions } from '../command-options.ts';
 import { workspaceRoot } from '../sign-in/workspace-project.ts';
-import { wordsFor } from '../words.ts';
 import { allowServer, forbidServer } from './allow-server.ts';
 import { listServers } from './list-servers.ts';
 import { newTool } from './new-tool.ts';
@@ -15,7 +14,7 @@ export async function toolsCommand(argv: readonly string[], context: CommandCont
   const { terminal, env } = context;
   const own = context.words(values.lang);
   if (values.help) return terminal.write(helpText('tools', own)).then(() => 0);
-  const words = wordsFor(env, values.lang).tools;
+  const words = own.tools;
   const [action = 'list', name, unexpected] = positionals;
   const extra = action === 'list' ? name : unexpected;
   if (extra !== undefined) throw usage(own.unexpected(extra));

@@ -9,7 +9,7 @@ import { sampleFirstMessage } from './sample-message.ts';
 import { ServerNotStarted } from './server-process.ts';
 import { type UpOptions, UpSession } from './up-session.ts';
 
-/** How long a start may take on a busy machine. */
+/** How long to wait for another `up` that is starting, even on a busy machine. */
 const startMs = 15_000;
 
 export interface BringUpOptions extends Omit<UpOptions, 'workspace' | 'configFolder' | 'firstMessage'> {
@@ -17,7 +17,7 @@ export interface BringUpOptions extends Omit<UpOptions, 'workspace' | 'configFol
   readonly folder: string | undefined;
 }
 
-/** Starts `up` for a workspace, or shows the one that runs already. Returns the exit code. */
+/** Starts `up` for a workspace, or prints the address of the one that is running. Returns the exit code. */
 export async function bringUp({ folder, ...options }: BringUpOptions): Promise<number> {
   const folders = personsFolders(options.env);
   const isSample = folder === undefined;
@@ -36,7 +36,7 @@ export async function bringUp({ folder, ...options }: BringUpOptions): Promise<n
     return await session.run();
   } catch (error) {
     if (!(error instanceof ServerNotStarted && error.code === 'DATABASE_IN_USE')) throw error;
-    // Another `up` started a moment before: wait until it is ready, then show it.
+    // Another `up` started a moment ago: wait until it is ready, then print its address.
     const quicker = await findRunningUp(workspace.stateFolder, { withinMs: startMs });
     if (!quicker) throw new Error(options.words.up.notStarted(options.words.said(error)), { cause: error });
     return showRunning(quicker, root, options);
@@ -64,7 +64,7 @@ async function showRunning(
 
 const original = fileURLToPath(new URL('../../sample-workspace', import.meta.url));
 
-/** The person's copy. It is outside our state folder, which no tool may touch. */
+/** The person's copy of the sample, outside our state folder, which no tool may touch. */
 function sampleFolder({ state }: PersonsFolders): string {
   const folder = join(dirname(state), 'countersign-sample', 'greetings');
   mkdirSync(folder, { recursive: true });

@@ -2,14 +2,14 @@ import type { ServerProcess } from './server-process.ts';
 
 export interface KeptServerOptions {
   readonly start: () => Promise<ServerProcess>;
-  /** Called when it died and is being restarted. */
+  /** Called when the server died and is being restarted. */
   readonly onDied: (how: string) => void;
   readonly onBack: () => void;
-  /** Called when it died too often to be restarted. */
+  /** Called when the server died too often to be restarted. */
   readonly onGivenUp: (problem: string) => void;
 }
 
-/** More crashes than this within a minute: give up. */
+/** Gives up after more crashes than this within a minute. */
 const maxCrashes = 3;
 const minuteMs = 60_000;
 
@@ -32,13 +32,12 @@ export class KeptServer {
     return this.#current.signInLink();
   }
 
-  /** Gracefully. Calling it twice is harmless. */
+  /** Stops the server gracefully. Calling it twice is harmless. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#current.stop();
   }
 
-  /** Kills it at once. */
   kill(): void {
     this.#isStopping = true;
     this.#current.kill();
@@ -55,12 +54,12 @@ export class KeptServer {
     const now = performance.now();
     this.#deaths.push(now);
     const recent = this.#deaths.filter((at) => now - at < minuteMs);
-    if (recent.length > maxCrashes) return onGivenUp(this.#current.epitaph(how));
+    if (recent.length > maxCrashes) return onGivenUp(this.#current.describeEnd(how));
     onDied(how);
     try {
       const server = await start();
       this.#current = server;
-      if (this.#isStopping) return server.kill(); // asked meanwhile
+      if (this.#isStopping) return server.kill(); // `stop` or `kill` was called meanwhile
       this.#watch(server);
       onBack();
     } catch (error) {

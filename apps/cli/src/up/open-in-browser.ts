@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../command-context.ts';
 
 /** Opens an address in the person's browser. Returns whether a browser was started; never fails. */
 export function openInBrowser(
@@ -26,7 +25,7 @@ function openerOf(env: Environment, platform: NodeJS.Platform): Command | undefi
   if (env.CI) return undefined;
   if (platform === 'darwin') return ['open'];
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
-  // Without a screen xdg-open would start a browser for terminals, in ours.
+  // Without a desktop, xdg-open would start a text browser in our terminal.
   const hasScreen = Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
   return hasScreen ? ['xdg-open'] : undefined;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-/** The answer of a running `countersign up` to a second one for the same workspace. */
+/** What a running `countersign up` replies to a second one for the same workspace. */
 export interface RunningUp {
   readonly pid: number;
   readonly address: string;
@@ -12,10 +12,10 @@ export interface RunningUp {
   readonly sign_in_link: string;
 }
 
-/** Stored in the workspace's state folder, so that the next start tries the same port. */
+/** Stored in the workspace's state folder. The next start tries the same port. */
 interface UpRecord {
   readonly port?: number;
-  /** The socket of the running one, if there is one. */
+  /** The socket of the running `up`, if one is running. */
   readonly socket?: string;
 }
 
@@ -67,8 +67,8 @@ function parse(text: string): RunningUp | undefined {
 }
 
 /**
- * Lets a second `up` find this one, through a socket that only this person can reach: nobody else may get a sign-in
- * link. Returns a function that ends it at once.
+ * Lets a second `up` find this one, through a socket that only this person can open, because it hands out sign-in
+ * links. Returns a function that closes the socket at once.
  */
 export async function announceUp(
   stateFolder: string,
@@ -99,7 +99,7 @@ export async function announceUp(
   };
 }
 
-/** Systems cut or refuse names of sockets that are longer than about 100 bytes. */
+/** In the state folder, or in a temporary one if that path is too long: systems allow about 100 bytes for a socket. */
 function socketPath(stateFolder: string): string {
   if (process.platform === 'win32') return `\\\\.\\pipe\\countersign-up-${process.pid}`;
   mkdirSync(stateFolder, { recursive: true, mode: 0o700 });

@@ -1,4 +1,4 @@
-/** The whole loop in one message that needs no model: read, change (asks), run the tests (asks). */
+/** Shows the product without a model: reads a file, edits it (asks), runs the tests (asks). */
 export const sampleFirstMessage = [
   '/read_file path=src/greeting.js',
   '/edit_file path=src/greeting.js old=Helo new=Hello',

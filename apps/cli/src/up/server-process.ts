@@ -3,13 +3,12 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Environment } from '../command-context.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The server is a program of its own: nothing imports an app (docs/style.md). */
+/** Started as a process, because no package may import an app (docs/style.md). */
 const serverProgram = fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url));
 
-/** The server could not start. `code` is an error of the system, such as EADDRINUSE, or DATABASE_IN_USE. */
+/** The server could not start. `code` is DATABASE_IN_USE or a system error such as EADDRINUSE. */
 export class ServerNotStarted extends Error {
   override readonly name = 'ServerNotStarted';
   readonly code: string | undefined;
@@ -20,38 +19,35 @@ export class ServerNotStarted extends Error {
   }
 }
 
-/** Messages of the server over our private channel (apps/server/src/parent-process.ts). */
-type News =
+/** Messages that the server sends over the IPC channel (apps/server/src/parent-process.ts). */
+type ServerMessage =
   | { readonly listens: string }
   | { readonly link: string | null }
   | { readonly failed: string; readonly code?: string };
 
-interface Asked {
-  readonly resolve: (link: string) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /**
- * One process of the server, on loopback. It is started ahead, so that it loads while we do, and told where to serve
- * once that is known. It ends when we do, however we end.
+ * A server process on loopback. The constructor starts it, so that it loads while we load; `serve` tells it where to
+ * listen. It ends when this process ends, however that happens.
  */
 export class ServerProcess {
-  /** Why it ended: `SIGKILL`, or `exit code 2`. */
+  /** Resolves with how the process ended: `SIGKILL`, or `exit code 2`. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
-  readonly #asked: Asked[] = [];
-  #onListening: (news: News) => void = () => {};
+  /** Requests for sign-in links that the server has not answered yet, oldest first. */
+  readonly #linkRequests: PromiseWithResolvers<string>[] = [];
+  #onListening: (message: ServerMessage) => void = () => {};
   #address = '';
-  #lastWords = '';
+  /** The end of its standard error. */
+  #lastOutput = '';
 
   constructor(env: Environment) {
-    // A larger young generation saves nine garbage collections while loading.
+    // A larger young generation avoids garbage collections while loading, for a quicker start.
     const nodeOptions = [...process.execArgv, '--max-semi-space-size=32'];
     this.#child = spawn(process.execPath, [...nodeOptions, serverProgram], {
       env: { COUNTERSIGN_LOG_LEVEL: 'warn', ...env, ...compileCache() },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    // Kill it if we exit at once (a second Ctrl-C). If we are killed, it notices by the channel.
+    // Kills the server if we exit at once (second Ctrl-C). If we are killed, it sees the IPC channel close.
     const kill = () => this.kill();
     process.once('exit', kill);
     this.ended = new Promise((resolve) => {
@@ -60,26 +56,26 @@ export class ServerProcess {
     });
     void this.ended.then((how) => {
       process.off('exit', kill);
-      for (const { reject } of this.#asked.splice(0)) reject(new Error(`The server ended (${how}).`));
+      for (const { reject } of this.#linkRequests.splice(0)) reject(new Error(`The server ended (${how}).`));
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-2_000);
+      this.#lastOutput = (this.#lastOutput + text).slice(-2_000);
     });
-    this.#child.on('message', (news: News) => this.#hear(news));
+    this.#child.on('message', (message: ServerMessage) => this.#receive(message));
   }
 
-  /** Resolves when it listens. Everything it keeps is in the folder, for this person only. */
+  /** Resolves when the server listens. It stores everything in the folder, which only this person can read. */
   async serve({ folder, port }: { readonly folder: string; readonly port: number }): Promise<this> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#child.stderr?.pipe(createWriteStream(join(folder, 'server.log'), { mode: 0o600 }));
     const database = join(folder, 'countersign.db');
     const options = ['--host', '127.0.0.1', '--port', String(port), '--database', database];
     const listens = new Promise<string>((resolve, reject) => {
-      this.#onListening = (news) => {
-        if ('listens' in news) resolve(news.listens);
-        else if ('failed' in news) reject(new ServerNotStarted(news.failed, news.code));
+      this.#onListening = (message) => {
+        if ('listens' in message) resolve(message.listens);
+        else if ('failed' in message) reject(new ServerNotStarted(message.failed, message.code));
       };
-      void this.ended.then((how) => reject(new ServerNotStarted(this.epitaph(how), undefined)));
+      void this.ended.then((how) => reject(new ServerNotStarted(this.describeEnd(how), undefined)));
     });
     this.#child.send({ ask: 'serve', options }, () => {});
     this.#address = await listens;
@@ -92,36 +88,36 @@ export class ServerProcess {
 
   /** A fresh link that works once, within 60 s. */
   signInLink(): Promise<string> {
-    return new Promise((resolve, reject) => {
-      this.#asked.push({ resolve, reject });
-      this.#child.send({ ask: 'sign-in-link' }, (error) => error && reject(error));
-    });
+    const request = Promise.withResolvers<string>();
+    this.#linkRequests.push(request);
+    this.#child.send({ ask: 'sign-in-link' }, (error) => error && request.reject(error));
+    return request.promise;
   }
 
-  /** Stops gracefully: running requests may finish. May be called again. */
+  /** Stops gracefully: running requests may finish. Calling it twice is harmless. */
   async stop(): Promise<void> {
     if (this.#child.connected) this.#child.send({ ask: 'stop' }, () => {});
     await this.ended;
   }
 
-  /** Kills it at once. Everything acknowledged is in its database. */
+  /** Loses nothing: everything that the server acknowledged is in its database. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 
-  /** How it ended, and what it said last. */
-  epitaph(how: string): string {
-    return [how, ...this.#lastWords.trimEnd().split('\n').slice(-5)].join('\n').trim();
+  /** How the server ended, with its last lines of output. */
+  describeEnd(how: string): string {
+    return [how, ...this.#lastOutput.trimEnd().split('\n').slice(-5)].join('\n').trim();
   }
 
-  #hear(news: News): void {
-    if (!('link' in news)) {
-      this.#onListening(news);
+  #receive(message: ServerMessage): void {
+    if (!('link' in message)) {
+      this.#onListening(message);
       return;
     }
-    const asked = this.#asked.shift();
-    if (news.link === null) asked?.reject(new Error('The server makes no sign-in links.'));
-    else asked?.resolve(news.link);
+    const request = this.#linkRequests.shift();
+    if (message.link === null) request?.reject(new Error('The server makes no sign-in links.'));
+    else request?.resolve(message.link);
   }
 }
 

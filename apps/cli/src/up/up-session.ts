@@ -4,7 +4,7 @@ import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
 import { ConnectSession, type SessionHost } from '../connect/connect-session.ts';
-import type { LogWish } from '../connect/log-options.ts';
+import type { LogOptions } from '../connect/log-options.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { widthOf, wrap } from '../screen/text-width.ts';
@@ -32,7 +32,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
   readonly open: boolean;
   readonly prompt: boolean;
   readonly runUnisolated: boolean;
-  readonly log: LogWish;
+  readonly log: LogOptions;
   readonly json: boolean;
   readonly words: Words;
 }
@@ -41,7 +41,7 @@ const usage = usageOf('up');
 /** One Ctrl-C may arrive twice: from the terminal and from npm. */
 const echoMs = 300;
 
-/** Server, runner and page of one workspace, from start to stop. */
+/** One run of `countersign up`: the server, runner and page of a workspace, from start to stop. */
 export class UpSession implements SessionHost {
   readonly #options: UpOptions;
   readonly #ending = new AbortController();
@@ -49,7 +49,7 @@ export class UpSession implements SessionHost {
   #connect: ConnectSession | undefined;
   #project: Project | undefined;
   #model: string | undefined;
-  /** Why it ended by itself. */
+  /** Why the session ended by itself. */
   #problem: string | undefined;
 
   constructor(options: UpOptions) {
@@ -59,7 +59,7 @@ export class UpSession implements SessionHost {
   /** Runs until the person ends it. Returns the exit code. */
   async run(): Promise<number> {
     const { workspace, words, env, terminal, json } = this.#options;
-    // An interrupt before the session started, or after it was ended, exits at once.
+    // Before and after the ConnectSession, which handles signals itself, an interrupt exits at once.
     let notBefore = 0;
     const onSignal = (signal: NodeJS.Signals) => {
       if (!this.#connect && performance.now() > notBefore) process.exit(130);
@@ -78,7 +78,7 @@ export class UpSession implements SessionHost {
         signInLink: () => (this.#server as KeptServer).signInLink(),
       });
       process.once('exit', unannounce);
-      const access = await this.#access(server);
+      const access = await this.#signInHere(server);
       const wanted = { root: workspace.root, projectId: undefined };
       const [{ project }, { model }] = await Promise.all([
         findOrMakeProject(access.client, wanted, words, usage),
@@ -112,7 +112,7 @@ export class UpSession implements SessionHost {
   }
 
   onOpen(): void {
-    this.#introduce().catch((error: Error) => this.#give(error.message));
+    this.#printIntroduction().catch((error: Error) => this.#endWithProblem(error.message));
   }
 
   onKey({ name, together }: Key): void {
@@ -158,12 +158,12 @@ export class UpSession implements SessionHost {
       start: () => this.#start(port, new ServerProcess(serverEnv)),
       onDied: (how) => this.#say(words.up.died(how), 'yellow'),
       onBack: () => this.#say(words.up.back, 'dim'),
-      onGivenUp: (why) => this.#give(words.up.givenUp(why)),
+      onGivenUp: (why) => this.#endWithProblem(words.up.givenUp(why)),
     });
   }
 
   /** Signs this terminal in, so that other commands know the server too. */
-  async #access(server: ServerProcess): Promise<ServerAccess> {
+  async #signInHere(server: ServerProcess): Promise<ServerAccess> {
     const { words, env } = this.#options;
     const { address } = server;
     const code = readSignInLink(await server.signInLink())?.code ?? '';
@@ -172,28 +172,22 @@ export class UpSession implements SessionHost {
   }
 
   #session(access: ServerAccess, project: Project): ConnectSession {
-    const { terminal, env, workspace, configFolder, words, prompt, runUnisolated, log, json } = this.#options;
+    const { terminal, prompt, json } = this.#options;
     const { screen, ...withoutScreen } = terminal;
-    // With --json, print nothing but the one line.
-    const shown = json ? { ...withoutScreen, write: async () => {} } : terminal;
     return new ConnectSession({
+      ...this.#options,
       access,
       project,
-      workspace,
-      configFolder,
-      words,
-      terminal: shown,
-      env,
+      // With --json, only `up` itself prints, and only one line.
+      terminal: json ? { ...withoutScreen, write: async () => {} } : terminal,
       json: false,
       prompt: prompt && !json,
-      runUnisolated,
-      log,
       logAsJson: json,
       host: this,
     });
   }
 
-  async #introduce(): Promise<void> {
+  async #printIntroduction(): Promise<void> {
     const { terminal, json, workspace, firstMessage, open, env, words } = this.#options;
     const link = await (this.#server as KeptServer).signInLink();
     const address = new URL(link).origin;
@@ -262,7 +256,7 @@ export class UpSession implements SessionHost {
   }
 
   /** Ends the session because of a problem. */
-  #give(problem: string): void {
+  #endWithProblem(problem: string): void {
     this.#problem = problem;
     this.#ending.abort();
   }
@@ -271,13 +265,13 @@ export class UpSession implements SessionHost {
 const tilde = (path: string, home: string): string =>
   home !== '' && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 
-/** First port for new workspaces: away from the usual ports of development servers, below the ephemeral ones. */
+/** Ports for new workspaces: apart from the usual ports of development servers, below the ephemeral ones. */
 const firstPort = 4200;
 const ports = 700;
 
 /**
- * The ports to try, in order: the one of last time, so that the address stays and browsers stay signed in; one of the
- * workspace's own; whatever is free (0).
+ * The ports to try, in order: that of the last start, because browsers stay signed in at the same address; one derived
+ * from the workspace's path; any free port (0).
  */
 export function preferredPorts(root: string, lastTime: number | undefined): number[] {
   const number = createHash('sha256').update(root).digest().readUInt32BE();
@@ -285,7 +279,6 @@ export function preferredPorts(root: string, lastTime: number | undefined): numb
   return [...new Set([lastTime ?? own, own, 0])];
 }
 
-/** Whether the port is free now. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -294,7 +287,7 @@ export function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Whether browsers accept the port: they and `fetch` refuse some, such as 6000. */
+/** Whether browsers accept the port. They refuse some, such as 6000, and so does `fetch`. */
 export async function isForPages(port: number): Promise<boolean> {
   try {
     await fetch(`http://127.0.0.1:${port}/`);

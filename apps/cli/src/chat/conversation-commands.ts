@@ -1,0 +1,123 @@
+import { writeFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { callTitle, conversationMarkdown } from '@countersign/approvals';
+import type { Client } from '@countersign/client';
+import { type Execution, type Message, type SessionMode, sessionModes } from '@countersign/protocol';
+import { callsOfRun, undoThroughServer } from '../undo-through-server.ts';
+import type { Words } from '../words.ts';
+import { storedMessages } from './run-follower.ts';
+
+/** The commands that a person may type in a conversation. Everything else with a slash goes to the agent. */
+export const commandNames = ['undo', 'mode', 'rename', 'export'] as const;
+export type CommandName = (typeof commandNames)[number];
+
+export interface TypedCommand {
+  readonly name: CommandName;
+  /** What was typed after the name. */
+  readonly rest: string;
+}
+
+export function readCommand(text: string): TypedCommand | undefined {
+  const [, typed = '', rest = ''] = /^\/(\w+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+  const name = commandNames.find((known) => known === typed);
+  return name && { name, rest: rest.trim() };
+}
+
+/** What is typed after a command's name; undefined if nothing. */
+export const inputOf = (name: CommandName, { commands }: Words): string | undefined =>
+  name === 'undo' ? undefined : commands.input[name];
+
+export interface ConversationPlace {
+  readonly client: Client;
+  readonly projectId: string;
+  readonly sessionId: string;
+  readonly words: Words;
+  /** Where `/export` writes. */
+  readonly folder: string;
+}
+
+/** Switches the mode, or tells it. Names are taken with blanks, underscores or hyphens, in any case. */
+export async function switchMode(
+  { client, sessionId, projectId, words }: ConversationPlace,
+  rest: string,
+): Promise<string> {
+  const asked = rest.toLowerCase().replace(/[\s-]+/g, '_');
+  const mode = sessionModes.find((known) => known === asked || nameOf(known, words) === rest.toLowerCase());
+  if (rest !== '' && !mode) return words.commands.noMode(rest, modeChoices(words));
+  if (mode) {
+    await client.changeSession({ params: { session_id: sessionId }, body: { mode } });
+    return words.commands.modeIs(words.modes[mode].name, words.modes[mode].means);
+  }
+  const { sessions } = await client.listSessions({ params: { project_id: projectId } });
+  const now = sessions.find(({ session_id }) => session_id === sessionId)?.mode ?? 'ask';
+  return `${words.commands.modeIs(words.modes[now].name, words.modes[now].means)}\n${words.commands.modeChoices(modeChoices(words))}`;
+}
+
+const nameOf = (mode: SessionMode, { modes }: Words): string => modes[mode].name.toLowerCase();
+const modeChoices = ({ modes }: Words): string =>
+  sessionModes.map((mode) => `${mode} (${modes[mode].name})`).join(', ');
+
+export async function rename(
+  { client, sessionId, words }: ConversationPlace,
+  title: string,
+): Promise<string> {
+  if (title === '') return words.commands.renameHow;
+  await client.changeSession({ params: { session_id: sessionId }, body: { title: title.slice(0, 200) } });
+  return words.commands.renamed(title);
+}
+
+/** Writes the conversation as Markdown to a new file; an existing file is not overwritten. */
+export async function exportConversation(
+  { client, projectId, sessionId, words, folder }: ConversationPlace,
+  file: string,
+): Promise<string> {
+  const messages: Message[] = [];
+  for await (const message of storedMessages(client, projectId, sessionId)) messages.push(message);
+  const { sessions } = await client.listSessions({ params: { project_id: projectId } });
+  const title = sessions.find(({ session_id }) => session_id === sessionId)?.title ?? '';
+  const path = resolve(folder, file === '' ? `${fileNameOf(title, sessionId)}.md` : file);
+  try {
+    await writeFile(path, conversationMarkdown({ title, messages }, words.calls), {
+      flag: 'wx',
+      mode: 0o600,
+    });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'EEXIST' ? words.commands.exportExists(path) : words.commands.exportFailed(path, message);
+  }
+  return words.commands.exported(path);
+}
+
+const fileNameOf = (title: string, sessionId: string): string =>
+  basename(title.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-+|-+$/g, '')).slice(0, 60) ||
+  `conversation-${sessionId.slice(-8)}`;
+
+/** The changes of the latest run that can be undone, newest first; empty if there are none. */
+export async function undoableCalls({ client, sessionId }: ConversationPlace): Promise<Execution[]> {
+  const { executions } = await client.history({ query: { session_id: sessionId, limit: 200 } });
+  const latest = executions.find(({ undoable, undone_at }) => undoable && undone_at === null);
+  if (!latest) return [];
+  return latest.run_id === null ? [latest] : callsOfRun(client, latest.run_id);
+}
+
+export const titleOfCall = (
+  { tool_name: toolName, tool_params: params, status }: Execution,
+  { calls }: Words,
+): string => callTitle({ toolName, params, status }, calls);
+
+const undoSeconds = 30;
+
+/** Undoes calls in order, and says for each what came of it. Stops at the first that cannot be undone. */
+export async function undoCalls(
+  { client, words }: ConversationPlace,
+  calls: readonly Execution[],
+): Promise<string> {
+  const lines: string[] = [];
+  for (const call of calls) {
+    const what = titleOfCall(call, words);
+    const { status, error } = await undoThroughServer(client, call, false, undoSeconds, words.undo.noAnswer);
+    if (status === 'completed') lines.push(words.undo.done(what));
+    else return [...lines, words.undo.failed(what, words.said(error?.message ?? ''))].join('\n');
+  }
+  return lines.join('\n');
+}
