@@ -34,9 +34,11 @@ export async function newProject(store: Store, userId: string, sessions: number)
         user_id: userId,
         project_id: id,
         title: '',
+        mode: 'ask',
         created_at,
         opened_by: null,
         last_message_at: null,
+        deleted_at: null,
       });
     }
   });

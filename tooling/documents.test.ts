@@ -76,7 +76,7 @@ describe.each(documents)('%s', (document) => {
   });
 });
 
-const commands = [...read('apps/cli/src/main.ts').matchAll(/case '([a-z][a-z-]*)':/g)].map(
+const commands = [...read('apps/cli/src/main.ts').matchAll(/^ {2}'?([a-z-]+)'?: async \(\) => /gm)].map(
   ([, name = '']) => name,
 );
 let helpTexts: ReadonlyMap<string, string> | undefined;

@@ -110,9 +110,9 @@ async function emacs(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-screens-'));
   try {
     env.COUNTERSIGN_SCREENS = folder;
-    const { failures } = await runErt(['countersign-terminal-a-person-decides-with-keys']);
+    const { failures } = await runErt(['countersign-terminal-a-person']);
     if (failures.length > 0) throw new Error(`Emacs: ${failures.join(', ')}`);
-    for (const name of ['chat-with-card', 'card', 'high', 'list']) {
+    for (const name of ['chat-with-card', 'card', 'hunks', 'high', 'list', 'menu']) {
       const screen = readFileSync(join(folder, `${name}.ansi`), 'utf8');
       write(`apps/emacs/images/${name}.svg`, drawScreen(screen, `Emacs: ${name}`));
     }

@@ -25,6 +25,14 @@ describe('programs that a part of the suite needs', () => {
     expect(await installMissing([editor])).toEqual([]);
   });
 
+  it('may be files with an absolute path', async () => {
+    const hook = { program: join(folder, 'hook'), debianPackage: 'elpa-hook' };
+    env.PATH = '';
+    expect(await installMissing([hook])).toEqual([hook]);
+    putProgram('hook', '');
+    expect(await installMissing([hook])).toEqual([]);
+  });
+
   it('are reported when they are missing and cannot be installed', async () => {
     expect(await installMissing([editor])).toEqual([editor]);
   });

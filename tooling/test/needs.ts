@@ -1,12 +1,12 @@
 /** Programs that a part of the suite needs from the system, and how to install them. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { env, getuid } from 'node:process';
 
-/** A program of the system. */
+/** A program of the system, or a package that leaves an executable file in a known place. */
 export interface ProgramNeed {
-  /** Looked for on the PATH. */
+  /** Looked for on the PATH, or by its absolute path. */
   readonly program: string;
   readonly debianPackage: string;
 }
@@ -48,6 +48,7 @@ async function installPrograms(needs: readonly ProgramNeed[]): Promise<readonly 
 }
 
 function isOnPath(program: string): boolean {
+  if (isAbsolute(program)) return isExecutable(program);
   return (env.PATH ?? '')
     .split(delimiter)
     .some((folder) => folder !== '' && isExecutable(join(folder, program)));

@@ -35,6 +35,11 @@ export interface Part {
 
 const git: Need = { program: 'git', debianPackage: 'git' };
 const chromium: Need = { program: 'chromium', debianPackage: 'chromium' };
+/** Checks packages for Emacs. It is Lisp only; its script for installing is the file that is always there. */
+const packageLint: Need = {
+  program: '/usr/lib/emacsen-common/packages/install/elpa-package-lint',
+  debianPackage: 'elpa-package-lint',
+};
 /** Without it commands are not isolated, and the tests of the isolation are skipped. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
@@ -121,6 +126,7 @@ export const parts: readonly Part[] = [
       git,
       { program: 'emacs', debianPackage: 'emacs-nox' },
       { program: 'tmux', debianPackage: 'tmux' },
+      packageLint,
     ],
     run: ({ args }) => runErt(args),
   },

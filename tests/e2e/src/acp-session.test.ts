@@ -98,7 +98,7 @@ it('[UI-5] prompts, diffs, the four kinds of answers, a second step, cancel, mod
   );
 
   // allow_always: the class that the option names; later calls of it are not asked about
-  expect(await press('class', '/write_file path=a.ts content=1')).toEqual(done);
+  expect(await press('scope-0', '/write_file path=a.ts content=1')).toEqual(done);
   presses = undefined;
   const questions = asked.length;
   expect(await say('/write_file path=a.ts content=2')).toEqual(done);

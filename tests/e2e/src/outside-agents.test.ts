@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { RemotePerson } from '../../lab/src/remote-person.ts';
 import { until } from '../../lab/src/waiting.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
-import { ScriptedAgentModel } from './scripted-agent-model.ts';
+import { callIdIn, ScriptedAgentModel } from './scripted-agent-model.ts';
 import { launcher, Machine, type ReadyLine } from './up-process.ts';
 import { signInAsPerson } from './up-story.ts';
 
@@ -194,9 +194,9 @@ it(
       () => ({ call: 'edit_file', args: edit(4) }),
       () => ({ call: 'edit_file', args: edit(5) }),
       () => ({ call: 'edit_file', args: { path: 'price.ts', old: 'price = 5', new: 'price = 6' } }),
-      (pending) => ({ call: 'cancel_call', args: { call_id: pending.call_id } }),
+      (pending) => ({ call: 'cancel_call', args: { call_id: callIdIn(pending) } }),
       () => ({ call: 'write_file', args: { path: 'late.ts', content: 'late' } }),
-      (pending) => ({ call: 'wait_for_call', args: { call_id: pending.call_id } }),
+      (pending) => ({ call: 'wait_for_call', args: { call_id: callIdIn(pending) } }),
       () => ({ say: 'Done.' }),
     ]);
     const agent = new Agent({ name: 'Shopkeeper', mcpServers: [server], model });
@@ -210,14 +210,15 @@ it(
     await decide('approve', (params) => params.includes('late.ts'));
     expect((await run).finalOutput).toBe('Done.');
     expect(model.offered).toEqual(expect.arrayContaining(['read_file', 'wait_for_call']));
-    expect(model.seen).toMatchObject([
-      { status: 'success', result: { content: 'export const price = 1;\n' } },
-      { status: 'rejected', user_message: 'Make it 3.' },
-      { status: 'success' },
-      { status: 'pending_approval' },
-      { status: 'cancelled' },
-      { status: 'pending_approval' },
-      { status: 'success' },
+    // As a person would print it.
+    expect(model.seen).toEqual([
+      'export const price = 1;',
+      'The person rejected this call: too cheap\nThey say: Make it 3.',
+      'changed price.ts',
+      expect.stringMatching(/^pending_approval: /),
+      expect.stringMatching(/^cancelled\n/),
+      expect.stringMatching(/^pending_approval: /),
+      'new late.ts',
     ]);
     expect([price(), readFileSync(at('late.ts'), 'utf8')]).toEqual(['export const price = 5;\n', 'late']);
   },

@@ -34,7 +34,14 @@ export async function startNode(
     await store.write(function* (tx) {
       yield* tx.insert('projects', testProject);
       const session = { id: 'session-1', user_id: 'ada', project_id: testProject.id, title: '' };
-      yield* tx.insert('sessions', { ...session, created_at: 0, opened_by: null, last_message_at: null });
+      yield* tx.insert('sessions', {
+        ...session,
+        created_at: 0,
+        mode: 'ask',
+        opened_by: null,
+        last_message_at: null,
+        deleted_at: null,
+      });
     });
   }
   await engine.start();

@@ -8,13 +8,13 @@ import {
 
 /** One turn of the model: a tool call or its last message. It may read the result of the last call. */
 export type AgentTurn = (
-  last: Readonly<Record<string, unknown>>,
+  last: string,
 ) => { readonly call: string; readonly args: object } | { readonly say: string };
 
 /** A model for the OpenAI Agents SDK that plays a script, without a network. */
 export class ScriptedAgentModel implements Model {
   /** The result of each tool call, as the model saw it. */
-  readonly seen: Readonly<Record<string, unknown>>[] = [];
+  readonly seen: string[] = [];
   /** The names of the tools in the first request. */
   offered: readonly string[] = [];
   readonly #turns: AgentTurn[];
@@ -26,8 +26,8 @@ export class ScriptedAgentModel implements Model {
   async getResponse({ input, tools }: ModelRequest): Promise<ModelResponse> {
     if (this.offered.length === 0) this.offered = tools.map((tool) => tool.name);
     const last = lastResult(input);
-    if (last) this.seen.push(last);
-    const turn = this.#turns.shift()?.(last ?? {}) ?? { say: 'The script is over.' };
+    if (last !== undefined) this.seen.push(last);
+    const turn = this.#turns.shift()?.(last ?? '') ?? { say: 'The script is over.' };
     const callId = `call_${this.#turns.length}`;
     return {
       usage: new Usage(),
@@ -56,13 +56,16 @@ export class ScriptedAgentModel implements Model {
   }
 }
 
-/** Our results are JSON, even where the SDK wraps them as text. */
-function lastResult(input: string | AgentInputItem[]): Readonly<Record<string, unknown>> | undefined {
+/** The text of the last result, also where the SDK wraps it. */
+function lastResult(input: string | AgentInputItem[]): string | undefined {
   const last = typeof input === 'string' ? undefined : input.at(-1);
   if (last?.type !== 'function_call_result') return undefined;
   const text = [last.output]
     .flat()
-    .map((part) => (typeof part === 'string' ? part : 'text' in part ? part.text : ''));
-  const unwrapped = JSON.parse(text.join('')) as { text?: string };
-  return (unwrapped.text === undefined ? unwrapped : JSON.parse(unwrapped.text)) as Record<string, unknown>;
+    .map((part) => (typeof part === 'string' ? part : 'text' in part ? part.text : ''))
+    .join('');
+  return text.startsWith('{"type":"text"') ? (JSON.parse(text) as { text: string }).text : text;
 }
+
+/** The call that a result is about. */
+export const callIdIn = (text: string): string => /call_id: (\S+)/.exec(text)?.[1] ?? '';

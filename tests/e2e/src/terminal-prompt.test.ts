@@ -73,7 +73,7 @@ describe('countersign connect in a real terminal', () => {
     expect(terminal.raw).toContain('\u001b[32m{"port": 8080}\u001b[0m');
     await waitUntilKeysCount();
     terminal.press('y');
-    await terminal.shows('✓ write_file config.json · done');
+    await terminal.shows('✓ Wrote config.json');
     expect(readFileSync(join(workspace, 'config.json'), 'utf8')).toBe('{"port": 8080}\n');
     terminal.press('\u0003');
     expect(await terminal.ended).toBe(0);
@@ -116,7 +116,7 @@ describe('countersign connect in a real terminal', () => {
     // A redrawn card must be visible for a while again before a key counts. A slow machine may also read two keys at
     // once, which discards both, so try until one counts.
     const isDone = async () => {
-      if (terminal.text.includes('✓ write_file again.md · done')) return true;
+      if (terminal.text.includes('✓ Wrote again.md')) return true;
       await waitUntilKeysCount();
       terminal.press('y');
       return false;

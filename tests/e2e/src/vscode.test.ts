@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, vi } from 'vitest';
 import { agentStories } from './vscode/agent-stories.ts';
 import { approvalStories } from './vscode/approval-stories.ts';
+import { conversationStories } from './vscode/conversation-stories.ts';
 import { EditorHome } from './vscode/editor-home.ts';
 import { executionStories } from './vscode/execution-stories.ts';
 import { languageStories } from './vscode/language-stories.ts';
@@ -27,6 +28,7 @@ describe('the VS Code extension', () => {
   // The order matters: the first stories sign in and trust the workspace.
   describe('starting', () => startStories(home));
   describe('deciding', () => approvalStories(home));
+  describe('the conversation', () => conversationStories(home));
   describe('executing', () => executionStories(home));
   describe('language tools', () => languageStories(home));
   describe('other agents', () => agentStories(home));

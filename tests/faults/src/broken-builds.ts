@@ -76,7 +76,7 @@ export const brokenBuilds = {
   stranger: [
     {
       file: 'packages/engine/src/record/execution-record.ts',
-      find: '!execution || !isOf(caller, execution)',
+      find: '!execution || !belongsToCaller(caller, execution)',
       replace: '!execution',
     },
   ],

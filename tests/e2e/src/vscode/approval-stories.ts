@@ -18,7 +18,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
     await window.tab('config.json').click();
     await expect.poll(() => window.text(), soon).toContain('http://new.example');
-    await window.chat.locator('.settled-line').first().waitFor();
+    await window.chat.getByText('You approved this').first().waitFor();
     await window.picture('approved');
     await window.page.keyboard.press('Control+z');
     await expect.poll(() => window.text(), soon).toContain('http://old.example');
@@ -33,7 +33,7 @@ export function approvalStories(home: () => EditorHome): void {
     const card = window.card('card.md');
     await window.picture('card');
     await window.pressOnCard(card, 'Approve');
-    await window.chat.locator('.settled-line').first().waitFor();
+    await window.chat.getByText('You approved this').first().waitFor();
     await expect.poll(() => home().has('card.md'), soon).toBe(true);
   });
 
@@ -44,7 +44,7 @@ export function approvalStories(home: () => EditorHome): void {
     await expect.poll(() => home().has('again.md'), soon).toBe(true);
     home().remove('again.md');
     const done = window.chat.locator('.call-completed').filter({ hasText: 'again.md' });
-    await done.getByRole('button', { name: 'Details' }).click();
+    await done.locator('button.call-toggle').click();
     await done.getByRole('button', { name: 'Run again' }).click();
     const card = window.card('again.md');
     await card.waitFor();
@@ -312,7 +312,7 @@ export function approvalStories(home: () => EditorHome): void {
     const card = page.card('web.md');
     await page.look(card);
     await page.press('y');
-    await card.getByText('You approved this.').waitFor();
+    await page.call('web.md').getByText('You approved this').waitFor();
     await window.tab(/proposed change/).waitFor({ state: 'detached' });
     await window.row('Pending Approvals', 'web.md').waitFor({ state: 'detached' });
     await expect.poll(() => window.state(), soon).toContain('nothing waits for you');

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { createClient } from '@countersign/client';
 import type { BuiltInToolName, Execution, JsonValue, RiskLevel } from '@countersign/protocol';
+import { type OpenAiCompatibleServer, openAiCompatibleServer } from '@countersign/testing';
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 import { RemotePerson } from '../../../lab/src/remote-person.ts';
 import { freePort } from '../../../lab/src/server-process.ts';
@@ -30,7 +31,9 @@ export class EditorHome {
   readonly workspace: string;
   /** The address of the server that the editor will start. */
   localServer = '';
-  readonly #machine = new Machine({ COUNTERSIGN_WEB_FOLDER: '' });
+  /** A model server that the agent can use; the server's own model is `manual`. */
+  readonly model: OpenAiCompatibleServer;
+  readonly #machine: Machine;
   readonly #elsewhere: string;
   readonly #up: UpProcess;
   readonly #browser: Browser;
@@ -40,8 +43,10 @@ export class EditorHome {
   #person: RemotePerson | undefined;
   #window: EditorWindow | undefined;
 
-  private constructor(browser: Browser) {
+  private constructor(browser: Browser, model: OpenAiCompatibleServer) {
     this.#browser = browser;
+    this.model = model;
+    this.#machine = new Machine({ COUNTERSIGN_WEB_FOLDER: '', COUNTERSIGN_MODEL_URL: model.url });
     this.#elsewhere = this.#machine.folder('elsewhere', { 'README.md': '# Elsewhere\n' });
     this.workspace = this.#machine.folder('workspace');
     for (const [path, text] of Object.entries(files)) this.write(path, text);
@@ -49,7 +54,7 @@ export class EditorHome {
   }
 
   static async open(browser: Browser): Promise<EditorHome> {
-    const home = new EditorHome(browser);
+    const home = new EditorHome(browser, await openAiCompatibleServer());
     try {
       await home.#start();
       return home;
@@ -210,6 +215,7 @@ export class EditorHome {
     await Promise.all(this.#contexts.map((context) => context.close()));
     await this.#editor?.close();
     await this.#machine.close();
+    await this.model.close();
   }
 
   async #start(): Promise<void> {

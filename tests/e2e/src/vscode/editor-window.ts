@@ -71,7 +71,56 @@ export class EditorWindow {
 
   /** A button in the title bar of the open editor. */
   titleButton(name: string): Locator {
-    return this.page.locator('.editor-actions').getByRole('button', { name, exact: true }).first();
+    return this.page
+      .locator('.editor-actions')
+      .getByRole('button', { name: withKey(name) })
+      .first();
+  }
+
+  /** Folds one of our views, so that the others have its room. */
+  async fold(view: string): Promise<void> {
+    const header = this.page.locator('.part.sidebar .pane-header.expanded').filter({ hasText: view });
+    if ((await header.count()) > 0) await header.first().click();
+    await header.waitFor({ state: 'detached' });
+  }
+
+  /** A button in the title of our view. */
+  viewButton(name: string): Locator {
+    return this.page
+      .locator('.part.sidebar')
+      .getByRole('button', { name: withKey(name) })
+      .first();
+  }
+
+  /** The title of the chat's view, with its mode and model. */
+  viewTitle(text: RegExp): Locator {
+    return this.page.locator('.part.sidebar .pane-header').filter({ hasText: text }).first();
+  }
+
+  menuItem(name: string): Locator {
+    return this.page.locator('.monaco-menu .action-item').filter({ hasText: name });
+  }
+
+  /** Chooses an item of the open menu. A menu ignores clicks in its first moments: then click again. */
+  async chooseInMenu(name: string): Promise<void> {
+    const item = this.menuItem(name);
+    await item.waitFor();
+    for (let tries = 0; tries < 20; tries += 1) {
+      await this.page.waitForTimeout(300);
+      await item.click({ timeout: 2_000 }).catch(() => {}); // the menu is gone
+      const isGone = await item.waitFor({ state: 'detached', timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      );
+      if (isGone) return;
+    }
+    throw new Error(`The menu stays open at "${name}"`);
+  }
+
+  /** The label of the active editor's tab. */
+  async activeTab(): Promise<string> {
+    const active = this.page.locator('.tabs-container .tab.active').first();
+    return (await active.textContent({ timeout: 2_000 }).catch(() => '')) ?? '';
   }
 
   /** Found by its extension id: other pages of the editor, such as a walkthrough's picture, are web views too. */
@@ -125,20 +174,20 @@ export class EditorWindow {
   }
 
   async openFile(name: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.input.waitFor();
     const found = this.page.locator('.quick-input-list .monaco-list-row.focused').filter({ hasText: name });
     // The file search runs once for the typed text; one that started before the editor was ready finds nothing.
     for (let tries = 0; tries < 40; tries += 1) {
-      await this.input.fill(name);
-      if (
-        await found.waitFor({ timeout: 3_000 }).then(
+      await this.page.keyboard.press('F1');
+      // Something else may take the focus, which closes the palette.
+      const isThere = await this.input
+        .fill(name, { timeout: 3_000 })
+        .then(() => found.waitFor({ timeout: 3_000 }))
+        .then(
           () => true,
           () => false,
-        )
-      )
-        break;
-      await this.input.fill('');
+        );
+      if (isThere) break;
+      await this.page.keyboard.press('Escape');
     }
     await this.page.keyboard.press('Enter');
     await this.tab(name).waitFor();
@@ -163,11 +212,26 @@ export class EditorWindow {
     await this.chat.locator('[data-composer]').waitFor();
   }
 
-  async say(text: string): Promise<void> {
+  async newConversation(): Promise<void> {
     await this.command('Countersign: New Conversation');
-    await this.chat.getByText('What should be done?').waitFor();
+    await this.chat.getByText('What should the agent do?').waitFor();
+    await this.chat.locator('[data-composer]').fill('');
+  }
+
+  /** The text of the message field. */
+  draft(): Promise<string> {
+    return this.chat.locator('[data-composer]').inputValue();
+  }
+
+  /** Looks at something for as long as UI-6 demands. */
+  attend(): Promise<void> {
+    return this.page.waitForTimeout(attentionMs);
+  }
+
+  async say(text: string): Promise<void> {
+    await this.newConversation();
     await this.chat.locator('[data-composer]').fill(text);
-    await this.chat.getByRole('button', { name: 'Send' }).click();
+    await this.chat.getByRole('button', { name: 'Send', exact: true }).click();
   }
 
   /** Opens the native diff of a pending call, and waits as long as UI-6 demands. */
@@ -305,3 +369,7 @@ export class EditorWindow {
     return frame;
   }
 }
+
+/** The name of a button in a title bar, which may be followed by its key. */
+const withKey = (name: string): RegExp =>
+  new RegExp(`^${name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}( \\(.+\\))?$`);

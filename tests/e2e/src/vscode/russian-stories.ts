@@ -11,7 +11,7 @@ export function russianStories(home: () => EditorHome): void {
     await window.type(await home().signInLink());
     await expect.poll(() => window.state(), soon).toContain('вас ничто не ждёт');
     await window.command('Countersign: Открыть чат');
-    await window.chat.getByText('Что нужно сделать?').waitFor();
+    await window.chat.getByText('Что должен сделать агент?').waitFor();
     home().write('russian.md', 'x\n');
     await window.chat.locator('[data-composer]').fill('/delete_file path=russian.md');
     await window.chat.getByRole('button', { name: 'Отправить' }).click();

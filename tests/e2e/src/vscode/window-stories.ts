@@ -7,8 +7,8 @@ async function runAgain(window: EditorWindow, folder: string): Promise<void> {
   await window.openChat();
   await window.chat.getByLabel('Project').selectOption(folder);
   await window.say('/list_directory path=.');
-  const listed = window.chat.locator('.call-completed').filter({ hasText: 'list_directory' });
-  await listed.getByRole('button', { name: 'Details' }).click();
+  const listed = window.chat.locator('.call-completed').filter({ hasText: 'Listed the project root' });
+  await listed.locator('button.call-toggle').click();
   await listed.getByRole('button', { name: 'Run again' }).click();
   await expect.poll(() => listed.count(), soon).toBe(2);
   await window.command('Countersign: Focus on History View');
@@ -21,7 +21,7 @@ async function runAgain(window: EditorWindow, folder: string): Promise<void> {
 export function windowStories(home: () => EditorHome): void {
   it('[RN-10] a second window of the same folder watches; several folders each have a runner; one command starts a server', async () => {
     const second = await home().otherWindow(home().workspace);
-    await expect.poll(() => second.state(), soon).toContain('connected; tools run in code-server');
+    await expect.poll(() => second.state(), soon).toContain('connected; tools run in VS Code on ');
     await second.open(home().severalFolders('one', 'two'));
     await second.trust(); // while it is still connecting
     await expect
@@ -52,6 +52,19 @@ export function windowStories(home: () => EditorHome): void {
       await second.row('History', new RegExp(`same\\.md${folder} ·`)).waitFor();
     await second.review(/same\.md\s*two ·/);
     await second.tab('two/same.md: proposed change').waitFor();
+    await second.closeEditors();
+    // The server goes away. The banner offers to connect at once and to start the server again.
+    await second.command('Terminal: Kill All Terminals');
+    await second.openChat();
+    const retry = second.chat.getByRole('button', { name: 'Retry now' });
+    await retry.waitFor();
+    await second.picture('offline');
+    await retry.click();
+    await second.chat.getByRole('button', { name: 'Start Local Server' }).click();
+    await retry.waitFor({ state: 'detached' });
+    await expect
+      .poll(() => second.state(), soon)
+      .toMatch(/one: connected; approved tool calls run here.*two: connected; approved tool calls run here/s);
     await second.page.close();
   });
 }

@@ -49,15 +49,17 @@ export function agentStories(browser: () => Browser): void {
     const window = await home().window();
     await window.say('Commit it');
     const card = window.card('Agent wants to commit 1 file: Add beta');
-    await card.getByText('No hooks run.').waitFor();
+    await card.getByText('No hooks run').waitFor();
     expect((await card.textContent())?.match(/hooks/gi)).toHaveLength(1);
     await takePicture(window.page, 'commit-card');
     await window.look(card);
     await window.press('n');
-    await window.page.getByLabel('Message to the agent (optional)').fill('Write the test first');
+    await window.page.keyboard.type('Write the test first');
     await window.press('Control+Enter');
-    await expect.poll(() => window.focused()).toBe('settled card');
-    await card.getByText('Write the test first').waitFor();
+    await expect.poll(() => window.focused()).toBe('row');
+    const row = window.call('Commit “Add beta”');
+    await row.getByText('You rejected this').waitFor();
+    await row.getByText('Write the test first').waitFor();
     await window.transcript.getByText('Then not.').waitFor();
   });
 
@@ -70,14 +72,15 @@ export function agentStories(browser: () => Browser): void {
     await window.say('Run them');
     await window.waiting.first().waitFor();
     const states = window.page.locator('.call-state');
-    expect(await states.allTextContents()).toEqual(['Waits for you', 'In the queue', 'In the queue']);
+    expect(await states.allTextContents()).toEqual(['In the queue', 'In the queue']); // the first one is the card
     await window.page.getByRole('button', { name: 'Stop' }).click();
-    await expect.poll(() => states.allTextContents()).toEqual(['Cancelled', 'Not made', 'Not made']);
+    await expect.poll(() => states.allTextContents()).toEqual(['Cancelled', 'Not started', 'Not started']);
     expect(await window.page.locator('.mark-pending, .countdown').count()).toBe(0);
-    expect(await window.focused()).not.toBe('settled card');
+    await window.transcript.getByText('You stopped this run.').first().waitFor();
+    expect(await window.focused()).not.toBe('row');
     await takePicture(window.page, 'stopped');
     await window.page.reload();
-    await expect.poll(() => states.allTextContents()).toEqual(['Cancelled', 'Not made', 'Not made']);
+    await expect.poll(() => states.allTextContents()).toEqual(['Cancelled', 'Not started', 'Not started']);
   });
 
   it('[AP-7] a call whose preview failed shows the reason', async () => {
@@ -88,9 +91,10 @@ export function agentStories(browser: () => Browser): void {
     await inbox.page.getByText('Nothing waits for you').waitFor();
     await window.say('Edit it');
     for (const { page } of [window, inbox]) {
-      const card = page.locator('[data-approval]').filter({ hasText: 'the call failed' });
-      await card.getByText('Withdrawn: the call failed before anybody decided.').waitFor();
-      await page.getByText('The text to replace does not occur in "a.md"').waitFor();
+      const row = page.locator('.call').filter({ hasText: 'Edit a.md' });
+      await row.getByText('Failed', { exact: true }).waitFor();
+      // Without the advice for the agent.
+      await row.getByText('The text to replace does not occur in "a.md".', { exact: true }).waitFor();
     }
     expect(await window.page.getByText('The text to replace does not occur').count()).toBe(1);
     await takePicture(inbox.page, 'preview-failed');
@@ -115,7 +119,7 @@ export function agentStories(browser: () => Browser): void {
     await scrollTo(window.transcript, 500);
 
     await window.go('history');
-    await page.getByText('read_file').nth(20).waitFor();
+    await page.getByText('Read a.md').nth(20).waitFor();
     expect(await top(main)).toBe(0);
     await scrollTo(main, 600);
     await window.go('metrics');

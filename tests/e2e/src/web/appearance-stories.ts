@@ -6,7 +6,7 @@ import { expectAccessible } from './accessibility.ts';
 import { takePicture } from './pictures.ts';
 import { recordDecisions } from './record-decisions.ts';
 import { type Device, phone, type WebHome } from './web-home.ts';
-import type { WebWindow } from './web-window.ts';
+import { attentionMs, type WebWindow } from './web-window.ts';
 
 const languages = {
   en: { chat: 'Chat', approve: 'Approve', settings: 'Settings', model: /^Model/, help: 'Keyboard shortcuts' },
@@ -92,7 +92,7 @@ export function appearanceStories(home: () => WebHome): void {
     await approve.tap();
     expect(await decided()).toEqual([]);
     await window.blur(); // a tap also sets the focus, which would count too
-    await page.clock.runFor(600);
+    await page.clock.runFor(attentionMs);
     await card.evaluate((element) => {
       element.style.marginBlockStart = '-1rem'; // as if something above it became smaller
     });
@@ -100,11 +100,11 @@ export function appearanceStories(home: () => WebHome): void {
     await approve.tap();
     expect(await decided()).toEqual([]);
     await window.blur();
-    await page.clock.runFor(600);
+    await page.clock.runFor(attentionMs);
     await approve.tap();
     expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
     await page.clock.resume();
-    await card.getByText('You approved this.').waitFor();
+    await window.call('tapped.md').getByText('You approved this').waitFor();
     await until(() => existsSync(join(webHome.ready.workspace, 'tapped.md')), {
       otherwise: () => 'It was not written',
     });
@@ -129,7 +129,7 @@ export function appearanceStories(home: () => WebHome): void {
   it('[UI-1] the chosen colours and language are kept', async () => {
     const window = await home().windowOn({});
     const { page } = window;
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();
     await page.getByRole('button', { name: 'Settings' }).click();

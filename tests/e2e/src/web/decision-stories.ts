@@ -5,6 +5,7 @@ import { until } from '../../../lab/src/waiting.ts';
 import { takePicture } from './pictures.ts';
 import { recordDecisions } from './record-decisions.ts';
 import type { WebHome } from './web-home.ts';
+import { attentionMs } from './web-window.ts';
 
 /** Everything that a person can do about one request, by keyboard, and its results. */
 export function decisionStories(home: () => WebHome): void {
@@ -17,7 +18,7 @@ export function decisionStories(home: () => WebHome): void {
   it('[RK-1] asks for a second, deliberate step before a HIGH call', async () => {
     writeFileSync(file('old.md'), 'to be deleted\n');
     const window = await home().windowOn({}); // its own browser context, because stopTime affects all windows of one
-    await window.page.getByText('What should be done?').waitFor();
+    await window.page.getByText('What should the agent do?').waitFor();
     await window.stopTime();
     await window.say('/delete_file path=old.md');
     const card = window.waiting;
@@ -37,26 +38,23 @@ export function decisionStories(home: () => WebHome): void {
     await window.look(card);
     await window.press('y');
     await until(() => !existsSync(file('old.md')), { otherwise: () => 'It is still there' });
-    await window.card('You approved this.').waitFor();
+    await window.call('You approved this').waitFor();
     expect(window.problems).toEqual([]);
   });
 
-  it('[AP-5] rejects with a reason and a message that reach the agent', async () => {
+  it('[AP-5] rejects with a message that reaches the agent, and stays in the transcript', async () => {
     mkdirSync(file('drafts'), { recursive: true });
     const window = await home().window();
     await window.say('/write_file path=drafts/plan.md content=hasty');
     await window.look(window.waiting);
     await window.press('n');
-    await window.page.keyboard.type('too early');
-    await window.press('Tab');
     await window.page.keyboard.type('Ask me again tomorrow <b>please</b>');
     await takePicture(window.page, 'card-reject');
-    await window.press('Tab', 'Enter');
-    await window.card('You rejected this.').getByText('Ask me again tomorrow <b>please</b>').waitFor();
+    await window.press('Control+Enter');
+    await window.call('You rejected this').getByText('Ask me again tomorrow <b>please</b>').waitFor();
     // The text that the agent received.
     const answer = window.page.locator('.message-assistant .plain-text').last();
     await answer.getByText(/Ask me again tomorrow <b>please<\/b>/).waitFor();
-    expect(await answer.textContent()).toMatch(/too early/);
     expect(existsSync(file('drafts/plan.md'))).toBe(false);
   });
 
@@ -68,12 +66,12 @@ export function decisionStories(home: () => WebHome): void {
     await window.press('e');
     await page.getByRole('textbox', { name: 'content' }).fill('as the person wants');
     await takePicture(page, 'card-edit');
-    await window.wait(550);
+    await window.wait(attentionMs);
     await page.getByRole('button', { name: 'Approve with these parameters' }).click();
     await written('edited.md', 'as the person wants');
     const call = page.locator('.call').filter({ hasText: 'edited.md' });
     await call.getByText(/^Done/).waitFor();
-    await call.getByRole('button', { name: 'Details' }).first().click();
+    await call.locator('button.call-toggle').click();
     await call.getByRole('link', { name: 'Open in the history' }).click();
     await page.getByText('You edited the parameters.').waitFor();
     expect(await page.locator('#content').textContent()).toMatch(/as the person wants.*as the agent wanted/s);
@@ -89,7 +87,7 @@ export function decisionStories(home: () => WebHome): void {
     await written('undone.md', 'new');
     const call = page.locator('.call').filter({ hasText: 'undone.md' });
     await call.getByText(/^Done/).waitFor();
-    await call.getByRole('button', { name: 'Details' }).first().click();
+    await call.locator('button.call-toggle').click();
     await call.getByRole('link', { name: 'Open in the history' }).click();
     writeFileSync(file('undone.md'), 'mine');
     await page.getByRole('button', { name: 'Undo this change' }).click();
@@ -111,8 +109,8 @@ export function decisionStories(home: () => WebHome): void {
     const scopes = page.getByRole('form', { name: 'Approve more than this one' });
     await scopes.getByRole('radio', { name: /^Changes under notes\// }).check();
     await takePicture(page, 'card-scopes');
-    await window.wait(550);
-    await page.getByRole('button', { name: 'Approve and grant this' }).click();
+    await window.wait(attentionMs);
+    await page.getByRole('button', { name: 'Approve and remember' }).click();
     await written('notes/one.md', '1');
 
     await window.say('/write_file path=notes/two.md content=2', { anew: false });
@@ -133,7 +131,7 @@ export function decisionStories(home: () => WebHome): void {
     await window.look(window.waiting);
     await window.press('n');
     await window.press('Enter');
-    await window.card('notes/three.md').getByText('You rejected this.').waitFor();
+    await window.call('notes/three.md').getByText('You rejected this').waitFor();
   });
 
   it('[AP-4] approves the whole conversation with a warning, and HIGH only if chosen', async () => {
@@ -146,8 +144,8 @@ export function decisionStories(home: () => WebHome): void {
     await page.getByText(/without asking you again\. High-risk calls still ask\./).waitFor();
     expect(await page.getByRole('checkbox', { name: /High-risk calls too/ }).isChecked()).toBe(false);
     await takePicture(page, 'card-session-scope');
-    await window.wait(550);
-    await page.getByRole('button', { name: 'Approve and grant this' }).click();
+    await window.wait(attentionMs);
+    await page.getByRole('button', { name: 'Approve and remember' }).click();
     await written('s1.md', '1');
 
     await window.say('/run node --version\n/delete_file path=s1.md', { anew: false });
@@ -156,7 +154,7 @@ export function decisionStories(home: () => WebHome): void {
     await window.waiting.filter({ hasText: 'High risk' }).waitFor(); // HIGH still needs approval
     expect(existsSync(file('s1.md'))).toBe(true);
     await page.getByRole('button', { name: 'Stop' }).click();
-    await window.card('Withdrawn').waitFor();
+    await window.call('Delete s1.md').getByText('Cancelled').waitFor();
   });
 
   it('[RK-5] shows the backtest before it saves "always"', async () => {
@@ -178,7 +176,7 @@ export function decisionStories(home: () => WebHome): void {
     const [decided = 0, rejected = 0] = ((await sentence.textContent())?.match(/\d+/g) ?? []).map(Number);
     expect([decided >= 2, rejected >= 1]).toEqual([true, true]);
     await takePicture(page, 'card-always-scope');
-    await window.wait(550);
+    await window.wait(attentionMs);
     await page.getByRole('button', { name: 'Approve and save the rule' }).click();
     await written('drafts/b.md', 'b');
 
@@ -194,45 +192,46 @@ export function decisionStories(home: () => WebHome): void {
       .waitFor();
   });
 
-  it('[UI-6] a key or click decides only a card that was visible for half a second; type-ahead is discarded', async () => {
+  it('[UI-6] a key or click decides only a card that was in sight and unmoved for half a second; type-ahead is discarded', async () => {
     const window = await home().windowOn({}); // its own browser context, because stopTime affects all windows of one
     const { page } = window;
     const decided = await recordDecisions(page);
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     await window.stopTime();
     await window.say('/write_file path=slow.md content=slow');
     const card = window.waiting;
     const approve = card.getByRole('button', { name: 'Approve y' });
     await card.locator('.file-diff').waitFor();
+    await window.wait(100); // the page looks where the card is
 
     await window.blur();
-    await window.press('y', 'y', 'Enter', 'Space'); // typed while nothing had the focus
-    await window.press('j', 'y', 'y'); // in focus, but not for long enough
-    expect(await window.focused()).toBe('waiting card');
+    await window.press('y', 'y', 'Enter', 'Space'); // typed ahead
     await card.getByText(/^Too quick/).waitFor();
-    await page.clock.runFor(499);
+    await window.press('j', 'y', 'y'); // in focus, but not in sight for long enough
+    expect(await window.focused()).toBe('waiting card');
+    await window.wait(300);
     await window.press('y');
-    expect(await decided()).toEqual([]);
-
-    await window.blur();
     await approve.focus(); // a button, by keyboard
     await window.press('Enter', 'Space');
     await window.blur();
-    await approve.click(); // and by mouse, as soon as the pointer arrives
+    await approve.click(); // and by mouse
     expect(await decided()).toEqual([]);
 
-    await window.blur();
-    await card.locator('.card-title').hover();
-    await page.clock.runFor(600);
-    await window.press('j', 'y'); // the pointer alone gives no focus
-    expect(await decided()).toEqual([]);
-
-    await page.clock.runFor(500);
+    await window.wait(attentionMs);
+    await card.evaluate((element) => {
+      element.style.marginBlockStart = '2rem'; // as if something above it grew
+    });
     await window.press('y');
+    await approve.click();
+    expect(await decided()).toEqual([]);
+
+    await window.wait(attentionMs);
+    await window.blur();
+    await window.press('y'); // it was read: no focus is needed
     expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
     await page.clock.resume();
     await written('slow.md', 'slow');
-    await window.card('You approved this.').waitFor();
+    await window.call('You approved this').waitFor();
   });
 
   it('[UI-6] a new card takes the focus neither from a text field nor from another card', async () => {
@@ -251,15 +250,15 @@ export function decisionStories(home: () => WebHome): void {
     await window.card('second.md').locator('.file-diff').waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent?.includes('first.md'))).toBe(true);
     await takePicture(page, 'approvals');
-    await window.press('n'); // now the reason field has the focus
+    await window.press('n'); // now the message field has the focus
     await page.keyboard.type('because');
     await ask('third.md');
     await window.card('third.md').locator('.file-diff').waitFor();
     await page.keyboard.type(' yes'); // a y in a text field is typed
-    expect(await page.getByRole('textbox', { name: /^Reason/ }).inputValue()).toBe('because yes');
-    await window.press('Enter');
-    await window.card('first.md').getByText('You rejected this.').waitFor();
-    expect(await window.focused()).toBe('settled card'); // the focus stays where it was
+    expect(await page.getByRole('textbox', { name: /^Tell the agent/ }).inputValue()).toBe('because yes');
+    await window.press('Control+Enter');
+    await window.call('first.md').getByText('You rejected this').waitFor();
+    await expect.poll(() => window.focused()).toBe('waiting card'); // the next one
 
     await window.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
@@ -269,7 +268,7 @@ export function decisionStories(home: () => WebHome): void {
     for (const name of ['second.md', 'third.md']) {
       await window.look(window.card(name));
       await window.press('n', 'Enter');
-      await window.card(name).getByText('You rejected this.').waitFor();
+      await window.call(name).getByText('You rejected this').waitFor();
     }
     expect(window.problems).toEqual([]);
   });

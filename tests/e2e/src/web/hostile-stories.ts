@@ -71,15 +71,14 @@ export function hostileStories(browser: () => Browser): void {
     await window.press('y');
     await page.locator('.markdown h1').getByText('Done').waitFor();
     for (const row of await page.locator('.call').all()) {
-      await row.getByRole('button', { name: 'Details' }).first().click();
+      await row.locator('button.call-toggle').click();
     }
-    const blocks = page.locator('.call-details .code-block').filter({ hasText: '<script>window.hurt' });
-    await expect.poll(() => blocks.count()).toBe(3); // a file's content, a command's output, parameters
+    const results = page.locator('.call-details').filter({ hasText: '<script>window.hurt' });
+    await expect.poll(() => results.count()).toBe(3); // a file's content, a command's output, a change
     const shown = await window.transcript.textContent();
     for (const seen of [
       hostileName,
-      '⟨U+001B⟩[31mred',
-      'bell⟨U+0007⟩',
+      'red bell⟨U+0007⟩', // the colour is drawn, the bell is shown
       'zero⟨U+200B⟩width',
       '<iframe src=',
     ]) {
@@ -102,13 +101,13 @@ export function hostileStories(browser: () => Browser): void {
     await person.client.executeTool({ body: { tool_name: 'shell_exec', tool_params: { command } } });
     await window.go('approvals');
     const card = window.card('right.js');
-    const line = card.locator('.command-line');
+    const line = card.locator('.shell-text');
     await line.getByText('the end').waitFor();
     expect(await line.textContent()).toBe(command);
     expect(await line.evaluate(firstLineFromLeftToRight)).toBe('echo \u05d0 1 2 3 \u05d1 > right.js');
     await window.look(card);
     await window.press('n', 'Enter');
-    await card.getByText('You rejected this.').waitFor();
+    await window.call('right.js').getByText('You rejected this').waitFor();
   });
 
   it('[AP-7] empty lines or spaces cannot hide an effect without a notice', async () => {
@@ -133,13 +132,13 @@ export function hostileStories(browser: () => Browser): void {
     expect(await isSeen()).toBe(true);
     await window.look(card);
     await window.press('n', 'Enter');
-    await card.getByText('You rejected this.').waitFor();
+    await window.call('long.md').getByText('You rejected this').waitFor();
   });
 
   it('[UI-6] the content security policy is in force', async () => {
     const window = await home().window();
     const { page } = window;
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     const violated = await page.evaluate(async (elsewhere) => {
       const seen: string[] = [];
       document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) =>
@@ -185,7 +184,7 @@ export function hostileStories(browser: () => Browser): void {
   it('[RE-5] no token is in a URL, and a cookie alone can decide nothing', async () => {
     const device = await home().otherDevice(); // signs in with a link
     const person = await home().person();
-    await device.page.getByText('What should be done?').waitFor();
+    await device.page.getByText('What should the agent do?').waitFor();
     const tool_params = { path: 'wanted.md', content: 'x', mode: 'write' } as const;
     const { approval_id } = await person.client.executeTool({
       body: { tool_name: 'write_file', tool_params },

@@ -7,10 +7,13 @@ import { takePicture } from './pictures.ts';
 
 const messages = 500;
 const approvals = 50;
+const calls = 500;
+/** Commands that print 100 KB each: 2 MB together. */
+const commands = 20;
 
 /** Large amounts of data on the page. Times depend on the machine, so they are printed and not asserted. */
 export function largeStories(browser: () => Browser): void {
-  const home = useWebHome(browser, () => ({ files: { 'a.md': 'a\n' } }));
+  const home = useWebHome(browser, () => ({ files: { 'a.md': 'a\n'.repeat(100), 'print.js': printing } }));
 
   it('the first view needs less than 250 KB of JavaScript, compressed', async () => {
     const window = await home().window();
@@ -18,9 +21,9 @@ export function largeStories(browser: () => Browser): void {
     window.page.on('response', (response) => {
       if (response.request().resourceType() === 'script') scripts.push(response.body());
     });
-    await window.page.getByText('What should be done?').waitFor();
+    await window.page.getByText('What should the agent do?').waitFor();
     await window.page.reload(); // the first load began before we listened
-    await window.page.getByText('What should be done?').waitFor();
+    await window.page.getByText('What should the agent do?').waitFor();
     const sizes = (await Promise.all(scripts)).map((script) => gzipSync(script).length);
     const total = sizes.reduce((sum, size) => sum + size, 0);
     console.log(
@@ -73,6 +76,72 @@ export function largeStories(browser: () => Browser): void {
     await takePicture(page, 'many-messages');
   });
 
+  it(`${calls} calls and 2 MB of output: no task takes longer than 100 ms while one scrolls`, async () => {
+    const window = await home().window();
+    const { page } = window;
+    const { project_id } = home().ready;
+    const person = await home().person();
+    const { policy } = await person.client.getPolicy();
+    const rule = { id: 'print', effect: 'allow', tool: 'execute_command', command: 'node print.js' } as const;
+    await person.client.putPolicy({ body: { ...policy, rules: [...policy.rules, rule] } });
+    const { session } = await person.client.createSession({
+      params: { project_id },
+      body: { title: 'calls' },
+    });
+    const { session_id } = session;
+    const reads = Array.from({ length: (calls - commands) / commands }, () => '/read_file path=a.md');
+    for (let sent = 0; sent < commands; sent += 1) {
+      const answered = new Promise<void>((resolve) => {
+        person.onEvent = ({ event, data }) => {
+          if (event === 'agent.state' && data.state === 'idle' && data.session_id === session_id) resolve();
+        };
+      });
+      const content = [...reads, '/run node print.js'].join('\n');
+      await person.client.sendMessage({ params: { project_id }, body: { content, session_id } });
+      await answered;
+    }
+    person.onEvent = () => {};
+    await person.client.putPolicy({ body: policy });
+
+    const opened = performance.now();
+    await window.go(`chat/${session_id}`);
+    await expect.poll(() => page.locator('.call').count()).toBe(calls);
+    tell(`${calls} calls: ms to open, elements`, performance.now() - opened, await elements(page));
+    for (const row of await page.locator('.call').filter({ hasText: 'Ran node print.js' }).all()) {
+      await row.locator('button.call-toggle').click();
+      await row.getByRole('button', { name: /^Show all \d+ lines/ }).click();
+    }
+    await expect.poll(() => page.locator('.terminal-text.whole').count()).toBe(commands);
+    const drawn = await page
+      .locator('.terminal-text')
+      .evaluateAll((boxes) => boxes.reduce((sum, box) => sum + (box.textContent?.length ?? 0), 0));
+    expect(drawn).toBeGreaterThan(2_000_000);
+    await browser().startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata'] });
+    const steps = await window.transcript.evaluate(async (box) => {
+      let count = 0;
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      for (box.scrollTop = box.scrollHeight; box.scrollTop > 0 && count < 400; count += 1) {
+        box.scrollTop -= 500;
+        await frame();
+      }
+      for (const inner of document.querySelectorAll('.terminal-text.whole'))
+        for (
+          inner.scrollTop = 0;
+          inner.scrollTop + inner.clientHeight < inner.scrollHeight && count < 1200;
+          count += 1
+        ) {
+          inner.scrollTop += 2_000;
+          await frame();
+        }
+      return count;
+    });
+    const longest = longestTaskMs(await browser().stopTracing());
+    tell(`  scrolling in ${steps} steps: longest task, ms`, longest);
+    expect(steps).toBeGreaterThan(50);
+    expect(longest).toBeLessThan(100);
+    await takePicture(page, 'many-calls');
+  });
+
   it(`${approvals} pending approvals: deciding one changes no other`, async () => {
     const window = await home().window();
     const { page } = window;
@@ -101,12 +170,38 @@ export function largeStories(browser: () => Browser): void {
     await watch(page, '[data-approval]:not(:focus)');
     await window.press('n');
     await page.keyboard.type('The quick brown fox');
-    await window.press('Enter');
-    await first.getByText('You rejected this.').waitFor();
+    await window.press('Control+Enter');
+    await window.call('f0-0.md').getByText('You rejected this').waitFor();
     expect(await touched(page)).toBe(0);
     tell('  deciding: the same', ...(await frames(page)));
     await takePicture(page, 'many-approvals');
   });
+}
+
+const printing = `
+const line = '\\u001b[32m✓\\u001b[0m ' + 'x'.repeat(100);
+for (let i = 0; i < 1000; i += 1) console.log(line + ' ' + i);
+`;
+
+interface TraceEvent {
+  readonly name: string;
+  readonly pid: number;
+  readonly tid: number;
+  /** Processor time of the thread in microseconds: another busy program does not count. */
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** The longest task on the main thread of the page, by the processor time that it took. */
+function longestTaskMs(trace: Buffer): number {
+  const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
+  const isMain = ({ name, args }: TraceEvent) => name === 'thread_name' && args?.name === 'CrRendererMain';
+  const main = new Set(traceEvents.filter(isMain).map(({ pid, tid }) => `${pid} ${tid}`));
+  const tasks = traceEvents.filter(
+    ({ name, pid, tid }) => /RunTask$/.test(name) && main.has(`${pid} ${tid}`),
+  );
+  expect(tasks.length).toBeGreaterThan(100);
+  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000;
 }
 
 const tell = (what: string, ...numbers: number[]): void =>
@@ -126,7 +221,8 @@ async function watch(page: Page, selector: string): Promise<void> {
     const watched: Watched = { touched: 0, keyFrames: [], longTasks: [] };
     Object.assign(window, { watched });
     const observer = new MutationObserver((records) => {
-      const real = records.filter(({ target }) => {
+      const real = records.filter(({ target, attributeName }) => {
+        if (attributeName === 'data-current') return false; // the next card is the one that keys decide
         const element = target instanceof Element ? target : target.parentElement;
         return !element?.closest('[role="timer"]');
       });

@@ -14,10 +14,12 @@ export function loopStories(home: () => WebHome): void {
     const webHome = home();
     const window = await webHome.window();
     const { page } = window;
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     expect(page.url()).not.toContain('sign-in'); // RE-5: the code is removed from the URL
     await takePicture(page, 'chat-empty');
 
+    await expect.poll(() => window.focused()).toBe('composer'); // on load
+    await window.blur();
     await window.press('/');
     expect(await window.focused()).toBe('composer');
     const [first, ...others] = (webHome.ready.first_message ?? '').split('\n');
@@ -49,8 +51,7 @@ export function loopStories(home: () => WebHome): void {
       .first()
       .waitFor();
     await expect.poll(() => page.title()).toBe('Countersign');
-    const states = page.locator('.call-state');
-    await expect.poll(() => states.allTextContents()).toEqual(Array(3).fill(expect.stringMatching(/^Done/)));
+    await expect.poll(() => page.locator('.call-completed').count()).toBe(3);
     expect(window.problems).toEqual([]);
   });
 
@@ -60,26 +61,26 @@ export function loopStories(home: () => WebHome): void {
     const window = await webHome.window();
     const { page } = window;
     await page.getByRole('button', { name: '/edit_file path=src/greeting.js' }).click();
-    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
 
     const change = window.card('Agent wants to change src/greeting.js');
     await window.pointAt(change);
     await change.getByRole('button', { name: 'Side by side' }).click();
     await takePicture(page, 'chat-approval-side-by-side');
+    await window.pointAt(change); // the other layout has moved the buttons
     await change.getByRole('button', { name: 'Approve y' }).click();
     await changedOnDisk(webHome);
-    await change.getByText('You approved this.').waitFor();
+    await window.call('Edited src/greeting.js').getByText('You approved this').waitFor();
 
     const command = window.card('node --test').and(window.waiting);
     await window.pointAt(command);
     await command.getByRole('button', { name: 'Approve y' }).click();
-    await window.card('node --test').getByText('You approved this.').waitFor();
-    const run = page.locator('.call').filter({ hasText: 'execute_command' });
+    await window.call('node --test').getByText('You approved this').waitFor();
+    const run = window.call('Ran node --test');
     await run.getByText(/^Done/).waitFor();
-    await run.getByRole('button', { name: 'Details' }).first().click();
-    await run.getByText('exit code 0').waitFor();
+    await run.locator('button.call-toggle').click();
     await run
-      .locator('.code-block')
+      .locator('.terminal')
       .getByText(/pass 1\b/)
       .waitFor();
     await takePicture(page, 'chat-output');

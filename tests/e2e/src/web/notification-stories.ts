@@ -41,7 +41,7 @@ export function notificationStories(home: () => WebHome): void {
     for (const name of ['while-here.md', 'while-away.md']) {
       await window.look(window.card(name));
       await window.press('n', 'Enter');
-      await window.card(name).getByText('You rejected this.').waitFor();
+      await window.call(name).getByText('You rejected this').waitFor();
     }
     expect(window.problems).toEqual([]);
   });
@@ -88,7 +88,7 @@ async function recordNotifications({ page }: WebWindow) {
     };
   });
   await page.reload();
-  await page.getByText('What should be done?').waitFor();
+  await page.getByText('What should the agent do?').waitFor();
   return () =>
     page.evaluate(() =>
       (globalThis as unknown as Notified).notifications.map(({ notification: { title, body }, state }) => ({

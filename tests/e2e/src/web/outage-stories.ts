@@ -8,7 +8,7 @@ import { isAlive } from '../up-process.ts';
 import { expectAccessible } from './accessibility.ts';
 import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
-import type { WebWindow } from './web-window.ts';
+import { attentionMs, type WebWindow } from './web-window.ts';
 
 /** Nothing is lost when something dies during a decision. */
 export function outageStories(browser: () => Browser): void {
@@ -40,11 +40,11 @@ export function outageStories(browser: () => Browser): void {
     await page.keyboard.type('half a reas');
     await home().killEverything();
     await page.getByText(/The connection to the server is lost/).waitFor();
-    expect(await card.getByRole('button', { name: 'Reject this call' }).isDisabled()).toBe(true);
+    expect(await card.getByRole('button', { name: /^Reject this call/ }).isDisabled()).toBe(true);
     await takePicture(page, 'state-offline');
     await expectAccessible(page);
     await window.press('Escape');
-    await window.wait(550);
+    await window.wait(attentionMs);
     await window.press('y'); // nothing can be decided, and the key is not kept for later
     expect(await card.getByRole('button', { name: 'Approve y' }).isDisabled()).toBe(true);
 
@@ -56,7 +56,7 @@ export function outageStories(browser: () => Browser): void {
     await window.look(card);
     await window.press('y');
     await written('a.md', 'after');
-    await window.card('a.md').getByText('You approved this.').waitFor();
+    await window.call('a.md').getByText('You approved this').waitFor();
   });
 
   it('[AP-10] a killed server comes back while the card stays, with the typed text', async () => {
@@ -68,9 +68,12 @@ export function outageStories(browser: () => Browser): void {
     await page.keyboard.type('half a reas');
     await serverDies();
     await page.keyboard.type('on');
-    await page.getByRole('button', { name: 'Reject this call' }).and(page.locator(':enabled')).click();
-    await window.card('b.md').getByText('You rejected this.').waitFor();
-    await window.card('b.md').getByText('half a reason').waitFor();
+    await page
+      .getByRole('button', { name: /^Reject this call/ })
+      .and(page.locator(':enabled'))
+      .click();
+    await window.call('b.md').getByText('You rejected this').waitFor();
+    await window.call('b.md').getByText('half a reason').waitFor();
     expect(content('b.md')).toBe('before\n');
   });
 
@@ -82,8 +85,7 @@ export function outageStories(browser: () => Browser): void {
     await home().killEverything();
     endTimeSoon(home().database);
     await home().start();
-    const card = window.card('Expired: nobody decided in time.').first();
-    await card.waitFor();
+    await window.call('b.md').getByText('Nobody decided in time').first().waitFor();
     await takePicture(window.page, 'state-expired');
     await expectAccessible(window.page);
     await said(window, /Approval timeout/);

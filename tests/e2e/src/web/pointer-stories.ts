@@ -1,6 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import type { WebHome } from './web-home.ts';
+import { attentionMs } from './web-window.ts';
 
 const isInView = (element: Element): boolean => {
   const { top, bottom } = element.getBoundingClientRect();
@@ -22,12 +23,12 @@ export function pointerStories(home: () => WebHome): void {
     await second.locator('.file-diff').waitFor();
     await window.pointAt(first);
     await first.getByRole('button', { name: 'Approve y' }).click();
-    await first.getByText('You approved this.').waitFor();
+    await window.call('slid-1.md').getByText('You approved this').waitFor();
     // The first card is smaller now: the button under the pointer is gone, and the next card is there.
     await expect.poll(() => second.evaluate((card) => card.matches(':hover'))).toBe(true);
-    await window.wait(550);
+    await window.wait(attentionMs);
     await second.getByRole('button', { name: 'Approve y' }).click();
-    await second.getByText('You approved this.').waitFor();
+    await window.call('slid-2.md').getByText('You approved this').waitFor();
     expect(window.problems).toEqual([]);
   });
 
@@ -46,16 +47,16 @@ export function pointerStories(home: () => WebHome): void {
     await client.executeTool({ body: { tool_name: 'write_file', tool_params, session_id } });
     await window.card('meanwhile.md').locator('.file-diff').waitFor();
     expect(await approve.boundingBox()).toEqual(before);
-    await window.wait(550);
+    await window.wait(attentionMs);
     await page.mouse.down(); // at the pointer's position
     await page.mouse.up();
-    await card.getByText('You approved this.').waitFor();
+    await window.call('looked-at.md').getByText('You approved this').waitFor();
     // The pointer is on no card any more: the page scrolls to the end.
     const next = window.waiting.getByRole('button', { name: 'Approve y' });
     await expect.poll(() => next.evaluate(isInView)).toBe(true);
     await window.look(window.waiting);
     await window.press('y');
-    await window.card('meanwhile.md').getByText('You approved this.').waitFor();
+    await window.call('meanwhile.md').getByText('You approved this').waitFor();
     expect(window.problems).toEqual([]);
   });
 
@@ -66,18 +67,20 @@ export function pointerStories(home: () => WebHome): void {
     const card = window.waiting;
     await card.locator('.file-diff').waitFor();
     const approve = card.getByRole('button', { name: 'Approve y' });
+    await window.blur();
+    await window.stopTime();
+    await card.evaluate((element) => {
+      element.style.marginBlockStart = '1rem'; // as if something above it grew at this moment
+    });
     await approve.hover();
     const before = await approve.boundingBox();
-    await window.blur();
-    await page.mouse.move(0, 0);
-    await window.stopTime();
     await approve.click();
     await card.getByText(/^Too quick/).waitFor();
     expect(await approve.boundingBox()).toEqual(before);
-    await page.clock.runFor(600);
+    await page.clock.runFor(attentionMs);
     await page.mouse.down();
     await page.mouse.up();
     await page.clock.resume();
-    await window.card('hasty.md').getByText('You approved this.').waitFor();
+    await window.call('hasty.md').getByText('You approved this').waitFor();
   });
 }

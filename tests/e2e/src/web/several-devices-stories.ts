@@ -20,11 +20,14 @@ export function severalDevicesStories(home: () => WebHome): void {
     await Promise.all([laptop.look(here), tablet.look(there)]);
     await tablet.press('n'); // the tablet starts to reject
     await tablet.page.keyboard.type('not on my tablet');
-    await Promise.all([laptop.press('y'), tablet.press('Enter')]);
+    await Promise.all([laptop.press('y'), tablet.press('Control+Enter')]);
 
-    const lines = () => Promise.all([here, there].map((card) => card.locator('.settled-line').textContent()));
-    const approved = ['You approved this.', 'Approved on Chrome on Linux.'];
-    const rejected = ['Rejected on Chrome on Linux.', 'You rejected this.'];
+    const lines = () =>
+      Promise.all(
+        [laptop, tablet].map((one) => one.call('both.md').locator('.call-fact').last().textContent()),
+      );
+    const approved = ['You approved this', 'You approved this in Chrome on Linux'];
+    const rejected = ['You rejected this in Chrome on Linux', 'You rejected this'];
     await expect.poll(lines).toSatisfy((both) => equals(both, approved) || equals(both, rejected));
     const isApproved = equals(await lines(), approved);
     const { client } = await webHome.person();
@@ -51,7 +54,7 @@ export function severalDevicesStories(home: () => WebHome): void {
       params: { approval_id, project_id },
       body: { digest: String(digest), device: 'the phone' },
     });
-    await window.card('remote.md').getByText('Approved on the phone.').waitFor();
+    await window.call('remote.md').getByText('You approved this on the phone').waitFor();
     await takePicture(window.page, 'state-decided-elsewhere');
     await expectAccessible(window.page);
     await window.press('y'); // nothing is left to decide
@@ -99,7 +102,7 @@ export function severalDevicesStories(home: () => WebHome): void {
     await window.page.locator('.message-user').getByText('/write_file path=again.md').waitFor();
     expect(await window.page.title()).toBe('(1) Countersign');
     await window.press('y');
-    await window.card('again.md').getByText('You approved this.').waitFor();
+    await window.call('again.md').getByText('You approved this').waitFor();
   });
 }
 

@@ -27,7 +27,7 @@ export function unusualStateStories(browser: () => Browser): void {
     await page.getByText('npx countersign up').waitFor();
     await seen(window, 'signed-out');
     const used = home().ready.sign_in_link;
-    await (await home().window()).page.getByText('What should be done?').waitFor();
+    await (await home().window()).page.getByText('What should the agent do?').waitFor();
     await page.goto('about:blank');
     await page.goto(used);
     await page.getByText(/That link did not work/).waitFor();
@@ -36,7 +36,7 @@ export function unusualStateStories(browser: () => Browser): void {
 
   it('[UI-1] empty lists say what they will contain', async () => {
     const window = await home().window();
-    await window.page.getByText('What should be done?').waitFor();
+    await window.page.getByText('What should the agent do?').waitFor();
     await seen(window, 'empty-chat');
     const words = {
       approvals: 'Nothing waits for you',
@@ -54,7 +54,7 @@ export function unusualStateStories(browser: () => Browser): void {
   it('[AG-1] says that there is no key, and still takes typed calls', async () => {
     const window = await home().window();
     const { page } = window;
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     await page.getByRole('button', { name: /^Model/ }).click();
     await page.getByText(/The configured model cannot be used/).waitFor();
     await page.getByText('ANTHROPIC_API_KEY').first().waitFor();
@@ -74,7 +74,7 @@ export function unusualStateStories(browser: () => Browser): void {
     await page.locator('.call-completed').waitFor();
     rmSync(file());
 
-    await page.getByRole('button', { name: 'Details' }).click();
+    await window.toggle('again.md').click();
     await page.getByRole('button', { name: 'Run again' }).click();
     await window.look(window.waiting);
     await seen(window, 'run-again');
@@ -87,7 +87,7 @@ export function unusualStateStories(browser: () => Browser): void {
   it('[UI-1] says what is loading, and offers a retry for what cannot be loaded', async () => {
     const window = await home().window();
     const { page } = window;
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -117,7 +117,7 @@ export function unusualStateStories(browser: () => Browser): void {
     const window = await home().window();
     const { page } = window;
     const person = await home().person();
-    await page.getByText('What should be done?').waitFor();
+    await page.getByText('What should the agent do?').waitFor();
     await person.client.createProject({ body: { name: 'elsewhere', workspace: '/home/me/else where' } });
     await page.reload();
     await page.getByRole('combobox', { name: 'Project' }).selectOption('elsewhere');

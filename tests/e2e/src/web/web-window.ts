@@ -1,7 +1,7 @@
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 
-/** A little more than the half second that a card must be visible (UI-6). */
-const attentionMs = 550;
+/** More than the half second that a card must be in sight and unmoved (UI-6): the page looks ten times a second. */
+export const attentionMs = 700;
 
 /** One window with the page, what a person does in it, and its network requests. */
 export class WebWindow {
@@ -45,6 +45,16 @@ export class WebWindow {
     return this.page.locator('[data-approval]').filter({ hasText: words });
   }
 
+  /** Rows of calls, also those of decided requests. */
+  call(words: string | RegExp): Locator {
+    return this.page.locator('.call').filter({ hasText: words });
+  }
+
+  /** The button of a row that unfolds it. */
+  toggle(words: string | RegExp): Locator {
+    return this.call(words).locator('button.call-toggle');
+  }
+
   /** Requests to other hosts than the page's server. */
   get elsewhere(): string[] {
     return this.asked.filter((url) => !url.startsWith(`${this.#address}/`) && !url.startsWith('data:'));
@@ -59,9 +69,9 @@ export class WebWindow {
   /** Sends a message in a new conversation, or in the open one. */
   async say(text: string, { anew = true } = {}): Promise<void> {
     if (anew) await this.go('chat');
-    await this.page.getByText('What should be done?').or(this.transcript).first().waitFor();
+    await this.page.getByText('What should the agent do?').or(this.transcript).first().waitFor();
     await this.composer.fill(text);
-    await this.page.getByRole('button', { name: 'Send' }).click();
+    await this.page.getByRole('button', { name: 'Send', exact: true }).click();
   }
 
   /** Waits until the card is complete, focuses it, and waits as long as UI-6 demands. */
@@ -117,8 +127,8 @@ export class WebWindow {
   focused(): Promise<string> {
     return this.page.evaluate(() => {
       const { activeElement } = document;
-      const card = activeElement?.closest('[data-approval]');
-      if (card) return card.hasAttribute('data-waiting') ? 'waiting card' : 'settled card';
+      if (activeElement?.closest('[data-approval]')) return 'waiting card';
+      if (activeElement?.classList.contains('call-toggle')) return 'row';
       return activeElement?.hasAttribute('data-composer')
         ? 'composer'
         : (activeElement?.tagName ?? 'nothing');
