@@ -656,10 +656,9 @@ HERE is non-nil when this Emacs decided it."
       (_ (countersign-words "settled: %s" (countersign-one-line (or status "?") 40))))))
 
 (defun countersign-device-place (device)
-  "Return where DEVICE is, such as \"in VS Code\" for \"code-server on vm\"."
+  "Return where DEVICE is, such as \"in Firefox\" for \"Firefox on vm\"."
   (let ((name (countersign-one-line device 100)))
-    (cond ((string-match-p "\\`\\(?:code-server\\|Visual Studio Code\\|VS ?Code\\|VSCodium\\|Code - OSS\\)\\_>" name)
-           (countersign-words "in %s" "VS Code"))
+    (cond ((equal name "VS Code") (countersign-words "in %s" name))
           ((string-match-p "\\`terminal on " name) (countersign-words "in the terminal"))
           ((string-match "\\`\\(.+\\) on [^ ]+\\'" name) (countersign-words "in %s" (match-string 1 name)))
           (t (countersign-words "on %s" name)))))

@@ -202,7 +202,7 @@
   (should (equal (countersign-resolution-words '((status . "approved") (device . "a\e[2Jb")) nil)
                  "You approved this on a⟨U+001B⟩[2Jb"))
   (should (equal (countersign-resolution-words '((status . "approved")) t) "You approved this here"))
-  (pcase-dolist (`(,device ,place) '(("code-server on vm" "in VS Code") ("Visual Studio Code on vm" "in VS Code")
+  (pcase-dolist (`(,device ,place) '(("VS Code" "in VS Code")
                                      ("Emacs on vm" "in Emacs") ("terminal on vm" "in the terminal")
                                      ("Chrome on Linux" "in Chrome") ("phone" "on phone")))
     (should (equal (countersign-resolution-words `((status . "approved") (device . ,device) (scope . "session")) nil)

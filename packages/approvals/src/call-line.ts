@@ -144,14 +144,11 @@ export function decisionText(
   return `${decided[status]}${place}${wider}`;
 }
 
-/** Editors that run the extension: people call all of them VS Code. */
-const editors = /^(Visual Studio Code|Code - OSS|code-server|VSCodium)/i;
-
 function placeText(device: string | null, mayBeHere: boolean, decided: CallWords['decided']): string {
   if (device === null) return mayBeHere ? '' : decided.elsewhere;
-  if (editors.test(device)) return decided.inProgram('VS Code');
   const name = visibleLine(device);
-  return / on /.test(name) ? decided.inProgram(name) : decided.onDevice(name);
+  // The extension calls itself VS Code; other programs name their machine too, such as "Chrome on Linux".
+  return name === 'VS Code' || / on /.test(name) ? decided.inProgram(name) : decided.onDevice(name);
 }
 
 const textFor = (table: Readonly<Record<string, string>>, key: string | null): string | undefined =>

@@ -272,8 +272,8 @@ describe('who decided', () => {
   });
 
   it.each<[Partial<CallDecision>, boolean | undefined, string]>([
-    [{ device: 'code-server on vm' }, true, 'You approved this'],
-    [{ device: 'code-server on vm' }, false, 'You approved this in VS Code'],
+    [{ device: 'VS Code' }, true, 'You approved this'],
+    [{ device: 'VS Code' }, false, 'You approved this in VS Code'],
     [{ device: 'Chrome on Linux' }, false, 'You approved this in Chrome on Linux'],
     [{ device: 'the phone', status: 'rejected' }, undefined, 'You rejected this on the phone'],
     [{}, undefined, 'You approved this'],

@@ -7,6 +7,7 @@ describe('the name of this editor', () => {
     ['Visual Studio Code - Insiders', 'VS Code'],
     ['code-server', 'VS Code'],
     ['Code - OSS', 'VS Code'],
+    ['VSCodium', 'VS Code'],
     ['Cursor', 'Cursor'],
   ])('%s is called %s', (appName, name) => {
     expect(deviceName(appName)).toBe(name);

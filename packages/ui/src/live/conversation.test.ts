@@ -9,7 +9,7 @@ const execution = (change: object): Execution =>
 const decisionOf = (change: object) =>
   withHistory(emptyConversation, [], [execution(change)], () => '').calls.get('t1')?.decision;
 
-const decided = { scope: 'always', device: 'code-server on vm', reason: null, message: 'Go on' };
+const decided = { scope: 'always', device: 'VS Code', reason: null, message: 'Go on' };
 
 it('a decision of the history is shown with its scope, device and message', () => {
   const decision = { ...decided, status: 'approved', decided_at: '2026-02-21T06:19:00Z' };

@@ -211,13 +211,16 @@ export function conversationStories(home: () => EditorHome): void {
     await window.closeEditors();
   });
 
-  it('[UI-2] a decision in the diff reads "You approved this in VS Code" in the chat', async () => {
+  it('[UI-2] a decision in the diff reads "You approved this" in the chat, and is recorded as made in VS Code', async () => {
     const { window } = home();
     await window.openChat();
     await window.say('/write_file path=named.md content=x');
     await window.review('named.md');
     await window.approve();
-    await window.chat.getByText('You approved this in VS Code').first().waitFor();
+    const row = window.chat.locator('.call', { hasText: 'named.md' });
+    await row.getByText('You approved this').waitFor();
+    const [latest] = (await home().person.client.history({ query: { limit: 1 } })).executions;
+    expect(latest?.decision).toMatchObject({ status: 'approved', device: 'VS Code' });
     await window.picture('approved-in-vs-code');
   });
 
