@@ -40,16 +40,23 @@ interface Lane extends PartResult {
   readonly skipped: readonly string[];
 }
 
-/** Runs one part after the other. When everything runs, the parts marked `parallel` run in a second lane. */
+/** Runs one part after the other. When everything runs, the parts without a lane come first, then all lanes at once. */
 async function runAll(chosen: readonly Part[]): Promise<PartResult> {
-  const parallel = name === undefined ? chosen.filter((part) => part.parallel) : [];
-  const [first, ...others] = chosen.filter((part) => !parallel.includes(part));
-  const lanes = [await runLane(first === undefined ? [] : [first])];
-  if (parallel.length > 0)
+  const inLanes = name === undefined ? chosen.filter((part) => part.lane) : [];
+  const lanes = [await runLane(chosen.filter((part) => !inLanes.includes(part)))];
+  const [shown = [], ...others] = Map.groupBy(inLanes, (part) => part.lane).values();
+  // Before the lanes begin: two of them cannot install at the same time.
+  await installMissing(inLanes.flatMap((part) => part.needs));
+  if (others.length > 0)
     console.log(
-      `\n${parallel.map((part) => part.name).join(', ')} run at the same time; their output follows.\n`,
+      `\n${others
+        .flat()
+        .map((part) => part.name)
+        .join(', ')} run at the same time; their output follows.\n`,
     );
-  lanes.push(...(await Promise.all([runLane(others), inBackground(() => runLane(parallel))])));
+  lanes.push(
+    ...(await Promise.all([runLane(shown), ...others.map((lane) => inBackground(() => runLane(lane)))])),
+  );
   const skipped = lanes.flatMap((lane) => lane.skipped);
   console.log(`\nTook: ${lanes.flatMap((lane) => lane.times).join(', ')}`);
   for (const line of skipped) console.log(line);

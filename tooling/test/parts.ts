@@ -28,8 +28,8 @@ export interface RunOptions {
 export interface Part {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** In a full run, it runs beside the other parts after `unit`: it mostly waits. */
-  readonly parallel?: true;
+  /** In a full run, the parts of each lane run one after the other, beside the other lanes. They mostly wait. */
+  readonly lane?: 'stories' | 'page' | 'editor';
   run(options: RunOptions): Promise<PartResult>;
 }
 
@@ -105,6 +105,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'e2e', // whole stories: a prompt goes in, a person approves, a call ends
+    lane: 'stories',
     needs: [git, bubblewrap],
     run: ({ args }) =>
       runVitest({
@@ -121,7 +122,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'emacs', // the Emacs client in a real Emacs, with the real server and runner, and in a terminal
-    parallel: true,
+    lane: 'page',
     needs: [
       git,
       { program: 'emacs', debianPackage: 'emacs-nox' },
@@ -132,24 +133,25 @@ export const parts: readonly Part[] = [
   },
   {
     name: 'web', // the page in a real browser, by keyboard and by mouse
-    parallel: true,
+    lane: 'page',
     needs: [chromium],
     run: ({ args }) => runVitest({ name: 'web', args: [webTests, ...args], coverage: false }),
   },
   {
     name: 'vscode', // the packaged extension in a real VS Code, with the real server
-    parallel: true,
+    lane: 'editor',
     needs: [git, bubblewrap, chromium, realVsCode],
     run: runVsCode,
   },
   {
     name: 'faults', // random faults: a short run, or as long as asked for when the part is named
-    parallel: true,
+    lane: 'editor',
     needs: [git, bubblewrap],
     run: ({ args, whole }) => (whole ? runVitest(shortFaults) : runFaults(args)),
   },
   {
     name: 'check', // types, lint, format, unused code and dependencies
+    lane: 'stories',
     needs: [],
     run: () => reportChecks(),
   },
