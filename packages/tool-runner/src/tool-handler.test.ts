@@ -1303,6 +1303,12 @@ describe('undo', () => {
     expect(again.error?.code).toBe('NOT_UNDOABLE');
   });
 
+  it('an undo of no calls changes nothing and reports nothing', async () => {
+    await makeHandler().undoCalls([], { force: false });
+    await settle();
+    expect(fixture.api.reports).toEqual([]);
+  });
+
   it('[RN-3] undoes several calls as one and reports them together, with what their run changed before', async () => {
     writeFileSync(join(fixture.files.root, 'notes.md'), 'old\n');
     const handler = makeHandler();
