@@ -5,10 +5,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RecordedApi, RecordedLogger } from '../handler-fixture.test-data.ts';
 import { ToolHandler } from '../tool-handler.ts';
+import { tryOr } from '../try-or.ts';
 import { clearAbandonedIsolation } from './abandoned-isolation.ts';
 import { cannotIsolate, IsolationFixture, mayWrite } from './isolation-fixture.test-data.ts';
 import { probeIsolation } from './isolation-probe.ts';
 import { descendants } from './started-process.ts';
+
+/** The name that the kernel shows for a process; empty once it has ended. */
+const programOf = (pid: number): string => tryOr(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), '');
 
 describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
   let fixture: IsolationFixture;
@@ -58,7 +62,9 @@ describe.skipIf(cannotIsolate)('clearAbandonedIsolation', () => {
     };
     const ours = orphan(fixture.workspace.stateFolder);
     const another = orphan(join(fixture.parent, 'state-of-another'));
-    await expect.poll(() => [ours, another].map(({ pid }) => descendants(pid ?? 0).length)).toEqual([2, 2]);
+    // The second descendant is one more bubblewrap until it has become the command.
+    const commandsBelow = ({ pid = 0 }) => descendants(pid).map(programOf);
+    await expect.poll(() => [ours, another].map(commandsBelow)).toEqual(Array(2).fill(['bwrap', 'sleep']));
     const below = descendants(ours.pid ?? 0);
     expect(clearAbandonedIsolation(fixture.workspace).ended).toBe(2);
     await once(ours, 'exit');
