@@ -406,6 +406,18 @@ describe('a paired editor', () => {
     expect(readFileSync(at('u.ts'), 'utf8')).toBe('before\n');
     expect(editor.said).toContain('Undone: Edited u.ts');
 
+    // A run is put back whole or not at all.
+    await editor.prompt(sessionId, '/write_file path=w1.md content=1\n/write_file path=w2.md content=2');
+    writeFileSync(at('w1.md'), 'changed since\n');
+    const refused = editor.prompt(sessionId, '/undo');
+    (await editor.question(2)).choose('undo');
+    await refused;
+    expect(editor.said).toContain('Changed after the call: "w1.md"');
+    expect([readFileSync(at('w1.md'), 'utf8'), readFileSync(at('w2.md'), 'utf8')]).toEqual([
+      'changed since\n',
+      '2',
+    ]);
+
     await editor.prompt(sessionId, '/rename The new name');
     await editor.prompt(sessionId, '/export story.md');
     expect(readFileSync(at('story.md'), 'utf8')).toMatch(/^# The new name\n[\s\S]*- Edited u\.ts/);
@@ -427,6 +439,30 @@ describe('a paired editor', () => {
     expect([await first, await second]).toEqual([{ stopReason: 'end_turn' }, { stopReason: 'end_turn' }]);
     const { executions } = await person.history({ query: { session_id: sessionId } });
     expect(executions.map(({ tool_name }) => tool_name).sort()).toEqual(['read_file', 'write_file']);
+
+    // The agent may work for another front end.
+    const { projects } = await person.listProjects();
+    const project_id = projects.find(({ workspace }) => workspace === server.workspace)?.project_id ?? '';
+    const content = '/write_file path=q2.ts content=1';
+    await person.sendMessage({ params: { project_id }, body: { content, session_id: sessionId } });
+    const elsewhere = await editor.question(1);
+    const third = editor.prompt(sessionId, '/read_file path=no-such-file.ts');
+    await vi.waitFor(() => expect(editor.said.split('Queued:')).toHaveLength(3), polling);
+    elsewhere.choose('reject');
+    expect(await third).toEqual({ stopReason: 'end_turn' });
+    expect(editor.said).toContain('no-such-file.ts');
+  });
+
+  it('[AG-3] cancels what is queued with the run that would have taken it', async () => {
+    const editor = open();
+    await editor.initialize();
+    const sessionId = await editor.newSession(server.workspace);
+    const first = editor.prompt(sessionId, '/write_file path=q3.ts content=1');
+    await editor.question(0);
+    const second = editor.prompt(sessionId, '/read_file path=a.ts');
+    await vi.waitFor(() => expect(editor.said).toContain('Queued:'), polling);
+    await editor.agent.notify(methods.agent.session.cancel, { sessionId });
+    expect([await first, await second]).toEqual([{ stopReason: 'cancelled' }, { stopReason: 'cancelled' }]);
   });
 
   it('[RK-1] [UI-6] asks a second time about a HIGH call, the safe answer first; it is only ever approved by itself', async () => {

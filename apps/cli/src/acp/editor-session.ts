@@ -8,7 +8,8 @@ import {
   type SessionUpdate,
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
-import type { Client } from '@countersign/client';
+import { askDeliberately } from '@countersign/approvals';
+import { type Client, systemClock } from '@countersign/client';
 import { type CountersignEvent, type Session, type SessionMode, sessionModes } from '@countersign/protocol';
 import {
   type ConversationPlace,
@@ -46,8 +47,9 @@ export interface EditorSessionDeps {
   readonly minimumMs?: number | undefined;
 }
 
+/** A prompt of the editor until the run that took its message has ended. */
 interface Turn {
-  /** Set once the server has accepted the message. */
+  /** Set once the server has accepted the message, if this turn reports the run. */
   follower: RunFollower | undefined;
   runId: string | undefined;
   /** Events that came before we knew the id of our run. */
@@ -63,7 +65,9 @@ export class EditorSession {
   readonly #approvals: EditorApprovals;
   readonly #calls: EditorCalls;
   #mode: SessionMode;
-  #turn: Turn | undefined;
+  readonly #turns = new Set<Turn>();
+  /** Sends messages in the order of their prompts. */
+  #messages: Promise<unknown> = Promise.resolve();
   /** The message that the agent is writing. */
   #written = '';
   /** Sends updates in order. */
@@ -135,46 +139,59 @@ export class EditorSession {
   }
 
   get isBusy(): boolean {
-    return this.#turn !== undefined;
+    return this.#turns.size > 0;
   }
 
-  /** Runs a slash command, or sends a message and reports what happens until the run has ended. */
+  /**
+   * Runs a slash command, or sends a message and reports what happens until the run that takes it has ended. While the
+   * agent works, for this editor or another front end, the message is queued.
+   */
   async prompt(content: string): Promise<PromptResponse> {
     const command = readCommand(content);
     if (command) return this.#runCommand(command);
-    if (this.#turn) return this.#queue(content, this.#turn);
-    const { client } = this.#deps;
     const turn: Turn = { follower: undefined, runId: undefined, early: [], isCancelled: false };
-    this.#turn = turn;
+    this.#turns.add(turn);
     try {
-      const { run_id } = await client.sendMessage({
-        params: { project_id: this.#projectId },
-        body: { content, session_id: this.#sessionId, when_busy: 'refuse' },
-      });
-      const follower = new RunFollower({
-        client,
-        projectId: this.#projectId,
-        sessionId: this.#sessionId,
-        runId: run_id,
-        onLines: () => {},
-        onText: (piece) => {
-          this.#written += piece;
-          this.#say(piece);
-        },
-        onMessageEnd: () => this.#showPlan(),
-        onNotice: (text) => this.#say(`\n${text}\n`),
-        onState: () => {},
-      });
-      turn.runId = run_id;
-      turn.follower = follower;
-      for (const event of turn.early.splice(0)) follower.receive(event);
+      const sent = this.#messages.then(() => this.#send(content, turn));
+      this.#messages = sent.catch(() => {});
+      const follower = await sent;
       if (turn.isCancelled) await this.cancel();
       const run = await follower.ended;
       await this.#sending;
       return { stopReason: run.status === 'stopped' || turn.isCancelled ? 'cancelled' : 'end_turn' };
     } finally {
-      this.#turn = undefined;
+      this.#turns.delete(turn);
     }
+  }
+
+  /** Sends a message. Returns what follows its run: the turn's own follower, or that of the turn which reports the run. */
+  async #send(content: string, turn: Turn): Promise<RunFollower> {
+    const { client, words } = this.#deps;
+    const { run_id, queued } = await client.sendMessage({
+      params: { project_id: this.#projectId },
+      body: { content, session_id: this.#sessionId, when_busy: 'queue' },
+    });
+    if (queued) this.#say(`\n${words.acp.queued}\n`);
+    turn.runId = run_id;
+    const reported = [...this.#turns].find(({ runId, follower }) => runId === run_id && follower)?.follower;
+    if (reported) return reported;
+    const follower = new RunFollower({
+      client,
+      projectId: this.#projectId,
+      sessionId: this.#sessionId,
+      runId: run_id,
+      onLines: () => {},
+      onText: (piece) => {
+        this.#written += piece;
+        this.#say(piece);
+      },
+      onMessageEnd: () => this.#showPlan(),
+      onNotice: (text) => this.#say(`\n${text}\n`),
+      onState: () => {},
+    });
+    turn.follower = follower;
+    for (const event of turn.early.splice(0)) follower.receive(event);
+    return follower;
   }
 
   /** Shows a notice if a prompt is running. */
@@ -184,11 +201,9 @@ export class EditorSession {
 
   /** Asks the server to stop the run. `prompt` returns once the run has ended. */
   async cancel(): Promise<void> {
-    const turn = this.#turn;
-    if (!turn) return;
-    turn.isCancelled = true;
-    if (turn.runId === undefined) return;
-    await this.#stopOnServer(turn.runId);
+    for (const turn of this.#turns) turn.isCancelled = true;
+    const runs = new Set([...this.#turns].flatMap(({ runId }) => runId ?? []));
+    for (const runId of runs) await this.#stopOnServer(runId);
   }
 
   receive(event: CountersignEvent): void {
@@ -197,9 +212,10 @@ export class EditorSession {
     if (event.event !== 'stream.reset' && !this.#isOurs(event)) return;
     this.#calls.receive(event);
     this.#approvals.receive(event);
-    const turn = this.#turn;
-    if (turn?.follower) turn.follower.receive(event);
-    else turn?.early.push(event);
+    for (const { follower, runId, early } of this.#turns) {
+      if (follower) follower.receive(event);
+      else if (runId === undefined) early.push(event);
+    }
   }
 
   /** Sends the stored conversation to an editor that opens it again. */
@@ -229,18 +245,6 @@ export class EditorSession {
 
   get #projectId(): string {
     return this.#deps.session.project_id;
-  }
-
-  /** Gives a message to the agent while it works; the prompt ends with the run that takes it. */
-  async #queue(content: string, { follower }: Turn): Promise<PromptResponse> {
-    const { client, words } = this.#deps;
-    const { queued } = await client.sendMessage({
-      params: { project_id: this.#projectId },
-      body: { content, session_id: this.#sessionId, when_busy: 'queue' },
-    });
-    if (queued) this.#say(`\n${words.acp.queued}\n`);
-    await follower?.ended.catch(() => {}); // the first prompt reports it
-    return { stopReason: 'end_turn' };
   }
 
   async #runCommand({ name, rest }: TypedCommand): Promise<PromptResponse> {
@@ -274,7 +278,12 @@ export class EditorSession {
       { optionId: 'undo', name: words.acp.undo, kind: 'allow_once' },
       { optionId: 'keep', name: words.acp.keep, kind: 'reject_once' },
     ];
-    const chosen = await this.#ask(toolCall, options, new AbortController().signal);
+    const chosen = await askDeliberately(() => this.#ask(toolCall, options, new AbortController().signal), {
+      clock: systemClock,
+      decides: (id) => id === 'undo',
+      onTooSoon: () => this.#say(`\n${words.acp.tooQuick}\n`),
+      ms: this.#deps.minimumMs,
+    });
     const told = chosen === 'undo' ? await undoCalls(place, calls) : words.commands.kept;
     const status = chosen === 'undo' ? 'completed' : 'failed';
     this.#update({ sessionUpdate: 'tool_call_update', toolCallId: toolCall.toolCallId, status });
@@ -295,8 +304,7 @@ export class EditorSession {
 
   /** Stops a run, which may be one that another front end has started. */
   async #stop(runId: string | null): Promise<void> {
-    const turn = this.#turn;
-    if (turn && (turn.runId ?? runId) === runId) return this.cancel();
+    if ([...this.#turns].some((turn) => (turn.runId ?? runId) === runId)) return this.cancel();
     if (runId !== null) await this.#stopOnServer(runId);
   }
 

@@ -106,18 +106,26 @@ export const titleOfCall = (
 ): string => callTitle({ toolName, params, status }, calls);
 
 const undoSeconds = 30;
+/** The server waits for the runner with each part of a large run. */
+const undoRunMs = 120_000;
 
-/** Undoes calls in order, and says for each what came of it. Stops at the first that cannot be undone. */
+/** Undoes calls, which are of one run, all or nothing (RN-3), and says what came of it. */
 export async function undoCalls(
   { client, words }: ConversationPlace,
   calls: readonly Execution[],
 ): Promise<string> {
-  const lines: string[] = [];
-  for (const call of calls) {
-    const what = titleOfCall(call, words);
-    const { status, error } = await undoThroughServer(client, call, false, undoSeconds, words.undo.noAnswer);
-    if (status === 'completed') lines.push(words.undo.done(what));
-    else return [...lines, words.undo.failed(what, words.said(error?.message ?? ''))].join('\n');
+  const [first] = calls;
+  if (!first) return words.commands.nothingToUndo;
+  const done = calls.map((call) => words.undo.done(titleOfCall(call, words))).join('\n');
+  const failed = (why: string) => words.undo.failed(titleOfCall(first, words), why);
+  if (first.run_id === null) {
+    const { status, error } = await undoThroughServer(client, first, false, undoSeconds, words.undo.noAnswer);
+    return status === 'completed' ? done : failed(words.said(error?.message ?? ''));
   }
-  return lines.join('\n');
+  try {
+    await client.undoRun({ params: { run_id: first.run_id }, body: {} }, { timeoutMs: undoRunMs });
+    return done;
+  } catch (error) {
+    return words.said(error as Error);
+  }
 }
