@@ -68,8 +68,11 @@ export function explanation(
 const headline = ({ verdict, allowedBy }: PolicyDecision, { headline: lines }: Words['policy']): string =>
   lines[allowedBy ? 'allowed' : verdict.decision];
 
-function consequence({ verdict, allowedBy }: PolicyDecision, { policy, said }: Words): string[] {
+function consequence(decision: PolicyDecision, { policy, said }: Words): string[] {
+  const { verdict, allowedBy, allowedWith = [] } = decision;
   if (isRefused(verdict)) return [policy.refused, said(verdict)];
+  if (allowedBy && allowedWith.length > 0)
+    return [policy.rulesAnswer([allowedBy, ...allowedWith].map(({ id }) => id).join(', '))];
   if (allowedBy) return [policy.ruleAnswers(allowedBy.id)];
   if (verdict.decision === 'LOW') return [policy.runs];
   return [policy.card(approvalTimeoutSeconds[verdict.decision] / 60), policy.unanswered];

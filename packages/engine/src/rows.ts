@@ -155,8 +155,8 @@ export const columnsOf = {
      * The policy version that judged these parameters. A newer version judges them again before the call begins (RK-5).
      */
     policy_version: integer,
-    /** The rule of the person's policy that allowed the call. The runner checks it too. */
-    allowed_by: orNull(json<PolicyRule>()),
+    /** The rules of the person's policy that together allowed the call. The runner checks them too. */
+    allowed_by: orNull(json<readonly PolicyRule[]>()),
     digest: orNull(text),
     runner_id: orNull(text),
     /**

@@ -1,4 +1,4 @@
-export type { CallAssessment, CommandOperand } from './call-assessment.ts';
+export type { CallAssessment, CommandOperand, SimpleCommand } from './call-assessment.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';
@@ -24,4 +24,5 @@ export { sensitivePlaces } from './sensitive-places.ts';
 export { ShellValidator } from './shell/shell-validator.ts';
 export { SizeLimiter } from './size-limiter.ts';
 export { type PolicyDecision, ToolCallPolicy } from './tool-call-policy.ts';
+export { uniteAllowRules } from './united-rules.ts';
 export { type Allowed, isRefused, type Refused, stricter, type Verdict } from './verdict.ts';

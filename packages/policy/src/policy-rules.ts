@@ -11,7 +11,7 @@ import {
   policyRuleSchema,
   type ToolCall,
 } from '@countersign/protocol';
-import type { CallAssessment } from './call-assessment.ts';
+import type { CallAssessment, SimpleCommand } from './call-assessment.ts';
 import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { expandedLength, type Glob, parseGlob } from './glob.ts';
@@ -29,6 +29,8 @@ export interface CompiledRule {
   readonly rule: PolicyRule;
   readonly owner: PolicyOwner;
   matches(call: ToolCall, assessment: CallAssessment): boolean;
+  /** For an allow rule: which commands of a line it covers. None if anything else about the line is not covered. */
+  coveredCommands(call: ToolCall, assessment: CallAssessment): ReadonlySet<SimpleCommand>;
   /** Whether a call may show a file that this deny or ask rule protects, by reading a folder above the file. */
   mayReach(call: ToolCall, assessment: CallAssessment): boolean;
 }
@@ -116,26 +118,34 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
   if (path && !path.ok) return `path: ${path.problem}`;
   const words = rule.command === undefined ? undefined : parseCommandPattern(rule.command);
   if (typeof words === 'string') return `command: ${words}`;
+  /** Whether the rule covers everything about the call except its commands. */
+  const coversRest = (call: ToolCall, assessment: CallAssessment): boolean => {
+    if (!tool.glob.matches(call.tool)) return false;
+    if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
+    if (rule.effect !== 'allow') return true;
+    if (!mayAllowTool(rule, call) || !coversShellEffects(rule, call, assessment)) return false;
+    // No command pattern covers environment variables.
+    if ((words || rule.harmless_only) && !(assessment.environment ?? []).every(isHarmlessVariable))
+      return false;
+    // A subfolder may be a repository of its own, whose configuration git executes.
+    return !rule.harmless_only || !('cwd' in call.params) || (call.params.cwd ?? '.') === '.';
+  };
+  const coversCommand = (command: SimpleCommand): boolean =>
+    (!words || matchesWords(words, command.words, { unknownMatches: false })) &&
+    (!rule.harmless_only || words?.isLiteral === true || isHarmlessCommand(command.words));
   return {
     rule,
     owner,
     matches(call, assessment) {
-      if (!tool.glob.matches(call.tool)) return false;
-      if (
-        rule.effect === 'allow' &&
-        (!mayAllowTool(rule, call) || !coversShellEffects(rule, call, assessment))
-      )
-        return false;
-      if (path && !matchesPaths(path.glob, assessment, rule.effect)) return false;
-      const commands = rule.harmless_only ? commandsOf(call, assessment) : assessment.commands;
-      if (words && !matchesCommands(words, commands, rule.effect)) return false;
+      if (!coversRest(call, assessment)) return false;
       // `harmless_only` never narrows a rule that denies or asks.
-      if (rule.effect !== 'allow' || !rule.harmless_only) return true;
-      // No pattern covers environment variables or the working folder. A subfolder may be a repository of its own, whose
-      // configuration git executes.
-      const startsAtRoot = !('cwd' in call.params) || (call.params.cwd ?? '.') === '.';
-      if (!(assessment.environment ?? []).every(isHarmlessVariable) || !startsAtRoot) return false;
-      return words?.isLiteral || commands.every(({ words }) => isHarmlessCommand(words));
+      if (rule.effect !== 'allow') return !words || matchesAnyCommand(words, assessment.commands);
+      const commands = rule.harmless_only ? commandsOf(call, assessment) : assessment.commands;
+      return (!words || commands.length > 0) && commands.every(coversCommand);
+    },
+    coveredCommands(call, assessment) {
+      const isAllowing = rule.effect === 'allow' && coversRest(call, assessment);
+      return new Set(isAllowing ? assessment.commands.filter(coversCommand) : []);
     },
     mayReach(call, assessment) {
       if (rule.effect === 'allow' || rule.path === undefined || words || !tool.glob.matches(call.tool))
@@ -209,7 +219,7 @@ function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessm
  * Whether a command may read folders recursively. True for find, and for any option that contains an r (`grep -rn`,
  * `ls -R`, `--recursive`) or has a value like `grep -d recurse`, `--directories=rec`.
  */
-function isRecursive(words: readonly (string | undefined)[]): boolean {
+export function isRecursive(words: readonly (string | undefined)[]): boolean {
   if (words[0] === 'find' || printsFiles(words)) return true;
   return words
     .slice(1)
@@ -249,23 +259,15 @@ function commandsOf({ tool }: ToolCall, { commands, operands }: CallAssessment):
   return [{ words: ['git', tool.slice('git_'.length)] }];
 }
 
-/** To allow, every command must match, without unknown words. To ask or deny, one is enough, and unknown words match. */
-function matchesCommands(
-  pattern: CommandPattern,
-  commands: CallAssessment['commands'],
-  effect: PolicyRule['effect'],
-): boolean {
-  // Another spelling must not evade a rule that denies or asks: `git -C . push` is `git push`.
-  if (effect !== 'allow') {
-    return commands.some(
-      ({ words }) =>
-        matchesWords(pattern, words, { unknownMatches: true }) ||
-        matchesWords(pattern, plainCommandWords(words), { unknownMatches: true }),
-    );
-  }
-  return (
-    commands.length > 0 &&
-    commands.every(({ words }) => matchesWords(pattern, words, { unknownMatches: false }))
+/**
+ * Whether a rule that denies or asks matches a command of the call. Unknown words match, and another spelling must not evade
+ * the rule: `git -C . push` is `git push`.
+ */
+function matchesAnyCommand(pattern: CommandPattern, commands: CallAssessment['commands']): boolean {
+  return commands.some(
+    ({ words }) =>
+      matchesWords(pattern, words, { unknownMatches: true }) ||
+      matchesWords(pattern, plainCommandWords(words), { unknownMatches: true }),
   );
 }
 

@@ -7,7 +7,7 @@ import {
   type RiskLevel,
   type ToolParams,
 } from '@countersign/protocol';
-import type { CallAssessment, CommandOperand } from './call-assessment.ts';
+import type { CallAssessment, CommandOperand, SimpleCommand } from './call-assessment.ts';
 import { CommandValidator } from './command/command-validator.ts';
 import { judgeGlob } from './command/sensitive-glob.ts';
 import { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
@@ -60,6 +60,12 @@ export class RiskAssessor {
   assess(call: BuiltInToolCall): CallAssessment {
     const found = this.#assess(call);
     return isVerdict(found) ? { verdict: found, operands: [], commands: [], needsPerson: false } : found;
+  }
+
+  /** Whether a command of a shell line would run unasked as a call of its own: it only reads inside the workspace. */
+  onlyReads({ words: [program, ...args] }: SimpleCommand): boolean {
+    const { verdict, needsPerson } = this.#commands.check(program, args);
+    return verdict.decision === 'LOW' && !needsPerson;
   }
 
   #assess({ tool, params }: BuiltInToolCall): Assessed {

@@ -4,12 +4,13 @@ import {
   type Limits,
   type PolicyRule,
   parseToolCall,
+  type Reason,
   riskLevels,
   type ToolCall,
   type ToolErrorValue,
   waitsForCommand,
 } from '@countersign/protocol';
-import type { CallAssessment } from './call-assessment.ts';
+import type { CallAssessment, SimpleCommand } from './call-assessment.ts';
 import {
   assessCustomCall,
   type CustomTools,
@@ -18,8 +19,9 @@ import {
   parseCustomCall,
 } from './custom/assess-custom-call.ts';
 import type { Disk } from './path-validator.ts';
-import { type CompiledRule, type LoadedPolicy, rulesOnPaths } from './policy-rules.ts';
+import { type CompiledRule, type LoadedPolicy, type PolicyOwner, rulesOnPaths } from './policy-rules.ts';
 import { RiskAssessor } from './risk-assessor.ts';
+import { uniteAllowRules } from './united-rules.ts';
 import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';
 
 export interface ToolCallPolicyOptions {
@@ -41,6 +43,8 @@ export interface PolicyDecision {
   readonly assessed: Allowed | undefined;
   /** The allow rule that replaces the person's approval, if any. */
   readonly allowedBy: PolicyRule | undefined;
+  /** Further allow rules that the call needs: together with `allowedBy` they cover each command of a line (RK-5). */
+  readonly allowedWith?: readonly PolicyRule[];
   /** The rule that requires the person's approval, if any. It beats every allow rule (RK-5). */
   readonly askedBy?: PolicyRule | undefined;
   readonly call: ToolCall | undefined;
@@ -135,7 +139,7 @@ export class ToolCallPolicy {
     details: CallAssessment,
     assessed: Allowed,
     implicitAllow: PolicyRule | undefined,
-  ): Pick<PolicyDecision, 'verdict' | 'allowedBy' | 'askedBy'> {
+  ): Pick<PolicyDecision, 'verdict' | 'allowedBy' | 'allowedWith' | 'askedBy'> {
     const compared = this.#rules.length * (details.operands.length + details.commands.length);
     if (compared > MAX_COMPARISONS) return { verdict: tooManyToCompare(call.tool), allowedBy: undefined };
     const matching = this.#rules.filter((candidate) => candidate.matches(call, details));
@@ -148,14 +152,30 @@ export class ToolCallPolicy {
       const verdict = stricter(assessed, allow('MEDIUM', [reasonOf(asked)]));
       return { verdict, allowedBy: undefined, askedBy: asked.rule };
     }
-    const allowed: Pick<CompiledRule, 'rule' | 'owner'> | undefined =
-      matching.find(({ rule }) => rule.effect === 'allow' && covers(rule, assessed, details)) ??
-      (implicitAllow && { rule: implicitAllow, owner: 'person' });
-    if (!allowed || assessed.decision === 'LOW') return { verdict: assessed, allowedBy: undefined };
+    if (assessed.decision === 'LOW') return { verdict: assessed, allowedBy: undefined };
+    const [first, ...further] = this.#allowRules(call, details, assessed, matching);
+    const allowed = first ?? (implicitAllow && { rule: implicitAllow, owner: 'person' });
+    if (!allowed) return { verdict: assessed, allowedBy: undefined };
+    const reasons = [allowed, ...further].map(reasonOf);
     return {
-      verdict: allow('LOW', [reasonOf(allowed), ...assessed.reasons], assessed.network),
+      verdict: allow('LOW', [...reasons, ...assessed.reasons], assessed.network),
       allowedBy: allowed.rule,
+      ...(further.length > 0 && { allowedWith: further.map(({ rule }) => rule) }),
     };
+  }
+
+  /** The allow rule that covers the whole call, or else those that cover a line together. */
+  #allowRules(
+    call: ToolCall,
+    details: CallAssessment,
+    assessed: Allowed,
+    matching: readonly CompiledRule[],
+  ): readonly CompiledRule[] {
+    const isAllowing = ({ rule }: CompiledRule) => rule.effect === 'allow' && covers(rule, assessed, details);
+    const alone = matching.find(isAllowing);
+    if (alone) return [alone];
+    const onlyReads = (command: SimpleCommand) => this.#assessor.onlyReads(command);
+    return uniteAllowRules(this.#rules.filter(isAllowing), call, details, onlyReads);
   }
 }
 
@@ -180,7 +200,7 @@ function denyBy({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): Verdict 
   return refuse('DENIED_BY_POLICY', { owner: whose, why }, reason);
 }
 
-function reasonOf({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): { rule: string; why: string } {
+function reasonOf({ rule, owner }: { readonly rule: PolicyRule; readonly owner: PolicyOwner }): Reason {
   if (rule.effect === 'deny')
     return { rule: rule.id, why: `may show what rule "${rule.id}" denies: ${rule.path}` };
   const verb = rule.effect === 'allow' ? 'allows this without asking' : 'wants this to be asked';

@@ -64,6 +64,10 @@ export const eventSchemas = {
     rule: policyRuleSchema
       .nullable()
       .describe("The rule of the person's own policy that approved it; the runner checks it too."),
+    further_rules: z
+      .array(policyRuleSchema)
+      .optional()
+      .describe('Further rules that the call needs: together they cover each command of a line (RK-5).'),
     path_rules,
     digest: digestSchema.nullable().describe('The digest that was approved; the runner recomputes it.'),
     omitted: omittedSchema.optional(),

@@ -3,6 +3,7 @@ import {
   changingToolsPattern,
   customToolSchema,
   gitCommandsPattern,
+  type PolicyRule,
   type RiskLevel,
 } from '@countersign/protocol';
 import { describe, expect, it } from 'vitest';
@@ -258,6 +259,20 @@ describe("[AP-4] a rule of the person's policy approved it", () => {
         rule: { id: 'npm', effect: 'allow', tool: 'execute_command', command: 'npm *', ...over },
       });
     expect([answer(byRule({})), answer(byRule({ harmless_only: true }))]).toEqual(['yes', uncovered]);
+  });
+
+  it('[RK-5] several rules cover the commands of a line together, and none alone', () => {
+    const line = (command: string, ...further: string[]) => {
+      const [rule, ...further_rules] = ['npm test *', ...further].map((pattern) => ({
+        ...{ id: pattern, effect: 'allow', tool: 'shell_exec', command: pattern, max_risk: 'HIGH' },
+      })) as [PolicyRule, ...PolicyRule[]];
+      const call = { tool_name: 'shell_exec', tool_params: { command }, risk_level: 'HIGH' as const };
+      return answer(writeSignal({ ...call, approval_id: null, approved_by: 'config', rule, further_rules }));
+    };
+    expect(line('npm test && npm run build', 'npm run build')).toBe('yes');
+    expect(line('npm test | head -3')).toBe('yes');
+    expect(line('npm test && npm run build')).toBe(uncovered);
+    expect(line('npm test && npm run build; npm publish', 'npm run build')).toBe(uncovered);
   });
 
   it('[RK-5] and a rule here wants it asked: ask beats allow, whichever file each stands in', () => {

@@ -1,5 +1,14 @@
 import { join } from 'node:path';
-import { compileRule, grantCovers, IMPLICIT_ALLOW_RULE, type PolicyDecision } from '@countersign/policy';
+import {
+  type CompiledRule,
+  compileRule,
+  grantCovers,
+  IMPLICIT_ALLOW_RULE,
+  type PolicyDecision,
+  RiskAssessor,
+  type SimpleCommand,
+  uniteAllowRules,
+} from '@countersign/policy';
 import {
   type ErrorCode,
   type PolicyRule,
@@ -8,6 +17,7 @@ import {
   riskLevels,
 } from '@countersign/protocol';
 import { readPersonsFile } from './persons-file.ts';
+import { realDisk } from './real-disk.ts';
 import type { ExecutionSignal } from './runner-api.ts';
 
 /** The risk levels that need a decision made on this machine, whatever the server says (RN-2). */
@@ -82,7 +92,8 @@ export function permissionFor(facts: PermissionFacts): Permission {
   return { ok: true, needsDecisionHere };
 }
 
-function whyNotAllowed({ signal, own, risk, ...at }: PermissionFacts): string | undefined {
+function whyNotAllowed(facts: PermissionFacts): string | undefined {
+  const { signal, own, risk, workspaceRoot: workspace, now } = facts;
   if (own.allowedBy) return undefined;
   if (signal.approval_id !== null && signal.approved_by === 'user') {
     if (isAbove(risk, signal.risk_level)) return `it is ${risk} here, more than what was approved`;
@@ -91,7 +102,6 @@ function whyNotAllowed({ signal, own, risk, ...at }: PermissionFacts): string | 
     return undefined;
   }
   if (signal.grant !== null && signal.grant_id !== null) {
-    const { workspaceRoot: workspace, now } = at;
     const expires_at = signal.grant.expires_at === null ? null : Date.parse(signal.grant.expires_at);
     const here = { sessionId: signal.session_id, workspace, risk, askedBy: own.askedBy, now };
     const isCovered =
@@ -102,20 +112,31 @@ function whyNotAllowed({ signal, own, risk, ...at }: PermissionFacts): string | 
     // `own.allowedBy` says that this machine's own tool configuration allows the call; the server's copy does not count.
     if (signal.rule.id === IMPLICIT_ALLOW_RULE)
       return 'the tool configuration of this machine wants it to be asked';
-    return ruleCovers(signal.rule, own, risk) ? undefined : 'the rule of your policy does not cover it here';
+    const rules = [signal.rule, ...(signal.further_rules ?? [])];
+    return rulesCover(rules, own, facts) ? undefined : 'the rule of your policy does not cover it here';
   }
   return `it is ${risk} here, and nobody has approved it`;
 }
 
-/** Checks a rule that the person saved with "always" against the real disk; the server only checked the text. */
-function ruleCovers(rule: PolicyRule, { call, details, askedBy }: PolicyDecision, risk: RiskLevel): boolean {
-  // Ask beats allow (RK-5): an ask rule that matches on this machine overrides the server's allow rule.
-  if (askedBy || rule.effect !== 'allow' || !call || !details || details.needsPerson) return false;
-  const compiled = compileRule(rule, 'person');
+/** Checks rules that the person saved at the server against the real disk; the server only checked the text. */
+function rulesCover(
+  rules: readonly PolicyRule[],
+  { call, details, askedBy }: PolicyDecision,
+  { risk, workspaceRoot: root }: Pick<PermissionFacts, 'risk' | 'workspaceRoot'>,
+): boolean {
+  // Ask beats allow (RK-5): an ask rule that matches on this machine overrides the server's allow rules.
+  if (askedBy || !call || !details || details.needsPerson) return false;
+  const compiled = rules.map((rule) => compileRule(rule, 'person'));
+  const isUsable = (rule: CompiledRule | string): rule is CompiledRule =>
+    typeof rule !== 'string' &&
+    rule.rule.effect === 'allow' &&
+    !isAbove(risk, rule.rule.max_risk ?? 'MEDIUM');
+  if (!compiled.every(isUsable)) return false;
+  const assessor = new RiskAssessor({ root, disk: realDisk });
+  const onlyReads = (command: SimpleCommand): boolean => assessor.onlyReads(command);
   return (
-    typeof compiled !== 'string' &&
-    compiled.matches(call, details) &&
-    !isAbove(risk, rule.max_risk ?? 'MEDIUM')
+    compiled.some((rule) => rule.matches(call, details)) ||
+    uniteAllowRules(compiled, call, details, onlyReads).length > 0
   );
 }
 

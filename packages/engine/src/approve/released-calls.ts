@@ -1,7 +1,15 @@
-import { grantCovers, isReadOnly, isRefused, parseGlob, type ToolCallPolicy } from '@countersign/policy';
+import {
+  grantCovers,
+  isReadOnly,
+  isRefused,
+  type PolicyDecision,
+  parseGlob,
+  type ToolCallPolicy,
+} from '@countersign/policy';
 import { type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
 import type { Signals } from '../dispatch/signals.ts';
 import type { Caller } from '../record/call-request.ts';
+import { withoutExamples } from '../record/new-call.ts';
 import type { ApprovalRow, GrantRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 import { type ApprovalRows, approvalRows, approveCall } from './approval-requests.ts';
@@ -75,7 +83,7 @@ function* releaseIfCovered(
       row: {
         approved_by: 'config',
         grant_id: grantId,
-        allowed_by: rule ?? null,
+        allowed_by: rule ? rulesOf(decision).map(withoutExamples) : null,
         policy_version: granted.policyVersion,
       },
       audit: {
@@ -90,9 +98,10 @@ function* releaseIfCovered(
 function covers(
   { grant, rule, workspace, now }: Granted,
   { session_id, risk_level, reasons }: ApprovalRow,
-  { verdict, allowedBy, askedBy, call, details }: ReturnType<ToolCallPolicy['decide']>,
+  decision: PolicyDecision,
 ): boolean {
-  if (rule) return allowedBy?.id === rule.id && isAtMost(risk_level, grant.max_risk);
+  const { verdict, askedBy, call, details } = decision;
+  if (rule) return rulesOf(decision).some(({ id }) => id === rule.id) && isAtMost(risk_level, grant.max_risk);
   if (isRefused(verdict) || !call || !details) return false;
   return grantCovers(grant, call, details, {
     sessionId: session_id,
@@ -103,6 +112,9 @@ function covers(
     now,
   });
 }
+
+const rulesOf = ({ allowedBy, allowedWith = [] }: PolicyDecision): readonly PolicyRule[] =>
+  allowedBy ? [allowedBy, ...allowedWith] : [];
 
 const isAtMost = (risk: RiskLevel, most: RiskLevel): boolean =>
   riskLevels.indexOf(risk) <= riskLevels.indexOf(most);

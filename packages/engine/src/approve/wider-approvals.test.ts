@@ -229,7 +229,7 @@ describe('[AP-4] a grant releases what already waits and is covered', () => {
       ]);
       const released = await fixture.execution(second.id);
       expect(released).toMatchObject({ approved_by: 'config', digest: null, risk_level: 'MEDIUM' });
-      expect(scope === 'class' ? released.grant_id : released.allowed_by?.id).toBeTruthy();
+      expect(scope === 'class' ? released.grant_id : released.allowed_by?.[0]?.id).toBeTruthy();
       await runner.last('tool.execution_signal');
       expect(runner.all('tool.execution_signal').map(({ tool_id }) => tool_id)).toEqual([
         first.id,

@@ -87,9 +87,9 @@ export function* findStaleness(
   if (execution.digest !== null && digest !== execution.digest) {
     return { code: 'APPROVAL_STALE', problem: 'the files or the command are not those that were shown' };
   }
-  const rule = execution.allowed_by;
-  if (rule !== null && !(yield* isStillRule(tx, execution, rule)))
-    return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
+  for (const rule of execution.allowed_by ?? [])
+    if (!(yield* isStillRule(tx, execution, rule)))
+      return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
   if (execution.grant_id === null) return undefined;
   const grant = yield* tx.get('grants', execution.grant_id);
   const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);

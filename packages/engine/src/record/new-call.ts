@@ -64,7 +64,7 @@ export function newExecution(
     approved_by: runs ? permission.by : null,
     grant_id: runs ? (permission.grant?.id ?? null) : null,
     policy_version: version,
-    allowed_by: runs && permission.rule ? withoutExamples(permission.rule) : null,
+    allowed_by: runs && permission.rules ? permission.rules.map(withoutExamples) : null,
     digest: null,
     runner_id: runnerId ?? null,
     claimed_by: null,
@@ -91,7 +91,7 @@ export function newExecution(
 }
 
 /** A rule without its examples, which are for people who edit it. */
-const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
+export const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
 
 /** A new call as it is stored: it passes its first states in one commit, and only the last is written (EX-2, PF-1). */
 export function recordedAs(created: ExecutionRow, { kind }: Permission): ExecutionRow {
@@ -188,7 +188,7 @@ export type Permission =
       readonly kind: 'run';
       readonly by: 'auto' | 'config';
       readonly grant: GrantRow | undefined;
-      readonly rule: PolicyRule | undefined;
+      readonly rules: readonly PolicyRule[] | undefined;
     };
 
 /** At most this many approvals wait in one session (AG-3). */
@@ -205,16 +205,17 @@ export function* findPermission(
   mode: SessionMode,
   now: number,
 ): Unit<Permission> {
-  const { verdict, assessed, allowedBy, askedBy, call, details } = decision;
+  const { verdict, assessed, allowedBy, allowedWith = [], askedBy, call, details } = decision;
   if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
   if (mode === 'read_only' && !isReadOnly(decision)) return refusedWith(readOnlyRefusal(request.toolName));
-  if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rule: allowedBy };
-  if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rule: undefined };
+  if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rules: [allowedBy, ...allowedWith] };
+  if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rules: undefined };
   const workspace = request.project.workspace ?? '';
   for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
     if (!call || !details || !assessed || grant.revoked_at !== null) continue;
     const here = { sessionId: request.sessionId, workspace, risk: assessed.decision, askedBy, now };
-    if (grantCovers(grant, call, details, here)) return { kind: 'run', by: 'config', grant, rule: undefined };
+    if (grantCovers(grant, call, details, here))
+      return { kind: 'run', by: 'config', grant, rules: undefined };
   }
   const refusal = yield* whyNotAsked(tx, request, paramsDigest);
   return refusal ? refusedWith(refusal) : { kind: 'ask' };

@@ -3,6 +3,9 @@ import type { CommandOperand, ShellCheck, SimpleCommand } from '../call-assessme
 import { readable } from '../program/marks.ts';
 import { type Refused, refuse, type Verdict } from '../verdict.ts';
 
+/** The most commands, and the most files, of one line. */
+const MAX_NAMED = 1_000;
+
 interface FiredRule {
   readonly id: string;
   readonly why: string;
@@ -16,7 +19,8 @@ interface FiredRule {
 export class Findings {
   #refused: Refused | undefined;
   readonly #reasons = new Map<string, Reason>();
-  readonly #commands: SimpleCommand[] = [];
+  /** By their words: a command is listed once that was judged several times, as in a loop. */
+  readonly #commands = new Map<string, SimpleCommand>();
   readonly #operands = new Map<string, CommandOperand>();
   readonly #environment = new Set<string>();
   #network = false;
@@ -80,7 +84,10 @@ export class Findings {
   }
 
   addCommand(words: readonly (string | undefined)[]): void {
-    if (this.#quiet === 0 && this.#commands.length < 1_000) this.#commands.push({ words });
+    if (this.#quiet > 0 || this.refused) return;
+    const key = words.map((word) => word ?? '\u0000').join('\u0001');
+    if (this.#commands.size < MAX_NAMED || this.#commands.has(key)) this.#commands.set(key, { words });
+    else this.#refuseAsTooLong('commands');
   }
 
   /** Adds a variable that the line passes to its programs; `*` if its name is only known at run time. */
@@ -89,13 +96,23 @@ export class Findings {
   }
 
   addOperand(path: string, use: CommandOperand['use']): void {
-    if (this.#quiet === 0 && this.#operands.size < 1_000) this.#operands.set(`${use} ${path}`, { path, use });
+    if (this.#quiet > 0 || this.refused) return;
+    const key = `${use} ${path}`;
+    if (this.#operands.size < MAX_NAMED || this.#operands.has(key)) this.#operands.set(key, { path, use });
+    else this.#refuseAsTooLong('files');
   }
 
   /** Adds a file that is executed although no word of the line names it. */
   addImpliedRun(path: string): void {
-    if (this.#quiet > 0 || this.#operands.has(`run ${path}`) || this.#operands.size >= 1_000) return;
+    if (this.#quiet > 0 || this.#operands.has(`run ${path}`) || this.#operands.size >= MAX_NAMED) return;
     this.#operands.set(`run ${path}`, { path, use: 'run', implied: true });
+  }
+
+  /** A rule must see all of a line: one that is denied could hide behind those that were listed. */
+  #refuseAsTooLong(what: 'commands' | 'files'): void {
+    const problem = `it has more than ${MAX_NAMED} ${what}`;
+    const why = `cannot be checked: ${problem}`;
+    this.#refused = refuse('SHELL_TOO_COMPLEX', { problem }, { rule: 'SH-0', why });
   }
 
   #allOperands(): CommandOperand[] {
@@ -112,7 +129,7 @@ export class Findings {
     };
     return {
       verdict,
-      commands: uniqueCommands(this.#commands),
+      commands: [...this.#commands.values()],
       operands: this.#refused ? [] : this.#allOperands(),
       environment: this.#refused ? [] : [...this.#environment],
       needsPerson: this.#refused === undefined && this.#needsPerson,
@@ -121,12 +138,3 @@ export class Findings {
 }
 
 const BASE: Reason = { rule: 'SHELL', why: 'runs a shell line, which can do anything your account can do' };
-
-/** Lists a command once that was judged several times, as in a loop. */
-function uniqueCommands(commands: readonly SimpleCommand[]): SimpleCommand[] {
-  const seen = new Set<string>();
-  return commands.filter(({ words }) => {
-    const key = words.map((word) => (word === undefined ? '\u0000' : word.slice(0, 200))).join('\u0001');
-    return !seen.has(key) && seen.add(key);
-  });
-}

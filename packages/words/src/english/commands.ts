@@ -91,6 +91,8 @@ Ended with: countersign acp --unpair`,
     },
     refused: 'The agent gets this answer and goes on without the tool:',
     ruleAnswers: (rule: string) => `Your rule "${rule}" answers in your place. The call is recorded.`,
+    rulesAnswer: (rules: string) =>
+      `These rules of yours together answer in your place: ${rules}. The call is recorded.`,
     runs: 'The call runs on your machine and is recorded.',
     card: (minutes: number) =>
       `A card shows you exactly what would run. You have ${minutes} minutes to approve or reject it.`,
