@@ -5,7 +5,7 @@ import { askedLanguage, type CommandContext, usageProblem } from './command-cont
 import { helpText } from './command-options.ts';
 import { fitHelp } from './screen/help-text.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
-import { isSpoken, type Words, wordsFor } from './words.ts';
+import { isSupportedLanguage, type Words, wordsFor } from './words.ts';
 
 /** Runs one command line. Returns the exit status: 0 done, 2 wrong input, 1 failure. */
 export async function main(
@@ -16,7 +16,7 @@ export async function main(
   const [command, ...rest] = argv;
   const terminal = command === undefined || argv.some(isHelpWord) ? withFittingHelp(given) : given;
   const words: CommandContext['words'] = (asked) => {
-    if (asked !== undefined && !isSpoken(asked)) {
+    if (asked !== undefined && !isSupportedLanguage(asked)) {
       const problem = wordsFor(env).noLanguage(asked);
       throw new CountersignError('USAGE', { problem, help: `countersign ${command} --help` });
     }
@@ -75,7 +75,7 @@ function withFittingHelp(terminal: Terminal): Terminal {
 /** The language for an error message. A wrong `--lang` may be the error, so it is ignored. */
 function wordsForError(argv: readonly string[], env: CommandContext['env']): Words {
   const asked = askedLanguage(argv);
-  return wordsFor(env, asked !== undefined && isSpoken(asked) ? asked : undefined);
+  return wordsFor(env, asked !== undefined && isSupportedLanguage(asked) ? asked : undefined);
 }
 
 /** Prints one line that says what happened and what to do, and a stack trace if DEBUG is set. Returns the exit code. */

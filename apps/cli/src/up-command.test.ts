@@ -15,8 +15,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { main } from './main.ts';
 import { FakeScreen, fakeTerminal } from './screen/screen-fixture.test-data.ts';
 import { widthOf, withoutStyles } from './screen/text-width.ts';
-import { KeptServer } from './up/kept-server.ts';
 import { openInBrowser } from './up/open-in-browser.ts';
+import { RestartingServer } from './up/restarting-server.ts';
 import { announceUp, findRunningUp, readUpRecord } from './up/running-up.ts';
 import { ServerProcess } from './up/server-process.ts';
 import { isForPages, isFree, preferredPorts } from './up/up-session.ts';
@@ -179,7 +179,7 @@ describe('the server of countersign up', () => {
       givenUp = resolve;
     });
     current = await start();
-    new KeptServer(current, {
+    new RestartingServer(current, {
       start: async () => {
         current = await start();
         return current;

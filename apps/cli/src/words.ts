@@ -10,7 +10,7 @@ import {
 } from '@countersign/words';
 import { type TerminalWords, terminalWords } from '@countersign/words/terminal';
 
-export { isSpoken } from '@countersign/words';
+export { isSupportedLanguage } from '@countersign/words';
 
 /** All texts of the terminal in one language. */
 export interface Words extends TerminalWords {

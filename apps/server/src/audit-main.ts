@@ -4,12 +4,12 @@
  */
 import { makeVisible } from '@countersign/protocol';
 import { type AuditRequest, reportAudit } from './audit-report.ts';
-import { askedWords, wordsFor } from './words.ts';
+import { wordsFor, wordsInLanguage } from './words.ts';
 
 const request = JSON.parse(process.env.COUNTERSIGN_AUDIT_REQUEST ?? '{}') as AuditRequest & {
   readonly lang?: string;
 };
-const words = (request.lang && askedWords(request.lang)) || wordsFor(process.env);
+const words = (request.lang && wordsInLanguage(request.lang)) || wordsFor(process.env);
 const write = (text: string) =>
   new Promise<void>((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

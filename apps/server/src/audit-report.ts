@@ -8,7 +8,7 @@ import {
   verifyAudit,
 } from '@countersign/store';
 import { serverWords } from '@countersign/words/server';
-import type { ServeWords } from './words.ts';
+import type { ServerWords } from './words.ts';
 
 export interface AuditRequest {
   readonly action: 'verify' | 'export';
@@ -26,7 +26,7 @@ export interface AuditRequest {
 export async function reportAudit(
   request: AuditRequest,
   write: (text: string) => Promise<void>,
-  words: ServeWords = serverWords.en,
+  words: ServerWords = serverWords.en,
 ): Promise<number> {
   const source = openAuditSource(request.database);
   try {
@@ -50,7 +50,7 @@ export async function reportAudit(
   }
 }
 
-function describe(verdict: AuditVerdict, { audit, said }: ServeWords): string {
+function describe(verdict: AuditVerdict, { audit, said }: ServerWords): string {
   const user = makeVisible(verdict.user_id);
   return verdict.ok
     ? audit.whole(user, verdict.rows, verdict.head)

@@ -1,9 +1,9 @@
 import { helpText } from '@countersign/words';
 import { environmentName, type SettingName, secretSettings, settingNames, settings } from './config.ts';
-import type { ServeWords } from './words.ts';
+import type { ServerWords } from './words.ts';
 
 /** The text of `countersign serve --help`, made from the settings, for a screen of this width. */
-export function serveHelp(words: ServeWords, columns = 80): string {
+export function serveHelp(words: ServerWords, columns = 80): string {
   const rows = settingNames.map((name) => {
     const about = wrap(
       words.settings[name] ?? settings[name].description ?? '',
@@ -45,7 +45,7 @@ const defaultCell = (name: SettingName): string => {
   return value === undefined ? 'none' : `\`${value}\``;
 };
 
-const defaultWords = (name: SettingName, words: ServeWords): string => {
+const defaultWords = (name: SettingName, words: ServerWords): string => {
   if (secretSettings.has(name)) return `  (${words.secret})`;
   const value = defaultOf(name);
   return value === undefined ? '' : `  (${words.default(value)})`;

@@ -5,7 +5,7 @@ import { loadConfig, maskedConfig } from './config.ts';
 import { type RunningServer, type ServeOptions, serve } from './serve.ts';
 import { serveHelp } from './serve-help.ts';
 import { readKillPoint } from './test-kill.ts';
-import { askedWords, type ServeWords, wordsFor } from './words.ts';
+import { type ServerWords, wordsFor, wordsInLanguage } from './words.ts';
 
 export interface ProgramIo {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -25,7 +25,7 @@ export async function serveProgram(
   options: ServeOptions = {},
 ): Promise<void> {
   const { values, positionals } = readArguments(argv);
-  const words = values.lang === undefined ? wordsFor(io.env) : askedWords(values.lang);
+  const words = values.lang === undefined ? wordsFor(io.env) : wordsInLanguage(values.lang);
   if (!words) throw usage(wordsFor(io.env).noLanguage(values.lang ?? ''));
   if (values.help) {
     io.write(serveHelp(words, Number(io.env.COLUMNS) || undefined));
@@ -76,7 +76,7 @@ function readArguments(argv: readonly string[]) {
 const usage = (problem: string, options?: ErrorOptions): CountersignError =>
   new CountersignError('USAGE', { problem, help: 'countersign serve --help' }, options);
 
-function printAddress(server: RunningServer, io: ProgramIo, words: ServeWords): void {
+function printAddress(server: RunningServer, io: ProgramIo, words: ServerWords): void {
   const link = server.signInLink();
   io.write(`${words.listens(server.address)}\n`);
   if (link !== undefined) io.write(`${words.openThis} ${link}\n${words.another}\n`);

@@ -9,20 +9,23 @@ it('[UI-6] is given once the card has been in sight for half a second', () => {
   const card = attention();
   now += 9_000;
   expect(card.isGiven).toBe(false); // never in sight
-  card.inSight(true);
+  card.setInSight(true);
   now += 499;
-  card.inSight(true); // seen again, in the same place
+  card.setInSight(true); // seen again, in the same place
   expect(card.isGiven).toBe(false);
   now += 1;
   expect(card.isGiven).toBe(true);
 });
 
 it.each([
-  ['was out of sight, or moved', (card: Attention) => [false, true].forEach((is) => void card.inSight(is))],
+  [
+    'was out of sight, or moved',
+    (card: Attention) => [false, true].forEach((is) => void card.setInSight(is)),
+  ],
   ['has changed', (card: Attention) => card.restart()],
 ])('[UI-6] starts again when the card %s', (_what, happens) => {
   const card = attention();
-  card.inSight(true);
+  card.setInSight(true);
   now += 9_000;
   happens(card);
   expect(card.isGiven).toBe(false);

@@ -45,8 +45,8 @@ export class Attention {
   }
 
   /** Tells whether the card is wholly in sight, where it was before. */
-  inSight(is: boolean): void {
-    this.#since = is ? (this.#since ?? this.#clock.monotonic()) : null;
+  setInSight(isInSight: boolean): void {
+    this.#since = isInSight ? (this.#since ?? this.#clock.monotonic()) : null;
   }
 
   /** Starts again: the card has changed, and nobody has looked at it yet. */

@@ -25,7 +25,7 @@ export {
 export { previewRewind, rewindSession } from './agent/rewind.ts';
 export { sessionView } from './approve/session-modes.ts';
 export { availableTools } from './approve/stored-policies.ts';
-export { type NamedRunner, notItsRunner, RunnerBindings } from './claim/runner-bindings.ts';
+export { type NamedRunner, RunnerBindings, runnerTokenBound } from './claim/runner-bindings.ts';
 export { runnerKey, storeRunnerReport } from './dispatch/runners.ts';
 export { Engine } from './engine.ts';
 export {

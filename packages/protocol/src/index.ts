@@ -39,7 +39,7 @@ export {
   isLegalTransition,
 } from './execution-status.ts';
 export type { ApprovalScope, Grant, GrantScope, OfferedScope } from './grant.ts';
-export { isManageable, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
+export { isWithinJsonLimits, type JsonValue, jsonValueSchema, maxParamValues } from './json-value.ts';
 export {
   defaultLimits,
   type LimitSettingName,
@@ -50,7 +50,7 @@ export {
   limitsLoweredBy,
   limitsOfOperator,
   lowerLimits,
-  toldLimits,
+  sentLimits,
 } from './limits.ts';
 export { type Message, maxQueuedMessages, type QueuedMessage } from './messages.ts';
 export {
@@ -64,7 +64,7 @@ export {
 } from './outcome.ts';
 export { outsideAgentInstructions } from './outside-agents.ts';
 export { type PolicyFile, type PolicyRule, policyFileSchema, policyRuleSchema } from './policy-file.ts';
-export { leavesItToParameters, type Preview, previewSchema } from './preview.ts';
+export { mustShowParameters, type Preview, previewSchema } from './preview.ts';
 export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
 export type { CallDecision, Execution, LateResult } from './rest/executions.ts';

@@ -42,7 +42,7 @@ function isPlain(value: unknown): value is object {
 export const maxParamValues = 50_000;
 
 /** Whether a parsed JSON value respects the limits on depth and on the number of values. */
-export function isManageable(value: unknown, maxValues: number = maxParamValues): boolean {
+export function isWithinJsonLimits(value: unknown, maxValues: number = maxParamValues): boolean {
   let count = 0;
   let level: unknown[] = [value];
   // Ten levels more than `maxDepth`, because the value is inside a message.

@@ -6,7 +6,7 @@ import {
   limitsLoweredBy,
   limitsOfOperator,
   lowerLimits,
-  toldLimits,
+  sentLimits,
 } from './limits.ts';
 import { timing } from './timing.ts';
 
@@ -86,7 +86,7 @@ describe('settings of the limits (founding documents: local-tool-execution)', ()
   });
 
   it('are told between runner and server by the names of their bounds', () => {
-    expect(toldLimits(defaultLimits)).toEqual({
+    expect(sentLimits(defaultLimits)).toEqual({
       commandTimeoutMaxSeconds: 300,
       commandTimeoutDefaultSeconds: 30,
       fileBytes: 104_857_600,

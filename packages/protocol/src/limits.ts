@@ -95,12 +95,12 @@ function boundsOf(settings: LimitSettings): Partial<Limits> {
 }
 
 /** The limits that runner and server send each other (TL-3). The stricter of both apply. */
-export const toldLimitsSchema = z.partialRecord(
+export const sentLimitsSchema = z.partialRecord(
   z.enum(limitSettingNames.map((name) => limitSettings[name].bound)),
   z.int().nonnegative(),
 );
 
-export const toldLimits = (limits: Limits): z.infer<typeof toldLimitsSchema> =>
+export const sentLimits = (limits: Limits): z.infer<typeof sentLimitsSchema> =>
   Object.fromEntries(
     limitSettingNames.map((name) => [limitSettings[name].bound, limits[limitSettings[name].bound]]),
   );

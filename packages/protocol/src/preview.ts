@@ -74,4 +74,4 @@ export type Preview = z.infer<typeof previewSchema>;
 const completeKinds: readonly string[] = ['diff', 'delete', 'directory', 'command', 'commit', 'push'];
 
 /** Whether the card must also show the parameters (AP-7), because the preview alone does not say what will happen. */
-export const leavesItToParameters = ({ kind }: Preview): boolean => !completeKinds.includes(kind);
+export const mustShowParameters = ({ kind }: Preview): boolean => !completeKinds.includes(kind);

@@ -13,6 +13,7 @@ import {
   type ApprovalDialogProvider,
   type ApprovalRequest,
   announcedCapabilities,
+  editorWaitingFor,
   JournalHeld,
   RefusedByServer,
   type RunnerApi,
@@ -20,7 +21,6 @@ import {
   runnerInstanceOf,
   WorkspaceRunner,
   type WorkspaceRunnerOptions,
-  whoWantsWorkspace,
 } from '@countersign/tool-runner';
 import { ScopedToken } from './scoped-token.ts';
 
@@ -224,7 +224,7 @@ export class RunnerSession {
     const { runner, onTrouble } = this.#options;
     try {
       // Leave the workspace to the editor that asked for it.
-      const isWanted = !runner.takesOver && whoWantsWorkspace(runner.workspace.stateFolder) !== undefined;
+      const isWanted = !runner.takesOver && editorWaitingFor(runner.workspace.stateFolder) !== undefined;
       return !isWanted && this.#startRunner();
     } catch (error) {
       onTrouble(error);

@@ -696,7 +696,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
         const caller = { userId: 'ada', tokenId: 't', scope: 'runner' } as const;
         const [here, there] = [new RunnerBindings(store), new RunnerBindings(store)];
         const opened = (node: RunnerBindings, runner_id: string) =>
-          node.opensAs(caller, { runner_id, instance: 'journal' }).then(
+          node.runnerOfStream(caller, { runner_id, instance: 'journal' }).then(
             (runner) => runner.runner_id,
             (error: Refusal) => error.code,
           );
@@ -717,7 +717,7 @@ export function storeContract(name: string, open: (bus: Bus) => Promise<OpenedSt
           runner_id,
         ]);
         const others = { ...caller, userId: 'bob' };
-        expect(await here.speaker(others, { runner_id: 'x', instance: 'own' })).toEqual({
+        expect(await here.runnerOfReport(others, { runner_id: 'x', instance: 'own' })).toEqual({
           runner_id: 'x',
           instance: 'own',
         });

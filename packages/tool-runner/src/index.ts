@@ -13,7 +13,7 @@ export {
   settingValue,
 } from './handler-settings.ts';
 export { inspectIsolation } from './isolation/isolation-probe.ts';
-export { whoWantsWorkspace } from './journal/journal.ts';
+export { editorWaitingFor } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export type { LanguageFeatures } from './lsp/editor-language.ts';

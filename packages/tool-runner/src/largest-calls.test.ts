@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isManageable, routes } from '@countersign/protocol';
+import { isWithinJsonLimits, routes } from '@countersign/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { approvalRequest, approvalResolved } from './call-samples.test-data.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
@@ -54,7 +54,7 @@ async function expectTaken(tool: string, params: Record<string, unknown>) {
   const { report, body } = await bodyOf(tool, params);
   const parsed = routes.submitPreview.body.safeParse(body);
   const bytes = Buffer.byteLength(JSON.stringify(body));
-  expect([tool, parsed.error?.message, bytes < BODY_BYTES, isManageable(body)]).toEqual([
+  expect([tool, parsed.error?.message, bytes < BODY_BYTES, isWithinJsonLimits(body)]).toEqual([
     tool,
     undefined,
     true,

@@ -2,9 +2,9 @@ import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Progress } from './executor.ts';
 import { RecordedApi, RecordedLogger } from './handler-fixture.test-data.ts';
-import { BytesDone, ProgressSender, tellProgress } from './work-progress.ts';
+import { BytesDone, ProgressSender, reportProgress } from './work-progress.ts';
 
-describe('tellProgress and BytesDone', () => {
+describe('reportProgress and BytesDone', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -20,7 +20,7 @@ describe('tellProgress and BytesDone', () => {
     const work = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const done = tellProgress({ report: (progress) => told.push(progress), describe }, () => work);
+    const done = reportProgress({ report: (progress) => told.push(progress), describe }, () => work);
     vi.advanceTimersByTime(500);
     message = 'one';
     vi.advanceTimersByTime(499);
@@ -39,7 +39,7 @@ describe('tellProgress and BytesDone', () => {
   });
 
   it('stops telling when the work fails', async () => {
-    const failing = tellProgress({ report: () => {}, describe: () => undefined }, async () => {
+    const failing = reportProgress({ report: () => {}, describe: () => undefined }, async () => {
       throw new Error('broken');
     });
     await expect(failing).rejects.toThrow('broken');

@@ -12,7 +12,7 @@ export interface WorkProgress {
 }
 
 /** Runs `work` and reports its progress at intervals, whenever it has changed (EV-1). */
-export async function tellProgress<T>(
+export async function reportProgress<T>(
   { report, describe }: WorkProgress,
   work: () => Promise<T>,
 ): Promise<T> {

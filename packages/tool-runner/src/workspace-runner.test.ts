@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError, type CountersignEvent, defaultLimits, toldLimits } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent, defaultLimits, sentLimits } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
@@ -389,7 +389,7 @@ it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and do
   expect(fixture.api.of('failed heartbeat')).toEqual([]);
   await fixture.clock.advance(1);
   expect(fixture.api.of('failed heartbeat')).toEqual([
-    { queued: [], executing: ['tool-1'], unacknowledged: [], limits: toldLimits(defaultLimits) },
+    { queued: [], executing: ['tool-1'], unacknowledged: [], limits: sentLimits(defaultLimits) },
   ]);
   expect(fixture.logger.messages('error')).toEqual(['Heartbeat failed']);
   fixture.api.heartbeatAnswer = { calls: { 'tool-1': 'cancel' } };

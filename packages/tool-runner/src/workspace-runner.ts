@@ -1,4 +1,4 @@
-import { CountersignError, type CountersignEvent, timing, toldLimits } from '@countersign/protocol';
+import { CountersignError, type CountersignEvent, sentLimits, timing } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
 import type { ApprovalDialogProvider } from './open-approval.ts';
@@ -184,7 +184,7 @@ export class WorkspaceRunner {
 
   #heartbeat(): Heartbeat {
     const { settings, toolServers } = this.handler;
-    const limits = this.#limitsDirty && { limits: toldLimits(settings.limits) };
+    const limits = this.#limitsDirty && { limits: sentLimits(settings.limits) };
     const tools = this.#areToolsUp && this.#toolsDirty && { custom_tools: [...toolServers.tools] };
     this.#limitsDirty = false;
     if (tools) this.#toolsDirty = false;

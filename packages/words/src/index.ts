@@ -5,7 +5,14 @@ import { russianApproval } from './russian/approval.ts';
 import { russianCalls } from './russian/calls.ts';
 
 export { type CommandHelp, helpText } from './help-text.ts';
-export { isOurs, isSpoken, type LanguageCode, languageFor, languageNames, languageOf } from './language.ts';
+export {
+  isLanguageCode,
+  isSupportedLanguage,
+  type LanguageCode,
+  languageFor,
+  languageNames,
+  languageOf,
+} from './language.ts';
 export { type Sentence, sayIn } from './said.ts';
 export { fill, type Values } from './template.ts';
 export { tellIn } from './told.ts';

@@ -11,16 +11,16 @@ export const languageCodes = (word: string): string => {
 
 /** The language of the first locale (`ru`, `ru-RU`) that we support; English if we support none of them. */
 export const languageFor = (locales: readonly string[]): LanguageCode =>
-  locales.map((locale) => /^[a-z]+/i.exec(locale)?.[0].toLowerCase() ?? '').find(isOurs) ?? 'en';
+  locales.map((locale) => /^[a-z]+/i.exec(locale)?.[0].toLowerCase() ?? '').find(isLanguageCode) ?? 'en';
 
 /** The requested language, else the language of the environment (LC_ALL, LC_MESSAGES, LANG), else English. */
 export function languageOf(env: Readonly<Record<string, string | undefined>>, asked?: string): LanguageCode {
   const code = twoLetters(asked ?? (env.LC_ALL || env.LC_MESSAGES || env.LANG || ''));
-  return isOurs(code) ? code : 'en';
+  return isLanguageCode(code) ? code : 'en';
 }
 
 /** Whether we support a requested language, such as `ru` or `ru-RU`. */
-export const isSpoken = (asked: string): boolean => isOurs(twoLetters(asked));
+export const isSupportedLanguage = (asked: string): boolean => isLanguageCode(twoLetters(asked));
 
 const twoLetters = (locale: string): string => locale.slice(0, 2).toLowerCase();
-export const isOurs = (code: string): code is LanguageCode => Object.hasOwn(languageNames, code);
+export const isLanguageCode = (code: string): code is LanguageCode => Object.hasOwn(languageNames, code);

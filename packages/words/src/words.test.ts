@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { editorWords } from './editor.ts';
 import { emacsFile } from './emacs.ts';
-import { approvalWords, isSpoken, languageFor, languageNames, languageOf } from './index.ts';
+import { approvalWords, isSupportedLanguage, languageFor, languageNames, languageOf } from './index.ts';
 import { pageWords } from './page.ts';
 import { englishCount, russianCount } from './plural.ts';
 import { sentences } from './said.ts';
@@ -86,7 +86,11 @@ describe('the language', () => {
     expect(languageOf({ LC_ALL: 'ru_RU', LANG: 'en_US' })).toBe('ru');
     expect(languageOf({ LANG: 'C' })).toBe('en');
     expect(languageOf({ LANG: 'ru_RU.UTF-8' }, 'fr')).toBe('en');
-    expect([isSpoken('ru'), isSpoken('ru-RU'), isSpoken('fr')]).toEqual([true, true, false]);
+    expect([isSupportedLanguage('ru'), isSupportedLanguage('ru-RU'), isSupportedLanguage('fr')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('is the first of the browser that we have', () => {

@@ -10,7 +10,7 @@ import {
   type Approval,
   type CheckedCard,
   type EventPayload,
-  leavesItToParameters,
+  mustShowParameters,
   type Preview,
   visibleLine,
 } from '@countersign/protocol';
@@ -166,7 +166,7 @@ export function callParagraphs(preview: Preview, call: CalledTool, words: Words)
   const told = previewParagraphs(preview, words);
   const line = preview.kind === 'command' ? shellLineOf(call) : undefined;
   if (line !== undefined) return [{ lead: '$ ', leadStyle: 'dim', text: line, style: 'bold' }, ...told];
-  return leavesItToParameters(preview) ? [...told, ...parameterParagraphs(call, words.card)] : told;
+  return mustShowParameters(preview) ? [...told, ...parameterParagraphs(call, words.card)] : told;
 }
 
 function parameterParagraphs(call: CalledTool, card: Words['card']): Paragraph[] {

@@ -2,7 +2,7 @@ import type { ServerQuestion, ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import type { About } from './list-servers.ts';
+import type { ToolsContext } from './list-servers.ts';
 
 /**
  * Shows what a tool server would run, asks, and records that the person allowed exactly that. A program passes the
@@ -12,7 +12,7 @@ export async function allowServer(
   servers: ToolServerList,
   name: string,
   digest: string | undefined,
-  { terminal, words, json }: About,
+  { terminal, words, json }: ToolsContext,
 ): Promise<number> {
   const question = servers.question(name);
   if (digest === undefined) {
@@ -42,7 +42,7 @@ export async function allowServer(
 export async function forbidServer(
   servers: ToolServerList,
   name: string,
-  { terminal, words, json }: About,
+  { terminal, words, json }: ToolsContext,
 ): Promise<number> {
   const wasAllowed = servers.forbid(name);
   if (json) await terminal.write(`${JSON.stringify({ name, was_allowed: wasAllowed })}\n`);
@@ -50,7 +50,7 @@ export async function forbidServer(
   return wasAllowed ? 0 : 1;
 }
 
-async function saysYes(terminal: About['terminal'], words: Words['tools']): Promise<boolean> {
+async function saysYes(terminal: ToolsContext['terminal'], words: Words['tools']): Promise<boolean> {
   for await (const line of terminal.typed(words.question))
     return words.yes.includes(line.trim().toLowerCase());
   return false;

@@ -4,7 +4,7 @@ import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Words } from '../words.ts';
 
-export interface About {
+export interface ToolsContext {
   readonly terminal: Terminal;
   /** The texts of `countersign tools`. */
   readonly words: Words['tools'];
@@ -17,7 +17,7 @@ export interface About {
 export async function listServers(
   servers: readonly ServerStatus[],
   config: string,
-  { terminal, words, own, json }: About,
+  { terminal, words, own, json }: ToolsContext,
 ): Promise<number> {
   const isWell = servers.every(({ state }) => state === 'ready' || state === 'disabled');
   if (json) {
@@ -33,9 +33,9 @@ export async function listServers(
   return isWell ? 0 : 1;
 }
 
-const forPrograms = ({ lastWords, leftOut, tools, ...server }: ServerStatus) => ({
+const forPrograms = ({ outputTail, leftOut, tools, ...server }: ServerStatus) => ({
   ...server,
-  last_words: lastWords ?? null,
+  last_words: outputTail ?? null,
   left_out: leftOut,
   tools: tools.map(({ tool }) => tool),
 });
@@ -50,7 +50,7 @@ const styles = {
 } as const;
 
 function serverParagraphs(server: ServerStatus, words: Words['tools'], { said, risk }: Words): Paragraph[] {
-  const { name, owner, state, runs, network, problem, lastWords, tools, leftOut } = server;
+  const { name, owner, state, runs, network, problem, outputTail, tools, leftOut } = server;
   const facts = [words.owners[owner], ...(network ? [words.network] : [])].join(', ');
   const why = problem === undefined ? undefined : said(problem);
   const told = why !== undefined && state === 'not_allowed' ? words.notAllowed(name, why) : why;
@@ -58,9 +58,9 @@ function serverParagraphs(server: ServerStatus, words: Words['tools'], { said, r
     { lead: `${name}  `, leadStyle: 'bold', text: words.states[state], style: styles[state] },
     ...(runs === '' ? [] : [indented(`${runs}  (${facts})`, 'dim')]),
     ...(told === undefined ? [] : [indented(told, 'yellow')]),
-    ...(state === 'ready' || lastWords === undefined
+    ...(state === 'ready' || outputTail === undefined
       ? []
-      : [indented(words.lastWords, 'dim'), indented(lastWords.trimEnd(), 'dim')]),
+      : [indented(words.lastWords, 'dim'), indented(outputTail.trimEnd(), 'dim')]),
     ...tools.map(({ tool }) => {
       const about = [
         tool.risk_level === 'LOW' ? words.asksNobody : risk[tool.risk_level],

@@ -13,9 +13,9 @@ import type { ToolServerList } from '@countersign/tool-runner';
 import { usageOf } from '../command-context.ts';
 import { visible } from '../screen/paragraph.ts';
 import type { Words } from '../words.ts';
-import type { About } from './list-servers.ts';
+import type { ToolsContext } from './list-servers.ts';
 
-export interface NewTool extends About {
+export interface NewTool extends ToolsContext {
   readonly name: string | undefined;
   /** Where to create it; `./NAME` by default. */
   readonly folder: string | undefined;

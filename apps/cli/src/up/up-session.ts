@@ -13,8 +13,8 @@ import { signIn, signOut } from '../sign-in/sign-in-command.ts';
 import { findOrMakeProject, type Project } from '../sign-in/workspace-project.ts';
 import { paints } from '../terminal.ts';
 import type { Words } from '../words.ts';
-import { KeptServer } from './kept-server.ts';
 import { openInBrowser } from './open-in-browser.ts';
+import { RestartingServer } from './restarting-server.ts';
 import { announceUp, readUpRecord } from './running-up.ts';
 import { ServerNotStarted, ServerProcess } from './server-process.ts';
 
@@ -45,7 +45,7 @@ const echoMs = 300;
 export class UpSession implements SessionHost {
   readonly #options: UpOptions;
   readonly #ending = new AbortController();
-  #server: KeptServer | undefined;
+  #server: RestartingServer | undefined;
   #connect: ConnectSession | undefined;
   #project: Project | undefined;
   #model: string | undefined;
@@ -75,7 +75,7 @@ export class UpSession implements SessionHost {
       const { address } = server;
       unannounce = await announceUp(workspace.stateFolder, {
         address,
-        signInLink: () => (this.#server as KeptServer).signInLink(),
+        signInLink: () => (this.#server as RestartingServer).signInLink(),
       });
       process.once('exit', unannounce);
       const access = await this.#signInHere(server);
@@ -151,10 +151,10 @@ export class UpSession implements SessionHost {
     return server.serve({ folder: `${this.#options.workspace.stateFolder}/server`, port });
   }
 
-  #keep(server: ServerProcess): KeptServer {
+  #keep(server: ServerProcess): RestartingServer {
     const { serverEnv, words } = this.#options;
     const port = Number(new URL(server.address).port);
-    return new KeptServer(server, {
+    return new RestartingServer(server, {
       start: () => this.#start(port, new ServerProcess(serverEnv)),
       onDied: (how) => this.#say(words.up.died(how), 'yellow'),
       onBack: () => this.#say(words.up.back, 'dim'),
@@ -189,7 +189,7 @@ export class UpSession implements SessionHost {
 
   async #printIntroduction(): Promise<void> {
     const { terminal, json, workspace, firstMessage, open, env, words } = this.#options;
-    const link = await (this.#server as KeptServer).signInLink();
+    const link = await (this.#server as RestartingServer).signInLink();
     const address = new URL(link).origin;
     const readyMs = Math.round(performance.now()); // since the process began
     if (json) {
@@ -243,7 +243,7 @@ export class UpSession implements SessionHost {
 
   async #openAgain(): Promise<void> {
     const { env, words } = this.#options;
-    const link = await (this.#server as KeptServer).signInLink();
+    const link = await (this.#server as RestartingServer).signInLink();
     this.#say(words.up.freshLink(link));
     await openInBrowser(link, env);
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { CountersignError } from '@countersign/protocol';
 import { SignJWT } from 'jose';
 import { isLoopback, type ServerConfig } from '../config.ts';
-import type { ServeWords } from '../words.ts';
+import type { ServerWords } from '../words.ts';
 import { knownSecret } from './server-secret.ts';
 import { SignInCodes } from './sign-in-codes.ts';
 
@@ -17,7 +17,7 @@ type Usage = (problem: string, options?: ErrorOptions) => CountersignError;
 export async function printLink(
   config: ServerConfig,
   io: Io,
-  words: ServeWords,
+  words: ServerWords,
   usage: Usage,
 ): Promise<void> {
   const { host, port, user } = config;
@@ -46,7 +46,7 @@ export async function printToken(
   config: ServerConfig,
   { person, days: text }: { readonly person: string; readonly days: string },
   io: Io,
-  words: ServeWords,
+  words: ServerWords,
   usage: Usage,
 ): Promise<void> {
   if (!/^[\x21-\x7e]{1,200}$/.test(person)) throw usage(words.badPerson);

@@ -1,5 +1,5 @@
 import { type Bus, type Engine, Refusal, RunnerBindings, StorageFull, type Store } from '@countersign/engine';
-import { describeError, isManageable, maxParamValues, type Route, routes } from '@countersign/protocol';
+import { describeError, isWithinJsonLimits, maxParamValues, type Route, routes } from '@countersign/protocol';
 import type { StorageHealth } from '@countersign/store';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { Authenticator } from '../auth/authenticator.ts';
@@ -17,7 +17,7 @@ import { permissionHandlers } from './handlers/permissions.ts';
 import { runnerHandlers } from './handlers/runner.ts';
 import { sessionHandlers } from './handlers/sessions.ts';
 import { streamHandlers } from './handlers/streams.ts';
-import { endIfStalled, LargeAnswers, STALLED_MS } from './large-answers.ts';
+import { endIfStalled, LargeResponses, STALLED_MS } from './large-responses.ts';
 import { registerOperatorRoutes } from './operator-routes.ts';
 import {
   answer,
@@ -78,7 +78,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const limiters = {
     anonymous: new RateLimiter(rate(config.anonymousRequestsPerSecond, { burstSeconds: 10 })),
     largeBodies: new RateLimiter(rate(config.largeBodyBytesPerSecond)),
-    largeAnswers: new LargeAnswers(rate(config.largeBodyBytesPerSecond * 4), config.callBodyBytes * 2),
+    largeResponses: new LargeResponses(rate(config.largeBodyBytesPerSecond * 4), config.callBodyBytes * 2),
   };
 
   guardEveryRequest(app, config);
@@ -153,7 +153,7 @@ function newFastify(config: ServerConfig, logger: FastifyBaseLogger): FastifyIns
     else if (exceedsJsonValueLimit(text, 2 * maxValues)) done(unmanageable());
     else
       parseJson(request, text, (error, parsed) =>
-        error || isManageable(parsed, maxValues) ? done(error, parsed) : done(unmanageable()),
+        error || isWithinJsonLimits(parsed, maxValues) ? done(error, parsed) : done(unmanageable()),
       );
   });
   return app as unknown as FastifyInstance;

@@ -1,5 +1,5 @@
 import { newId } from '@countersign/engine';
-import { defaultLimits, toldLimits } from '@countersign/protocol';
+import { defaultLimits, sentLimits } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptedRunner } from '../testing/scripted-runner.ts';
 import { type Person, someDigest, TestServer } from '../testing/test-server.ts';
@@ -457,7 +457,7 @@ describe('a runner', () => {
     expect(body).toEqual({
       success: true,
       calls: { 'nobody-knows-it': 'cancel', [tool_id]: 'acknowledged' },
-      limits: toldLimits(defaultLimits),
+      limits: sentLimits(defaultLimits),
       audit_head: expect.stringMatching(/^\d+:[0-9a-f]{64}$/),
     });
     const { runners } = await as().get('/my/runners');

@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { Refusal } from '@countersign/engine';
 import type { FastifyInstance } from 'fastify';
 import { isLoopback, type ServerConfig } from '../config.ts';
-import { within } from '../within.ts';
+import { resolveWithin } from '../resolve-within.ts';
 import type { ServerOptions } from './create-server.ts';
 import { openApiDocument } from './open-api.ts';
 import { bearerToken } from './request-guard.ts';
@@ -23,7 +23,7 @@ export function registerOperatorRoutes(
   app.get('/readyz', async () => {
     // A stalled database reports no error for a while, so limit the time.
     const answer = store.read((tx) => tx.eventBounds('readyz'));
-    const problem = await within(READY_MS, answer).then(
+    const problem = await resolveWithin(READY_MS, answer).then(
       (bounds) =>
         bounds === undefined ? new Error(`The store has not answered for ${READY_MS} ms.`) : undefined,
       (cause: unknown) => cause,

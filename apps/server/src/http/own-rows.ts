@@ -112,7 +112,7 @@ export async function reportingRunner(
   named: NamedRunner,
 ): Promise<NamedRunner> {
   try {
-    return await bindings.speaker(caller, named);
+    return await bindings.runnerOfReport(caller, named);
   } catch (error) {
     await requireNamed(store, caller, params);
     throw error;

@@ -2,7 +2,7 @@ import { notFound, Refusal, type Store } from '@countersign/engine';
 import { describeError, describeIssues, type Route, type RouteName, routes } from '@countersign/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { type AdmissionDeps, admission, largeKeyOf, limitUndeclaredBody } from './admission.ts';
-import { type LargeAnswers, yieldToEventLoop } from './large-answers.ts';
+import { type LargeResponses, yieldToEventLoop } from './large-responses.ts';
 import { requireNamed } from './own-rows.ts';
 import { answer, sendAnswer } from './refusals.ts';
 import type { Handlers } from './route-types.ts';
@@ -32,7 +32,7 @@ const LARGE_BYTES = 1024 * 1024;
 const bodyLimits = { ordinary: 'bodyBytes', result: 'resultBodyBytes', call: 'callBodyBytes' } as const;
 
 export interface Routing extends AdmissionDeps {
-  readonly largeAnswers: LargeAnswers;
+  readonly largeResponses: LargeResponses;
   readonly handlers: Handlers;
   readonly parts: ServerParts;
 }
@@ -59,7 +59,7 @@ export function registerRoutes(app: FastifyInstance, routing: Routing): void {
         if (takesFile && isLarge(request)) await yieldToEventLoop(); // parsing took a while
         const make = () => handle(route, handler, routing.parts.store, request, reply);
         if (!route.sendsFiles || !request.caller) return make();
-        const bytes = await routing.largeAnswers.write(largeKeyOf(request.caller), reply.raw, make);
+        const bytes = await routing.largeResponses.write(largeKeyOf(request.caller), reply.raw, make);
         return reply.type('application/json; charset=utf-8').send(bytes);
       },
     });

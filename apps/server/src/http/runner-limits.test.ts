@@ -1,4 +1,4 @@
-import { defaultLimits, toldLimits } from '@countersign/protocol';
+import { defaultLimits, sentLimits } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestServer } from '../testing/test-server.ts';
 
@@ -42,8 +42,8 @@ describe('limits over HTTP (founding documents: local-tool-execution)', () => {
         token: ada.tokens.runner,
         body: { queued: [], executing: [], unacknowledged: [], limits },
       });
-    const lowered = { ...toldLimits(defaultLimits), commandTimeoutMaxSeconds: 40 };
-    expect((await beat(lowered)).body.limits).toEqual(toldLimits(operators));
+    const lowered = { ...sentLimits(defaultLimits), commandTimeoutMaxSeconds: 40 };
+    expect((await beat(lowered)).body.limits).toEqual(sentLimits(operators));
     expect(await timeoutListed()).toEqual([30, 40]);
     expect([await run(), await run(40), await run(41)]).toEqual([
       ['awaiting_approval', 30],
@@ -52,7 +52,7 @@ describe('limits over HTTP (founding documents: local-tool-execution)', () => {
     ]);
     expect(await get('/my/runners')).toMatchObject({
       runners: [{ runner_id: 'r', limits: lowered }],
-      limits: toldLimits(operators),
+      limits: sentLimits(operators),
     });
     expect((await beat({ fileBytes: -1 })).status).toBe(400);
     expect((await beat({ nameBytes: 1 })).status).toBe(400);
@@ -65,7 +65,7 @@ describe('limits over HTTP (founding documents: local-tool-execution)', () => {
     const connect = async (runner: string, commandTimeoutMaxSeconds: number) => {
       const stream = await server.listen(`/my/stream?runner=${runner}&workspace=/eve`, { token });
       await stream.untilListening();
-      const limits = { ...toldLimits(defaultLimits), commandTimeoutMaxSeconds };
+      const limits = { ...sentLimits(defaultLimits), commandTimeoutMaxSeconds };
       const path = `/my/projects/${eve.projectId}/runners/${runner}/heartbeat`;
       const body = { queued: [], executing: [], unacknowledged: [], limits };
       expect((await server.send('POST', path, { token, body })).status).toBe(200);

@@ -1,7 +1,7 @@
 import type { Engine, EventData, Store } from '@countersign/engine';
 import { findTool, isCustomToolName } from '@countersign/protocol';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { within } from '../within.ts';
+import { resolveWithin } from '../resolve-within.ts';
 import { type CallObserver, OpenItems } from './call-watcher.ts';
 
 const executionBuckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300];
@@ -82,7 +82,7 @@ export class Metrics implements CallObserver {
   async #pendingApprovals(): Promise<number> {
     const counted = this.#store?.read((tx) => tx.soonestDeadlines(100_000)).then(({ length }) => length);
     if (counted === undefined) return 0;
-    return (await within(QUERY_TIMEOUT_MS, counted).catch(() => undefined)) ?? Number.NaN;
+    return (await resolveWithin(QUERY_TIMEOUT_MS, counted).catch(() => undefined)) ?? Number.NaN;
   }
 
   called({ tool_name }: EventData<'tool.call'>): void {

@@ -5,7 +5,7 @@ import {
   reasonText,
   shellLineOf,
 } from '@countersign/approvals';
-import { leavesItToParameters, makeVisible, type Preview } from '@countersign/protocol';
+import { makeVisible, mustShowParameters, type Preview } from '@countersign/protocol';
 import type { Words } from '../words.ts';
 import { said } from './request-title.ts';
 
@@ -51,7 +51,7 @@ function shellLines(request: ApprovalRequest, words: Words): string[] {
 /** The parameters, if there is no preview or if the preview does not contain them. */
 function parametersText(request: ApprovalRequest, words: Words): string[] {
   const parameters = parameterLines(request);
-  if ((request.preview && !leavesItToParameters(request.preview)) || parameters.length === 0) return [];
+  if ((request.preview && !mustShowParameters(request.preview)) || parameters.length === 0) return [];
   const lines = parameters.flatMap(({ name, text }) =>
     `${name} = ${text}`.split('\n').map((line) => `  ${makeVisible(line)}`),
   );

@@ -66,7 +66,7 @@ export interface PageProject {
   /** The path of the folder. */
   readonly workspace: string | null;
   /** Set if this editor does not run the folder's runner. */
-  readonly runsNot?: 'untrusted' | 'disabled';
+  readonly whyNoRunner?: 'untrusted' | 'disabled';
 }
 
 /** What the person chose in the title of the view. */

@@ -409,8 +409,8 @@ export class Workplace {
       if (!project) return [];
       const { project_id, name, workspace: root } = project;
       const runs = state.status === 'open' ? state.runs : undefined;
-      const runsNot = runs === 'untrusted' || runs === 'disabled' ? { runsNot: runs } : {};
-      return [{ project_id, name, workspace: root, ...runsNot }];
+      const whyNoRunner = runs === 'untrusted' || runs === 'disabled' ? { whyNoRunner: runs } : {};
+      return [{ project_id, name, workspace: root, ...whyNoRunner }];
     });
     if (projects.length > 0) return { state: 'open', server: account.server, projects };
     if (foldersOnDisk().length === 0) return { state: 'no-folder' };

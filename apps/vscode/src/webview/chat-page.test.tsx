@@ -101,14 +101,17 @@ describe('the chat in the side bar', () => {
   it.each([
     ['untrusted', 'until you trust this workspace', 'Manage Workspace Trust', 'manageTrust'],
     ['disabled', 'countersign.runner.enabled is off', 'Open the Setting', 'openRunnerSetting'],
-  ] as const)('%s: says what to do in the editor, and no command', async (runsNot, why, button, command) => {
-    const project = { ...here, runsNot };
-    const { posted } = await open({ state: 'open', server: 's', projects: [project] });
-    await vi.waitFor(() => expect(document.body.textContent).toContain(why));
-    expect(document.body.textContent).not.toContain('countersign connect');
-    await userEvent.click(screen.getByRole('button', { name: button }));
-    expect(posted).toEqual([{ type: 'command', command }]);
-  });
+  ] as const)(
+    '%s: says what to do in the editor, and no command',
+    async (whyNoRunner, why, button, command) => {
+      const project = { ...here, whyNoRunner };
+      const { posted } = await open({ state: 'open', server: 's', projects: [project] });
+      await vi.waitFor(() => expect(document.body.textContent).toContain(why));
+      expect(document.body.textContent).not.toContain('countersign connect');
+      await userEvent.click(screen.getByRole('button', { name: button }));
+      expect(posted).toEqual([{ type: 'command', command }]);
+    },
+  );
 
   it('says that the server is away', async () => {
     const away: typeof fetch = async (input, init) => {

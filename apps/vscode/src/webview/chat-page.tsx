@@ -105,7 +105,7 @@ function RunnerAdvice({
   words: { chat },
   post,
 }: Pick<ChatPageProps, 'words' | 'post'> & { readonly why: 'untrusted' | 'disabled' }) {
-  const { title, hint, act } = chat.runsNot[why];
+  const { title, hint, act } = chat.whyNoRunner[why];
   const command = why === 'untrusted' ? 'manageTrust' : 'openRunnerSetting';
   return (
     <>
@@ -228,7 +228,9 @@ function OpenChat(props: OpenChatProps) {
                         toolId={at.screen === 'chat' ? at.toolId : null}
                         firstMessage={null}
                         runnerAdvice={
-                          project.runsNot && <RunnerAdvice why={project.runsNot} words={words} post={post} />
+                          project.whyNoRunner && (
+                            <RunnerAdvice why={project.whyNoRunner} words={words} post={post} />
+                          )
                         }
                         onSession={(begun) => location.go(links.chat(begun ?? undefined))}
                       />

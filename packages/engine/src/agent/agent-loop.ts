@@ -105,7 +105,7 @@ function* readRun(tx: Reading, held: HeldRun): Unit<RunPosition> {
 /** Calls the model once and stores its answer as a step. Returns whether the run is over. */
 async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: AgentDeps): Promise<boolean> {
   const { held, signal } = live;
-  await addWhatCame(held, run, deps);
+  await addLateAndQueued(held, run, deps);
   await held.announceState('thinking');
   const { policies } = deps.engine;
   const mode = (await deps.store.read((tx) => tx.modeOf(held.sessionId))) ?? 'ask';
@@ -146,7 +146,7 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
 }
 
 /** Before a model call: adds late results, and the messages that were queued while the run went on (AG-5). */
-async function addWhatCame(held: HeldRun, { step }: RunRow, { store }: AgentDeps): Promise<void> {
+async function addLateAndQueued(held: HeldRun, { step }: RunRow, { store }: AgentDeps): Promise<void> {
   const { late, isQueued } = await store.read(function* (tx) {
     // The first step answers the message that started the run; what waits beside it comes with the second.
     const isQueued = step > 0 && (yield* tx.queuedMessagesOf(held.sessionId)).length > 0;

@@ -1,4 +1,4 @@
-import { isManageable, type JsonValue, jsonValueSchema, type Message } from '@countersign/protocol';
+import { isWithinJsonLimits, type JsonValue, jsonValueSchema, type Message } from '@countersign/protocol';
 import { type EventData, fits, isoTime, makeEvent, type ServerEvent } from '../record/announcements.ts';
 import type { Json, JsonObject, MessageRow, RunRow } from '../rows.ts';
 import { type ModelMessage, type ModelPart, UnparsableParams } from './model.ts';
@@ -163,7 +163,7 @@ export function toStoredCalls(
 /** Parameters that our HTTP routes would refuse too (nested too deep, too many values) are replaced, so the call is refused. */
 function storedParams(params: ToolCallPart['params']): StoredToolCall['tool_params'] {
   if (params instanceof UnparsableParams) return { [unparsableParameter]: params.text };
-  if (isManageable(params) && jsonValueSchema.safeParse(params).success) return params;
+  if (isWithinJsonLimits(params) && jsonValueSchema.safeParse(params).success) return params;
   return { [unparsableParameter]: 'nested too deep, or too many values' };
 }
 

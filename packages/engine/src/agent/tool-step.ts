@@ -51,7 +51,7 @@ export class ToolStep {
     this.#message = message;
     this.#signal = signal;
     this.#state = new StepState(run, deps);
-    this.#sendNow = new SendNowWatch(run, deps, () => this.#withdrawUnbegun());
+    this.#sendNow = new SendNowWatch(run, deps, () => this.#cancelUnstarted());
   }
 
   /** `open` are the calls that have no tool message yet. */
@@ -117,7 +117,7 @@ export class ToolStep {
   }
 
   /** Cancels the calls that have not begun or wait for a decision: the person said something instead. */
-  async #withdrawUnbegun(): Promise<void> {
+  async #cancelUnstarted(): Promise<void> {
     const { runId, userId } = this.#run;
     const { message } = describeError('NOT_STARTED');
     for (const toolId of this.#underWay)
@@ -157,7 +157,7 @@ export class ToolStep {
           await reached?.('tool.recorded');
           this.#underWay.add(toolId);
           this.#state.begin(toolId);
-          if (this.#sendNow.isDue) await this.#withdrawUnbegun();
+          if (this.#sendNow.isDue) await this.#cancelUnstarted();
         },
       },
     );

@@ -14,7 +14,7 @@ import {
   shownDigest,
   type ToolErrorValue,
 } from '@countersign/protocol';
-import { notItsRunner } from '../claim/runner-bindings.ts';
+import { runnerTokenBound } from '../claim/runner-bindings.ts';
 import { runnerKey } from '../dispatch/runners.ts';
 import type { SignalParts, Signals } from '../dispatch/signals.ts';
 import { newId, nodeSha256 } from '../ids.ts';
@@ -87,7 +87,8 @@ export function* previewApproval(
   // The runner was given up and is reconnecting. Refuse, so that it sends the preview again.
   if (!runner.connected)
     throw new Refusal('UNAVAILABLE', { problem: 'it waits for this runner to open its stream again' });
-  if (input.instance !== undefined && input.instance !== runner.instance) throw notItsRunner(input.runner_id);
+  if (input.instance !== undefined && input.instance !== runner.instance)
+    throw runnerTokenBound(input.runner_id);
   yield* requirePreviewer(tx, approval, input.runner_id, workspace);
   if (approval.revision !== input.revision) throw new Refusal('PREVIEW_CHANGED');
   if ('refused' in input) {

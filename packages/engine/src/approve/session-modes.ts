@@ -126,7 +126,7 @@ export class SessionModes {
     if (session.mode !== before.mode) {
       recordSwitch(tx, caller, before, session.mode);
       // Calls are locked before grants, as in a claim: otherwise the two wait for each other.
-      if (session.mode === 'read_only') refused = yield* refuseUnbegun(tx, session, policy, now);
+      if (session.mode === 'read_only') refused = yield* refuseUnstarted(tx, session, policy, now);
       yield* endMode(tx, caller, before, now);
       if (session.mode === 'accept_edits') {
         const grant = modeGrant(session, workspace, now);
@@ -197,7 +197,7 @@ const modeGrant = ({ id, user_id, project_id }: SessionRow, workspace: string, n
 });
 
 /** Refuses the session's calls that may change something and have not begun: those that wait, and approved ones. */
-function* refuseUnbegun(
+function* refuseUnstarted(
   tx: Transaction,
   session: SessionRow,
   policy: ToolCallPolicy,

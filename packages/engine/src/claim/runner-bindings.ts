@@ -33,7 +33,7 @@ export class RunnerBindings {
    * Returns the runner that sent a report. The first report that names a runner binds the token to it, unless another
    * program is connected as that runner. An unbound token that names no runner belongs to a plain client.
    */
-  async speaker(caller: BoundCaller, named: NamedRunner): Promise<NamedRunner> {
+  async runnerOfReport(caller: BoundCaller, named: NamedRunner): Promise<NamedRunner> {
     const { runner_id, instance } = named;
     if (caller.scope !== 'runner') return { runner_id, instance };
     const bound = await this.#boundTo(caller);
@@ -43,7 +43,7 @@ export class RunnerBindings {
   }
 
   /** Returns the runner that a stream is opened for. Binds the token to it, or checks the binding. */
-  async opensAs(
+  async runnerOfStream(
     caller: BoundCaller,
     named: NamedRunner & { readonly runner_id: string },
   ): Promise<NamedRunner> {
@@ -53,7 +53,7 @@ export class RunnerBindings {
   }
 
   /** Refuses a token that is bound to another runner, without binding it. Returns the program. */
-  async requireMayBe(
+  async requireNotBoundElsewhere(
     caller: BoundCaller,
     named: NamedRunner & { readonly runner_id: string },
   ): Promise<string | undefined> {
@@ -110,7 +110,7 @@ function* insertOnce(
   if (bound) return bound;
   const { user_id, token_id, runner_id, instance } = row;
   const runner = yield* tx.get('runners', runnerKey(user_id, runner_id));
-  if (by === 'report' && runner?.connected && runner.instance !== instance) throw notItsRunner(runner_id);
+  if (by === 'report' && runner?.connected && runner.instance !== instance) throw runnerTokenBound(runner_id);
   yield* tx.insert('runner_bindings', row);
   tx.announce(user_id, {
     audit: [{ action: 'token.bound', subject: token_id, data: { runner: runner_id } }],
@@ -123,7 +123,7 @@ function requireSame(
   { runner_id = bound.runner_id, instance }: NamedRunner,
 ): NamedRunner {
   const isSame = bound.runner_id === runner_id && (instance === undefined || bound.instance === instance);
-  if (!isSame) throw notItsRunner(runner_id);
+  if (!isSame) throw runnerTokenBound(runner_id);
   return { runner_id, instance: bound.instance };
 }
 
@@ -133,7 +133,7 @@ const keyOf = ({ tokenId, userId }: Caller): string => `${tokenId}@${userId}`;
 /** The instance of a runner that does not send one. Clients cannot send it, because it has a space. */
 const ownInstance = ({ tokenId }: Caller): string => `token ${tokenId}`;
 
-export const notItsRunner = (runner: string): Refusal => new Refusal('RUNNER_TOKEN_BOUND', { runner });
+export const runnerTokenBound = (runner: string): Refusal => new Refusal('RUNNER_TOKEN_BOUND', { runner });
 
 /**
  * Refuses a report unless it comes from the program that the call was given to (AP-9). After a claim, that is the program

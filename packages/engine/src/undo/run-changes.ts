@@ -6,7 +6,7 @@ import { getAll, type Reading, type Unit } from '../store.ts';
 import { type UndoDeps, undoCalls } from './undo-requests.ts';
 
 /** The most characters of diffs in one answer: one diff may have half a million, and a run may change any number of files. */
-const DIFFS_AT_MOST = 8_000_000;
+const MAX_DIFF_CHARACTERS = 8_000_000;
 
 /**
  * The files that a run changed, in the order of their first change. The newest call that was not undone has the diff of
@@ -17,11 +17,11 @@ export function* readRunChanges(tx: Reading, runId: string): Unit<readonly Chang
   const changes = yield* tx.fileChangesOf({ runId });
   const calls = yield* callsOf(tx, changes);
   const files: ChangedFile[] = [];
-  let room = DIFFS_AT_MOST;
+  let room = MAX_DIFF_CHARACTERS;
   for (const [path, all] of Map.groupBy(changes, (change) => change.path)) {
     const standing = all.filter(({ tool_id }) => calls.get(tool_id)?.undone_at === null);
     const last = standing.at(-1) ?? (all.at(-1) as FileChangeSummary);
-    const operation = last.run_operation ?? togetherOf(all);
+    const operation = last.run_operation ?? netOperation(all);
     if (operation === 'none') continue;
     const diff = room < 0 ? null : ((yield* tx.get('file_changes', last.id))?.diff ?? null);
     room -= diff?.length ?? 0;
@@ -42,7 +42,7 @@ export function* readRunChanges(tx: Reading, runId: string): Unit<readonly Chang
 }
 
 /** What several changes of a file come to, if the runner did not tell. */
-function togetherOf(changes: readonly FileChangeSummary[]): ChangedFile['operation'] | 'none' {
+function netOperation(changes: readonly FileChangeSummary[]): ChangedFile['operation'] | 'none' {
   const [first, last] = [changes[0]?.operation, changes.at(-1)?.operation];
   if (first === 'created') return last === 'deleted' ? 'none' : 'created';
   return last === 'deleted' ? 'deleted' : 'modified';

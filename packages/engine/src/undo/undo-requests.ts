@@ -167,13 +167,13 @@ function* readUndo(tx: Reading, undoId: string, toolIds: readonly string[]): Uni
 /** The runner's refusal, in its own words: they name the files. */
 class UndoRefused extends Refusal {
   constructor({ code, message }: NonNullable<ExecutionRow['undo_error']>) {
-    super(speaksOfRequest(code) ? 'EXECUTION_FAILED' : code);
+    super(concernsOwnRequest(code) ? 'EXECUTION_FAILED' : code);
     this.message = message;
   }
 }
 
 /** Whether a code says something about the person's own request: a client would sign out, or wait. */
-const speaksOfRequest = (code: ErrorCode): boolean => [401, 429].includes(errorCodes[code].status);
+const concernsOwnRequest = (code: ErrorCode): boolean => [401, 429].includes(errorCodes[code].status);
 
 /** A hint may be lost, so look again after this time. */
 const LOOK_AGAIN_MS = 1_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idSchema, searchTextSchema, successSchema, timestampSchema } from '../common.ts';
-import { toldLimitsSchema } from '../limits.ts';
+import { sentLimitsSchema } from '../limits.ts';
 import { messageSchema, queuedMessageSchema, whenBusySchema } from '../messages.ts';
 import { sessionModeSchema, sessionSchema } from '../session.ts';
 
@@ -118,9 +118,9 @@ export const runnerSchema = z.object({
   capabilities: z.array(z.string()),
   connected: z.boolean(),
   last_seen_at: timestampSchema,
-  limits: toldLimitsSchema.optional().describe('Limits of this runner, as it reported them last (TL-3).'),
+  limits: sentLimitsSchema.optional().describe('Limits of this runner, as it reported them last (TL-3).'),
 });
 export const runnersResponseSchema = successSchema.extend({
   runners: z.array(runnerSchema),
-  limits: toldLimitsSchema.optional().describe('Limits of this server, set by the operator (TL-3).'),
+  limits: sentLimitsSchema.optional().describe('Limits of this server, set by the operator (TL-3).'),
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { digestSchema, idSchema, instanceSchema, successSchema } from '../common.ts';
 import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
-import { defaultLimits, toldLimitsSchema } from '../limits.ts';
+import { defaultLimits, sentLimitsSchema } from '../limits.ts';
 import { commandOutputSchema } from '../progress.ts';
 import { customToolSchema } from '../tools/catalogue.ts';
 import { fileOperations } from '../tools/definition.ts';
@@ -129,7 +129,7 @@ export const heartbeatBodySchema = z.strictObject({
     .describe(
       'The tools that the person registered here; sent with the first heartbeat and after each change.',
     ),
-  limits: toldLimitsSchema
+  limits: sentLimitsSchema
     .optional()
     .describe(
       "Limits of this machine, sent with the first heartbeat. The stricter of these and the server's apply.",
@@ -139,7 +139,7 @@ export const heartbeatBodySchema = z.strictObject({
 /** Says for each call in the heartbeat what the runner should do with it (EX-7). */
 export const heartbeatResponseSchema = successSchema.extend({
   calls: z.record(idSchema, z.enum(['go_on', 'cancel', 'acknowledged'])),
-  limits: toldLimitsSchema
+  limits: sentLimitsSchema
     .optional()
     .describe('Limits of the server. A runner applies the stricter of these and its own (TL-3).'),
   audit_head: auditHead,

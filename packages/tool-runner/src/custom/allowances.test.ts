@@ -315,7 +315,7 @@ describe.skipIf(cannotIsolate)('[RN-8] the life of a server', () => {
     await fixture.servers.start();
     expect(fixture.status('a')).toMatchObject({
       state: 'ready',
-      lastWords: expect.stringContaining('EROFS'),
+      outputTail: expect.stringContaining('EROFS'),
     });
     expect(fixture.isolation.has('planted.txt')).toBe(false);
   });

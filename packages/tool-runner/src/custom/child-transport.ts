@@ -35,7 +35,7 @@ export class ChildTransport implements Transport {
   }
 
   /** The end of the server's standard error, with lines of its standard output that are not messages. */
-  get lastWords(): string {
+  get outputTail(): string {
     return this.#standardError.text();
   }
 

@@ -45,7 +45,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
       missing: expect.stringContaining('no-such-program is not installed'),
       good: undefined,
     });
-    expect(fixture.status('exits').lastWords).toBe('cannot find the ⟨U+001B⟩[31mmodule\n');
+    expect(fixture.status('exits').outputTail).toBe('cannot find the ⟨U+001B⟩[31mmodule\n');
     expect(fixture.servers.names).toEqual(['good__do', 'good__strict', 'good__reads', 'good__destroys']);
     expect(await fixture.call('good__do', { what: 'version' })).toEqual({
       success: true,
@@ -95,7 +95,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     // Standard error is read and mostly forgotten: it can fill neither memory nor a pipe.
     expect(fixture.status('errors').state).toBe('ready');
     expect(await fixture.call('errors__do', { what: 'version' })).toMatchObject({ success: true });
-    expect(fixture.status('errors').lastWords?.length).toBeLessThanOrEqual(2_000);
+    expect(fixture.status('errors').outputTail?.length).toBeLessThanOrEqual(2_000);
     expect(await fixture.call('good__do', { what: 'version' })).toMatchObject({ success: true });
   });
 
@@ -204,7 +204,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
     expect(fixture.status('bad')).toMatchObject({
       state: 'failed',
       problem: 'it ended with 7',
-      lastWords: 'about to die, and my secret is [masked]\n',
+      outputTail: 'about to die, and my secret is [masked]\n',
     });
     expect(fixture.servers.names).toContain('bad__do'); // it is not gone for that
     await fixture.until(() => fixture.status('bad').state === 'ready', 'its next life');

@@ -120,8 +120,8 @@ export class ServerConnection {
   }
 
   /** The end of the server's standard error. */
-  get lastWords(): string {
-    return this.#child?.lastWords ?? '';
+  get outputTail(): string {
+    return this.#child?.outputTail ?? '';
   }
 
   /** Sentences about the files that the server planted (VA-3); complete once `close` has resolved. */
@@ -139,7 +139,7 @@ export class ServerConnection {
       const answer = await this.#ask('tools/list', params, pageSchema, { signal, timeout: LIST_MS });
       characters += JSON.stringify(answer.tools).length;
       if (characters > MAX_LIST_CHARACTERS || tools.length + answer.tools.length > MAX_LISTED)
-        throw new ToolServerFailure('its list of tools is too long', { lastWords: this.lastWords });
+        throw new ToolServerFailure('its list of tools is too long', { outputTail: this.outputTail });
       tools.push(...answer.tools);
       cursor = answer.nextCursor;
       if (cursor === undefined) break;
@@ -193,7 +193,7 @@ export class ServerConnection {
   #failure(error: unknown, question: string, signal: AbortSignal, isAnswer = false): Error {
     if (signal.aborted) return new ExecutionCancelled();
     const problem = this.#child?.problem ?? problemOf(error, question);
-    return new ToolServerFailure(problem, { lastWords: this.lastWords, isAnswer, cause: error });
+    return new ToolServerFailure(problem, { outputTail: this.outputTail, isAnswer, cause: error });
   }
 }
 

@@ -42,7 +42,7 @@ export interface ServerStatus {
   readonly network: boolean;
   readonly problem?: string;
   /** The end of its standard error. */
-  readonly lastWords?: string;
+  readonly outputTail?: string;
   readonly tools: readonly ListedTool[];
   readonly leftOut: readonly string[];
 }
@@ -63,7 +63,7 @@ const MAX_FAILURES = 10;
 const restartMs = (failures: number): number => Math.min(1_000 * 2 ** (failures - 1), 60_000);
 /** After running this long, the count of failures starts again. */
 const STEADY_MS = 60_000;
-const SHOWN_WORDS = 2_000;
+const SHOWN_TAIL = 2_000;
 
 interface Current {
   readonly connection: ServerConnection;
@@ -86,7 +86,7 @@ export class ToolServer {
   #listing: ToolListing = { tools: [], leftOut: [] };
   #state: 'starting' | 'ready' | 'failed' = 'starting';
   #problem: string | undefined;
-  #lastWords = '';
+  #outputTail = '';
   #users = 0;
   #isOpening = false;
   #failures = 0;
@@ -110,8 +110,8 @@ export class ToolServer {
 
   get status(): ServerStatus {
     const { name, owner, network } = this.entry;
-    const words = this.#current?.connection.lastWords ?? this.#lastWords;
-    const lastWords = makeVisible(this.mask(words)).slice(-SHOWN_WORDS);
+    const words = this.#current?.connection.outputTail ?? this.#outputTail;
+    const outputTail = makeVisible(this.mask(words)).slice(-SHOWN_TAIL);
     return {
       name,
       owner,
@@ -119,7 +119,7 @@ export class ToolServer {
       runs: describeReach(this.entry),
       network,
       ...(this.#problem !== undefined && { problem: this.#problem }),
-      ...(lastWords !== '' && { lastWords }),
+      ...(outputTail !== '' && { outputTail }),
       tools: this.tools,
       leftOut: this.#listing.leftOut,
     };
@@ -245,7 +245,7 @@ export class ToolServer {
     if (!connection || this.#isOpening || this.#ending.signal.aborted) return;
     this.#current = undefined;
     this.#turn = this.#turn.then(() => this.#close(connection));
-    this.#failed(new ToolServerFailure(problem, { lastWords: connection.lastWords }));
+    this.#failed(new ToolServerFailure(problem, { outputTail: connection.outputTail }));
   }
 
   #failed(error: unknown): void {
@@ -254,7 +254,7 @@ export class ToolServer {
     const wasSteady = this.#readyAt > 0 && clock.monotonic() - this.#readyAt > STEADY_MS;
     this.#failures = wasSteady ? 1 : this.#failures + 1;
     this.#state = 'failed';
-    this.#lastWords = error instanceof ToolServerFailure ? error.lastWords : '';
+    this.#outputTail = error instanceof ToolServerFailure ? error.outputTail : '';
     const problem = makeVisible(this.mask(problemOf(error)));
     const isGivenUp = this.#failures >= MAX_FAILURES;
     this.#problem = isGivenUp ? `${problem} (it failed ${MAX_FAILURES} times and is left alone)` : problem;
@@ -294,7 +294,7 @@ export class ToolServer {
     const dropped = this.#current;
     this.#current = undefined;
     if (!dropped) return;
-    this.#lastWords = dropped.connection.lastWords;
+    this.#outputTail = dropped.connection.outputTail;
     await this.#close(dropped.connection);
   }
 

@@ -109,7 +109,7 @@ describe('[RN-3] changingFiles', () => {
           before: version('before'),
           after: version('after'),
           original: { bytes: Buffer.from('before'), mode: 0o604 },
-          renewed: { bytes: Buffer.from('after'), mode: 0o604 },
+          contentAfter: { bytes: Buffer.from('after'), mode: 0o604 },
         },
       ],
     ]);
@@ -123,7 +123,7 @@ describe('[RN-3] changingFiles', () => {
           before: null,
           after: version(''),
           original: undefined,
-          renewed: { bytes: Buffer.alloc(0), mode: undefined },
+          contentAfter: { bytes: Buffer.alloc(0), mode: undefined },
         },
       ],
     ]);
@@ -137,7 +137,7 @@ describe('[RN-3] changingFiles', () => {
           before: version(''),
           after: null,
           original: { bytes: Buffer.alloc(0), mode: 0o666 & ~process.umask() },
-          renewed: null,
+          contentAfter: null,
         },
       ],
     ]);
@@ -149,7 +149,7 @@ describe('[RN-3] changingFiles', () => {
       before: null,
       after: 'directory',
       original: undefined,
-      renewed: null,
+      contentAfter: null,
     };
     expect(directory.begun).toEqual([
       [

@@ -18,7 +18,7 @@ import { fileFailure } from '../real-disk.ts';
 import { EndedAfterChanges, ExecutionCancelled } from '../runner-errors.ts';
 import type { CallOf, MadeChange, ToolModule } from '../tool-module.ts';
 import { tryOr } from '../try-or.ts';
-import { BytesDone, tellProgress } from '../work-progress.ts';
+import { BytesDone, reportProgress } from '../work-progress.ts';
 import type { Workspace } from '../workspace.ts';
 import { ChangeNotFlushed, removeFile, replaceFile } from './atomic-write.ts';
 import { findTarget, type OnRead, type PlannedChange } from './file-plan.ts';
@@ -68,7 +68,7 @@ export function changingFiles<N extends BuiltInToolName>(plan: Planner<N>): Tool
           return { percent: Math.floor(half + (100 - half) * written.part), message: written.message };
         return read.isBegun ? { percent: Math.floor(half * read.part), message: read.message } : undefined;
       };
-      return tellProgress({ report: context.onProgress, describe }, async () => {
+      return reportProgress({ report: context.onProgress, describe }, async () => {
         const changes = await plan(call.params, workspace, read.note);
         confirmApproved(context, () => digestOfChanges(call, workspace, changes));
         stopIfCancelled(context);
@@ -289,7 +289,7 @@ function recordOf({ path, operation, before, after, mode }: PlannedChange): File
     before: before?.version ?? null,
     after: after && versionOf(after),
     original: before ? { bytes: before.bytes, mode: before.mode } : undefined,
-    renewed: after && { bytes: after, mode },
+    contentAfter: after && { bytes: after, mode },
   };
 }
 

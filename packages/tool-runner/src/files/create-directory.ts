@@ -27,7 +27,7 @@ export const createDirectory: ToolModule<'create_directory'> = {
       before: null,
       after: DIRECTORY,
       original: undefined,
-      renewed: null,
+      contentAfter: null,
     } as const;
     context.changes.begin(plan.missing.map((path) => ({ path, ...made })));
     const created: string[] = [];

@@ -19,7 +19,7 @@ export interface FileChange {
   /** The content and mode that undo restores; undefined if there was no file. */
   readonly original: { readonly bytes: Uint8Array; readonly mode: number } | undefined;
   /** What the call makes of it, if that is at hand: the diff of its run needs it. Null: no file, or a directory. */
-  readonly renewed?: { readonly bytes: Uint8Array; readonly mode: number | undefined } | null;
+  readonly contentAfter?: { readonly bytes: Uint8Array; readonly mode: number | undefined } | null;
 }
 
 /** Records the changes of one call in the journal. */

@@ -4,7 +4,7 @@ import { summarised, visibleName } from '../preview/look.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { tryOr } from '../try-or.ts';
-import { tellProgress } from '../work-progress.ts';
+import { reportProgress } from '../work-progress.ts';
 import { joinPath, openExactly, pathBytes, type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
 import { VisibleEntries } from './visible-entries.ts';
@@ -43,7 +43,7 @@ export const listDirectory: ToolModule<'list_directory'> = {
     const count = { visited: 0, found: 0 };
     const describe = () => ({ message: `${count.visited} entries looked at, ${count.found} found` });
     return inDirectory(root, path, (directory) =>
-      tellProgress({ report, describe }, async () =>
+      reportProgress({ report, describe }, async () =>
         listingOf(
           await listEntries({ directory, root, recursive, visible, limit: limits.entries, signal, count }),
         ),

@@ -78,7 +78,7 @@ describe('[TL-1] move_file', () => {
           before: null,
           after: versionOf(text),
           original: undefined,
-          renewed: { bytes: text, mode: 0o750 },
+          contentAfter: { bytes: text, mode: 0o750 },
         },
         {
           path: 'a.sh',
@@ -86,7 +86,7 @@ describe('[TL-1] move_file', () => {
           before: versionOf(text),
           after: null,
           original: { bytes: text, mode: 0o750 },
-          renewed: null,
+          contentAfter: null,
         },
       ],
     ]);

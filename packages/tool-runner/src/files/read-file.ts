@@ -3,7 +3,7 @@ import { fileKindOf, SNIFF_BYTES } from '@countersign/policy';
 import { CountersignError, type ToolParams, type ToolSuccess } from '@countersign/protocol';
 import { summarised, visibleName } from '../preview/look.ts';
 import type { FileServices, ToolModule } from '../tool-module.ts';
-import { BytesDone, tellProgress } from '../work-progress.ts';
+import { BytesDone, reportProgress } from '../work-progress.ts';
 import { type PartRange, readTextPart, type TextPart, textPart } from './byte-part.ts';
 import { readFully, readLines } from './line-range.ts';
 import { countLines, encodingOf, markLength, type TextEncoding } from './text-encoding.ts';
@@ -28,7 +28,7 @@ export const readFile: ToolModule<'read_file'> = {
       read.isBegun ? { percent: Math.floor(100 * read.part), message: read.message } : undefined;
     const maxBytes = services.workspace.limits.readChunkBytes;
     const reading = { maxBytes, signal, onRead: read.note };
-    return tellProgress({ report, describe }, () => readPart(params, services, reading));
+    return reportProgress({ report, describe }, () => readPart(params, services, reading));
   },
 };
 

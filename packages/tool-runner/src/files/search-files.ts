@@ -3,7 +3,7 @@ import type { Limits } from '@countersign/protocol';
 import { type UnsavedText, unsavedTexts } from '../open-documents.ts';
 import { summarised, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
-import { tellProgress } from '../work-progress.ts';
+import { reportProgress } from '../work-progress.ts';
 import { ConfirmedFile, statExactly } from './confirmed-file.ts';
 import { joinPath, type RawPath, rawPath, shownName } from './exact-path.ts';
 import { describeEntry, type FileEntry, listingOf } from './file-entry.ts';
@@ -53,7 +53,7 @@ export const searchFiles: ToolModule<'search_files'> = {
     const describe = () => ({ message: `${count.found} files found so far` });
     const search = { root, visible, content, limits, signal, unsaved, ripgrep, count };
     return inDirectory(root, path, (directory) =>
-      tellProgress({ report, describe }, async () => listingOf(await findFiles({ ...search, directory }))),
+      reportProgress({ report, describe }, async () => listingOf(await findFiles({ ...search, directory }))),
     );
   },
 };

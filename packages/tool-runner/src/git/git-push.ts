@@ -4,7 +4,7 @@ import { isBranchName, isRemoteName } from '@countersign/policy';
 import { makeVisible } from '@countersign/protocol';
 import { digestOfCall, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
-import { tellProgress } from '../work-progress.ts';
+import { reportProgress } from '../work-progress.ts';
 import { gitCannot, gitFailed } from './git-failure.ts';
 import { commitFormat, parseLog } from './git-log.ts';
 import { GitProgressLines } from './git-phases.ts';
@@ -93,7 +93,7 @@ export const gitPush: ToolModule<'git_push'> = {
       );
     const { value, changes } = await withHookChanges(repository, plan, context, async () => {
       const telling = { report: context.onProgress, describe: () => progress.latest };
-      return readPush(await tellProgress(telling, push), plan);
+      return readPush(await reportProgress(telling, push), plan);
     });
     return { success: true, remote, branch, ...value, ...changes };
   },

@@ -90,7 +90,7 @@ export interface JournalOptions {
 const pathIn = (folder: string): string => join(folder, 'journal.sqlite');
 
 /** Returns the editor that is waiting to take over the workspace with this state folder (RN-10). */
-export const whoWantsWorkspace = (stateFolder: string): string | undefined =>
+export const editorWaitingFor = (stateFolder: string): string | undefined =>
   takeoverRequester(pathIn(stateFolder), Date.now());
 
 /**

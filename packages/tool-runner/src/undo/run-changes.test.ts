@@ -36,7 +36,7 @@ function call(toolId: string, path: string, text: string | null, runId = 'run') 
     before: original ? versionOf(original.bytes) : null,
     after: bytes && versionOf(bytes),
     original,
-    renewed: bytes && { bytes, mode: original?.mode },
+    contentAfter: bytes && { bytes, mode: original?.mode },
   };
   journal.start(toolId, 1, 'write_file');
   journal.recordChanges(toolId, 1, [change], runId);
@@ -95,7 +95,7 @@ it('counts lines that look like the header of a diff', () => {
 
 it('tells a directory without a diff, and no diff of a large file', () => {
   const made = { operation: 'created', before: null, after: DIRECTORY, original: undefined } as const;
-  const change = { path: 'made', ...made, renewed: null };
+  const change = { path: 'made', ...made, contentAfter: null };
   journal.start('a', 1, 'create_directory');
   journal.recordChanges('a', 1, [change], 'run');
   expect(runChanges(journal, 'run', [change])).toMatchObject([

@@ -14,27 +14,27 @@ const MAX_BYTES = 2 * 1024 * 1024;
 export function runChanges(journal: Journal, runId: string, made: readonly FileChange[]): RunChange[] {
   return made.flatMap((change) => {
     const first = journal.firstChangeOfRun(runId, change.path);
-    if (!first || change.renewed === undefined) return [];
+    if (!first || change.contentAfter === undefined) return [];
     return changeSince(journal, first, change) ?? [];
   });
 }
 
 function changeSince(journal: Journal, first: RecordedChange, last: FileChange): RunChange | undefined {
-  const { path, after, renewed } = last;
+  const { path, after, contentAfter } = last;
   const nothing = { path, diff: '', truncated: false, added: 0, removed: 0 };
   if (first.before === after) return { ...nothing, operation: 'none' };
   const operation = first.before === null ? 'created' : after === null ? 'deleted' : 'modified';
   if (first.before === DIRECTORY || after === DIRECTORY) return { ...nothing, operation };
-  if ((renewed?.bytes.length ?? 0) > MAX_BYTES) return undefined;
+  if ((contentAfter?.bytes.length ?? 0) > MAX_BYTES) return undefined;
   const before = first.copy === undefined ? null : journal.originalOf(first.copy);
   if (before && before.length > MAX_BYTES) return undefined;
   const { diff, truncated } = fileDiff({
     path,
     operation,
     before,
-    after: renewed?.bytes ?? null,
+    after: contentAfter?.bytes ?? null,
     modeBefore: first.mode,
-    modeAfter: before ? renewed?.mode : undefined,
+    modeAfter: before ? contentAfter?.mode : undefined,
   });
   return { path, operation, diff, truncated, ...countLines(diff) };
 }

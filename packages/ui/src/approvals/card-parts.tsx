@@ -5,7 +5,7 @@ import {
   shellParts,
   shownOperand,
 } from '@countersign/approvals';
-import { type Approval, leavesItToParameters, type Preview } from '@countersign/protocol';
+import { type Approval, mustShowParameters, type Preview } from '@countersign/protocol';
 import { useRunners } from '../queries/workspace.ts';
 import { JsonView } from '../text/json-view.tsx';
 import { Visible } from '../text/visible.tsx';
@@ -41,7 +41,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
               : words.approval.previewPending}
         </p>
       )}
-      <details className="raw" open={preview !== null && leavesItToParameters(preview)}>
+      <details className="raw" open={preview !== null && mustShowParameters(preview)}>
         <summary>{words.approval.raw}</summary>
         {incomplete && <p className="muted">{words.states.loading}</p>}
         <JsonView value={approval.tool_params} />

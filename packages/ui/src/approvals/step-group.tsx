@@ -63,8 +63,8 @@ function ApproveAll({ able, others }: ApproveAllProps) {
   const shown = able.map(({ approval }) => `${approval.approval_id} ${seenKey(approval)}`).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another set of calls is another question (UI-6)
   useEffect(() => {
-    readiness.inSight(false);
-    readiness.inSight(isReady);
+    readiness.setInSight(false);
+    readiness.setInSight(isReady);
   }, [readiness, isReady, shown]);
   /** UI-6: each card was looked at. A key must not be typed ahead, and a click must be meant for this button. */
   const approveAll = async (isClick: boolean) => {

@@ -23,8 +23,8 @@ export function useSight(
     let last: string | null = null;
     const compare = () => {
       const place = document.hidden ? null : placeInSight(element, scroller);
-      if (place !== last) attention.inSight(false);
-      if (place !== null) attention.inSight(true);
+      if (place !== last) attention.setInSight(false);
+      if (place !== null) attention.setInSight(true);
       last = place;
       if (attention.isGiven) seen.current();
     };

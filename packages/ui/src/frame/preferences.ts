@@ -1,5 +1,5 @@
 import { Observable } from '@countersign/approvals';
-import { isOurs } from '@countersign/words';
+import { isLanguageCode } from '@countersign/words';
 import { useCallback, useEffect } from 'react';
 import { useObservable } from '../live/observable.ts';
 import type { LanguageCode } from '../words/words.ts';
@@ -51,7 +51,7 @@ function pickKnown(kept: Partial<Preferences>): Partial<Preferences> {
   const { theme, language, diffLayout, notify, projectId } = kept;
   return {
     ...(theme && ['system', 'light', 'dark'].includes(theme) && { theme }),
-    ...(typeof language === 'string' && isOurs(language) && { language }),
+    ...(typeof language === 'string' && isLanguageCode(language) && { language }),
     ...((diffLayout === 'unified' || diffLayout === 'split') && { diffLayout }),
     ...(typeof notify === 'boolean' && { notify }),
     ...(typeof projectId === 'string' && { projectId }),

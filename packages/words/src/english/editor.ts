@@ -141,7 +141,7 @@ export const englishEditor = {
     failed: 'Countersign could not connect:',
     retryNow: 'Retry Now',
     noEditor: 'Open the file where the code belongs and put the cursor there; then insert it.',
-    runsNot: {
+    whyNoRunner: {
       untrusted: {
         title: 'Nothing runs here until you trust this workspace.',
         hint: 'You can chat and decide; tool calls wait, and fail after a minute.',

@@ -11,7 +11,7 @@ import {
   type Store,
   sessionView,
 } from '@countersign/engine';
-import { toldLimits } from '@countersign/protocol';
+import { sentLimits } from '@countersign/protocol';
 import { refuseWhenOverloaded } from '../admission.ts';
 import { encodeCursor, readMessageCursor } from '../cursor.ts';
 import { inProject, mayUseProject, ownProject, ownSession } from '../own-rows.ts';
@@ -155,7 +155,7 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
             limits: row.limits,
           })),
       );
-      return { success: true, runners, limits: toldLimits(engine.policies.limits) };
+      return { success: true, runners, limits: sentLimits(engine.policies.limits) };
     },
   } satisfies Partial<Handlers>;
 }

@@ -9,7 +9,7 @@ import {
 } from '@countersign/engine';
 import type { JsonValue, LateResult, ToolOutcome } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
-import { within } from '../../within.ts';
+import { resolveWithin } from '../../resolve-within.ts';
 import { refuseWhenOverloaded } from '../admission.ts';
 import { decisionsOf } from '../call-decisions.ts';
 import { encodeCursor, readHistoryCursor } from '../cursor.ts';
@@ -59,7 +59,7 @@ export function executionHandlers(parts: ServerParts) {
       // Do not wait for a person's approval: that takes longer.
       const outcome = approval
         ? undefined
-        : await within(config.executeWaitMs, engine.outcomes.of(execution.id));
+        : await resolveWithin(config.executeWaitMs, engine.outcomes.of(execution.id));
       if (!outcome) {
         return {
           ...taken,

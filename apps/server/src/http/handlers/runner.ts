@@ -1,13 +1,13 @@
 import {
   auditHeadText,
   notFound,
-  notItsRunner,
   runnerKey,
+  runnerTokenBound,
   type Store,
   settleUndo,
   storeRunnerReport,
 } from '@countersign/engine';
-import { toldLimits } from '@countersign/protocol';
+import { sentLimits } from '@countersign/protocol';
 import { inProject, ownCall, ownProject, reportingRunner } from '../own-rows.ts';
 import type { Handlers } from '../route-types.ts';
 import type { ServerParts } from '../server-parts.ts';
@@ -51,7 +51,7 @@ export function runnerHandlers(parts: ServerParts) {
         ...params,
         instance: body.instance,
       });
-      if (instance !== undefined && instance !== runner.instance) throw notItsRunner(params.runner_id);
+      if (instance !== undefined && instance !== runner.instance) throw runnerTokenBound(params.runner_id);
       const named = new Set([...body.queued, ...body.executing, ...body.unacknowledged]);
       const calls = await dispatcher.heartbeat(caller, params.runner_id, [...named]);
       const now = store.now();
@@ -64,7 +64,7 @@ export function runnerHandlers(parts: ServerParts) {
         return yield* storeRunnerReport(tx, caller.userId, params.runner_id, report, now);
       });
       if (hasChanged) policies.forget(caller.userId);
-      const limits = toldLimits(policies.limits);
+      const limits = sentLimits(policies.limits);
       return { success: true, calls, limits, audit_head: await auditHead(store, caller.userId) };
     },
   } satisfies Partial<Handlers>;

@@ -90,8 +90,11 @@ export function streamHandlers(parts: ServerParts) {
     const runner = { id, userId: caller.userId, workspace, capabilities: list };
     const claimed = { runner_id: id, instance };
     // Check before binding: a token must not be bound if it is refused because another program is connected.
-    await engine.requireFree({ ...runner, instance: await bindings.requireMayBe(caller, claimed) });
-    const bound = await bindings.opensAs(caller, claimed);
+    await engine.requireFree({
+      ...runner,
+      instance: await bindings.requireNotBoundElsewhere(caller, claimed),
+    });
+    const bound = await bindings.runnerOfStream(caller, claimed);
     // Last, so that a refused stream changes nothing.
     if (project?.workspace === null) await setWorkspace(store, project.id, workspace);
     return { ...runner, instance: bound.instance };

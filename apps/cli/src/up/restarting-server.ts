@@ -1,6 +1,6 @@
 import type { ServerProcess } from './server-process.ts';
 
-export interface KeptServerOptions {
+export interface RestartingServerOptions {
   readonly start: () => Promise<ServerProcess>;
   /** Called when the server died and is being restarted. */
   readonly onDied: (how: string) => void;
@@ -14,14 +14,14 @@ const maxCrashes = 3;
 const minuteMs = 60_000;
 
 /** A server that is restarted at the same address when it dies. Clients reconnect by themselves. */
-export class KeptServer {
+export class RestartingServer {
   readonly address: string;
-  readonly #options: KeptServerOptions;
+  readonly #options: RestartingServerOptions;
   readonly #deaths: number[] = [];
   #current: ServerProcess;
   #isStopping = false;
 
-  constructor(server: ServerProcess, options: KeptServerOptions) {
+  constructor(server: ServerProcess, options: RestartingServerOptions) {
     this.#options = options;
     this.#current = server;
     this.address = server.address;

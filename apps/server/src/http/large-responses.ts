@@ -12,7 +12,7 @@ const SMALL_BYTES = 1024 * 1024;
  * made one after the other and limited by bytes. A client that does not read its responses gets no more, because unread
  * responses stay in memory.
  */
-export class LargeAnswers {
+export class LargeResponses {
   readonly #limiter: RateLimiter;
   /** The last response in the queue, by person and scope. */
   readonly #turns = new Map<string, Promise<unknown>>();
