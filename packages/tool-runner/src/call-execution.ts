@@ -84,7 +84,7 @@ export class CallExecution {
   readonly done: Promise<ToolExecutionResult>;
   readonly #deps: CallExecutionDeps;
   readonly #watch: Stopwatch;
-  /** The files that the call changes, from when it begins to. */
+  /** The changes of files that the call has begun to make. */
   #made: readonly FileChange[] = [];
 
   constructor(signal: ExecutionSignal, deps: CallExecutionDeps) {
@@ -177,7 +177,7 @@ export class CallExecution {
     return report;
   }
 
-  /** Adds what the run has made of the changed files. Without it the call has ended all the same. */
+  /** Adds the changes of the whole run to the report. If they cannot be computed, the report is sent without them. */
   #withRunChanges(report: ResultReport): ResultReport {
     const { run_id, tool_id } = this.signal;
     if (report.status !== 'completed' || this.#made.length === 0 || !run_id) return report;

@@ -58,7 +58,7 @@ export type ResultReport = {
   | {
       readonly status: 'completed';
       readonly result: JsonValue;
-      /** What the run has made of the files that the call changed. */
+      /** How the whole run changed the files that the call changed. */
       readonly run_changes?: RunChange[];
       readonly error?: never;
     }

@@ -68,7 +68,7 @@ export class ToolApprovalTimeout extends CountersignError {
   }
 }
 
-/** Throws ExecutionCancelled as soon as the signal aborts; the promise itself goes on for other callers. */
+/** Throws ExecutionCancelled as soon as the signal aborts; the promise itself continues for other callers. */
 export async function orCancelled<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: cancelled, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(new ExecutionCancelled());

@@ -284,7 +284,7 @@ export class ToolHandler {
     // No await between the last check of #active and `#active.set`, so two signals cannot start the same call.
     for (let running = this.#active.get(tool_id); running; running = this.#active.get(tool_id)) {
       if (running.signal.attempt === attempt) return running.done;
-      if (running.signal.attempt > attempt) break; // an old signal, repeated: the newer attempt goes on
+      if (running.signal.attempt > attempt) break; // an old signal, repeated: the newer attempt continues
       running.abort.abort(); // the server has given up the older attempt
       await running.done;
     }
@@ -434,7 +434,7 @@ export class ToolHandler {
 
   /** The journalled report of this attempt; undefined if it never started here. */
   #journalled({ tool_id, attempt }: ExecutionSignal): ResultReport | undefined {
-    // If the journal is not readable, LOW calls go on. All others must write to it first, and fail there.
+    // If the journal is not readable, LOW calls continue. All others must write to it first, and fail there.
     const known = this.#tryJournal(`Journal not readable: ${tool_id}`, { call: tool_id }, () =>
       this.#journal.attempt(tool_id, attempt),
     );

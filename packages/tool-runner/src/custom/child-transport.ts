@@ -95,7 +95,7 @@ export class ChildTransport implements Transport {
     try {
       this.onmessage?.(message);
     } catch (error) {
-      this.#fail(`a message of it makes no sense: ${(error as Error).message}`);
+      this.#fail(`it sent a message that makes no sense: ${(error as Error).message}`);
     }
   }
 

@@ -22,7 +22,7 @@ const PROBE_MS = 5_000;
 const LIST_MS = 30_000;
 const PING_MS = 5_000;
 const MAX_PAGES = 20;
-/** Limit for all pages together: far more than the 128 tools that are used need. */
+/** Limit for all pages together: far more than 128 tools need, and no more tools are used. */
 const MAX_LIST_CHARACTERS = 4 * 1024 * 1024;
 const MAX_LISTED = 10_000;
 

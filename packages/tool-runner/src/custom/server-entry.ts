@@ -157,7 +157,7 @@ function readEntry(title: string, raw: unknown, owner: ServerOwner, root: string
     network: countersign.network || url !== undefined,
     risk: new Map(
       Object.entries(countersign.risk)
-        // A cloned repository never loosens anything.
+        // The entry of a cloned repository may only raise the risk.
         .filter(([, level]) => isPersons || level === 'HIGH'),
     ),
     workspace: countersign.workspace,

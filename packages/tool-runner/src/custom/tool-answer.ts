@@ -43,8 +43,8 @@ export interface AnswerBounds {
 
 /**
  * Turns a tool's MCP result into ours: `content` is all of its text, or head and tail of a long one; `items` are
- * pictures, sound and resources; `structured_content` is its JSON. If the tool reports an error, the call has failed
- * with its words.
+ * pictures, sound and resources; `structured_content` is its JSON. If the tool reports an error, the call fails
+ * with that message.
  */
 export function resultOfAnswer(answer: unknown, { outputBytes, mask }: AnswerBounds): ToolResult {
   const parsed = answerSchema.safeParse(answer);

@@ -13,7 +13,7 @@ import {
 import { decodeText, encodeText, type TextForm } from './text-encoding.ts';
 import { findPlace } from './workspace-directory.ts';
 
-/** The change that a call will make to one file. Preview, digest and execution each plan anew from the current disk. */
+/** The change that a call will make to one file. Preview, digest and execution each plan again from the current disk. */
 export interface PlannedChange {
   /** Workspace-relative. If the call named a link, the path of its target. */
   readonly path: string;

@@ -18,7 +18,7 @@ export interface FileChange {
   readonly after: FileVersion;
   /** The content and mode that undo restores; undefined if there was no file. */
   readonly original: { readonly bytes: Uint8Array; readonly mode: number } | undefined;
-  /** What the call makes of it, if that is at hand: the diff of its run needs it. Null: no file, or a directory. */
+  /** The content after the call, for the diff of its run; undefined if not at hand, null if there is no file or a directory. */
   readonly contentAfter?: { readonly bytes: Uint8Array; readonly mode: number | undefined } | null;
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { AbstractMessageReader, type DataCallback, type Disposable, type Message } from 'vscode-jsonrpc/node';
 
 const HEADER_BYTES = 4_096;
-/** Far more than an answer with thousands of references needs. */
+/** Maximum size of a message: far more than thousands of references need. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
 /** If more messages than this arrive in one chunk, reading pauses until they have been handled. */
 const MESSAGES_AT_ONCE = 50;
@@ -80,7 +80,7 @@ export class BoundedMessageReader extends AbstractMessageReader {
     try {
       return JSON.parse(body.toString('utf8')) as Message;
     } catch (cause) {
-      throw new Error('a message of it is not JSON', { cause });
+      throw new Error('it sent a message that is not JSON', { cause });
     }
   }
 
@@ -89,14 +89,14 @@ export class BoundedMessageReader extends AbstractMessageReader {
     const all = this.#join();
     const end = all.subarray(0, HEADER_BYTES).indexOf('\r\n\r\n');
     if (end === -1) {
-      if (all.length >= HEADER_BYTES) throw new Error('what it writes is not the language server protocol');
+      if (all.length >= HEADER_BYTES) throw new Error('its output is not the language server protocol');
       return undefined;
     }
     const length = /^content-length: *(\d{1,12})$/im.exec(
       all.toString('latin1', 0, end).replaceAll('\r\n', '\n'),
     )?.[1];
-    if (length === undefined) throw new Error('a message of it has no Content-Length');
-    if (Number(length) > MESSAGE_BYTES) throw new Error(`a message of it has ${length} bytes`);
+    if (length === undefined) throw new Error('it sent a message with no Content-Length');
+    if (Number(length) > MESSAGE_BYTES) throw new Error(`it sent a message of ${length} bytes`);
     this.#take(end + 4);
     return Number(length);
   }
@@ -121,6 +121,6 @@ function handOver(message: Message, callback: DataCallback): void {
   try {
     callback(message);
   } catch (cause) {
-    throw new Error('a message of it makes no sense', { cause });
+    throw new Error('it sent a message that makes no sense', { cause });
   }
 }

@@ -99,7 +99,7 @@ function readFolder(path: string): Dirent[] {
 /** Two changes within this time may get the same timestamps. */
 const CLOCK_GRAIN_MS = 100;
 
-/** Tells one version of a file from another without reading it. */
+/** Distinguishes versions of a file without reading it. */
 export type FileStamp = string;
 
 /**

@@ -15,7 +15,7 @@ import { LanguageServerFailure, ServerConnection } from './server-connection.ts'
 import type { ServerDefinition, WaitTimes } from './server-definition.ts';
 import type { WorkspaceTexts } from './workspace-texts.ts';
 
-/** Enough for a large project; a hostile one gets no more. */
+/** Memory limit of a server: enough for a large project. */
 const MEMORY_BYTES = 4 * 1024 ** 3;
 /** How often a request is repeated until two answers are the same, if nothing else shows that they are complete. */
 const MAX_REPEATS = 5;
@@ -207,7 +207,7 @@ export class LanguageServer {
     return kind !== 'changed' && extensions.includes(extname(path).toLowerCase());
   }
 
-  /** Repeats the request until two answers are the same, if only quiet shows that the project is loaded. */
+  /** Repeats the request until two answers are the same, if nothing but silence shows that the project is loaded. */
   async #requestUntilStable(method: string, params: object, signal: AbortSignal): Promise<unknown> {
     let answer = await this.#connection.request(method, params, signal);
     for (let repeat = 0; this.#loading.needsRepeat && repeat < MAX_REPEATS; repeat += 1) {
@@ -307,7 +307,7 @@ function plainUri(uri: unknown): string | undefined {
   }
 }
 
-/** What we support, in the protocol's words: hierarchical symbols, links, pulled and published diagnostics. */
+/** Our capabilities: hierarchical symbols, links, pulled and published diagnostics. */
 const clientCapabilities = {
   // Whole characters (utf-32) need no conversion; every server supports UTF-16.
   general: { positionEncodings: ['utf-32', 'utf-16'] },
@@ -315,7 +315,7 @@ const clientCapabilities = {
   workspace: {
     configuration: true,
     workspaceFolders: true,
-    // We tell what changed; otherwise servers watch the disk themselves.
+    // We report changes of files; otherwise servers would watch the disk themselves.
     didChangeWatchedFiles: { dynamicRegistration: true, relativePatternSupport: true },
     didChangeConfiguration: { dynamicRegistration: true },
     diagnostics: { refreshSupport: true },

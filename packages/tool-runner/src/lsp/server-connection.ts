@@ -169,7 +169,7 @@ export class ServerConnection {
     }
   }
 
-  /** Ends the server and rejects all waiting requests. Only the first failure counts; later ones return it. */
+  /** Ends the server and rejects all waiting requests. Only the first failure counts; later calls return it. */
   #fail(problem: string, why: { died: boolean; cause?: unknown }): LanguageServerFailure {
     if (this.#failure) return this.#failure;
     const cause = why.cause ?? (this.#stderrTail === '' ? undefined : new Error(this.#stderrTail));

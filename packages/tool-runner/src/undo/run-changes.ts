@@ -3,13 +3,13 @@ import { DIRECTORY, type FileChange } from '../files/file-snapshot.ts';
 import type { Journal, RecordedChange } from '../journal/journal.ts';
 import { fileDiff } from '../preview/file-diff.ts';
 
-/** Of larger files no diff is told: drawing one takes long, and nobody reads it. */
+/** A larger file gets no diff: computing it takes long, and nobody reads it. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /**
- * What a run has made of the files that one of its calls changed: each from before the first call of the run that still
- * counts to after this one (docs/decisions/0025). A file that ended as it was is told as such. Files that are too large
- * for a diff are left out.
+ * How a run changed the files of one of its calls: each from before the first call of the run that was not undone to
+ * after this call (docs/decisions/0025). A file with the same content as before gets the operation `none`. Files that
+ * are too large for a diff are left out.
  */
 export function runChanges(journal: Journal, runId: string, made: readonly FileChange[]): RunChange[] {
   return made.flatMap((change) => {
