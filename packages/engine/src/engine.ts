@@ -34,7 +34,7 @@ export interface EngineDeps extends Edges {
 const TICK_MS = 5_000;
 /** If a task is this long overdue, its node died or is late: the first node that looks does it. */
 const OVERDUE_MS = 1_000;
-/** Most tasks of each kind in one sweep; the rest wait for the next tick. */
+/** Maximum number of tasks of each kind in one sweep; the rest wait for the next tick. */
 const SWEPT_AT_ONCE = 500;
 
 /** The parts of the engine, wired together. */
@@ -57,7 +57,7 @@ export class Engine {
   readonly #unsubscribe: () => void;
   /** Runners whose streams are being opened. Their ids count as taken, although `streams` does not have them yet. */
   readonly #opening = new Set<ConnectedRunner>();
-  /** True once we know whether other servers were running when we started; until then we touch nothing of theirs. */
+  /** True once we know whether other servers were running when we started; until then their work is left alone. */
   #knowsOthers = false;
   #stopTick: (() => void) | undefined;
   #closed = false;

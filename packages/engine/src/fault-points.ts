@@ -14,10 +14,10 @@ export const labelledCommits = [
   'give', // a call without a runner is given to a runner or a plain listener
   'retry', // a harmless call is signalled again
   'no_runner',
-  'runner', // connected or disconnected
+  'runner', // a runner connected or disconnected
   'run', // a message and the run that it starts
   'queue', // a message that waits for the agent
-  'mode', // of a session is switched
+  'mode', // the mode of a session is switched
   'stop', // a run is ended from outside
 ] as const;
 export type LabelledCommit = (typeof labelledCommits)[number];

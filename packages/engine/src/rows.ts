@@ -243,7 +243,7 @@ export const columnsOf = {
     created_at: integer,
     /** Orders changes of the same moment: by step, then by call. */
     place: integer,
-    /** From before the run to after this call. Null: not told, or no longer kept (DA-3). */
+    /** From before the run to after this call. Null: not reported, or no longer kept (DA-3). */
     diff: orNull(text),
   },
 

@@ -46,7 +46,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Most approvals in one read. */
+/** Maximum number of approvals in one read. */
 export const approvalsAtOnce = 50;
 
 export interface ShownApproval {
@@ -125,7 +125,7 @@ export interface Reading {
   /** Oldest first. There may be thousands, so this reads only ids; read the rows in pieces. */
   pendingApprovals(userId: string): Unit<readonly Pick<ApprovalRow, 'id' | 'tool_id'>[]>;
   /**
-   * The pending ones of these approvals, with the payload of their call. Takes at most `approvalsAtOnce` ids. A preview
+   * Those of these approvals that are pending, with the payload of their call. Takes at most `approvalsAtOnce` ids. A preview
    * that is larger than `largestShown` is not read and null.
    */
   shownApprovals(ids: readonly string[]): Unit<readonly ShownApproval[]>;
@@ -138,7 +138,7 @@ export interface Reading {
   editedParams(toolId: string): Unit<JsonObject | null>;
   /** The pending requests of a project, oldest first: the columns that show whether a grant may cover them. */
   pendingInProject(userId: string, projectId: string): Unit<readonly PendingRequest[]>;
-  /** Those of these approvals that are decided, with what a transcript says about them. Takes any number of ids. */
+  /** Those of these approvals that are decided, with the columns that a transcript needs. Takes any number of ids. */
   decidedApprovals(ids: readonly string[]): Unit<readonly DecidedApproval[]>;
   countPendingApprovals(sessionId: string): Unit<number>;
   /** How many calls of one program wait for an approval, in any session (AG-3). */
@@ -220,7 +220,7 @@ export interface Transaction extends Reading {
    * that the clock went back.
    */
   markRunnersSeen(at: number, now: number): Unit<void>;
-  /** Sets a `seen_at` of nodes that lies in the future to `now`. */
+  /** Sets each node's `seen_at` that lies in the future to `now`. */
   capNodesSeenAt(now: number): Unit<void>;
   /** Shortens every run lease that ends after `until`. */
   capRunLeases(until: number): Unit<void>;

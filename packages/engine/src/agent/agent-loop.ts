@@ -148,7 +148,7 @@ async function think(live: LiveRun, run: RunRow, project: ProjectRow, deps: Agen
 /** Before a model call: adds late results, and the messages that were queued while the run went on (AG-5). */
 async function addLateAndQueued(held: HeldRun, { step }: RunRow, { store }: AgentDeps): Promise<void> {
   const { late, isQueued } = await store.read(function* (tx) {
-    // The first step answers the message that started the run; what waits beside it comes with the second.
+    // The first step answers the message that started the run. Queued messages wait for the second step.
     const isQueued = step > 0 && (yield* tx.queuedMessagesOf(held.sessionId)).length > 0;
     return { late: yield* findLateResults(tx, held), isQueued };
   });
@@ -162,7 +162,7 @@ async function addLateAndQueued(held: HeldRun, { step }: RunRow, { store }: Agen
   );
 }
 
-/** Otherwise the model wonders where its tools are. */
+/** Tells the model why some of its tools are missing. */
 const readOnlyNote: ModelMessage = {
   role: 'note',
   text: 'This conversation is read only: tools that change something are not available, and calls of them are refused. Say what should be changed instead.',

@@ -35,7 +35,7 @@ export interface StartRun {
   readonly content: string;
   /** `provider:model` or `manual`; the configured default when left out. */
   readonly model?: string | undefined;
-  /** What becomes of it while a run is under way; it is refused if left out (AG-5). */
+  /** What to do with the message while a run is under way; `refuse` by default (AG-5). */
   readonly whenBusy?: 'refuse' | 'queue' | 'send_now';
 }
 
@@ -46,7 +46,7 @@ export interface SentMessage {
   readonly queued: boolean;
 }
 
-/** A message as a unit stored it: it started this run, waits in its queue, or was given to it before. */
+/** A stored message: it started this run, waits in its queue, or was sent to the agent earlier. */
 interface Stored {
   readonly run: RunRow;
   readonly messageId: string;
@@ -118,7 +118,7 @@ export class AgentRuns {
         return { run: active, messageId: id, state: 'queued' };
       }
       const messageId = newId(now);
-      // What a stopped run left in the queue was said before this message.
+      // Messages that a stopped run left in the queue come before this one.
       const run = yield* storeNewRun(tx, row, {
         messageId,
         content,
@@ -133,8 +133,8 @@ export class AgentRuns {
   }
 
   /**
-   * Gives a message that waits to the agent now (AG-5): the step that is under way ends after the calls that are running,
-   * or the message starts a run. The others keep waiting for the next step.
+   * Sends a queued message to the agent now (AG-5): the current step ends after its running calls, or the message starts
+   * a run. Other queued messages wait for the next step.
    */
   async sendQueued(caller: Caller, messageId: string): Promise<SentMessage> {
     const { store } = this.#deps;
@@ -212,7 +212,7 @@ export class AgentRuns {
     while (this.#live.size > 0) await Promise.all([...this.#live.values()].map(({ ended }) => ended));
   }
 
-  /** Releases every run without ending it: another node, or the next start, goes on with it. */
+  /** Releases every run without ending it: another node, or the next start, continues it. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stopTick?.();

@@ -83,7 +83,7 @@ function* recordedResult(tx: Reading, runId: string | null, call: StoredToolCall
   };
 }
 
-/** "You stopped this run" is for the person, and the model would take it for itself. */
+/** Rewords "You stopped this run", which addresses the person: the model would think that it is meant. */
 function forModel(result: ModelResult, execution: ExecutionRow): ModelResult {
   if (result.status !== 'error' || execution.error !== describeError('RUN_STOPPED').message) return result;
   return {
@@ -99,8 +99,8 @@ const KEPT_RESULTS = 6;
 
 /**
  * Shortens a conversation to what a model can take. Drops the oldest turns first, then the content of old results in
- * the current turn, which begins at `turnFrom` or else with the person's last message. What the person said in it always
- * stays, and no call loses its result.
+ * the current turn, which begins at `turnFrom` or else with the person's last message. The person's messages in it always
+ * stay, and no call loses its result.
  */
 export function fitContext(
   messages: readonly ModelMessage[],

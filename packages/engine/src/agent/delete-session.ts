@@ -5,8 +5,8 @@ import { notFound, Refusal } from '../refusal.ts';
 import type { Store } from '../store.ts';
 
 /**
- * Deletes a conversation: its messages are removed, its grants revoked, and it is listed and found no more. Its calls stay
- * in the history and in the audit log.
+ * Deletes a conversation: removes its messages, revokes its grants, and leaves it out of lists and searches. Its calls
+ * stay in the history and in the audit log.
  */
 export async function deleteSession(
   { store }: { readonly store: Store },

@@ -57,7 +57,7 @@ export function announceQueue(
   const { project_id, session_id } = place;
   const queued = rows.map(queuedMessageView);
   const event = { project_id, session_id, queued, timestamp: isoTime(now) };
-  // What is too large for an event is fetched with the conversation (EV-2).
+  // Clients fetch a text that is too large for an event with the conversation (EV-2).
   const withoutContent = queued.map((message) => ({
     ...message,
     content: '',
@@ -84,7 +84,7 @@ export async function withQueued<T>(
   messageId: string,
   unit: (tx: Transaction, found: FoundMessage, session: SessionRow) => Unit<T>,
 ): Promise<T> {
-  // Which session it is never changes, and sessions are locked before all else.
+  // Find the session first, because it must be locked before any other row. A message never changes its session.
   const sessionId = await parts.store.read(function* (tx) {
     const row = (yield* tx.get('queued_messages', messageId)) ?? (yield* tx.get('messages', messageId));
     return row?.session_id;
@@ -130,8 +130,8 @@ export function removeQueuedMessage(parts: QueueParts, caller: Caller, messageId
 const TICK_MS = 5_000;
 
 /**
- * Tells a step whether a message of the queue is to be sent now. `onSendNow` is called each time that the queue, or what
- * the person is asked, has changed while there is such a message.
+ * Tells a step whether a queued message is to be sent now. While there is such a message, `onSendNow` is called each
+ * time that the queue or the pending approvals have changed.
  */
 export class SendNowWatch {
   readonly #run: HeldRun;

@@ -7,18 +7,18 @@ import type { Reading, Unit } from '../store.ts';
 import { restoredFiles } from '../undo/run-changes.ts';
 import { type UndoDeps, undoCalls, whyNotUndoable } from '../undo/undo-requests.ts';
 
-/** A conversation goes back to before this message. */
+/** Rewinds a conversation: this message and all later ones no longer count. */
 export interface Rewind {
   readonly messageId: string;
-  /** Also put back what file tools changed since. */
+  /** Also undo what file tools have changed since the message. */
   readonly files: boolean;
-  /** Also where a file was changed after the calls. */
+  /** Undo even if a file was changed again after the calls. */
   readonly force: boolean;
 }
 
 type Preview = Omit<ResponseBody<'previewRewind'>, 'success' | 'session_id' | 'message_id'>;
 
-/** What going back to before a message would do. */
+/** Returns what rewinding to a message would do. */
 export async function previewRewind(
   { store, presence }: UndoDeps,
   session: SessionRow,
@@ -43,9 +43,9 @@ export async function previewRewind(
 }
 
 /**
- * Goes back to before a message: undoes what file tools changed since, newest first, then marks the messages from there
- * on. Nothing is deleted. A process may die in between: calls that are undone stay so, and a repeated request skips them
- * and marks the messages. A message that is rewound already is left alone, because newer messages may follow it.
+ * Rewinds to a message: undoes the file changes made since, newest first, then marks this message and all later ones.
+ * Nothing is deleted. If the process dies in between, a repeated request skips the calls that are undone already and
+ * marks the messages. If the message is already rewound, does nothing, because newer messages may follow it.
  */
 export async function rewindSession(
   deps: UndoDeps,
@@ -67,7 +67,7 @@ export async function rewindSession(
     yield* tx.get('sessions', session.id); // a message that starts a run takes the same lock
     if (yield* tx.activeRunOf(session.id)) throw new Refusal('RUN_ACTIVE');
     if ((yield* tx.get('messages', messageId))?.rewound_at !== null) return 0;
-    // Somebody wrote while the files were put back, and that run has ended: what it changed is not undone.
+    // A message arrived while the files were restored, and its run has ended: the changes of that run are not undone.
     if ((yield* tx.lastPosition(session.id)) !== last) throw new Refusal('RUN_ACTIVE');
     const messages = yield* tx.rewindMessages(session.id, message.position, now);
     const { id: session_id, project_id } = session;
@@ -105,7 +105,7 @@ function* workSince(
   return { calls, changes: yield* tx.fileChangesOf({ sessionId: session.id }) };
 }
 
-/** Whether a call began that may have changed something which undo does not put back, such as a command. */
+/** Whether a call, such as a command, may have changed something that undo cannot restore. */
 function mayHaveChangedMore(call: ExecutionRow): boolean {
   if (call.undone_at !== null || call.undoable || call.attempt === 0) return false;
   if (call.status === 'rejected' || call.status === 'timeout' || call.risk_level === 'LOW') return false;

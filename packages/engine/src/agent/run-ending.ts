@@ -18,7 +18,7 @@ import { agentOf } from './tool-step.ts';
 
 const LEFTOVERS_AT_ONCE = 1_000;
 
-/** How a run ends without an answer: the person stopped it, or it could not go on. */
+/** How a run ends without an answer: the person stopped it, or it could not continue. */
 export type RunEnding =
   | { readonly status: 'stopped'; readonly by: string }
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } };

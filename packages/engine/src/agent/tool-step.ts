@@ -17,7 +17,7 @@ import { type HeldRun, RunLost } from './held-run.ts';
 import { SendNowWatch } from './message-queue.ts';
 import { type StoredToolCall, toJson, toolCallsOf, toolMessageId, unparsableParameter } from './messages.ts';
 
-/** Most calls of a step that run at once: a session may not have more pending approvals (AG-3). */
+/** Maximum number of calls that run at once: a session may not have more pending approvals (AG-3). */
 const MAX_AT_ONCE = 10;
 
 /** The identity with which a run makes its calls, and may cancel them. */
@@ -28,9 +28,9 @@ export const agentOf = (userId: string, runId: string): Caller => ({
 });
 
 /**
- * The tool calls of one assistant message. Each is made once, even if it was already made before a crash; independent
- * calls run in parallel, the others in order (EX-4). Ends when each call has its tool message. A message that is to be
- * sent now ends it early: calls that have not begun get a tool message that says so (AG-5).
+ * The tool calls of one assistant message. Independent calls run in parallel, the others in order (EX-4). A call that
+ * was made before a crash is not made again. The step ends when each call has its tool message. If the person sends a
+ * queued message now, it ends early: calls that have not begun get a tool message that says so (AG-5).
  */
 export class ToolStep {
   readonly #deps: AgentDeps;
@@ -109,14 +109,14 @@ export class ToolStep {
     await reached?.('tool.stored');
   }
 
-  /** Whether a call may begin, or has begun before a crash, although a message is to be sent now. */
+  /** Whether a call may begin: yes if no message is to be sent now, or if the call began before a crash. */
   async #mayBegin({ step, index }: StoredToolCall): Promise<boolean> {
     if (!this.#sendNow.isDue) return true;
     const known = await this.#deps.store.read((tx) => tx.executionOfCall(this.#run.runId, step, index));
     return known !== undefined;
   }
 
-  /** Cancels the calls that have not begun or wait for a decision: the person said something instead. */
+  /** Cancels the calls that have not begun or wait for a decision, because the person sent a message instead. */
   async #cancelUnstarted(): Promise<void> {
     const { runId, userId } = this.#run;
     const { message } = describeError('NOT_STARTED');
@@ -190,7 +190,7 @@ export class ToolStep {
         );
         const tool_calls = toJson(calls);
         yield* tx.update('messages', answered, { tool_calls });
-        // Clients learn of a call that was made by its own events.
+        // A call that was made has events of its own, so its message need not be announced again.
         if (answer.not_started) announce({ ...message, tool_calls });
       },
       isLast ? { state: 'thinking' } : {},

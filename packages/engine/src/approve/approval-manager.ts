@@ -112,7 +112,7 @@ export class ApprovalManager {
     return row.digest;
   }
 
-  /** Rejects a request. The agent gets the reason and the message, and goes on without the tool (AP-5). */
+  /** Rejects a request. The agent gets the reason and the message, and continues without the tool (AP-5). */
   async rejectTool(caller: Caller, approvalId: string, input: RequestBody<'reject'>): Promise<Decided> {
     const outcome = await commit(this.#parts, 'reject', (tx) =>
       reject(tx, this.#parts, caller, approvalId, input),

@@ -63,7 +63,7 @@ function* releaseIfCovered(
   if (params === undefined) return undefined;
   const decision = policy.decide(approval.tool_name, params);
   if (!covers(granted, approval, decision)) return undefined;
-  // A request that slipped in beside the switch of its conversation to read only (AP-11).
+  // The request was made just as its conversation was switched to read only (AP-11).
   if (!isReadOnly(decision) && (yield* tx.modeOf(execution.session_id)) === 'read_only') return undefined;
 
   const grantId = rule ? null : grant.id;

@@ -125,7 +125,7 @@ export class SessionModes {
     let refused: Changed['refused'] = [];
     if (session.mode !== before.mode) {
       recordSwitch(tx, caller, before, session.mode);
-      // Calls are locked before grants, as in a claim: otherwise the two wait for each other.
+      // Lock calls before grants, in the same order as a claim: otherwise the two could deadlock.
       if (session.mode === 'read_only') refused = yield* refuseUnstarted(tx, session, policy, now);
       yield* endMode(tx, caller, before, now);
       if (session.mode === 'accept_edits') {
@@ -204,7 +204,7 @@ function* refuseUnstarted(
   now: number,
 ): Unit<Changed['refused']> {
   const refused: { execution: ExecutionRow; approval: ApprovalRow | undefined }[] = [];
-  // While this unit waits for its row, a call may be approved, or asked about again: so look at the first state twice.
+  // While this unit waits for a lock, a call may be approved or asked about again, so look for pending calls twice.
   for (const status of ['awaiting_approval', 'approved', 'awaiting_approval'] as const) {
     const filter = { sessionId: session.id, status, limit: REFUSED_AT_ONCE };
     for (const { id } of yield* tx.history(session.user_id, filter)) {

@@ -19,7 +19,7 @@ const MAX_KNOWN = 10_000;
 
 /**
  * AP-9: a token of scope runner belongs to one runner and one program of it, from its first use on. This binding decides
- * what the token may report, never the request's body alone. A person's token speaks for the runner that it names.
+ * what the token may report, never the request's body alone. A person's token may speak for any runner that the request names.
  */
 export class RunnerBindings {
   readonly #store: Store;

@@ -34,7 +34,7 @@ export class CallAssignments {
     });
   }
 
-  /** After the commit of a unit that signalled a call: starts the waiting time if no runner has the call. */
+  /** Call after the commit of a signal. Starts the waiting time if no runner has the call. */
   watch(execution: ExecutionRow): void {
     const { store, bus, onError } = this.#parts;
     if (execution.runner_id !== null || execution.due_at === null || isFinal(execution.status)) return;

@@ -44,7 +44,8 @@ export function announceCall(
 }
 
 /**
- * Most bytes of one part of an event or list entry, leaving room for the rest. Clients fetch larger parts by id (EV-2).
+ * Maximum size in bytes of one part of an event or list entry; leaves room for the rest. Clients fetch larger parts by
+ * id (EV-2).
  */
 export const largestShown = maxEventBytes - 512;
 

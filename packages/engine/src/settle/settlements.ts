@@ -104,7 +104,7 @@ function* end(
   const ended = yield* transition(tx, started, input.status, {
     ...(error ? failure(error.code, error.message, now) : { completed_at: now }),
     ...(error?.recoverable !== undefined && { error_recoverable: error.recoverable }),
-    // If the client did not report it, measure from the claim, or from the signal that was the claim.
+    // If the client did not report it, measure from the claim. For a call without a claim, that is its signal.
     execution_time_ms:
       input.execution_time_ms ??
       (started.started_at === null ? null : Math.max(0, Math.round(now - started.started_at))),
@@ -174,10 +174,10 @@ function* askAboutStale(
   };
 }
 
-/** More than any step has. */
+/** Limit of the query: no step has that many calls. */
 const CALLS_OF_STEP = 10_000;
 
-/** Keeps which files a call changed, with what the runner says that its run made of them (docs/decisions/0025). */
+/** Stores the files that a call changed, with the changes of its whole run as the runner reports them (docs/decisions/0025). */
 function* storeFileChanges(
   tx: Transaction,
   { id: tool_id, user_id, session_id, run_id, step, call_index, started_at, undoable }: ExecutionRow,
@@ -250,7 +250,7 @@ function retryDelay(
   return RETRY_AFTER_MS[attempt - 1];
 }
 
-/** Whether the failure is temporary: our own codes say so, for other codes the runner does. */
+/** Whether the failure is temporary. Our own codes decide; for any other code, the runner does. */
 function isTemporary(input: ResultBody): boolean {
   const error = reportedError(input);
   if (typeof error !== 'object') return false;

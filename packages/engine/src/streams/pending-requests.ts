@@ -34,8 +34,8 @@ const KEPT_BYTES = 64 * 1024 * 1024;
 
 /**
  * Keeps one snapshot of the pending requests of each person who has a stream here. The person's streams share it, and
- * events keep it current. It is read in pieces, so that other requests are served in between. It records the event that
- * it is current as of, so that no change by another node is missed.
+ * events keep it current. It is read in pieces, so that other requests are served in between. It has the id of
+ * the newest event that it includes, so that no change by another node is missed.
  */
 export class PendingRequests {
   readonly #store: Store;
@@ -99,7 +99,7 @@ interface SnapshotPiece {
   readonly at: number;
   readonly isNewest: boolean;
   readonly policyVersion: number;
-  /** The ids of all pending requests, if the snapshot is made anew. */
+  /** The ids of all pending requests, if a new snapshot is made. */
   readonly listed?: readonly string[];
   readonly events?: readonly StoredEvent[];
   /** The requests that were read, and those of them that are pending. */

@@ -45,7 +45,7 @@ const PAGE = 500;
 const EVENTS_AT_ONCE = 10;
 /** Bytes of pending requests that are sent at once, within a fraction of a millisecond. */
 const PIECE_BYTES = 64 * 1024;
-/** People whose newest event is read at once. */
+/** Number of people whose newest event ids are read at once. */
 const PEOPLE_AT_ONCE = 100;
 
 /**

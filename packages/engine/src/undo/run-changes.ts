@@ -5,13 +5,13 @@ import type { ExecutionRow, FileChangeSummary, RunRow } from '../rows.ts';
 import { getAll, type Reading, type Unit } from '../store.ts';
 import { type UndoDeps, undoCalls } from './undo-requests.ts';
 
-/** The most characters of diffs in one answer: one diff may have half a million, and a run may change any number of files. */
+/** Limit for all diffs of one response: one diff may have half a million characters, and a run may change any number of files. */
 const MAX_DIFF_CHARACTERS = 8_000_000;
 
 /**
  * The files that a run changed, in the order of their first change. The newest call that was not undone has the diff of
- * the whole run, because each report tells the difference since the run began. A file that ended as it was is left out.
- * Diffs for which there is no room are told as cut.
+ * the whole run, because each report has the difference since the run began. A file with the same content as before the
+ * run is left out. A diff for which there is no room is left out and marked as truncated.
  */
 export function* readRunChanges(tx: Reading, runId: string): Unit<readonly ChangedFile[]> {
   const changes = yield* tx.fileChangesOf({ runId });
@@ -41,7 +41,7 @@ export function* readRunChanges(tx: Reading, runId: string): Unit<readonly Chang
   return files;
 }
 
-/** What several changes of a file come to, if the runner did not tell. */
+/** The operation that several changes of a file amount to, if the runner did not report it. */
 function netOperation(changes: readonly FileChangeSummary[]): ChangedFile['operation'] | 'none' {
   const [first, last] = [changes[0]?.operation, changes.at(-1)?.operation];
   if (first === 'created') return last === 'deleted' ? 'none' : 'created';
@@ -49,8 +49,8 @@ function netOperation(changes: readonly FileChangeSummary[]): ChangedFile['opera
 }
 
 /**
- * Puts back what file tools changed in a run, or only one file of it. One file takes back its calls, and later calls of
- * the run that changed another file of these calls, such as the new name of a moved file.
+ * Undoes what file tools changed in a run, or only the changes of one file. For one file, undoes the calls that changed
+ * it, and later calls of the run that changed another file of these calls, such as the new name of a moved file.
  */
 export async function undoRun(
   deps: UndoDeps,
@@ -84,7 +84,7 @@ function callsBehind(
   for (const [id, made] of Map.groupBy(changes, ({ tool_id }) => tool_id)) {
     if (!made.some((change) => paths.has(change.path))) continue;
     wanted.add(id);
-    // What is undone already needs nothing else to be undone.
+    // A call that is already undone needs no later call to be undone.
     if (calls.get(id)?.undone_at === null) for (const change of made) paths.add(change.path);
   }
   return wanted;
@@ -100,7 +100,7 @@ function* callsOf(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The files that undoing these calls puts back, and what that does to each: the opposite of the first change. */
+/** The files that undoing these calls restores, each with the operation that restores it. */
 export function restoredFiles(
   changes: readonly FileChangeSummary[],
   calls: readonly Pick<ExecutionRow, 'id'>[],

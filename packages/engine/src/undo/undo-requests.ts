@@ -93,7 +93,7 @@ const UNDO_WAIT_MS = 25_000;
 
 /**
  * Undoes calls of one project and waits until their files are back. Calls that changed no file or are undone already are
- * skipped, so that a repeated request goes on where an interrupted one ended. Calls come newest first. Throws the
+ * skipped, so that a repeated request continues where an interrupted one ended. Calls come newest first. Throws the
  * runner's refusal, for example UNDO_CONFLICT with the files that were changed since: then no file was touched.
  */
 export async function undoCalls(
@@ -154,7 +154,7 @@ async function untilUndone(
   }
 }
 
-/** Whether all calls are undone. Throws the runner's refusal. The first call tells, because all are settled together. */
+/** Whether all calls are undone. Throws the runner's refusal. All calls are settled together, so usually the first one decides. */
 function* readUndo(tx: Reading, undoId: string, toolIds: readonly string[]): Unit<boolean> {
   for (const id of toolIds) {
     const call = yield* tx.get('tool_executions', id);
@@ -172,7 +172,7 @@ class UndoRefused extends Refusal {
   }
 }
 
-/** Whether a code says something about the person's own request: a client would sign out, or wait. */
+/** Whether a client would take the code as an answer to its own request, and sign out or wait. */
 const concernsOwnRequest = (code: ErrorCode): boolean => [401, 429].includes(errorCodes[code].status);
 
 /** A hint may be lost, so look again after this time. */
