@@ -16,8 +16,8 @@ import { isRefused } from './verdict.ts';
 /** The fields of a grant that decide which calls it covers (AP-4). */
 export interface GrantPredicate {
   /**
-   * `mode`: nobody looked at a call when it was made (AP-11). A rule that asks is more deliberate, so it still asks, and
-   * so does a file that may also be one outside the workspace.
+   * `mode`: the person switched a mode without looking at a call (AP-11). So a rule that asks still asks, and so does a
+   * file with hard links, which may also be a file outside the workspace.
    */
   readonly scope?: GrantScope | undefined;
   readonly tool: string;

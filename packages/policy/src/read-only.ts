@@ -3,7 +3,7 @@ import type { PolicyDecision } from './tool-call-policy.ts';
 
 /**
  * Whether a call changes nothing (AP-11): its tool is read-only, or this use of it is harmless by itself, whatever a rule
- * allows. A custom tool's own word is not enough.
+ * allows. That a custom tool says so itself is not enough.
  */
 export function isReadOnly({ call, assessed }: PolicyDecision): boolean {
   if (!call || isCustomCall(call)) return false;

@@ -71,7 +71,7 @@ export class CommandValidator {
   }
 
   /**
-   * A program that the person added may not do what a shell line may not do (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
+   * Refuses for a program that the person added what is refused in a shell line (RK-5): `bash -c 'rm -rf /'`, `sudo id`.
    * We have no manual for it, so every word that can be a path is judged as one.
    */
   #judgeAsShellLine(words: readonly string[], from: string, judgement: Judgement): void {

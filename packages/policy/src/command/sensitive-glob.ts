@@ -28,7 +28,7 @@ const ordinaryNames =
 
 /**
  * `sensitive`: picks sensitive names and hardly anything else. `unclear`: picks both kinds. `ordinary`: all other patterns,
- * and also `*` and `*.json`, because sensitive files are masked where those read recursively (VA-2).
+ * and also `*` and `*.json`, because sensitive files are masked when a command reads recursively (VA-2).
  */
 export function judgeGlob(pattern: string): 'sensitive' | 'unclear' | 'ordinary' {
   const variants = expandBraces(pattern.slice(pattern.lastIndexOf('/') + 1));

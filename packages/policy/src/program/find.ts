@@ -204,7 +204,7 @@ function excludingTerms(terms: readonly FindTerm[]): ReadonlySet<FindTerm> {
   }
 
   for (const { acts, parent } of conjunctions.toReversed()) if (acts && parent) parent.acts = true;
-  // Without any action find prints whatever the whole expression accepts, also what was pruned.
+  // Without an action, find prints every file that the whole expression accepts, pruned ones included.
   const hasAction = conjunctions.some(({ acts }) => acts);
   const leavesOut = new Set<Conjunction>();
   for (const each of conjunctions) {

@@ -134,7 +134,7 @@ function checkPattern(run: ShellRun, path: string): void {
 const isHarmlessDevice = (place: string): boolean =>
   /^\/dev\/(null|zero|full|u?random|std(in|out|err)|tty|ptmx|fd\/\d+|pts\/\d+|(tcp|udp)\/.*)$/.test(place);
 
-/** The place that executes later (VA-3) and that a path with patterns may match: `.git/h*ks`, `.vsc?de/tasks.json`. */
+/** Finds a place that executes later (VA-3) that a path with patterns may match: `.git/h*ks`, `.vsc?de/tasks.json`. */
 function findExecutingPlace(path: string): NamedPlace | undefined {
   const components = path.toLowerCase().split('/').filter(Boolean);
   const last = components.at(-1) ?? '';

@@ -27,7 +27,7 @@ const number = (): readonly string[] => [`${NUMBER}\n`];
 const userName: Printer = () => [`${USER_NAME}\n`];
 
 /**
- * Programs whose output depends only on their words. A removal whose target they print is judged by that target:
+ * Programs whose output depends only on their words. If they print the target of a removal, that target is judged:
  * `rm -rf "$(dirname /x)"`, `ls / | xargs rm -rf`.
  */
 const PRINTERS: Readonly<Record<string, Printer>> = {
