@@ -111,7 +111,7 @@ export class EventStream {
     return this.#resume.lastId;
   }
 
-  /** Ends the pause before the next attempt and resets the back-off. An attempt that is under way goes on. */
+  /** Ends the pause before the next attempt and resets the back-off. An attempt that is under way continues. */
   retryNow(): void {
     this.#failures = 0;
     this.#pause.abort();

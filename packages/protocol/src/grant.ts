@@ -7,11 +7,11 @@ import { riskLevelSchema } from './risk.ts';
 export const approvalScopeSchema = z.enum(['once', 'class', 'session', 'always']);
 export type ApprovalScope = z.infer<typeof approvalScopeSchema>;
 
-/** What a grant came from: a card, or the mode of a conversation, which no card offers. */
+/** The scopes of grants: those that a card offers, and `mode` for the mode of a conversation. */
 const grantScopeSchema = z.enum([...approvalScopeSchema.exclude(['once']).options, 'mode']);
 export type GrantScope = z.infer<typeof grantScopeSchema>;
 
-/** How far a decision reached that was made: by a person on a card, or by the grant that covered the call. */
+/** The scope of a decision, made by a person on a card or by the grant that covered the call. */
 export const decidedScopeSchema = z.enum(['once', ...grantScopeSchema.options]);
 
 /** A wider approval that a front end may offer beside `once`. Approving sends its scope and pattern back. */

@@ -3,7 +3,7 @@ import type { LanguageCode } from './language.ts';
 import { type Sentence, sayIn, sentencePlaces, sentences } from './said.ts';
 import { fill, matchTemplate } from './template.ts';
 
-/** Errors that speak of the person, as they are told to the person. */
+/** Errors about the person, reworded to address the person as "you". */
 const toPerson: Readonly<Record<LanguageCode, Readonly<Partial<Record<ErrorCode, string>>>>> = {
   en: {
     APPROVAL_REJECTED: 'You rejected this call.',
@@ -16,8 +16,8 @@ const toPerson: Readonly<Record<LanguageCode, Readonly<Partial<Record<ErrorCode,
 };
 
 /**
- * Like `sayIn`, for what became of a tool call. The error of a call ends with advice for the agent ("Read the file again
- * and copy it exactly."), which is left out for a person.
+ * Like `sayIn`, for the outcome of a tool call. Leaves out the advice for the agent at the end of an error ("Read the file
+ * again and copy it exactly.").
  */
 export function tellIn(language: LanguageCode): (sentence: Sentence) => string {
   const say = sayIn(language);
@@ -36,7 +36,7 @@ export function tellIn(language: LanguageCode): (sentence: Sentence) => string {
   };
 }
 
-/** The error's code and text. A call that ended with its run has the text of the run's error under its own code. */
+/** The error's code and text. If a call ended because its run ended, it has the text of the run's error under its own code. */
 function errorOf(sentence: Sentence): { readonly code: ErrorCode; readonly message: string } | undefined {
   if (typeof sentence !== 'string' && !('message' in sentence)) return undefined;
   const message = typeof sentence === 'string' ? sentence : sentence.message;

@@ -6,7 +6,7 @@ import { fileOperations } from '../tools/definition.ts';
 /** The most calls of one undo, so that its event stays under 64 KB. */
 export const maxUndoneAtOnce = 1_000;
 
-/** A file that is put back, and what that does to it. */
+/** A file that is restored, and the operation that restores it. */
 const restoredFileSchema = z.object({
   path: z.string(),
   operation: z

@@ -48,7 +48,7 @@ const reportedErrorSchema = z.union([
   }),
 ]);
 
-/** What the calls of a run made of one file: from before the first of them to after the reported one. */
+/** The change of one file by all calls of a run, from before the first call to after the reported one. */
 const runChangeSchema = z.strictObject({
   path: z.string().max(defaultLimits.pathBytes),
   operation: z.enum([...fileOperations, 'none']).describe('none: the file is as it was before the run.'),

@@ -8,7 +8,7 @@ export interface CallTitle {
   readonly done: string;
 }
 
-/** How a call reads in a list of calls: its title in the tense of its state, and what came of it. */
+/** How a call reads in a list of calls: its title in the tense of its state, and its outcome. */
 export const englishCalls = {
   title: {
     read_file: { plan: 'Read {object}', doing: 'Reading {object}', done: 'Read {object}' },
@@ -82,7 +82,7 @@ export const englishCalls = {
   >,
   /** The workspace's own folder, where a path is `.`. */
   root: 'the project root',
-  /** What a call did to a file, or what git says of one. */
+  /** What a call did to a file, or the state that git gives a file. */
   operations: {
     created: 'new',
     added: 'new',
@@ -141,7 +141,7 @@ export const englishCalls = {
     cancelled: 'Cancelled',
     undone: 'Undone',
   },
-  /** Who decided about a call, and for how much more than this one. */
+  /** Who decided about a call, and what else the decision covers. */
   decided: {
     approved: 'You approved this',
     rejected: 'You rejected this',
