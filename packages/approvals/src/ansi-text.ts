@@ -24,9 +24,9 @@ export type StyledLine = readonly StyledText[];
 const styleSequence = /\u001b\[([\d;]*)m/g;
 
 /**
- * The lines of a command's output with their colours. Sequences that only style text are drawn; all others stay in the
- * text, where they are shown as what they are (UI-6). After a carriage return the line is written anew, as a progress
- * bar does it. Backgrounds and hidden text are not drawn: nothing may be unreadable.
+ * The lines of a command's output with their colours. Sequences that only style text are applied; all others stay in the
+ * text, where the person sees them (UI-6). A carriage return starts the line again, as progress bars do. Backgrounds and
+ * hidden text are ignored, so that all text is readable.
  */
 export function styledLines(output: string): readonly StyledLine[] {
   let style: TextStyle = {};

@@ -33,8 +33,8 @@ export async function askDeliberately<T>(
 }
 
 /**
- * Tracks since when one card has been wholly in sight, unmoved and unchanged. Keys, clicks and taps count alike: a card
- * that was read for nine seconds is never too quick, and one that just came or moved always is.
+ * Tracks how long one card has been wholly in sight without moving or changing. This is the same for keys, clicks and
+ * taps: they count if the card was in sight for long enough, and not if it just appeared, moved or changed.
  */
 export class Attention {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -44,7 +44,7 @@ export class Attention {
     this.#clock = clock;
   }
 
-  /** Tells whether the card is wholly in sight, where it was before. */
+  /** Call when it is known whether the card is wholly in sight, at the same place as before. */
   setInSight(isInSight: boolean): void {
     this.#since = isInSight ? (this.#since ?? this.#clock.monotonic()) : null;
   }

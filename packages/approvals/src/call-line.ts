@@ -44,7 +44,7 @@ function objectOf(toolName: string, params: TitledCall['params'], root: string):
   return object === '.' ? root : object;
 }
 
-/** Whether a rule refused the call: it is told as blocked, because nothing was tried and nothing failed. */
+/** Whether a rule refused the call. It is shown as blocked, not as failed, because nothing was tried. */
 export const isBlocked = (
   status: ExecutionStatus,
   error: { readonly code: string } | null | undefined,
@@ -54,7 +54,7 @@ export const isBlocked = (
   errorCodes[error.code as ErrorCode]?.status === 403 &&
   error.code !== 'PERMISSION_DENIED';
 
-/** What came of a call, in a few words; empty where the title says it all. */
+/** The outcome of a call in a few words; empty if the title says it all. */
 export function callOutcome(view: ResultView, { outcome }: CallWords): string {
   const text = outcomeOf(view, outcome);
   return 'truncated' in view && view.truncated ? outcome.cut(text) : text;

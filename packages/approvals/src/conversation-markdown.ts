@@ -17,8 +17,8 @@ interface Conversation {
 }
 
 /**
- * A conversation as a Markdown document: who said what, and a line for each call with what came of it. What people and
- * models wrote stays Markdown that can do no harm: see `harmlessMarkdown`.
+ * A conversation as a Markdown document: the messages, and a line for each call with its outcome. The text of people and
+ * models stays Markdown, but can do no harm: see `harmlessMarkdown`.
  */
 export function conversationMarkdown({ title, messages }: Conversation, words: CallWords): string {
   const { untitled, you, agent } = words.markdown;

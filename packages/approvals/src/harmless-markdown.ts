@@ -1,7 +1,7 @@
 /**
- * Markdown that somebody else wrote, as a part of our own document. A viewer loads and runs nothing of it, and it neither
- * reaches beyond its part nor hides text: tags, images and link definitions become text, headings are below ours (two
- * levels), and a fence is closed. What is certainly code stays as it is; where renderers may disagree, it is text.
+ * Makes untrusted Markdown safe to include in our own document. A viewer loads and runs nothing in it, and it cannot hide
+ * text or affect the rest of the document: tags, images and link definitions become text, headings move two levels down,
+ * and an open fence is closed. Code stays unchanged where every renderer agrees that it is code; otherwise it becomes text.
  */
 export function harmlessMarkdown(markdown: string): string {
   const lines = markdown.replaceAll(/\r\n?/g, '\n').split('\n');
@@ -33,7 +33,7 @@ export function harmlessMarkdown(markdown: string): string {
 }
 
 interface Fence {
-  /** Undefined: it may end somewhere else than it seems. */
+  /** Undefined if renderers may disagree about where the fence ends. */
   readonly lines: readonly string[] | undefined;
   /** The index of the line after it, or of the one that makes it uncertain. */
   readonly end: number;
@@ -55,7 +55,7 @@ function fenceAt(lines: readonly string[], start: number): Fence | undefined {
     if (closed !== undefined || !line.startsWith(indent)) return { lines: undefined, end };
   }
   const inside = lines.slice(start, end);
-  // So far to the right it may be something else than code.
+  // With this much indentation, some renderers may not see a fence: escape the text too.
   const shown = indent.length > 3 ? inside.map(escaped) : inside;
   return { lines: [...shown, lines[end] ?? indent + mark], end: end + 1 };
 }
@@ -69,7 +69,7 @@ function indentOfClosing(line: string, mark: string): string | undefined {
 function harmlessText(lines: readonly string[]): readonly string[] {
   const noFences = lines.map(withoutFence);
   const split = noFences.map(splitCode);
-  // A span of code may go on in the next line: then nothing of this text is certain.
+  // A code span may continue in the next line: then treat the whole text as text.
   const isCertain = split.every((parts) => parts !== undefined);
   return noFences.flatMap((line, index) => {
     const parts = isCertain ? split[index] : undefined;
@@ -79,14 +79,14 @@ function harmlessText(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** Makes a fence text that does not certainly begin and end here. */
+/** Escapes the mark of a fence that `fenceAt` did not accept, so that it is text. */
 const withoutFence = (line: string): string =>
   line.replace(
     /^((?:[\s>*+\-\d.)]|\[\^[^\]]*\]:)*)(`{3,}(?=[^`]*$)|~{3,})/,
     (_, before: string, mark: string) => before + mark.replaceAll(/./g, '\\$&'),
   );
 
-/** Text and spans of code by turns. Undefined if a span may have another beginning or end than it seems. */
+/** Splits a line: text at even indexes, code spans at odd ones. Undefined if renderers may split it differently. */
 function splitCode(line: string): readonly string[] | undefined {
   const parts: string[] = [];
   const token = /`+|\\.?|[^`\\]+/gy;
@@ -96,7 +96,7 @@ function splitCode(line: string): readonly string[] | undefined {
       text += found;
       continue;
     }
-    // Such an address may go on with a backtick.
+    // Some renderers make a link of such an address, including the backtick.
     if (/(?::\/\/|www\.)\S*$/i.test(text)) return undefined;
     const end = endOfSpan(line, token.lastIndex, found);
     const span = line.slice(token.lastIndex - found.length, end);
@@ -117,7 +117,7 @@ function endOfSpan(line: string, from: number, opening: string): number | undefi
   return undefined;
 }
 
-/** Entities hold where a backslash may be escaped itself. */
+/** Uses an entity for `<`, because a backslash before it may itself be escaped. */
 const escaped = (text: string): string =>
   text.replaceAll(/\\?</g, '&lt;').replaceAll('![', '!\\[').replaceAll(']:', ']\\:');
 

@@ -116,7 +116,7 @@ function statusLines({
   ];
 }
 
-/** A flat object as `name: value`, everything else as JSON. Success is told by the call's own line. */
+/** A flat object as `name: value`, everything else as JSON. Leaves out `success`, which the call's own line shows. */
 function jsonLines(value: JsonValue): StyledLine[] {
   if (value === null) return [];
   const entries = typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : undefined;

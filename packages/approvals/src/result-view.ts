@@ -21,7 +21,7 @@ export interface FileLines {
   readonly lines: readonly DiffLine[];
 }
 
-/** A result as what it is. Each front end draws these kinds in its own way; `json` is for what nobody knows. */
+/** A result by its kind. Each front end draws the kinds in its own way; `json` is for a result of unknown shape. */
 export type ResultView =
   | { readonly kind: 'terminal'; readonly output: string; readonly exitCode: number | null }
   | { readonly kind: 'text'; readonly text: string; readonly path: string; readonly firstLine: number }
@@ -65,7 +65,7 @@ const changed = ({ changed_files }: Pick<ToolSuccess<'write_file'>, 'changed_fil
 const locations = ({ locations, truncated }: ToolSuccess<'references'>) =>
   ({ kind: 'locations', locations, truncated }) as const;
 
-/** How the result of each built-in tool is seen. A tool without a row is seen as JSON. */
+/** The view of each built-in tool's result. Without one, the result is shown as JSON. */
 const views: Views = {
   execute_command: terminal,
   shell_exec: terminal,
@@ -91,7 +91,7 @@ const views: Views = {
   references: locations,
 };
 
-/** The result of a call as what it is. A result that does not have the tool's own shape is shown as it came. */
+/** The view of a call's result. A result that does not have the tool's shape is shown unchanged. */
 export function resultView(toolName: string, params: Params, result: JsonValue): ResultView {
   const tool = findTool(toolName);
   const view = tool && views[tool.name as BuiltInToolName];
@@ -100,7 +100,7 @@ export function resultView(toolName: string, params: Params, result: JsonValue):
   return customView(result) ?? { kind: 'json', value: result };
 }
 
-/** A failed command has a terminal's output too; any other failure is told by its error. */
+/** True for a failure without output: its error says it all. A failed command still has output to show. */
 const isFailure = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && 'code' in data && !('stdout' in data);
 

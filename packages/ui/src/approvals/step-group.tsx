@@ -14,8 +14,8 @@ interface StepGroupProps {
 }
 
 /**
- * The calls of one step. If several of them wait, they are one group with a button for all that were in sight. A HIGH
- * call keeps its own second step (RK-1), and a call without a preview its own question.
+ * The calls of one step. If several of them wait, they form a group with one button that approves all cards that the
+ * person has seen, except HIGH calls (RK-1) and calls without a preview, which must be confirmed one by one.
  */
 export function StepGroup({ messageId, children }: StepGroupProps) {
   const waiting = useWaitingOf(messageId);
@@ -61,12 +61,12 @@ function ApproveAll({ able, others }: ApproveAllProps) {
   const looked = able.filter(({ approval }) => seenCards.get(approval.approval_id) === seenKey(approval));
   const isReady = looked.length === able.length;
   const shown = able.map(({ approval }) => `${approval.approval_id} ${seenKey(approval)}`).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another set of calls is another question (UI-6)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new set of calls must be looked at first (UI-6)
   useEffect(() => {
     readiness.setInSight(false);
     readiness.setInSight(isReady);
   }, [readiness, isReady, shown]);
-  /** UI-6: each card was looked at. A key must not be typed ahead, and a click must be meant for this button. */
+  /** UI-6: ignores a key that was typed ahead, and a click that came before the button was in sight for long enough. */
   const approveAll = async (isClick: boolean) => {
     lookNow();
     const isMeant = readiness.isGiven && (sight.isGiven || !isClick);

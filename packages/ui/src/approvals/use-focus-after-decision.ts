@@ -2,8 +2,8 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { goToCard, waitingCards } from './card-keys.ts';
 
 /**
- * Moves the focus when the card that had it is decided and gone: to the next card that waits, which keys decide then,
- * else to the element at `fallback`. `decided` changes with each decision.
+ * Moves the focus when the card that had it was decided and removed: to the next waiting card, so that keys decide that
+ * one, else to the element at `fallback`. `decided` changes with each decision.
  */
 export function useFocusAfterDecision(
   box: RefObject<HTMLElement | null>,
@@ -27,7 +27,7 @@ export function useFocusAfterDecision(
       'focusout',
       ({ target, relatedTarget }) => {
         if (relatedTarget instanceof Node) hadFocus.current = element.contains(relatedTarget);
-        // Without a next element, the person clicked on nothing, or the element was removed: that one is decided.
+        // If nothing else gets the focus, either the person clicked on an empty area, or the decided card was removed.
         else
           queueMicrotask(() => {
             if (target instanceof Node && target.isConnected && document.hasFocus()) hadFocus.current = false;

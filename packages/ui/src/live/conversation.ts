@@ -48,7 +48,7 @@ export interface ChatCall {
   readonly output: string;
   /** Undefined if unknown; the result is fetched when the person opens the call. */
   readonly result: JsonValue | undefined;
-  /** True if `result` is what the model read of a longer one. */
+  /** True if `result` is shortened, as the model got it. */
   readonly isShortened: boolean;
   readonly decision: CallDecision | null;
   readonly error: ToolErrorValue | null;
@@ -209,7 +209,7 @@ function callOfExecution(execution: Execution, known: ChatCall | undefined): Cha
 const recordedDecision = ({ decision, approved_by }: Execution): CallDecision | undefined =>
   decision ? { ...decision, approvedBy: approved_by } : undefined;
 
-/** What the call itself tells: whether it was approved or rejected, and not where. */
+/** The decision as the call's own status shows it: approved or rejected, but not where. */
 function impliedDecision(execution: Execution): CallDecision | null {
   const { approved_by: approvedBy, approval_id, status } = execution;
   const unknown = { approvedBy, scope: null, device: null, reason: null, message: null };

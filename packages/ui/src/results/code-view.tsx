@@ -9,7 +9,7 @@ const shownAtFirst = 40;
 
 interface CodeViewProps {
   readonly text: string;
-  /** Tells the language; empty if there is none. */
+  /** Selects the language of the colours; empty if unknown. */
   readonly path: string;
   readonly firstLine: number;
 }

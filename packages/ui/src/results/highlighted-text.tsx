@@ -11,7 +11,7 @@ interface HighlightedTextProps {
 }
 
 /**
- * One line in the colours of its language. The text is what counts: pieces that do not add up to it are not used, and a
+ * One line in the colours of its language. Always shows exactly `text`: tokens that do not join to it are ignored, and a
  * line with hidden characters is shown without colours, so that their labels stay whole (UI-6).
  */
 export function HighlightedText({ text, tokens, changed }: HighlightedTextProps) {

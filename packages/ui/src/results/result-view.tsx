@@ -19,7 +19,7 @@ interface ResultViewProps {
   readonly onWhole?: (() => void) | undefined;
 }
 
-/** Draws the result of a call as what it is. */
+/** Draws the result of a call by its kind. */
 export function ResultView({ view, sought, onWhole }: ResultViewProps) {
   const { call } = useWords();
   switch (view.kind) {
@@ -134,7 +134,7 @@ function Matches({
   );
 }
 
-/** A line with the first place of the sought text. A pattern is not run here: it could take very long. */
+/** A line with the first occurrence of the sought text marked. Patterns are not run here, because one could take very long. */
 function Marked({ text, sought }: { readonly text: string; readonly sought: string | undefined }) {
   const at = sought ? text.indexOf(sought) : -1;
   if (!sought || at < 0) return <Visible text={text} />;
