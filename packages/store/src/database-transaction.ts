@@ -17,7 +17,7 @@ import { sql } from 'kysely';
 import { DatabaseReading } from './database-reading.ts';
 import type { Statements, Step, StepResult } from './statements.ts';
 
-/** Most rows in one insert. Each number of rows is a prepared statement of its own. */
+/** Maximum number of rows in one insert. Each number of rows is a prepared statement of its own. */
 const rowsAtOnce = 16;
 
 /** A unit of writing. The store runs `finish` last, which numbers, chains and writes what the unit announced. */

@@ -102,7 +102,7 @@ export function kyselyOverSqlite(database: DatabaseSync): Kysely<never> {
   });
 }
 
-/** Most units in one commit: more would block the event loop for too long and save little. */
+/** Maximum number of units in one commit: more would block the event loop for too long and save little. */
 const unitsAtOnce = 128;
 
 /** The outcome of a unit, kept until the commit. */

@@ -66,7 +66,7 @@ function given<T extends object>(patch: T): T {
   return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Most cached rows of a table. A call reads each of its rows about five times within a short time. */
+/** Maximum number of cached rows of a table. A call reads each of its rows about five times within a short time. */
 const rowsAtMost = 512;
 /** A larger row is not cached. */
 const charactersAtMost = 16 * 1024;

@@ -11,7 +11,7 @@ import {
   runnerBindingRow,
 } from './stored-rows.ts';
 
-/** What a database store has besides a store's contract: a tamper-evident log, and limits on what it keeps. */
+/** A store in a database, which also promises a tamper-evident log and the removal of expired rows. */
 export interface OpenedDatabase extends Omit<OpenedStore, 'reopen'> {
   /** Runs SQL directly, bypassing the store. */
   execute(sql: string): Promise<void>;
