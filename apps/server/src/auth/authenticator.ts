@@ -68,7 +68,7 @@ export class Authenticator {
     return known.caller;
   }
 
-  /** Whether a stream that was opened with this token may go on. */
+  /** Whether a stream that was opened with this token may stay open. */
   async isStillValid({ tokenId, userId, expiresAt }: AuthenticatedCaller): Promise<boolean> {
     if (isPast(expiresAt)) return false;
     const row = await this.#store.read((tx) => tx.get('tokens', tokenId));

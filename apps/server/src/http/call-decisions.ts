@@ -8,7 +8,7 @@ import {
 } from '@countersign/engine';
 import type { CallDecision } from '@countersign/protocol';
 
-/** How each of these calls was decided, by its id: by a person or a timer, or by the grant that covered it. */
+/** Returns by call id how each of these calls was decided: by a person, a timer, or the grant that covered it. */
 export function* decisionsOf(
   tx: Reading,
   calls: readonly ExecutionRow[],

@@ -50,7 +50,7 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True for a failure of ours, which must be logged. */
+  /** True for an internal error, which must be logged. */
   readonly unexpected?: boolean;
 }
 
@@ -137,7 +137,7 @@ function internal(request_id: string): ErrorAnswer {
   return { ...answer('INTERNAL', message, { request_id }), unexpected: true };
 }
 
-/** How long a client may go on sending a refused body. */
+/** How long a client may continue to send a refused body. */
 const DRAIN_MS = 5_000;
 
 /**
@@ -188,7 +188,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   ];
   if (socket.writable) socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   else socket.destroy();
-  // Close even if the client goes on sending.
+  // Close even if the client continues to send.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
 

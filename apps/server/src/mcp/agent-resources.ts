@@ -4,7 +4,7 @@ import type { Resource } from '@modelcontextprotocol/server';
 const guideUri = 'countersign://guide';
 const callPrefix = 'countersign://calls/';
 
-/** What an agent may read besides calling tools. Reading decides nothing and shows only what is the agent's own. */
+/** What an agent may read besides calling tools. Reading changes nothing and shows only the agent's own calls. */
 export const listedResources: Resource[] = [
   {
     uri: guideUri,

@@ -33,7 +33,7 @@ export function pendingResult(callId: string, status: ExecutionStatus, page: str
 export const cancelledResult = (callId: string, status: ExecutionStatus): CallToolResult =>
   answerWith(`${status}\ncall_id: ${callId}`, { status, call_id: callId });
 
-/** For a refused call or a failure of ours: the error with its stable code. */
+/** For a refused call or an internal error: the error with its stable code. */
 export function refusedResult(error: unknown, requestId: string): CallToolResult {
   const { body } = toAnswer(error, requestId);
   const { code, error: message, tool_id } = body;

@@ -74,7 +74,7 @@ export function newMcpServer(era: Era, deps: McpServerDeps): Server {
   return server;
 }
 
-/** The guide, or how a call of this agent's own stands. */
+/** Reads the guide, or the status of one of this agent's own calls. */
 async function readResource(
   uri: string,
   context: ServerContext,

@@ -56,7 +56,7 @@ export class OutsideCalls {
     return { callId, approvalId: status === 'awaiting_approval' ? approval_id : null };
   }
 
-  /** Waits for a call of this agent's own, for a bounded time. */
+  /** Waits for one of this agent's own calls, for a bounded time. */
   async wait(callId: string, holding: HeldRequest): Promise<CallToolResult> {
     const { engine, progress, holdMs } = this.#deps;
     const { exchange, signal, onUpdate } = holding;
@@ -72,7 +72,7 @@ export class OutsideCalls {
     }
   }
 
-  /** How a call of this agent's own stands now, or how it ended. */
+  /** The current status of one of this agent's own calls, or its outcome. */
   async look(
     callId: string,
     { exchange, pageOf }: Pick<HeldRequest, 'exchange' | 'pageOf'>,
@@ -82,7 +82,7 @@ export class OutsideCalls {
     return resultOf(await this.#deps.engine.outcomes.of(callId));
   }
 
-  /** Cancels a call of this agent's own (EX-8). */
+  /** Cancels one of this agent's own calls (EX-8). */
   async cancel(exchange: Exchange, callId: string): Promise<CallToolResult> {
     const { tool_id, status } = await this.#deps.handlers.cancelExecution({
       ...exchange,
@@ -100,7 +100,7 @@ export class OutsideCalls {
       .catch(this.#deps.onError);
   }
 
-  /** Throws NOT_FOUND for a call that is not this agent's own. */
+  /** Throws NOT_FOUND for a call of another caller. */
   async #execution(exchange: Exchange, callId: string) {
     const params = { tool_id: callId };
     const input = { ...exchange, params, query: undefined, body: undefined };

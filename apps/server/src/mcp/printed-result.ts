@@ -25,7 +25,7 @@ function printedEnd(tool: string, outcome: ToolOutcome): string[] {
   }
   const { result, error } = outcome;
   const view = resultView(tool, {}, result);
-  // A failure of another tool is told by its error alone.
+  // If another tool failed, its error says it all.
   const printed = error && view.kind !== 'terminal' ? '' : resultText(view, words);
   if (error) return [`${error.code}: ${error.message}`, printed];
   const exit = view.kind === 'terminal' && view.exitCode !== 0 ? callOutcome(view, words) : '';
@@ -33,7 +33,7 @@ function printedEnd(tool: string, outcome: ToolOutcome): string[] {
   return whole.length > 0 ? whole : [callOutcome(view, words) || 'Done.'];
 }
 
-/** Where a file that was not read whole goes on. */
+/** How to read the next part of a file that was not read whole. */
 function nextPart(result: JsonValue): string {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return '';
   const { next_offset, truncated } = result;

@@ -7,20 +7,20 @@ export interface RawRequest {
   /** A list is sent once for each entry. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Iterable<string>;
-  /** Bytes of the body, when its head should say so. */
+  /** The value of the Content-Length header; no such header if undefined. */
   readonly contentLength?: number;
-  /** The head comes in small pieces. */
+  /** Sends the head in small pieces. */
   readonly drip?: { readonly bytes: number; readonly everyMs: number };
 }
 
 export interface RawAnswer {
-  /** `close` when the connection ended without an answer. */
+  /** `close` if the connection ended without a response. */
   readonly status: number | 'close';
   readonly head: string;
   readonly text: string;
 }
 
-/** One request on a bare connection, for what no well-behaved client sends. */
+/** Sends one request over a plain socket, so that a test can send what no HTTP client would. */
 export function sendRaw(address: string, request: RawRequest): Promise<RawAnswer> {
   const { hostname, port, host } = new URL(address);
   return new Promise((resolve) => {
@@ -68,7 +68,7 @@ function headOf({ method, path, headers, contentLength }: RawRequest, host: stri
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** In step with the reader, so that a large body is never whole in memory. */
+/** Writes no faster than the server reads, so that a large body is never whole in memory. */
 async function writeAll(socket: ReturnType<typeof connect>, parts: Iterable<string>): Promise<void> {
   for (const part of parts) {
     if (socket.destroyed || !socket.writable) return;

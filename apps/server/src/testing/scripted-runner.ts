@@ -52,7 +52,7 @@ export class ScriptedRunner {
     return this.#stream;
   }
 
-  /** The signal that `act` brings about. */
+  /** Calls `act` and returns the signal that it causes. */
   async nextSignal(act: () => Promise<unknown>): Promise<Signal> {
     const known = new Set(this.#stream.events);
     await act();

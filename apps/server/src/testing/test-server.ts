@@ -159,7 +159,7 @@ export class TestServer {
   }
 }
 
-/** As the base of a digest: what a scripted runner finds on its disk. */
+/** The digest base that scripted runners send. */
 export const someDigest = `sha256:${'a'.repeat(64)}`;
 
 /** A preview of the right kind, with nothing in it. */
@@ -181,7 +181,7 @@ export function signToken(
     .sign(new TextEncoder().encode(secret));
 }
 
-/** In place of the agent: keeps the message and a run that has ended. */
+/** Replaces the agent: stores the message, and a run that has already ended. */
 function messageKeeper(store: Store): Runs {
   return {
     async start({ caller, project, session, content, model }) {

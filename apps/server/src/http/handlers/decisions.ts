@@ -31,7 +31,7 @@ export function decisionHandlers(parts: ServerParts) {
   };
 
   return {
-    // RE-2 has each decision twice: with and without the project in the path.
+    // RE-2 has two routes for each decision: with and without the project in the path.
     approve: ({ caller, params, body }) => approve(inProject(caller, params), params.approval_id, body),
     approveById: ({ caller, params, body }) => approve(caller, params.approval_id, body),
     confirm: ({ caller, params, body }) => approve(caller, params.approval_id, body),
