@@ -24,7 +24,7 @@ const keptCalls = 500;
 /** Of a running command's output, this many characters at its end are kept. */
 const keptOutput = 8_000;
 
-/** Makes one line for each tool call that ends: what it was, what came of it, how long it took; below it the result. */
+/** Makes one line for each tool call that ends, with its title, outcome and duration, and the result below it. */
 export class ActivityLines {
   readonly #words: Words;
   readonly #color: boolean;
@@ -99,7 +99,7 @@ export class ActivityLines {
     }
   }
 
-  /** Notes who approved a call, for its line. A rejection is told by the call's own state. */
+  /** Notes who approved a call, for its line. The state of a rejected call already shows the rejection. */
   noteDecision(toolId: string, decided: string): void {
     const call = this.#calls.get(toolId);
     if (call) call.decided = decided;
@@ -122,7 +122,7 @@ export class ActivityLines {
     this.#latest = { title, view };
     const isCompleted = status === 'completed';
     const outcome = isCompleted ? callOutcome(view, calls) : '';
-    // The event of a result that could not be fetched still tells the exit code.
+    // If the result could not be fetched, its event still has the exit code.
     const exit = exit_code !== 0 && view.kind !== 'terminal' ? activity.exit(exit_code) : '';
     const facts = [
       isCompleted ? '' : isBlocked(status, error) ? activity.blocked : activity[status],

@@ -9,7 +9,7 @@ export interface ResultFrame {
   readonly words: Pick<Words, 'calls' | 'activity'>;
 }
 
-/** The least that says how a failed command ended. */
+/** How many lines of a failed command are shown. */
 const failureLines = 10;
 const margin = '  ';
 /** A longer result is cut even if the person asks for all of it: a terminal keeps only so much. */
@@ -24,7 +24,7 @@ const shownLines: { readonly [Kind in ResultView['kind']]?: number } = {
   diagnostics: 6,
 };
 
-/** The part of a result that stands below the line of its call: the end of an output, the beginning of all else. */
+/** The part of a result that stands below the line of its call: the end of an output, the beginning of anything else. */
 export function resultExcerpt(view: ResultView, isFailed: boolean, frame: ResultFrame): string[] {
   const lines = resultLines(view, frame.words.calls);
   const isOutput = view.kind === 'terminal';
@@ -37,7 +37,7 @@ export function resultExcerpt(view: ResultView, isFailed: boolean, frame: Result
   return isOutput ? [hidden, ...shown] : [...shown, hidden];
 }
 
-/** A whole result, wrapped. Of a very long output the end. */
+/** A whole result, wrapped. If it is very long: the end of an output, the beginning of anything else. */
 export function wholeResult(view: ResultView, { columns, color, words }: ResultFrame): string[] {
   const lines = resultLines(view, words.calls);
   const shown = view.kind === 'terminal' ? lines.slice(-maxLines) : lines.slice(0, maxLines);

@@ -142,7 +142,7 @@ export class AcpAgent {
     await Promise.all(links.map((link) => (link.status === 'fulfilled' ? link.value.close() : undefined)));
   }
 
-  /** Stops the run if the editor cancelled the prompt. If the editor has disconnected, the run goes on (AP-3). */
+  /** Stops the run if the editor cancelled the prompt. If the editor has disconnected, the run continues (AP-3). */
   #cancelUnlessDisconnected(session: EditorSession): void {
     setImmediate(() => {
       if (this.#connection?.signal.aborted === false) session.cancel().catch(() => {});

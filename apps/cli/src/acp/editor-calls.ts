@@ -166,7 +166,7 @@ export class EditorCalls {
   }
 }
 
-/** What a stored tool message says of its call; undefined if it was cut or is not of ours. */
+/** The result in a stored tool message; undefined if it was cut or has another format. */
 function storedResult(content: string) {
   try {
     const parsed = modelResultSchema.safeParse(JSON.parse(content));

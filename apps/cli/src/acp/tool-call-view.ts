@@ -56,11 +56,11 @@ const locationAt = (path: string, line: JsonValue | undefined): ToolCallLocation
   ...(typeof line === 'number' && { line }),
 });
 
-/** Shows a text whose beginning says enough. */
+/** Shows a text; cuts off the end if it is long. */
 export const textContent = (text: string): ToolCallContent =>
   wholeText(text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}\n…`);
 
-/** Shows a command's output: if it is long, its end. */
+/** Shows a command's output; cuts off the beginning if it is long. */
 export const outputContent = (text: string): ToolCallContent =>
   wholeText(text.length <= MAX_SHOWN ? text : `…\n${text.slice(-MAX_SHOWN)}`);
 
@@ -72,7 +72,7 @@ export const wholeText = (text: string): ToolCallContent => ({
 
 /**
  * The preview (AP-7): as diffs if files change, else as the text that a terminal would show. `textOf` reads a file as the
- * person sees it; with it a diff has the whole old and new text, without it what the hunks show.
+ * person sees it; with it, a diff has the whole old and new text; without it, only the lines of the hunks.
  */
 export async function previewContent(
   preview: Preview,
@@ -98,7 +98,7 @@ export async function previewContent(
   return shown;
 }
 
-/** A change that ran without a question, as far as the call's parameters show it; undefined for other calls. */
+/** The change of a file by a call that needed no approval, taken from its parameters; undefined for other calls. */
 export function changeContent(tool: string, params: Params, root: string): ToolCallContent[] | undefined {
   const { path, old, new: renewed } = params;
   if (tool !== 'edit_file' || typeof path !== 'string') return undefined;
@@ -124,7 +124,7 @@ export function resultContent(
   const printed = resultText(view, calls);
   if (printed === '') return told === '' ? undefined : [textContent(told)];
   const content = view.kind === 'terminal' ? outputContent(printed) : textContent(printed);
-  // How it ended comes first: the end of the output stands right below it or is scrolled to.
+  // The outcome comes first, because a long output pushes it out of sight otherwise.
   return told === '' ? [content] : [textContent(told), content];
 }
 

@@ -49,7 +49,7 @@ export function wholeSides(diff: string, text: string): DiffSides | undefined {
   };
 }
 
-/** Both sides as far as the hunks show them. A gap between hunks is the same mark on both sides. */
+/** Both sides as far as the hunks show them. Both sides get the same mark for a gap between hunks. */
 export function hunkSides(diff: string): DiffSides {
   const before: string[] = [];
   const after: string[] = [];

@@ -59,7 +59,7 @@ export interface CurrentConversation {
   showsOthers(): boolean;
   /** The title of a request's conversation. */
   titleOf(approval: CardApproval): string;
-  /** Called with the words of an approval of this conversation: they are told with the call's result, not by themselves. */
+  /** Called with the text of an approval in this conversation, which is printed later, with the call's result. */
   onApproved(toolId: string, decided: string): void;
 }
 
@@ -463,7 +463,7 @@ export class TerminalApprovals {
     this.#tellOutcome(approval, told, this.#deps, more);
   }
 
-  /** Says how a request ended. In its own conversation, an approval is told with the call's result. */
+  /** Prints how a request ended. In its own conversation, an approval is printed later, with the call's result. */
   #tellOutcome(
     approval: CardApproval,
     told: Parameters<typeof resolutionLine>[1],

@@ -20,7 +20,7 @@ export async function chatCommand(argv: readonly string[], context: CommandConte
 
   const root = workspaceRoot(values.workspace);
   const found = await serverForWorkspace(values.server, root, words, env);
-  // A named project need not be the folder's.
+  // Do not ask for `up` in this folder if a project was named, because it may be another folder's.
   const missingUp = values.project === undefined ? found.missingUp : undefined;
   const { access, project, isHere } = await withServer({ ...found, missingUp }, async (address) => {
     const access = serverAccess(address, words, env);

@@ -60,12 +60,12 @@ export class ChatInTerminal {
   #recalled = 0;
   #run: { readonly id: string; readonly follower: RunFollower } | undefined;
   #state: AgentState = 'thinking';
-  /** What waits for the agent's next step. */
+  /** Messages that wait for the agent's next step. */
   #queued: readonly QueuedMessage[] = [];
   /** Ids of messages that have been in the queue. */
   readonly #everQueued = new Set<string>();
   #mode: SessionMode = 'ask';
-  /** Changes that are put back if the person presses y. */
+  /** Calls that are undone if the person presses y. */
   #undoing: readonly Execution[] | undefined;
   #isStopping = false;
   /** True while cards of other conversations are shown too. */
@@ -312,7 +312,7 @@ export class ChatInTerminal {
     this.#stage.draw();
   }
 
-  /** A person who is writing goes on writing: keys decide about a card once the line is empty (UI-6). */
+  /** While the person types, keys go to the line. They decide about a card only if the line is empty (UI-6). */
   get #isOnCard(): boolean {
     return (this.#isRunning || this.#isDeciding) && this.#editor.text === '';
   }
@@ -340,7 +340,7 @@ export class ChatInTerminal {
     }
   }
 
-  /** Queues what is typed. An empty line sends what waits at the end of the call that is running. */
+  /** Queues the typed text. With an empty line, sends the first queued message as soon as the running calls have ended. */
   #queueTyped(): void {
     const text = this.#editor.text.trim();
     const [waiting] = this.#queued;

@@ -36,7 +36,7 @@ export interface ConversationPlace {
   readonly folder: string;
 }
 
-/** Switches the mode, or tells it. Names are taken with blanks, underscores or hyphens, in any case. */
+/** Switches the mode, or says which it is. Names are taken with blanks, underscores or hyphens, in any case. */
 export async function switchMode(
   { client, sessionId, projectId, words }: ConversationPlace,
   rest: string,
@@ -109,7 +109,7 @@ const undoSeconds = 30;
 /** The server waits for the runner with each part of a large run. */
 const undoRunMs = 120_000;
 
-/** Undoes calls, which are of one run, all or nothing (RN-3), and says what came of it. */
+/** Undoes calls of one run, all or nothing (RN-3), and reports the outcome. */
 export async function undoCalls(
   { client, words }: ConversationPlace,
   calls: readonly Execution[],

@@ -14,8 +14,8 @@ export const markdownLines = (text: string, columns: number, color: boolean): st
   blocksOf(parse(text), columns).map((line) => drawStyled(line, color));
 
 /**
- * Draws a message while it is written. A block is returned once the next one has begun, because only then is it known
- * how it reads; until then it is the tail.
+ * Draws a message while it is written. A block is returned once the next one has begun, because until then new text
+ * may change how it is drawn; it is part of the tail until then.
  */
 export class MarkdownStream {
   #pending = '';

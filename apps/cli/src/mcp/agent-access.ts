@@ -37,7 +37,7 @@ export class AgentAccess {
   async reach(): Promise<AgentServer> {
     const { server, root, words, env, projectId } = this.#options;
     const found = await serverForWorkspace(server, root, words, env);
-    // A named project need not be the folder's, and a server that had the folder's project was no wrong guess.
+    // Do not blame a missing `up` if a project was named, or if this server has worked before.
     const isKnown = projectId !== undefined || this.#tokens.has(found.address);
     const missingUp = isKnown ? undefined : found.missingUp;
     return withServer({ ...found, missingUp }, async (address) => {
