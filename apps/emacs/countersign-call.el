@@ -8,8 +8,8 @@
 
 ;;; Commentary:
 
-;; A call is one line: what it does, what came of it, how long it took and
-;; who decided.  TAB unfolds the rest.  A call that failed shows the end of
+;; A call is one line: its title, its outcome, how long it took and who
+;; decided.  TAB unfolds the rest.  A call that failed shows the end of
 ;; its output without being asked, and so does a command while it runs.
 
 ;;; Code:
@@ -95,7 +95,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
   "Codes of calls that a policy refused, so that they never ran.")
 
 (defun countersign-call--outcome (item)
-  "Return what came of ITEM beyond its title, as text with a face, or nil."
+  "Return the outcome of ITEM beyond its title, as text with a face, or nil."
   (pcase (countersign-item-status item)
     ((and "completed" (guard (countersign-call-nonzero-p item)))
      (propertize (countersign-words "exit %s" (countersign-item-exit-code item)) 'face 'countersign-warning))
@@ -178,7 +178,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
       (when failed (countersign-call--insert-error item)))))
 
 (defun countersign-call-output (item)
-  "Return all that is known of the output of ITEM, as it came."
+  "Return all known output of ITEM, unchanged."
   (let ((result (countersign-item-result item)))
     (if (and (consp result) (or (assq 'stdout result) (assq 'stderr result)))
         (countersign-result-output result)

@@ -384,7 +384,7 @@ Complete lines are fontified now and then, and all at the end."
      (t (countersign-stream-text-replace text content complete)
         (countersign-chat--show-text id role text)
         (when complete (remhash id countersign-chat--texts))
-        ;; Calls that a stop came before have no record of their own.
+        ;; Calls that had not begun when the run was stopped have no record of their own.
         (dolist (call (countersign-list-of payload 'tool_calls))
           (when (countersign-get call 'not_started)
             (countersign-chat--take-call
@@ -620,7 +620,7 @@ CURSOR and SO-FAR are for the pages after the first."
   "Upper bound for calls that are fetched by themselves, newest first.")
 
 (defun countersign-chat--keep (before item)
-  "Copy to ITEM what BEFORE, the same call, has beyond the history."
+  "Copy to ITEM what BEFORE, the same call, knows and the history lacks."
   (dolist (slot '(note decision preview output))
     (unless (member (cl-struct-slot-value 'countersign-item slot before) '(nil ""))
       (setf (cl-struct-slot-value 'countersign-item slot item)
@@ -879,7 +879,7 @@ If it cannot be sent, it is put into the empty input.  WHEN-BUSY is as for
 
 (defun countersign-chat--post (text &optional when-busy)
   "Send TEXT in the session of this buffer.
-WHEN-BUSY says what becomes of it while the agent works: with nil it is
+WHEN-BUSY says what happens to it while the agent works: with nil it is
 queued for the next step of the agent."
   (let ((buffer (current-buffer)))
     (countersign-project-request

@@ -9,7 +9,7 @@
 ;;; Commentary:
 
 ;; The parameters are edited as JSON, and one text of them as plain text.
-;; The server checks edited parameters as it checked the first (AP-6).
+;; The server checks edited parameters again (AP-6).
 
 ;;; Code:
 

@@ -11,7 +11,7 @@
 ;; Shows the change of a call in `diff-mode', where each hunk can be chosen.
 ;; Approving all of them approves the call as it is.  Approving some is an
 ;; edit (AP-6): the parameters are made such that only these hunks happen,
-;; and the server checks them as it checked the first.
+;; and the server checks them again.
 ;;
 ;; The hunks that were not chosen are taken out of the text that the call
 ;; would write.  Each line must be the one that the diff shows; otherwise

@@ -93,7 +93,7 @@
 ;;;; Output of commands
 
 (defun countersign-result-output (result)
-  "Return the output of RESULT, a command, as it came."
+  "Return the output of RESULT, a command, unchanged."
   (let ((errors (countersign-text-of result 'stderr))
         (output (countersign-text-of result 'stdout)))
     (concat output

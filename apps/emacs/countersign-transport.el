@@ -433,7 +433,7 @@ The server sends something every 15 seconds.")
   "Open the event stream PATH of SERVER and keep it open.
 ON-EVENT is called with the name and the payload of each event, once
 each and in order; ON-STATE with the stream when its state changes.
-LAST-ID is the id of an event to go on from."
+LAST-ID is the id of an event to resume after."
   (let ((stream (make-countersign-stream :server server :path path :on-event on-event
                                          :on-state on-state :last-id last-id)))
     (countersign-stream--connect stream)

@@ -2,7 +2,7 @@ import type { PendingEntry } from './pending-approvals.ts';
 
 type Listed = Pick<PendingEntry<unknown>, 'request' | 'isPreviewComing'>;
 
-/** The entry after (1) or before (-1) the one with this id, round the ends. Without that one, the first or the last. */
+/** The entry after (1) or before (-1) the one with this id, wrapping around. Without such an entry, the first or the last. */
 export function neighbourOf<Entry extends Listed>(
   all: readonly Entry[],
   approvalId: string | undefined,

@@ -151,7 +151,7 @@ export class ProposalDiffs implements Disposable {
     };
   }
 
-  /** Counts the reading time anew, so that a key that is held down never approves (UI-6). */
+  /** Restarts the reading time, so that a key that is held down never approves (UI-6). */
   restartReading(approvalId: string): void {
     const proposal = this.#proposals.get(approvalId);
     if (proposal?.seenSince !== undefined) proposal.seenSince = performance.now();
