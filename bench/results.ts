@@ -9,7 +9,7 @@ export interface Row extends Measurement {
   readonly note?: string;
 }
 
-/** How many times as fast this row is as another: the median over rounds that measured both. */
+/** The speed of this row relative to another: the median over rounds that measured both. */
 export interface Comparison {
   readonly to: string;
   readonly times: number;

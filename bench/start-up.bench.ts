@@ -67,7 +67,7 @@ async function upUntilReady(home: string): Promise<void> {
   if (status !== 0) throw new Error(`countersign up ended with ${status}`);
 }
 
-/** One in ten a shell line, the rest files and commands. */
+/** Calls as JSON Lines: every tenth is a shell line, the others are file tools and commands. */
 function calls(count: number): string {
   return Array.from({ length: count }, (_, i) => JSON.stringify(callNumber(i))).join('\n');
 }

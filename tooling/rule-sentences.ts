@@ -1,6 +1,6 @@
 /**
- * `node tooling/rule-sentences.ts`: the English of each rule of packages/policy, for packages/words. It is written once,
- * beside its rule; a front end needs it to know the sentence again, and cannot load the policy. A test says when it is due.
+ * `node tooling/rule-sentences.ts`: writes the English sentence of each rule of packages/policy into packages/words. Front
+ * ends need the sentences to recognise and translate them, but cannot load the policy. A test fails if the file is old.
  */
 import { writeFileSync } from 'node:fs';
 import { argv } from 'node:process';

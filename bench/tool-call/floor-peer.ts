@@ -1,4 +1,4 @@
-/** Answers the events of the floor's server. */
+/** The peer of floor-server.ts: answers each pushed event with a POST. */
 import { HttpClient } from '../processes/http-client.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { fileText } from './contents.ts';

@@ -1,4 +1,4 @@
-/** Plays the runner and the person for the floor with records. */
+/** The peer of recorded-floor-server.ts: plays the runner, and the person who approves. */
 import { HttpClient } from '../processes/http-client.ts';
 import { announceReady, inputOf } from '../processes/program.ts';
 import { fileText } from './contents.ts';

@@ -50,7 +50,7 @@ const postgresTests = 'postgres.test.ts';
 
 /** File name ending of tests that kill servers for minutes. */
 const killLoops = 'faults.test.ts';
-/** Random faults, and checks of what came of them. */
+/** Random faults, and checks of the outcome. */
 const faultSuite = 'tests/faults';
 
 /** End-to-end tests in processes of their own, which coverage does not count. */
