@@ -73,7 +73,7 @@ async function openStreams(server: Child): Promise<Row> {
   });
 }
 
-/** Opens streams of all people in turns, sends everybody an event, and counts who receives it. */
+/** Opens streams of all people in turns, sends each person an event, and counts who receives it. */
 async function listenAndCount(server: Child, count: number) {
   const { address, tokens } = server.ready as { address: string; tokens: string[] };
   const clients = tokens.map((token) => new HttpClient(address, token));

@@ -29,7 +29,7 @@ const cutOffNotes: Readonly<Record<string, string>> = {
  * Longest answer in characters, several times what models give. The answer is kept in memory and stored twice a second.
  */
 const MAX_ANSWER = 2_000_000;
-/** More than any model takes or gives: a larger count is wrong. */
+/** No model call has more tokens than this: a provider that reports more is wrong. */
 const MAX_TOKENS = 1e9;
 /** The longest wait that a provider may ask for. */
 const MAX_RETRY_AFTER_MS = 60_000;

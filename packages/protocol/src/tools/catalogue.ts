@@ -93,7 +93,7 @@ export function describeCall(
   return `${visibleLine(agent)} wants to ${wants?.(params) ?? `use ${visibleLine(tool)}`}`;
 }
 
-/** The id by which front ends translate that sentence: the tool's name, or the `intent` of a use. */
+/** The id by which front ends translate that sentence: the `intent` of the tool's matching use, else the tool's name. */
 export const intentOf = (tool: string, params: CallParams, preview: Preview | null): string =>
   useOf(tool, params, preview)?.intent ?? tool;
 
