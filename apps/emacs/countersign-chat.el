@@ -189,7 +189,7 @@ Its draft is kept when the project is connected again."
 ;;;; Drawing
 
 (defmacro countersign-chat--drawing (&rest body)
-  "Run BODY, which changes the transcript; keep point, input and its undo."
+  "Draw in the transcript with BODY; keep point, input and its undo."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t)
          (inhibit-modification-hooks t)
@@ -522,7 +522,7 @@ Complete lines are fontified now and then, and all at the end."
         (countersign-chat--redraw item)))))
 
 (defun countersign-chat--take-undo (item payload)
-  "Show the outcome of undoing ITEM, as PAYLOAD says."
+  "Show the outcome of undoing ITEM, which is in PAYLOAD."
   (setf (countersign-item-undo item)
         (if (equal (countersign-get payload 'status) "completed") 'undone
           (countersign-words "not undone: %s" (countersign-text-of payload 'error 'message))))
@@ -767,7 +767,8 @@ Return nil if there is no item, such as in the input."
 ;;;; The index
 
 (defun countersign-chat--index ()
-  "Return the index of the conversation for `imenu': messages and calls."
+  "Return the index of the conversation for `imenu'.
+It has messages, headings and calls."
   (let ((messages '()) (headings '()) (calls '()))
     (dolist (item (countersign-chat--in-order))
       (let ((start (copy-marker (countersign-item-start item))))
@@ -984,7 +985,8 @@ The first step keeps the draft; going beyond the last message shows it again."
                       (unless (string-empty-p typed) (concat "\n" typed))))))))))))
 
 (defun countersign-chat-send-queued ()
-  "Give a queued message to the agent now; it starts a run if none is under way."
+  "Give a queued message to the agent now.
+If no run is under way, this begins one."
   (interactive nil countersign-chat-mode)
   (countersign-project-request
    countersign-chat--project "POST" (countersign-chat--queue-path (countersign-chat--choose-queued) "send")
