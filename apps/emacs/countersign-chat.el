@@ -352,7 +352,12 @@ Complete lines are fontified now and then, and all at the end."
        (unless (countersign-omits-p payload "tool_params")
          (setf (countersign-item-params item) (countersign-get payload 'tool_params)))
        (countersign-chat--redraw item)))
-    ("queue.changed" (countersign-chat--show-queue (countersign-list-of payload 'queued)))
+    ("queue.changed"
+     (let ((queued (countersign-list-of payload 'queued)))
+       ;; Taking back a message whose text was too large for an event would lose it.
+       (if (cl-some (lambda (message) (countersign-omits-p message "content")) queued)
+           (countersign-chat-reload)
+         (countersign-chat--show-queue queued))))
     ("approval.resolved"
      (let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
        (when item
