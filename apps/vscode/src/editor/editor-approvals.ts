@@ -8,6 +8,7 @@ import {
 } from '@countersign/approvals';
 import type { Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
+import { approvalWords } from '@countersign/words';
 import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
@@ -120,13 +121,13 @@ export class EditorApprovals implements Disposable {
   }
 
   async reject(approvalId?: string): Promise<void> {
-    const { approval } = this.#options.words;
+    const { words } = this.#options;
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const message = await window.showInputBox({
-      title: requestTitle(entry.request, this.#options.words),
-      prompt: approval.rejectPrompt,
-      placeHolder: approval.rejectPlaceholder,
+      title: requestTitle(entry.request, words),
+      prompt: approvalWords[words.language].rejectMessage,
+      placeHolder: words.approval.rejectPlaceholder,
       ignoreFocusOut: true,
     });
     if (message === undefined) return; // dismissed with Escape
