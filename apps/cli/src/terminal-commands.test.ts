@@ -608,6 +608,7 @@ describe('chat', () => {
     screen.send('\r');
     await screen.shows('✓ Wrote unasked.md');
     await screen.shows('Ctrl-D leaves');
+    await screen.shows('1 file changed: unasked.md +1 −0  (/undo puts back)');
     screen.type('/undo');
     screen.send('\r');
     await screen.shows('Put back 1 change?');

@@ -244,6 +244,7 @@ export class ChatInTerminal {
       await this.#printing;
       this.#exitCode = exitCodeOf(ended);
       if (ended.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
+      if (message.trim() === '') await this.#printChanges(runId);
     } catch (error) {
       this.#exitCode = 1;
       this.#print(words.chat.failed(words.said(error as Error)), 'red');
@@ -251,6 +252,21 @@ export class ChatInTerminal {
     if (this.#run === run) this.#run = undefined;
     if (message.trim() !== '') this.#left.resolve();
     this.#stage.draw();
+  }
+
+  /** Says which files a run changed, over all of its calls. The rows of the calls tell it too, so a failure is not told. */
+  async #printChanges(run_id: string): Promise<void> {
+    const { access, words, terminal } = this.#chat;
+    const { files } = await access.client
+      .runChanges({ params: { run_id } })
+      .catch(() => ({ files: [] }));
+    if (files.length === 0) return;
+    const named = files.map(({ path, added, removed }) => {
+      const counts = added === null || removed === null ? '' : ` +${added} −${removed}`;
+      return `${visibleLine(path)}${counts}`;
+    });
+    const text = words.chat.changed(files.length, named.join(' · '));
+    this.#stage.print(layOut([{ text, style: 'dim' }], this.#width, terminal.color));
   }
 
   /** Runs in the background; a failure is printed. */
