@@ -657,6 +657,22 @@ describe('chat', () => {
         status: 0,
         error: expect.stringContaining(`About ${join(other.folder, 'first')}, your only project`),
       });
+      // The `up` of this folder has ended: the message is not for another server's project.
+      const stopped = join(other.folder, 'stopped');
+      mkdirSync(stopped);
+      const folders = personsFolders(other.env);
+      const { stateFolder } = workspaceAt(stopped, { folders });
+      mkdirSync(stateFolder, { recursive: true });
+      writeFileSync(join(stateFolder, 'up.json'), '{"port": 4999}');
+      const before = process.cwd();
+      process.chdir(stopped);
+      try {
+        expect(await other.run('chat', '/help')).toMatchObject({
+          error: expect.stringContaining(`countersign up ${stopped} is not running`),
+        });
+      } finally {
+        process.chdir(before);
+      }
       await make('second');
       expect(await other.run('chat', '/help')).toMatchObject({
         status: 2,

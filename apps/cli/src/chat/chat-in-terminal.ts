@@ -257,9 +257,7 @@ export class ChatInTerminal {
   /** Says which files a run changed, over all of its calls. The rows of the calls tell it too, so a failure is not told. */
   async #printChanges(run_id: string): Promise<void> {
     const { access, words, terminal } = this.#chat;
-    const { files } = await access.client
-      .runChanges({ params: { run_id } })
-      .catch(() => ({ files: [] }));
+    const { files } = await access.client.runChanges({ params: { run_id } }).catch(() => ({ files: [] }));
     if (files.length === 0) return;
     const named = files.map(({ path, added, removed }) => {
       const counts = added === null || removed === null ? '' : ` +${added} −${removed}`;
