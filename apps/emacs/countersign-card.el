@@ -301,7 +301,7 @@ and does not run."))
                             (and network 'countersign-warning))))
 
 (defun countersign-card--file (file)
-  "Insert the change of FILE as `diff-mode' shows it."
+  "Insert the change of FILE with the colors of `diff-mode'."
   (insert "  ")
   (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
   (countersign-insert

@@ -170,8 +170,12 @@ export function conversationStories(home: () => EditorHome): void {
     const { window } = home();
     await window.openChat();
     await window.fold('History');
-    for (const name of ['first', 'second', 'third', 'fourth'])
-      await home().shown(await home().call('write_file', { path: `${name}.md`, content: `${name}\n` }));
+    const change = async (name: string) =>
+      home().shown(await home().call('write_file', { path: `${name}.md`, content: `${name}\n` }));
+    for (const name of ['first', 'second']) await change(name);
+    // It has no diff, and no dialog opens by itself while the person decides in diffs.
+    await home().shown(await home().call('execute_command', { command: 'npm', args: ['test'] }));
+    for (const name of ['third', 'fourth']) await change(name);
     await window.say('/write_file path=fifth.md content=fifth');
     const card = window.card('fifth.md');
     await card.getByRole('button', { name: 'Open diff' }).click();
