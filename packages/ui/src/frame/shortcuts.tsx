@@ -47,7 +47,8 @@ function decides(event: KeyboardEvent): boolean {
   const key = event.defaultPrevented ? undefined : cardKey(event);
   if (key === undefined) return false;
   // From nowhere, the focus goes to the card, so that it goes on to the next one after the decision.
-  if (document.activeElement === document.body) goToCard(currentCard());
+  // It does not scroll: a card that moves must be looked at anew.
+  if (document.activeElement === document.body) currentCard()?.focus({ preventScroll: true });
   return pressOnCurrentCard(key);
 }
 
