@@ -56,11 +56,18 @@ export class ConversationStory {
   readonly window: WebWindow;
   readonly model: OpenAiCompatibleServer;
   #person: RemotePerson | undefined;
+  /** What the model still does, by the first message of each conversation: an earlier one may not have ended yet. */
+  readonly #steps = new Map<string, (readonly WireStep[])[]>();
 
   constructor(home: WebHome, window: WebWindow, model: OpenAiCompatibleServer) {
     this.home = home;
     this.window = window;
     this.model = model;
+    model.script(({ body }) => {
+      const asked = JSON.stringify(body.messages.find(({ role }) => role === 'user')?.content);
+      const steps = [...this.#steps].find(([text]) => asked.includes(text))?.[1];
+      return steps?.shift() ?? [{ text: 'Nothing more.' }];
+    });
   }
 
   get page() {
@@ -91,8 +98,7 @@ export class ConversationStory {
 
   /** A new conversation with a message, and what the model then does, step by step. */
   async tell(text: string, ...steps: (readonly WireStep[])[]): Promise<void> {
-    const left = [...steps];
-    this.model.script(() => left.shift() ?? [{ text: 'Nothing more.' }]);
+    this.#steps.set(text, [...steps]);
     await this.window.go('chat');
     await this.page.reload();
     await this.window.composer.fill(text);
@@ -181,7 +187,7 @@ export const states: Readonly<Record<string, State>> = {
     await story.page.keyboard.press('y');
   },
   '14 card reject': async (story) => {
-    await story.tell('Fix it', [edit], said('Not fixed.'));
+    await story.tell('Mend it', [edit], said('Not fixed.'));
     await story.waiting(1);
     await story.window.waiting.first().focus();
     await story.window.wait(attentionMs);
@@ -196,7 +202,7 @@ export const states: Readonly<Record<string, State>> = {
     await story.page.keyboard.press('e');
   },
   '16 card remember': async (story) => {
-    await story.tell('Run the tests', [run('node', 'test.js')], said('Not run.'));
+    await story.tell('Test it again', [run('node', 'test.js')], said('Not run.'));
     await story.waiting(1);
     await story.window.waiting.first().focus();
     await story.window.wait(attentionMs);
@@ -213,7 +219,7 @@ export const states: Readonly<Record<string, State>> = {
   },
   '21 inbox with five': async (story) => {
     const five = ['one', 'two', 'three', 'four', 'five'].map((name) => write(`${name}.md`));
-    await story.tell('Write five files', five, said('None written.'));
+    await story.tell('Create five files', five, said('None written.'));
     await story.waiting(5);
     await story.window.go('approvals');
     await story.waiting(5);
