@@ -159,7 +159,7 @@ export const states: Readonly<Record<string, State>> = {
   },
   '10 card edit': async (story) => {
     await story.tell(
-      'Fix the greeting',
+      'Correct the typo',
       [{ text: 'I fix the typo in the greeting.' }, edit],
       said('Not fixed.'),
     );
