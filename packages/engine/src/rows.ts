@@ -151,6 +151,8 @@ export const columnsOf = {
     approval_id: orNull(text),
     approved_by: orNull(textOf<ApprovedBy>()),
     grant_id: orNull(text),
+    /** Ids of further grants that the call needs: with `grant_id` and `allowed_by` they cover each command of a line. */
+    further_grants: orNull(json<readonly string[]>()),
     /**
      * The policy version that judged these parameters. A newer version judges them again before the call begins (RK-5).
      */

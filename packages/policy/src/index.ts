@@ -5,7 +5,7 @@ export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/a
 export { executingPlaces } from './executing-places.ts';
 export { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, parseGlob } from './glob.ts';
-export { grantCovers, ruleOfGrant } from './grant.ts';
+export { type GrantedCall, grantAsRule, grantCovers, ruleOfGrant } from './grant.ts';
 export { type Disk, type DiskEntry, PathValidator } from './path-validator.ts';
 export {
   type CompiledRule,

@@ -106,6 +106,7 @@ export {
   type CustomToolName,
   catalogue,
   changingToolsPattern,
+  commandToolsPattern,
   customToolSchema,
   describeCall,
   describeCustomTool,

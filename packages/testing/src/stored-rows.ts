@@ -114,6 +114,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   approved_by: 'auto',
   grant_id: null,
   policy_version: 0,
+  further_grants: null,
   allowed_by: null,
   digest: null,
   runner_id: null,

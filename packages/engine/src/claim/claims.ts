@@ -6,7 +6,7 @@ import { latestRunnerReport, type RunnerRegistry } from '../dispatch/runners.ts'
 import { announceCall } from '../record/announcements.ts';
 import { statusEvent } from '../record/call-events.ts';
 import type { Caller } from '../record/call-request.ts';
-import { asApproved, endCall, ownExecution, transition } from '../record/execution-record.ts';
+import { asApproved, endCall, grantIdsOf, ownExecution, transition } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
@@ -52,7 +52,7 @@ export function* claimCall(
     const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
     return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
   }
-  if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
+  for (const id of grantIdsOf(execution)) yield* tx.countGrantUse(id);
   const claimed = yield* transition(tx, execution, 'executing', {
     runner_id: input.runner_id ?? execution.runner_id,
     claimed_by: input.instance ?? null,
@@ -90,10 +90,12 @@ export function* findStaleness(
   for (const rule of execution.allowed_by ?? [])
     if (!(yield* isStillRule(tx, execution, rule)))
       return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
-  if (execution.grant_id === null) return undefined;
-  const grant = yield* tx.get('grants', execution.grant_id);
-  const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
-  return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  for (const id of grantIdsOf(execution)) {
+    const grant = yield* tx.get('grants', id);
+    const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
+    if (!live) return { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  }
+  return undefined;
 }
 
 /** Whether the rule is still the same. Its id is not enough: the person may have turned it into a denial. */

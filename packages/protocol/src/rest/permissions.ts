@@ -13,6 +13,11 @@ export const policyResponseSchema = successSchema.extend({ policy: policyFileSch
 /** Tests a new rule on the recorded history before it is saved (RK-5). */
 export const backtestBodySchema = z.strictObject({
   rule: policyRuleSchema,
+  further_rules: z
+    .array(policyRuleSchema)
+    .max(8)
+    .optional()
+    .describe('Rules that are tested together with the first.'),
   since: timestampSchema.optional(),
 });
 export const backtestResponseSchema = successSchema.extend({

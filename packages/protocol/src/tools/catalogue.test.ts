@@ -146,7 +146,7 @@ describe('the catalogue', () => {
     const factsOf = ({ kind, changes, readsBeyond, holdsText }: ToolDefinition) =>
       [kind, changes, readsBeyond, holdsText].filter(Boolean).join(' ');
     expect(byName(factsOf)).toEqual(pinnedFacts);
-    expect(changingToolsPattern).toBe('{write_file,edit_file,create_directory,copy_file}');
+    expect(changingToolsPattern).toBe('{write_file,edit_file,create_directory,copy_file,move_file}');
     expect(gitCommandsPattern).toBe('{execute_command,shell_exec,git_branch,git_commit}');
     expect(builtInToolNames.filter(waitsForCommand)).toEqual(['execute_command', 'shell_exec']);
   });

@@ -35,7 +35,12 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
       const since = body.since === undefined ? undefined : Date.parse(body.since);
       return {
         success: true,
-        ...(await backtest(store, { userId: caller.userId, file, rule: body.rule, since })),
+        ...(await backtest(store, {
+          userId: caller.userId,
+          file,
+          rules: [body.rule, ...(body.further_rules ?? [])],
+          since,
+        })),
       };
     },
 
