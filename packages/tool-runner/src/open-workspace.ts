@@ -159,6 +159,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     customTools: toolServers,
   });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
+  const git = new GitRepository(workspace, starter);
   const builtIn = new BuiltInTools({
     filesystem: {
       workspace,
@@ -170,8 +171,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
     command: { workspace, starter },
-    shell: { workspace, starter, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
-    git: new GitRepository(workspace, starter),
+    shell: { workspace, starter, git, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
+    git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
   const executors = config.executors ?? [builtIn];

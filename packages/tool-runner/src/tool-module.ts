@@ -68,6 +68,8 @@ export interface CommandServices {
 }
 
 export interface ShellServices extends CommandServices {
+  /** Makes git read safely in a LOW line. */
+  readonly git: Pick<GitRepository, 'forLine'>;
   readonly jobs: BackgroundJobs;
 }
 

@@ -88,6 +88,14 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     pwd --logical
     whoami
     whoami --version
+    git --version
+    npm -v
+    npm --version
+    node -v
+    node --version
+    python3 --version
+    python3 -V
+    gcc --version
     date
     date -u
     date +%s
@@ -270,7 +278,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     git merge-base main HEAD
     git --no-pager diff
     git -C src status
-    git --version
     git help commit
     git
     git diff --cached --word-diff
@@ -314,8 +321,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     npm version patch
     npm config get registry
     npm config list
-    npm -v
-    npm --version
     npm help
     npm init -y
     npm prefix
@@ -348,8 +353,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     node --trace-warnings src/app.js
     node --no-warnings src/app.js
     node --run build
-    node -v
-    node --version
     node --help
     node -- src/app.js
     node src/app.js -e dev
@@ -372,8 +375,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     python3 -m pytest -q tests/test_app.py
     python3 -mpytest
     python3 -Bm pytest
-    python3 --version
-    python3 -V
     python3 -VV
     python3 -OO scripts/gen.py
     python3 -- scripts/gen.py
@@ -570,7 +571,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     gcc -specs=x main.c
     gcc @args
     gcc -B src main.c
-    gcc --version
     gcc -Wl,-rpath,/usr/lib main.c
     gcc -o .git/hooks/pre-commit main.c
     gcc -std=c11 -march=native main.c

@@ -16,7 +16,7 @@ const TEXT = new Set(
   man info help whatis tr yes whoami id uname hostname logger say figlet cowsay tput stty true false date cal
   factor numfmt getconf nproc uptime free ps top pgrep getent locale systemctl service brew apt apt-get dnf yum
   pacman notify-send gh command hash complete compgen bind export declare local unset let set shift return exit
-  break continue wait xdg-open open`),
+  break continue wait xdg-open open bazel bazelisk buck2`),
 );
 export const isTextProgram = (name: string): boolean => TEXT.has(name);
 

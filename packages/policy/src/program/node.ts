@@ -14,9 +14,9 @@ const runsScript: CommandRule = {
     'node --check src/app.js',
     'node --watch src/app.js',
     'node --run build',
-    'node -v',
+    'node --help',
   ],
-  doesNotMatch: ['echo node', 'python3 src/server.py'],
+  doesNotMatch: ['echo node', 'node -v', 'python3 src/server.py'],
 };
 
 const inlineCode: CommandRule = {

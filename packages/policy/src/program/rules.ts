@@ -37,8 +37,17 @@ export const onlyPrints: CommandRule = {
   id: 'CMD-PRINT',
   risk: 'LOW',
   why: 'only prints text or a fact about this machine',
-  matches: ['echo hello', "echo 'rm -rf /'", 'pwd', 'whoami', 'date +%F'],
-  doesNotMatch: ['date -f README.md', 'cat README.md'],
+  matches: [
+    'echo hello',
+    "echo 'rm -rf /'",
+    'pwd',
+    'whoami',
+    'date +%F',
+    'node -v',
+    'python3 --version',
+    'git --version',
+  ],
+  doesNotMatch: ['date -f README.md', 'cat README.md', 'node --version -e 1', 'git --version status'],
 };
 
 export const unknownOption: CommandRule = {

@@ -4,7 +4,7 @@ import type { CallContext } from '../executor.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
-import type { ToolModule } from '../tool-module.ts';
+import type { ShellServices, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { commandConfinement, runCommand } from './run-command.ts';
 
@@ -13,7 +13,12 @@ export const shellExec: ToolModule<'shell_exec'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
-    const request = bashRequest(params, context, services.workspace);
+    const request = await withSafeGit(
+      bashRequest(params, context, services.workspace),
+      text,
+      context,
+      services,
+    );
     return runCommand({ text, name: 'The shell line', request, timeout }, services, context);
   },
 };
@@ -41,6 +46,18 @@ export const shellKill: ToolModule<'shell_kill'> = {
     return { success: true, exit_code: await jobs.end(sessionId, params.job_id) };
   },
 };
+
+/** A line that may run unasked and says `git` gets a git that starts none of the repository's programs (RN-6). */
+async function withSafeGit(
+  request: ProcessRequest,
+  line: string,
+  { riskLevel, signal }: CallContext,
+  { git }: ShellServices,
+): Promise<ProcessRequest> {
+  if (riskLevel !== 'LOW' || !/\bgit\b/.test(line)) return request;
+  const { environment, readable } = await git.forLine(signal);
+  return { ...request, environment, confinement: { ...request.confinement, readable } };
+}
 
 function bashRequest(
   { command, cwd = '.' }: { readonly command: string; readonly cwd?: string | undefined },

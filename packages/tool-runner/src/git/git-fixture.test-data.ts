@@ -22,6 +22,7 @@ import {
   type ToolSuccess,
 } from '@countersign/protocol';
 import { BuiltInTools } from '../built-in-tools.ts';
+import { BackgroundJobs } from '../commands/background-jobs.ts';
 import type { Progress } from '../executor.ts';
 import { IsolatingStarter } from '../isolation/process-starter.ts';
 import { realDisk } from '../real-disk.ts';
@@ -35,6 +36,18 @@ interface FixtureOptions {
   /** Ports of this machine that isolation lets through. */
   readonly reachablePorts?: readonly number[];
 }
+
+const readingLines = [
+  'git status && git status -sb',
+  'git diff; git diff --stat HEAD; git diff --cached',
+  'git log -p -3 | head -50',
+  'git show HEAD; git show HEAD:a.txt',
+  'git blame a.txt',
+  'git ls-files -s && git ls-tree -r HEAD',
+  'git branch -vv; git tag -l; git remote -v; git stash list; git worktree list',
+  'git grep -n two; git describe --always; git rev-parse HEAD; git reflog -2; git shortlog -s HEAD',
+  'cd . && git -C . --no-pager log --oneline --graph --all',
+];
 
 /** A real repository in a real workspace, a folder outside, a home with a name for git, and the executor on them. */
 export class GitFixture {
@@ -63,7 +76,15 @@ export class GitFixture {
       isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
     );
     this.repository = new GitRepository(this.workspace, this.#starter);
-    this.executor = new BuiltInTools({ git: this.repository });
+    this.executor = new BuiltInTools({
+      git: this.repository,
+      shell: {
+        workspace: this.workspace,
+        starter: this.#starter,
+        git: this.repository,
+        jobs: new BackgroundJobs(this.#starter, this.workspace.limits.outputStreamBytes),
+      },
+    });
   }
 
   get isIsolated(): boolean {
@@ -175,6 +196,17 @@ export class GitFixture {
     return (await Promise.allSettled(calls)).map((settled) =>
       settled.status === 'fulfilled' ? settled.value : settled.reason,
     );
+  }
+
+  /** The shell lines with git that would run unasked here, run one after the other. */
+  async allLines(): Promise<{ line: string; answer: ToolSuccess<'shell_exec'> }[]> {
+    const policy = new ToolCallPolicy({ root: this.root, disk: realDisk });
+    const answers = [];
+    for (const line of readingLines) {
+      if (policy.decide('shell_exec', { command: line }).verdict.decision !== 'LOW') continue;
+      answers.push({ line, answer: await this.call('shell_exec', { command: line }) });
+    }
+    return answers;
   }
 
   async remove(): Promise<void> {
