@@ -61,7 +61,9 @@ export class ToolCallPolicy {
 
   constructor(options: ToolCallPolicyOptions) {
     const policies = options.policies ?? [];
-    const own = policies.find(({ owner }) => owner === 'person')?.file;
+    const own = policies.flatMap(({ owner, file }) => (owner === 'person' ? [file] : []));
+    // Where two files name a program, the first one says how risky it is.
+    const programs = own.flatMap(({ programs = [] }) => programs).toReversed();
     const { root, disk, home, limits = defaultLimits } = options;
     this.#limits = limits;
     this.#rules = policies.flatMap(({ rules }) => rules);
@@ -71,8 +73,8 @@ export class ToolCallPolicy {
       disk,
       home,
       limits,
-      liftedSensitivePaths: new Set(own?.sensitive_paths),
-      addedPrograms: new Map(own?.programs?.map(({ name, risk }) => [name, risk])),
+      liftedSensitivePaths: new Set(own.flatMap(({ sensitive_paths = [] }) => sensitive_paths)),
+      addedPrograms: new Map(programs.map(({ name, risk }) => [name, risk])),
     });
   }
 

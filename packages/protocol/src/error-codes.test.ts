@@ -48,6 +48,7 @@ const pinned = {
   ISOLATION_UNAVAILABLE: [503, 'person', false],
   DENIED_BY_POLICY: [403, 'person', false],
   POLICY_INVALID: [400, 'change', true],
+  POLICY_CHANGED: [409, 'change', true],
   APPROVAL_REJECTED: [403, 'none', false],
   APPROVAL_TIMEOUT: [409, 'person', false],
   APPROVAL_STALE: [409, 'repeat', true],

@@ -194,6 +194,11 @@ export const errorCodes = {
     'change',
     'The policy is not valid: {problem}. Nothing was changed; correct it and try again.',
   ),
+  POLICY_CHANGED: define(
+    409,
+    'change',
+    'Your rules were changed by another program meanwhile. Nothing was saved; look at them and try again.',
+  ),
 
   // Approvals (AP)
   APPROVAL_REJECTED: define(

@@ -242,6 +242,7 @@ export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
   stream: null,
   custom_tools: [],
   limits: {},
+  policy: {},
   ...row,
 });
 
@@ -273,6 +274,7 @@ export const policyRow = (row: Partial<PolicyRow> = {}): PolicyRow => ({
   id: 'ada',
   user_id: 'ada',
   policy: { version: 1, rules: [] },
+  file: null,
   version: 1,
   updated_at: createdAt,
   ...row,

@@ -9,7 +9,16 @@ import {
   type SimpleCommand,
   uniteAllowRules,
 } from '@countersign/policy';
-import { type ErrorCode, type RiskLevel, riskLevelSchema, riskLevels } from '@countersign/protocol';
+import {
+  areSameRules,
+  type ErrorCode,
+  isMachineRule,
+  machineRuleId,
+  type PolicyRule,
+  type RiskLevel,
+  riskLevelSchema,
+  riskLevels,
+} from '@countersign/protocol';
 import { readPersonsFile } from './persons-file.ts';
 import { realDisk } from './real-disk.ts';
 import type { ExecutionSignal } from './runner-api.ts';
@@ -62,6 +71,8 @@ export interface PermissionFacts {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly ceiling: Ceiling;
+  /** The rules of the person's policy file on this machine. */
+  readonly rulesHere: readonly PolicyRule[];
   /** The digest of the card that the person approved on this machine. */
   readonly decidedHere: string | undefined;
 }
@@ -126,10 +137,13 @@ function grantsAsRules({
 }
 
 /** Rules that the person saved at the server; undefined if one of them does not allow the call on this machine. */
-function rulesAsAllowed({ signal, own, risk }: PermissionFacts): CompiledRule[] | undefined {
+function rulesAsAllowed({ signal, own, risk, rulesHere }: PermissionFacts): CompiledRule[] | undefined {
   // Ask beats allow (RK-5): an ask rule that matches on this machine overrides the server's allow rules.
   if (!signal.rule || own.askedBy || !own.details || own.details.needsPerson) return undefined;
+  // The server names rules of this machine's own file; they count only if the file still has them.
+  const known = rulesHere.map((rule) => ({ ...rule, id: machineRuleId(rule.id) }));
   const compiled = [signal.rule, ...(signal.further_rules ?? [])].map((rule) => {
+    if (isMachineRule(rule) && !known.some((here) => areSameRules(here, rule))) return undefined;
     const found = compileRule(rule, 'person');
     const allows =
       typeof found !== 'string' && rule.effect === 'allow' && !isAbove(risk, rule.max_risk ?? 'MEDIUM');

@@ -22,6 +22,7 @@ export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-
 export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
+export { PersonsPolicyFile, type PolicyFileReading } from './policy-file.ts';
 export { realDisk } from './real-disk.ts';
 export type {
   ApprovalRequest,

@@ -144,6 +144,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   // Without isolation OwnVerdict raises LOW commands to MEDIUM; once approved, they run unisolated (RN-5).
   const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
+    reachablePorts: settings.reachablePorts,
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
   });
   journal.watchChanges((changes) => starter.expectChanges(changes));

@@ -20,6 +20,7 @@ describe('[RN-7] [VA-7] runner.json', () => {
     expect(readRunnerSettings(folder, '/somewhere/else')).toEqual({
       environment: [],
       languageServers: [],
+      reachablePorts: [],
       limits: {},
     });
   });
@@ -30,6 +31,7 @@ describe('[RN-7] [VA-7] runner.json', () => {
     expect(settings(text)).toEqual({
       environment: ['CARGO_HOME'],
       languageServers: [{ ...rust, args: [] }],
+      reachablePorts: [],
       limits: {},
     });
   });
@@ -42,6 +44,7 @@ describe('[RN-7] [VA-7] runner.json', () => {
   it.each([
     ['a limit out of range', '{"version":1,"limits":{"commandTimeoutMs":5}}', 'limits.commandTimeoutMs: '],
     ['a limit that does not exist', '{"version":1,"limits":{"timeout":5}}', 'timeout'],
+    ['a port that does not exist', '{"version":1,"reachable_ports":[0]}', 'reachable_ports.0'],
     ['no JSON', '{', 'expected object'],
     ['a misspelt field', '{"version":1,"enviroment":[]}', 'enviroment'],
     ['a variable with a value', '{"version":1,"environment":["A=b"]}', 'not the name of a variable'],

@@ -22,6 +22,8 @@ const settingsSchema = z.strictObject({
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
     .default([]),
   language_servers: z.array(languageServerSchema).default([]),
+  /** Ports of this machine that commands with network may reach, such as that of the person's own registry (RN-5). */
+  reachable_ports: z.array(z.int().min(1).max(65_535)).max(20).default([]),
   /** TL-3 and RN-1: this file may lower and raise them. */
   limits: handlerSettingsSchema.default({}),
 });
@@ -30,6 +32,7 @@ const settingsSchema = z.strictObject({
 export interface RunnerSettings {
   readonly environment: readonly string[];
   readonly languageServers: readonly ConfiguredServer[];
+  readonly reachablePorts: readonly number[];
   readonly limits: HandlerSettings;
 }
 
@@ -40,12 +43,18 @@ export interface RunnerSettings {
 export function readRunnerSettings(configFolder: string, workspaceRoot: string): RunnerSettings {
   const path = join(configFolder, 'runner.json');
   const file = readPersonsFile(path, workspaceRoot);
-  if (file.state === 'missing') return { environment: [], languageServers: [], limits: {} };
+  if (file.state === 'missing')
+    return { environment: [], languageServers: [], reachablePorts: [], limits: {} };
   if (file.state === 'refused') throw unusable(file.problem);
   const parsed = settingsSchema.safeParse(parseJson(file.text));
   if (!parsed.success) throw unusable(`${path}: ${describeIssues(parsed.error)}`);
-  const { environment, language_servers, limits } = parsed.data;
-  return { environment, languageServers: language_servers as readonly ConfiguredServer[], limits };
+  const { environment, language_servers, reachable_ports, limits } = parsed.data;
+  return {
+    environment,
+    languageServers: language_servers as readonly ConfiguredServer[],
+    reachablePorts: reachable_ports,
+    limits,
+  };
 }
 
 const unusable = (problem: string): CountersignError =>

@@ -5,10 +5,9 @@ import {
   parseGlob,
   type ToolCallPolicy,
 } from '@countersign/policy';
-import { type PolicyRule, type RiskLevel, riskLevels } from '@countersign/protocol';
+import { type PolicyRule, type RiskLevel, riskLevels, ruleWithoutExamples } from '@countersign/protocol';
 import type { Signals } from '../dispatch/signals.ts';
 import type { Caller } from '../record/call-request.ts';
-import { withoutExamples } from '../record/new-call.ts';
 import type { ApprovalRow, GrantRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 import { type ApprovalRows, approvalRows, approveCall } from './approval-requests.ts';
@@ -88,7 +87,7 @@ function* releaseIfCovered(
         approved_by: 'config',
         grant_id: grantId,
         further_grants: furtherGrants.length > 0 ? furtherGrants : null,
-        allowed_by: rules.length > 0 ? rules.map(withoutExamples) : null,
+        allowed_by: rules.length > 0 ? rules.map(ruleWithoutExamples) : null,
         policy_version: granted.policyVersion,
       },
       audit: {

@@ -74,7 +74,14 @@ describe('[RK-5] the deny rules of a person stand', () => {
     const allow = { id: 'allow', effect: 'allow', tool: 'write_file' } as const;
     const policy = { version: 1, rules: [deny, allow, { ...allow, id: 'deny' }] } as PolicyFile;
     await fixture.store.write(function* (tx) {
-      yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
+      yield* tx.insert('policies', {
+        id: 'ada',
+        user_id: 'ada',
+        policy,
+        file: null,
+        version: 1,
+        updated_at: 0,
+      });
     });
     fixture.engine.policies.forget('ada');
     expect(await read('private/x.txt')).toBe('DENIED_BY_POLICY');

@@ -1,5 +1,12 @@
 import { IMPLICIT_ALLOW_RULE } from '@countersign/policy';
-import { type PolicyRule, type RequestBody, timing } from '@countersign/protocol';
+import {
+  areSameRules,
+  isMachineRule,
+  machineRuleId,
+  type PolicyRule,
+  type RequestBody,
+  timing,
+} from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
 import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
 import { latestRunnerReport, type RunnerRegistry } from '../dispatch/runners.ts';
@@ -102,17 +109,16 @@ export function* findStaleness(
 function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule): Unit<boolean> {
   const { user_id, project_id, tool_name } = execution;
   const row = yield* tx.get('policies', user_id);
-  if (row?.policy.rules.some((current) => allowsTheSame(current, rule))) return true;
-  if (rule.id !== IMPLICIT_ALLOW_RULE) return false;
+  if (row?.policy.rules.some((current) => areSameRules(current, rule))) return true;
+  if (rule.id !== IMPLICIT_ALLOW_RULE && !isMachineRule(rule)) return false;
   const project = yield* tx.get('projects', project_id);
-  const { tools } = yield* latestRunnerReport(tx, user_id, project?.workspace ?? '');
+  const { tools, policy } = yield* latestRunnerReport(tx, user_id, project?.workspace ?? '');
+  if (isMachineRule(rule))
+    return (policy.policy?.rules ?? []).some((current) =>
+      areSameRules({ ...current, id: machineRuleId(current.id) }, rule),
+    );
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
-
-const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
-  (['id', 'effect', 'tool', 'path', 'command', 'max_risk', 'harmless_only'] as const).every(
-    (part) => current[part] === before[part],
-  );
 
 /** Whether this attempt was claimed already: the response was lost, or another program repeats the claim. */
 const isRepeated = (execution: ExecutionRow, input: ClaimBody, attempt: number): boolean =>

@@ -6,6 +6,7 @@ import {
   type ErrorCode,
   higherRisk,
   type PolicyRule,
+  ruleWithoutExamples,
   type SessionMode,
 } from '@countersign/protocol';
 import { findCovering } from '../approve/covering-grants.ts';
@@ -68,7 +69,7 @@ export function newExecution(
     further_grants:
       runs && permission.grants.length > 1 ? permission.grants.slice(1).map(({ id }) => id) : null,
     policy_version: version,
-    allowed_by: runs && permission.rules.length > 0 ? permission.rules.map(withoutExamples) : null,
+    allowed_by: runs && permission.rules.length > 0 ? permission.rules.map(ruleWithoutExamples) : null,
     digest: null,
     runner_id: runnerId ?? null,
     claimed_by: null,
@@ -93,9 +94,6 @@ export function newExecution(
     ...(permission.kind === 'refused' && failure(permission.code, permission.message, now)),
   };
 }
-
-/** A rule without its examples, which are for people who edit it. */
-export const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
 
 /** A new call as it is stored: it passes its first states in one commit, and only the last is written (EX-2, PF-1). */
 export function recordedAs(created: ExecutionRow, { kind }: Permission): ExecutionRow {

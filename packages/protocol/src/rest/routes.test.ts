@@ -108,7 +108,7 @@ const pinnedBodies = {
   'submitPreview request':
     'runner_id instance? revision reasons preview digest_base digest? risk_level network | runner_id instance? revision reasons refused',
   'submitPreview response': 'success',
-  'heartbeat request': 'instance? queued executing unacknowledged custom_tools? limits?',
+  'heartbeat request': 'instance? queued executing unacknowledged custom_tools? limits? policy?',
   'heartbeat response': 'success calls limits? audit_head?',
   'executeTool request': 'tool_name tool_params? session_id?',
   'executeTool response': 'success tool_id session_id approval_id status result error',
@@ -133,9 +133,9 @@ const pinnedBodies = {
   'rejectById response': 'success approval_id status grant_id? rule_id?',
   'listGrants response': 'success grants',
   'revokeGrant response': 'success grant',
-  'getPolicy response': 'success policy',
-  'putPolicy request': 'version rules? sensitive_paths? programs?',
-  'putPolicy response': 'success policy',
+  'getPolicy response': 'success policy file?',
+  'putPolicy request': 'version rules? sensitive_paths? programs? replaces?',
+  'putPolicy response': 'success policy file?',
   'backtestPolicy request': 'rule further_rules? since?',
   'backtestPolicy response':
     'success considered matched would_change approved_before rejected_before examples',

@@ -37,6 +37,7 @@ countersign policy explain TOOL …  what would be decided about one call, and w
 countersign policy check  the same for many calls, as JSON Lines
 countersign policy try  type calls and see the decisions; nothing is executed
 countersign policy backtest FILE  what a new rule would have decided on your recorded calls
+countersign policy allow|ask|deny PATTERN  a rule of your own; list, remove ID and edit for those there are
 
 countersign audit verify  whether the log of decisions is whole
 countersign audit export  the log, as JSON Lines or CSV
@@ -179,8 +180,19 @@ A server must be running: countersign up DIR`,
     end: 'Programs may set COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead, with a token of "countersign tokens new".',
   },
   policy: {
-    about: 'what would be decided about tool calls. Nothing is executed.',
-    usage: `countersign policy explain [OPTIONS] TOOL [NAME=VALUE …]
+    about: 'your own rules, and what would be decided about tool calls. Nothing is executed.',
+    usage: `countersign policy allow|ask|deny [PATTERN] [--path GLOB] [--tool TOOL] [--max-risk HIGH] [--why TEXT] [--id ID]
+    countersign policy allow npm run test '*'
+    countersign policy allow --path 'docs/**'
+    countersign policy deny git push '*'
+    shows what the rule would have decided on your recorded calls, and asks before it saves; --yes saves at once,
+    --dry-run never; --server URL names the server that has the history
+
+countersign policy list, countersign policy remove ID
+countersign policy edit [--yes]  opens the file in $EDITOR, and keeps it only if it is valid
+    the file is policy.json in your configuration folder (~/.config/countersign); every runner here obeys it
+
+countersign policy explain [OPTIONS] TOOL [NAME=VALUE …]
     countersign policy explain write_file path=README.md content=hello
     countersign policy explain run npm install express
     countersign policy explain shell_exec command='rm -rf build'
