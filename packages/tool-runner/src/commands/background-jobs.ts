@@ -111,7 +111,8 @@ export class BackgroundJobs {
       problem = [`${(error as Error).message}\n`];
     }
     const job = jobOf();
-    for (const line of [...problem, ...notes(this.#starter, child)]) job.stderr.push(Buffer.from(line));
+    for (const line of [...problem, ...notes(this.#starter, child, job.stderr.text())])
+      job.stderr.push(Buffer.from(line));
     job.isRunning = false;
   }
 

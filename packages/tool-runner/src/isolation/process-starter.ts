@@ -9,24 +9,27 @@ import {
   closeDescriptorsFirst,
   inheritedDescriptors,
   isPartOfSystem,
-  limitArguments,
-  ownLimits,
+  seccompDescriptor,
+  statusDescriptor,
+} from './bubblewrap.ts';
+import { commandEnvironment, readPersonName } from './command-environment.ts';
+import { type CommandLimits, defaultCommandLimits, limitArguments, ownLimits } from './command-limits.ts';
+import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
+import { findProgram, isInside } from './fixed-path.ts';
+import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
+import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
+import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
+import { ProgramView, type ShownFolders } from './program-view.ts';
+import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
+import { noProgramFolders, type ProgramFolders } from './shown-folders.ts';
+import { identifyProcess, StartedProcess } from './started-process.ts';
+import {
   type PreparedFiles,
   prepareFiles,
   privateHome,
   privateTemporary,
-  seccompDescriptor,
-  statusDescriptor,
   systemArguments,
-} from './bubblewrap.ts';
-import { commandEnvironment, readPersonName } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
-import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
-import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
-import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
-import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
-import { identifyProcess, StartedProcess } from './started-process.ts';
+} from './system-view.ts';
 import { listeningSockets, type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
@@ -43,7 +46,18 @@ export interface ProcessStarterOptions {
   readonly reachablePorts?: readonly number[];
   /** `host:port` of our server if it is on another machine. Commands with network must not reach it (AP-9). */
   readonly refusedHosts?: readonly string[];
+  /** Countersign's configuration folder, which commands never see. */
+  readonly configFolder?: string;
+  /** Reads what the person lets commands use. Called for each start. */
+  readonly settings?: () => CommandSettings;
 }
+
+/** What `runner.json` says of commands. */
+export interface CommandSettings extends ProgramFolders {
+  readonly commands: CommandLimits;
+}
+
+const defaultSettings: CommandSettings = { ...noProgramFolders, commands: defaultCommandLimits };
 
 /** Created once, when the first program starts. */
 interface Prepared {
@@ -57,12 +71,22 @@ interface Prepared {
   readonly limitsOfRunner: ReadonlyMap<string, number>;
 }
 
+/** A program to start, checked. */
+interface Wanted {
+  readonly request: ProcessRequest;
+  readonly program: string;
+  /** Workspace-relative, links resolved. */
+  readonly cwd: string;
+  readonly shown: ShownFolders;
+}
+
 /** How to start one program, with isolation or without. */
 interface Launch {
   readonly line: readonly string[];
   readonly cwd: string;
   readonly stdio: readonly ('ignore' | 'pipe' | number)[];
   readonly home: string;
+  readonly path: readonly string[];
   /** Variables that the person added override these. */
   readonly environment: Readonly<Record<string, string>>;
   readonly protection: Protection;
@@ -73,8 +97,7 @@ interface Launch {
 export class IsolatingStarter implements ProcessStarter {
   readonly #workspace: Workspace;
   readonly #options: ProcessStarterOptions;
-  readonly #node: OwnNode | undefined;
-  readonly #path: readonly string[];
+  readonly #programs: ProgramView;
   readonly #scan: WorkspaceScan;
   readonly #started = new Map<ChildProcess, StartedProcess>();
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
@@ -86,8 +109,13 @@ export class IsolatingStarter implements ProcessStarter {
   constructor(workspace: Workspace, options: ProcessStarterOptions = {}) {
     this.#workspace = workspace;
     this.#options = options;
-    this.#node = findOwnNode(workspace.root, workspace.home);
-    this.#path = fixedPath(this.#node);
+    const { root, home, stateFolder } = workspace;
+    const { configFolder, environment = process.env } = options;
+    this.#programs = new ProgramView(
+      { root, home, stateFolder, configFolder },
+      () => this.#settings(),
+      environment.PATH ?? '',
+    );
     this.#scan = new WorkspaceScan(workspace, options.scanBounds);
   }
 
@@ -106,11 +134,19 @@ export class IsolatingStarter implements ProcessStarter {
     const probe = this.#probeOnce();
     if ('problem' in probe && !this.#options.allowUnisolated)
       throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: probe.problem });
-    const program = findProgram(request.program, this.#path, this.#workspace.root);
-    const cwd = this.#findFolder(request);
+    const { confinement } = request;
+    const shown = this.#programs.look({
+      connects: mayUseUnixSockets(confinement),
+      isIsolated: 'tools' in probe,
+    });
+    const program =
+      'problem' in probe
+        ? findProgram(request.program, shown.path, this.#workspace.root)
+        : this.#programs.find(request.program, shown, confinement.readable);
+    const wanted = { request, program, cwd: this.#findFolder(request), shown };
     return 'problem' in probe
-      ? this.#startUnisolated(request, program, cwd)
-      : this.#startIsolated(request, program, cwd, this.#prepare(probe.tools));
+      ? this.#startUnisolated(wanted)
+      : this.#startIsolated(wanted, this.#prepare(probe.tools));
   }
 
   async stop(child: ChildProcess): Promise<void> {
@@ -131,6 +167,16 @@ export class IsolatingStarter implements ProcessStarter {
     this.#prepared?.guard.expectChanges(changes);
   }
 
+  /** Returns why a command may not have found a program: the person has it, and isolation hides it. */
+  explainHidden(program: string | 'python of the workspace'): string | undefined {
+    if (!this.isIsolated) return undefined;
+    const explained =
+      program === 'python of the workspace'
+        ? this.#programs.explainHiddenPython()
+        : this.#programs.explainHidden(program);
+    return explained?.message;
+  }
+
   /** Returns the sensitive files that an approved program could read (VA-2), workspace-relative. */
   readableSecrets(): readonly string[] {
     return this.#scanPlaces().sensitive.map(({ path }) => path);
@@ -149,8 +195,10 @@ export class IsolatingStarter implements ProcessStarter {
     await gate?.close();
   }
 
-  #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
+  #startIsolated(wanted: Wanted, prepared: Prepared): ChildProcess {
+    const { request, program, cwd, shown } = wanted;
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
+    const { commands } = this.#settings();
     const { confinement } = request;
     const places =
       confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
@@ -164,16 +212,18 @@ export class IsolatingStarter implements ProcessStarter {
         confinement,
         files: prepared.files,
         system: confinement.network ? prepared.systemWithNetwork : prepared.system,
-        node: this.#node,
+        node: shown.node,
+        shown,
+        temporaryBytes: commands.temporaryBytes,
         hasSeccomp: seccomp !== undefined,
         gate: confinement.network ? this.#openGate().path : undefined,
         places,
         protection,
         cwd,
       });
-      const limits = [tools.prlimit, ...limitArguments(confinement.limits, limitsOfRunner), '--'];
+      const limits = [tools.prlimit, ...limitArguments(confinement.limits, commands, limitsOfRunner), '--'];
       const ports = (this.#options.reachablePorts ?? []).join(',');
-      const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
+      const bridge = confinement.network ? [this.#findNode(shown), bridgePlace, ports] : [];
       const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
       const filter =
         seccomp &&
@@ -186,7 +236,8 @@ export class IsolatingStarter implements ProcessStarter {
           cwd: '/',
           stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           home: privateHome,
-          environment: confinement.network ? bridgeEnvironment : {},
+          path: shown.path,
+          environment: { ...shown.environment, ...(confinement.network ? bridgeEnvironment : {}) },
           protection,
           isIsolated: true,
         });
@@ -199,12 +250,13 @@ export class IsolatingStarter implements ProcessStarter {
     }
   }
 
-  #startUnisolated(request: ProcessRequest, program: string, cwd: string): ChildProcess {
+  #startUnisolated({ request, program, cwd, shown }: Wanted): ChildProcess {
     return this.#spawn(request, {
       line: [program, ...request.args],
       cwd: join(this.#workspace.root, cwd),
       stdio: [request.stdin, 'pipe', 'pipe'],
       home: this.#workspace.home,
+      path: shown.path,
       environment: {},
       protection: unprotected,
       isIsolated: false,
@@ -217,7 +269,7 @@ export class IsolatingStarter implements ProcessStarter {
       ...launch.environment,
       ...commandEnvironment(
         this.#options.environment ?? process.env,
-        { path: this.#path.join(':'), home: launch.home, temporary: privateTemporary },
+        { path: launch.path.join(':'), home: launch.home, temporary: privateTemporary },
         this.#workspace.addedEnvironment,
       ),
       ...request.environment,
@@ -275,15 +327,19 @@ export class IsolatingStarter implements ProcessStarter {
     return this.#places;
   }
 
+  #settings(): CommandSettings {
+    return this.#options.settings?.() ?? defaultSettings;
+  }
+
   #openGate(): NetworkGate {
     this.#gate ??= new NetworkGate(join(this.#workspace.stateFolder, 'isolation'), this.#options);
     return this.#gate;
   }
 
   /** Finds a Node that is visible in isolation, to run the bridge to the network gate. */
-  #findNode(): string {
+  #findNode(shown: ShownFolders): string {
     try {
-      return findProgram('node', this.#path, this.#workspace.root);
+      return this.#programs.find('node', shown);
     } catch (cause) {
       const problem = 'a command with network needs Node in a system folder';
       throw new CountersignError('ISOLATION_UNAVAILABLE', { problem }, { cause });

@@ -33,6 +33,17 @@ export const englishMachine = {
     'Allow user namespaces (sudo sysctl user.max_user_namespaces=10000, and kernel.unprivileged_userns_clone=1 where that exists); in a container, start it with a seccomp profile that allows them.',
   'bubblewrap-does-not-work': 'bubblewrap does not work here ({problem})',
 
+  'folder-for-commands-refused': 'runner.json lets commands read "{path}", but {problem}',
+  'folder-holds-home': 'it contains your home folder',
+  'folder-holds-others': "it contains other people's folders",
+  'folder-of-system': 'it belongs to the system',
+  'folder-of-secrets': 'it contains or lies in {path}, which is sensitive',
+  'folder-sensitive': 'it is sensitive: {kind}',
+  'folder-badly-named': 'its name is not UTF-8, or has a colon in it',
+  'folder-not-searched': 'it cannot be searched for secrets: {problem}',
+  'too-many-to-hide':
+    'the folders that runner.json lets commands read have {count} files to hide, more than {limit}',
+
   // The workspace and the person's own files
   'workspace-holds-ours': 'it contains what Countersign itself keeps ({path}); open a folder below it',
   'may-not-read': 'you may not read it',

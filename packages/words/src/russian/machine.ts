@@ -32,6 +32,16 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'bubblewrap-does-not-work': 'bubblewrap здесь не работает ({problem})',
 
   // The workspace and the person's own files
+  'folder-for-commands-refused': 'runner.json разрешает командам читать "{path}", но {problem}',
+  'folder-holds-home': 'в этой папке ваша домашняя папка',
+  'folder-holds-others': 'в этой папке чужие папки',
+  'folder-of-system': 'это папка системы',
+  'folder-of-secrets': 'она содержит {path} или лежит там, а это секретное место',
+  'folder-sensitive': 'это секретное место: {kind}',
+  'folder-badly-named': 'её имя не в UTF-8 или в нём есть двоеточие',
+  'folder-not-searched': 'её нельзя просмотреть в поисках секретов: {problem}',
+  'too-many-to-hide':
+    'в папках, которые runner.json разрешает читать командам, {count} файлов нужно скрыть, больше {limit}',
   'workspace-holds-ours': 'в ней лежит то, что хранит сам Countersign ({path}); откройте папку глубже',
   'may-not-read': 'вам нельзя её читать',
   'may-not-read-open': 'вам нельзя её читать. Откройте свою папку или попросите изменить права',
