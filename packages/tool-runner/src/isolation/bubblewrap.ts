@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { realDisk } from '../real-disk.ts';
 import { tryOr } from '../try-or.ts';
+import type { ConversationPlace } from './conversation-place.ts';
 import type { Protection } from './executing-place-guard.ts';
 import { isInside, type OwnNode } from './fixed-path.ts';
 import type { Confinement } from './isolated-process.ts';
@@ -37,7 +38,9 @@ export interface IsolationPlan {
   readonly node: OwnNode | undefined;
   /** The person's folders (RN-5). */
   readonly shown: Pick<ShownFolders, 'mounts' | 'links' | 'masked'>;
-  /** Size limit of the private temporary folder, which is kept in memory. */
+  /** The conversation's `/tmp` and loopback, which the command enters first; undefined for its own. */
+  readonly place?: Pick<ConversationPlace, 'folder' | 'guarded'> | undefined;
+  /** Size limit of the private temporary folders, which are kept in memory. */
   readonly temporaryBytes: number;
   readonly hasSeccomp: boolean;
   /** Path of the network gate's socket file; undefined if the command has no network. */
@@ -61,27 +64,64 @@ export function bubblewrapArguments(plan: IsolationPlan): string[] {
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     // Also used when network was granted: then the command reaches it only through the network gate.
-    '--unshare-net',
+    ...(plan.place ? [] : ['--unshare-net']),
     ...['--hostname', 'countersign', '--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
     // The bash that closes inherited descriptors sets this variable.
     ...['--unsetenv', 'SHLVL'],
     ...['--json-status-fd', String(statusDescriptor)],
     ...(plan.hasSeccomp ? ['--seccomp', String(seccompDescriptor)] : []),
     ...plan.system,
-    ...['--perms', '1777', '--size', String(plan.temporaryBytes), '--tmpfs', privateTemporary],
-    ...['--perms', '0700', '--dir', privateHome],
+    ...temporaryArguments(plan),
     ...(plan.gate ? ['--ro-bind', plan.gate, gatePlace, '--ro-bind', files.bridge, bridgePlace] : []),
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
     ...own.filter((path) => !isProgramFolder(path)).flatMap((path) => ['--ro-bind', path, path]),
     ...mounts.flatMap((path) => ['--ro-bind', path, path]),
-    ...links.flatMap(({ path, real }) => ['--symlink', real, path]),
+    ...links
+      .filter(({ path }) => !plan.place || !isInside(privateTemporary, path))
+      .flatMap(({ path, real }) => ['--symlink', real, path]),
     ...globalNpmConfigs(node, mounts).flatMap((path) => ['--ro-bind', files.emptyFile, path]),
     ...masked.flatMap((place) => coverArguments(files, place)),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
+    ...guardFolders(plan).flatMap((path) => ['--remount-ro', path]),
     ...['--remount-ro', '/'],
     ...['--chdir', confinement.workspace === 'none' ? privateTemporary : join(root, plan.cwd)],
     '--',
   ];
+}
+
+/** Returns the arguments for `/tmp` and the private home in it. */
+function temporaryArguments(plan: IsolationPlan): string[] {
+  const size = String(plan.temporaryBytes);
+  if (!plan.place)
+    return [
+      ...['--perms', '1777', '--size', size, '--tmpfs', privateTemporary],
+      ...['--perms', '0700', '--dir', privateHome],
+    ];
+  return [
+    ...['--bind', plan.place.folder, privateTemporary],
+    ...['--perms', '0700', '--size', size, '--tmpfs', privateHome],
+    ...guardFolders(plan).flatMap((path) => ['--perms', '0755', '--size', guardBytes, '--tmpfs', path]),
+  ];
+}
+
+/** Enough for the folders that lead to a mount. */
+const guardBytes = String(1024 * 1024);
+
+/**
+ * Returns the guarded folders of a shared `/tmp` (conversation-place.ts) on which nothing else is mounted. Each becomes an
+ * empty folder of this command alone, so that what is mounted deeper has no folder on its way that another command could
+ * replace.
+ */
+function guardFolders({ place, root, node, shown, confinement }: IsolationPlan): string[] {
+  const mounted = [
+    ...(confinement.workspace === 'none' ? [] : [root]),
+    ...(node ? [node.shown] : []),
+    ...shown.mounts,
+    privateHome,
+  ];
+  return (place?.guarded ?? [])
+    .map((name) => `${privateTemporary}/${name}`)
+    .filter((path) => !mounted.includes(path));
 }
 
 /** Returns npm's global configuration files, which may contain the person's registry tokens (VA-2). */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { FileChange } from '../files/file-snapshot.ts';
@@ -7,29 +7,24 @@ import type { Workspace } from '../workspace.ts';
 import {
   bubblewrapArguments,
   closeDescriptorsFirst,
-  inheritedDescriptors,
   isPartOfSystem,
   seccompDescriptor,
   statusDescriptor,
 } from './bubblewrap.ts';
-import { commandEnvironment, readPersonName } from './command-environment.ts';
-import { type CommandLimits, defaultCommandLimits, limitArguments, ownLimits } from './command-limits.ts';
-import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
+import { commandEnvironment } from './command-environment.ts';
+import { type CommandLimits, defaultCommandLimits, limitArguments } from './command-limits.ts';
+import { type ConversationPlace, guardedNames } from './conversation-place.ts';
+import { ConversationPlaces } from './conversation-places.ts';
+import type { Planted, Protection } from './executing-place-guard.ts';
 import { findProgram, isInside } from './fixed-path.ts';
 import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
+import { bridgeEnvironment, bridgePlace, type GatePass, NetworkGate } from './network-gate.ts';
+import { type Prepared, prepareIsolation } from './prepared-isolation.ts';
 import { ProgramView, type ShownFolders } from './program-view.ts';
-import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
 import { noProgramFolders, type ProgramFolders } from './shown-folders.ts';
-import { identifyProcess, StartedProcess } from './started-process.ts';
-import {
-  type PreparedFiles,
-  prepareFiles,
-  privateHome,
-  privateTemporary,
-  systemArguments,
-} from './system-view.ts';
+import { StartedProcess } from './started-process.ts';
+import { privateHome, privateTemporary } from './system-view.ts';
 import { listeningSockets, type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
@@ -59,18 +54,6 @@ export interface CommandSettings extends ProgramFolders {
 
 const defaultSettings: CommandSettings = { ...noProgramFolders, commands: defaultCommandLimits };
 
-/** Created once, when the first program starts. */
-interface Prepared {
-  readonly tools: IsolationTools;
-  readonly files: PreparedFiles;
-  readonly seccomp: { readonly withSockets: string; readonly withoutSockets: string } | undefined;
-  readonly inherited: readonly number[];
-  readonly guard: ExecutingPlaceGuard;
-  readonly system: readonly string[];
-  readonly systemWithNetwork: readonly string[];
-  readonly limitsOfRunner: ReadonlyMap<string, number>;
-}
-
 /** A program to start, checked. */
 interface Wanted {
   readonly request: ProcessRequest;
@@ -91,6 +74,9 @@ interface Launch {
   readonly environment: Readonly<Record<string, string>>;
   readonly protection: Protection;
   readonly isIsolated: boolean;
+  readonly place?: ConversationPlace | undefined;
+  /** Its use of the network gate. */
+  readonly pass?: GatePass | undefined;
 }
 
 /** Starts programs in isolation (RN-5), follows each until all its processes have ended, and reports what it planted. */
@@ -105,6 +91,7 @@ export class IsolatingStarter implements ProcessStarter {
   #probe: Probe | undefined;
   #prepared: Prepared | undefined;
   #gate: NetworkGate | undefined;
+  #conversations: ConversationPlaces | undefined;
 
   constructor(workspace: Workspace, options: ProcessStarterOptions = {}) {
     this.#workspace = workspace;
@@ -192,7 +179,33 @@ export class IsolatingStarter implements ProcessStarter {
     await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
     const gate = this.#gate;
     this.#gate = undefined;
-    await gate?.close();
+    await Promise.all([gate?.close(), this.#conversations?.close()]);
+  }
+
+  /**
+   * Returns the place that the commands of a conversation share (RN-5), made at its first use. Undefined where there is none:
+   * then each command has a `/tmp` and a loopback of its own.
+   */
+  async placeOf(session: string): Promise<ConversationPlace | undefined> {
+    const probe = this.#probeOnce();
+    if ('problem' in probe) return undefined;
+    const { bubblewrap, nsenter } = this.#prepare(probe.tools).tools;
+    if (nsenter === undefined) return undefined;
+    this.#conversations ??= new ConversationPlaces({ bubblewrap, nsenter }, () => ({
+      folder: join(this.#workspace.stateFolder, 'isolation', 'place'),
+      temporaryBytes: this.#settings().commands.temporaryBytes,
+      guarded: guardedNames(this.#mountsOf(this.#programs.look({ connects: false, isIsolated: false }))),
+    }));
+    return this.#conversations.open(session);
+  }
+
+  /** Forgets the place of a conversation that has ended. */
+  async endConversation(session: string): Promise<void> {
+    await this.#conversations?.end(session);
+  }
+
+  #mountsOf({ node, mounts }: ShownFolders): readonly string[] {
+    return [this.#workspace.root, ...(node ? [node.shown] : []), ...mounts];
   }
 
   #startIsolated(wanted: Wanted, prepared: Prepared): ChildProcess {
@@ -200,12 +213,14 @@ export class IsolatingStarter implements ProcessStarter {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { commands } = this.#settings();
     const { confinement } = request;
+    const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
     const places =
       confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
       confinement.workspace === 'write' && places.missed === undefined
         ? guard.protect(places, confinement)
         : unprotected;
+    const pass = confinement.network ? this.#openGate().admit() : undefined;
     try {
       const isolation = bubblewrapArguments({
         root: this.#workspace.root,
@@ -214,17 +229,20 @@ export class IsolatingStarter implements ProcessStarter {
         system: confinement.network ? prepared.systemWithNetwork : prepared.system,
         node: shown.node,
         shown,
+        place,
         temporaryBytes: commands.temporaryBytes,
         hasSeccomp: seccomp !== undefined,
-        gate: confinement.network ? this.#openGate().path : undefined,
+        gate: pass && this.#openGate().path,
         places,
         protection,
         cwd,
       });
       const limits = [tools.prlimit, ...limitArguments(confinement.limits, commands, limitsOfRunner), '--'];
-      const ports = (this.#options.reachablePorts ?? []).join(',');
-      const bridge = confinement.network ? [this.#findNode(shown), bridgePlace, ports] : [];
-      const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
+      // Others would reach these listeners on a shared loopback.
+      const ports = place ? '' : (this.#options.reachablePorts ?? []).join(',');
+      const bridge = pass ? [this.#findNode(shown), bridgePlace, ports] : [];
+      const inside = [...limits, ...bridge, program, ...request.args];
+      const line = [...(place?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
       const filter =
         seccomp &&
         openSync(mayUseUnixSockets(confinement) ? seccomp.withSockets : seccomp.withoutSockets, 'r');
@@ -237,15 +255,18 @@ export class IsolatingStarter implements ProcessStarter {
           stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           home: privateHome,
           path: shown.path,
-          environment: { ...shown.environment, ...(confinement.network ? bridgeEnvironment : {}) },
+          environment: { ...shown.environment, ...(pass && bridgeEnvironment(pass.key)) },
           protection,
           isIsolated: true,
+          place,
+          pass,
         });
       } finally {
         if (filter !== undefined) closeSync(filter);
       }
     } catch (error) {
       protection.release();
+      pass?.end();
       throw error;
     }
   }
@@ -291,7 +312,10 @@ export class IsolatingStarter implements ProcessStarter {
     }
     const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
+    if (launch.place) launch.place.users += 1;
     void started.ended.then(() => {
+      if (launch.place) launch.place.users -= 1;
+      launch.pass?.end();
       this.#started.delete(child);
       this.#ended.set(child, started);
     });
@@ -338,6 +362,7 @@ export class IsolatingStarter implements ProcessStarter {
 
   /** Finds a Node that is visible in isolation, to run the bridge to the network gate. */
   #findNode(shown: ShownFolders): string {
+    if (shown.node) return join(shown.node.programs, 'node');
     try {
       return this.#programs.find('node', shown);
     } catch (cause) {
@@ -355,29 +380,7 @@ export class IsolatingStarter implements ProcessStarter {
   }
 
   #prepare(tools: IsolationTools): Prepared {
-    if (this.#prepared) return this.#prepared;
-    const { root, stateFolder, home } = this.#workspace;
-    const folder = join(stateFolder, 'isolation');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const writeFilter = (name: string, options: SeccompOptions): string | undefined => {
-      const filter = seccompFilter(options);
-      if (filter) writeFileSync(join(folder, name), filter);
-      return filter && join(folder, name);
-    };
-    const withSockets = writeFilter('seccomp', { unixSockets: true });
-    const withoutSockets = writeFilter('seccomp-low', { unixSockets: false });
-    const files = prepareFiles(folder, readPersonName(home));
-    this.#prepared = {
-      tools,
-      files,
-      system: systemArguments(files, { network: false }),
-      systemWithNetwork: systemArguments(files, { network: true }),
-      limitsOfRunner: ownLimits(),
-      seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
-      inherited: inheritedDescriptors(),
-      guard: new ExecutingPlaceGuard({ root, stateFolder, findPlaces: () => this.#scan.findPlaces() }),
-    };
-    this.#prepared.guard.settleAbandoned((pid) => identifyProcess(pid) === undefined);
+    this.#prepared ??= prepareIsolation(this.#workspace, tools, this.#scan);
     return this.#prepared;
   }
 }

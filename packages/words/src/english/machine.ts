@@ -21,6 +21,10 @@ export const englishMachine = {
   'nothing-namespaces-hold-without': 'Nothing; namespaces hold without it.',
   'dangerous-system-calls-are': 'dangerous system calls are refused',
   'memory-processor-time-files': 'memory, processor time, files and processes of commands are limited',
+  'conversation-shares': 'the commands of a conversation share a /tmp and a loopback, and no others',
+  'nsenter-not-installed': 'nsenter is not installed',
+  'nsenter-does-not-work': 'nsenter does not work here ({problem})',
+  'place-cannot-be-made': 'a place of its own cannot be made ({problem})',
   'without-isolation-commands-would':
     'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
   'commands-with-network-reach':

@@ -242,6 +242,7 @@ export const englishTerminal = {
       network: 'network',
       masks: 'masks',
       limits: 'limits',
+      conversation: 'conversation',
       'system calls': 'system calls',
     },
     programs: 'Programs',

@@ -19,6 +19,10 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'nothing-namespaces-hold-without': 'Ничего не нужно: пространства имён действуют и без этого.',
   'dangerous-system-calls-are': 'опасные системные вызовы отклоняются',
   'memory-processor-time-files': 'память, время процессора, файлы и процессы команд ограничены',
+  'conversation-shares': 'у команд одной беседы общие /tmp и внутренний сетевой адрес, а у других они свои',
+  'nsenter-not-installed': 'nsenter не установлен',
+  'nsenter-does-not-work': 'nsenter здесь не работает ({problem})',
+  'place-cannot-be-made': 'отдельное место для беседы не создать ({problem})',
   'without-isolation-commands-would':
     'Без изоляции о командах, которые выполнялись бы без вопроса, сначала спрашивают, а остальные не выполняются, если это не разрешено особо.',
   'commands-with-network-reach':

@@ -234,6 +234,7 @@ export const russianTerminal: typeof englishTerminal = {
       network: 'сеть',
       masks: 'секреты',
       limits: 'ограничения',
+      conversation: 'беседа',
       'system calls': 'системные вызовы',
     },
     programs: 'Программы',
