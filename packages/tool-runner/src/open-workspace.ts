@@ -25,6 +25,7 @@ import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
+import { PortDoor } from './ports/port-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
@@ -162,6 +163,15 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     customTools: toolServers,
   });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
+  const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
+  const portDoor =
+    process.platform === 'linux'
+      ? new PortDoor({
+          stateFolder: workspace.stateFolder,
+          ports: () => jobs.ports(),
+          placeOf: (session) => starter.findPlace(session),
+        })
+      : undefined;
   const builtIn = new BuiltInTools({
     filesystem: {
       workspace,
@@ -173,7 +183,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
     command: { workspace, starter },
-    shell: { workspace, starter, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
+    shell: { workspace, starter, jobs },
     git: new GitRepository(workspace, starter),
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
@@ -200,6 +210,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
+      await portDoor?.close();
       await starter.dispose();
       if (!config.journal) journal.close();
     },
