@@ -808,6 +808,25 @@ describe('approvals, history and undo', () => {
     expect((await server.run('approvals', '--help')).out).toContain('--digest');
   });
 
+  it('[RN-5] lists the ports of background jobs of this workspace, and says which there are not', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const command = 'exec python3 -m http.server 3456 --bind 127.0.0.1';
+    const approval_id = String((await call('shell_background', { command })).approval_id);
+    const shown = () => client.getApproval({ params: { approval_id } });
+    await until(async () => (await shown()).approval.digest !== null);
+    const digest = String((await shown()).approval.digest);
+    await server.run('approvals', 'approve', approval_id, '--digest', digest, '--high');
+    const open = (...argv: string[]) => server.run('open', ...argv, '--workspace', server.workspace);
+    const listed = async () => (JSON.parse((await open('--json')).out) as { ports: object[] }).ports;
+    await until(async () => (await listed()).length > 0);
+    expect(await listed()).toMatchObject([{ port: 3456, command }]);
+    expect((await open()).out).toContain(command);
+    expect(await open('3457')).toMatchObject({ status: 2, error: expect.stringContaining('port 3457') });
+    await server.endSessions();
+    expect((await open()).out).toContain('No background job');
+  });
+
   it('[RK-1] asks programs to say HIGH out loud, and takes other parameters', async () => {
     const runner = server.open(['connect', server.workspace, '--no-prompt']);
     await runner.screen.shows('Connected');
@@ -972,6 +991,38 @@ describe('doctor', () => {
     expect(json.checks.length).toBeGreaterThan(8);
     expect((await server.run('doctor', '--help')).out).toContain('--json');
     expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
+  });
+
+  it('[RN-5] finds programs that isolation hides, and adds them in one step', async () => {
+    const tools = join(server.folder, 'sdk/bin');
+    mkdirSync(tools, { recursive: true });
+    writeFileSync(join(tools, 'their-compiler'), '#!/bin/sh\n', { mode: 0o755 });
+    const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
+    const run = async (...argv: string[]) => {
+      const terminal = fakeTerminal();
+      const status = await main(['doctor', ...argv], terminal, { ...server.env, PATH: `${tools}:/usr/bin` });
+      return { status, out: terminal.out() };
+    };
+    expect((await run(server.workspace)).out).toMatch(
+      /! Programs .*their-compiler[^→]*→ countersign doctor --add-programs/s,
+    );
+    const before = JSON.parse((await run(server.workspace, '--json')).out) as { hidden_programs: object[] };
+    expect(before.hidden_programs).toMatchObject([
+      { path: ['~/sdk/bin'], readable: ['~/sdk'], programs: ['their-compiler'] },
+    ]);
+    expect(JSON.parse((await run(server.workspace, '--add-programs', '--json')).out)).toEqual({
+      file,
+      path: ['~/sdk/bin'],
+      readable: ['~/sdk'],
+    });
+    expect((await run(server.workspace, '--add-programs')).out).toContain('nothing to add');
+    expect((await run(server.workspace)).out).toMatch(/✓ Programs .*~\/sdk\/bin, ~\/sdk/);
+    writeFileSync(file, '{"version": 1, "readable": ["~/.ssh", "~/gone"]}');
+    expect(await run(server.workspace)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('which is sensitive'),
+    });
+    rmSync(file);
   });
 
   it('[TL-3] says which limits are in force and where each comes from (founding documents: local-tool-execution)', async () => {

@@ -1,6 +1,7 @@
 export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './call-permission.ts';
+export type { JobPort } from './commands/background-jobs.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
 export { type ServerQuestion, ToolServerList } from './custom/tool-server-list.ts';
 export type { ExecutionHistoryEntry } from './execution-history.ts';
@@ -13,6 +14,7 @@ export {
   settingValue,
 } from './handler-settings.ts';
 export { inspectIsolation } from './isolation/isolation-probe.ts';
+export { checkShownFolders } from './isolation/shown-folders.ts';
 export { editorWaitingFor } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
@@ -23,6 +25,9 @@ export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
 export { PersonsPolicyFile, type PolicyFileReading } from './policy-file.ts';
+export { connectToJob, listJobPorts } from './ports/port-visitor.ts';
+export { addPrograms } from './programs/add-programs.ts';
+export { findProgramOffers, type ProgramOffer } from './programs/program-offers.ts';
 export { realDisk } from './real-disk.ts';
 export type {
   ApprovalRequest,

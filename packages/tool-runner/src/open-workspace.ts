@@ -25,8 +25,9 @@ import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
+import { PortDoor } from './ports/port-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
-import { readRunnerSettings } from './runner-settings.ts';
+import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -122,6 +123,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
   const configFolder = config.configFolder ?? folders.config;
   const settings = readRunnerSettings(configFolder, given.root);
+  requireShownFolders(settings, { ...given, configFolder });
   const chosen = settingsInForce(settings.limits, requireHandlerSettings({ ...config }), given.limits);
   // All parts share this object, so that joinLimits changes the limits of all of them.
   const limits = { ...chosen.limits };
@@ -145,6 +147,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
     reachablePorts: settings.reachablePorts,
+    configFolder,
+    settings: () => readRunnerSettings(configFolder, workspace.root),
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
   });
   journal.watchChanges((changes) => starter.expectChanges(changes));
@@ -161,6 +165,15 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const git = new GitRepository(workspace, starter);
+  const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
+  const portDoor =
+    process.platform === 'linux'
+      ? new PortDoor({
+          stateFolder: workspace.stateFolder,
+          ports: () => jobs.ports(),
+          placeOf: (session) => starter.findPlace(session),
+        })
+      : undefined;
   const builtIn = new BuiltInTools({
     filesystem: {
       workspace,
@@ -172,7 +185,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
     command: { workspace, starter },
-    shell: { workspace, starter, git, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
+    shell: { workspace, starter, git, jobs },
     git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
@@ -199,6 +212,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
+      await portDoor?.close();
       await starter.dispose();
       if (!config.journal) journal.close();
     },

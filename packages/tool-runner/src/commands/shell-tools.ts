@@ -4,21 +4,15 @@ import type { CallContext } from '../executor.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
-import type { ShellServices, ToolModule } from '../tool-module.ts';
-import type { Workspace } from '../workspace.ts';
-import { commandConfinement, runCommand } from './run-command.ts';
+import type { CommandServices, ShellServices, ToolModule } from '../tool-module.ts';
+import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
-    const request = await withSafeGit(
-      bashRequest(params, context, services.workspace),
-      text,
-      context,
-      services,
-    );
+    const request = await withSafeGit(await bashRequest(params, context, services), text, context, services);
     return runCommand({ text, name: 'The shell line', request, timeout }, services, context);
   },
 };
@@ -26,17 +20,20 @@ export const shellExec: ToolModule<'shell_exec'> = {
 /** Starts a bash line as a background job. */
 export const shellBackground: ToolModule<'shell_background'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
-  async execute({ params }, context, { workspace, jobs }) {
-    return { success: true, job_id: jobs.start(context.sessionId, bashRequest(params, context, workspace)) };
+  async execute({ params }, context, services) {
+    const request = await bashRequest(params, context, services);
+    return { success: true, job_id: services.jobs.start(context.sessionId, request) };
   },
 };
 
 export const shellOutput: ToolModule<'shell_output'> = {
   look: summarised(({ job_id }) => `Reads what the background job ${visibleName(job_id)} has printed.`),
   async execute({ params }, { sessionId }, { jobs }) {
-    const { stdout, stderr, isRunning, exitCode, isCut } = jobs.look(sessionId, params.job_id);
+    const { stdout, stderr, isRunning, exitCode, isCut, ports } = jobs.look(sessionId, params.job_id);
     const truncated = isCut ? { truncated: true } : {};
-    return { success: true, stdout, stderr, running: isRunning, exit_code: exitCode, ...truncated };
+    const listening = ports.length > 0 ? { ports: [...ports] } : {};
+    const state = { running: isRunning, exit_code: exitCode, ...listening };
+    return { success: true, stdout, stderr, ...state, ...truncated };
   },
 };
 
@@ -59,11 +56,11 @@ async function withSafeGit(
   return { ...request, environment, confinement: { ...request.confinement, readable } };
 }
 
-function bashRequest(
+async function bashRequest(
   { command, cwd = '.' }: { readonly command: string; readonly cwd?: string | undefined },
   context: CallContext,
-  { root }: Workspace,
-): ProcessRequest {
+  { workspace: { root }, starter }: CommandServices,
+): Promise<ProcessRequest> {
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
     const problem = checked.refused.reasons[0]?.why ?? '';
@@ -74,6 +71,7 @@ function bashRequest(
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
     confinement: commandConfinement(context, 'bash', []),
+    place: await placeOf(context, starter),
     stdin: 'ignore',
   };
 }

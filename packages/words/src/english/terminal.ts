@@ -220,6 +220,15 @@ export const englishTerminal = {
     ended: 'Ended.',
     madeProject: (name: string) => `Made the project ${name}.`,
   },
+  open: {
+    none: (workspace: string) => `No background job listens on a port in ${workspace}.`,
+    notListening: (port: number) =>
+      `No background job listens on port ${port} here. "countersign open" lists the ports there are`,
+    several: (port: number, jobs: string) =>
+      `Several jobs listen on port ${port}: name one with --job (${jobs})`,
+    forwarded: (address: string, port: number, command: string) =>
+      `${address} is port ${port} of the background job ${command}. Ctrl-C ends this`,
+  },
   doctor: {
     node: 'Node.js',
     server: 'Server',
@@ -244,8 +253,22 @@ export const englishTerminal = {
       network: 'network',
       masks: 'masks',
       limits: 'limits',
+      conversation: 'conversation',
       'system calls': 'system calls',
     },
+    programs: 'Programs',
+    programsAllSeen: 'commands find what your PATH has',
+    programsListed: (folders: string) => `commands see ${folders} (runner.json)`,
+    programsHidden: (folder: string, names: string, more: number) =>
+      `commands do not see ${folder}: ${names}${more > 0 ? ` and ${more} more` : ''}`,
+    pythonHidden: (folder: string) => `commands do not see the Python that ${folder} was made from`,
+    folderRefused: (path: string, why: string) => `runner.json lets commands read ${path}, but ${why}`,
+    folderMissing: (path: string) => `runner.json lists ${path}, which is not there`,
+    folderInWorkspace: (path: string) =>
+      `runner.json lists ${path}, which is in the workspace: programs are not found there`,
+    howToAdd: 'To let commands use these programs: countersign doctor --add-programs',
+    added: (file: string) => `Added to ${file}; it counts for the next command:`,
+    nothingToAdd: 'There is nothing to add: commands find what your PATH has.',
     limits: 'Limits',
     limitsSaid: 'in force here, and where each comes from (docs/security.md)',
     limitFrom: { builtIn: 'built in', runner: "the runner's own settings", server: 'the server' },

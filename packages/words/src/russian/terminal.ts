@@ -212,6 +212,14 @@ export const russianTerminal: typeof englishTerminal = {
     ended: 'Завершено.',
     madeProject: (name) => `Создан проект ${name}.`,
   },
+  open: {
+    none: (workspace) => `Ни одно фоновое задание в ${workspace} не слушает порт.`,
+    notListening: (port) =>
+      `Порт ${port} здесь не слушает ни одно фоновое задание. Какие порты есть, покажет «countersign open»`,
+    several: (port, jobs) => `Порт ${port} слушают несколько заданий: назовите одно ключом --job (${jobs})`,
+    forwarded: (address, port, command) =>
+      `${address} — это порт ${port} фонового задания ${command}. Ctrl-C завершает`,
+  },
   doctor: {
     node: 'Node.js',
     server: 'Сервер',
@@ -236,8 +244,22 @@ export const russianTerminal: typeof englishTerminal = {
       network: 'сеть',
       masks: 'секреты',
       limits: 'ограничения',
+      conversation: 'беседа',
       'system calls': 'системные вызовы',
     },
+    programs: 'Программы',
+    programsAllSeen: 'команды находят всё, что есть в вашем PATH',
+    programsListed: (folders) => `команды видят ${folders} (runner.json)`,
+    programsHidden: (folder, names, more) =>
+      `команды не видят ${folder}: ${names}${more > 0 ? ` и ещё ${more}` : ''}`,
+    pythonHidden: (folder) => `команды не видят Python, из которого сделано окружение ${folder}`,
+    folderRefused: (path, why) => `runner.json разрешает командам читать ${path}, но ${why}`,
+    folderMissing: (path) => `в runner.json названа папка ${path}, а её нет`,
+    folderInWorkspace: (path) =>
+      `в runner.json названа папка ${path}, а она в рабочей папке: там программ не ищут`,
+    howToAdd: 'Чтобы команды могли ими пользоваться: countersign doctor --add-programs',
+    added: (file) => `Добавлено в ${file}; действует со следующей команды:`,
+    nothingToAdd: 'Добавлять нечего: команды находят всё, что есть в вашем PATH.',
     limits: 'Пределы',
     limitsSaid: 'что действует здесь и откуда взято (docs/security.md)',
     limitFrom: { builtIn: 'встроено', runner: 'настройки самого исполнителя', server: 'сервер' },
