@@ -13,6 +13,8 @@ interface CorpusLine {
   readonly network?: true;
   readonly source: string;
   readonly why?: string;
+  /** What the server decides, which sees the text but no disk, if that differs. The stricter verdict of the two counts. */
+  readonly onServer?: Pick<CorpusLine, 'expect' | 'network'>;
 }
 
 const corpus = readFileSync(new URL('../corpus/command-lines.jsonl', import.meta.url), 'utf8')
@@ -54,32 +56,44 @@ const setup: readonly SetupStep[] = [
   { op: 'file', path: 'Makefile', content: 'test:\n\tnpm test\n' },
 ];
 
+/** A place that does not exist: the server decides by the text. */
+const elsewhere = '/home/person/code/project';
+const onServer = new ToolCallPolicy({ root: elsewhere, home: '/home/person' });
+
 let workspace: TemporaryWorkspace;
-let policy: ToolCallPolicy;
+let inRunner: ToolCallPolicy;
 
 beforeAll(() => {
   workspace = temporaryWorkspace();
   workspace.apply(setup);
-  policy = new ToolCallPolicy({ root: workspace.root, disk: realDisk, home: '/home/person' });
+  inRunner = new ToolCallPolicy({ root: workspace.root, disk: realDisk, home: '/home/person' });
 });
 afterAll(() => workspace.remove());
 
-function decide(line: string): { decision: string; network: boolean; rules: string } {
-  const { verdict } = policy.decide('shell_exec', { command: workspace.fill(line) });
-  return {
-    decision: verdict.decision,
-    network: !isRefused(verdict) && verdict.network,
-    rules: verdict.reasons.map(({ rule }) => rule).join(' '),
-  };
+/** The decision, and the reasons for a failure's message. */
+function decide(policy: ToolCallPolicy, command: string) {
+  const { verdict } = policy.decide('shell_exec', { command });
+  const reasons = verdict.reasons.map(({ rule, operand }) => `${rule} ${operand ?? ''}`);
+  return { decision: verdict.decision, network: !isRefused(verdict) && verdict.network, reasons };
 }
 
 describe('[RK-2] the corpus of real command lines', () => {
-  it.each(corpus.map((entry) => [entry.id, entry.line, entry] as const))('%s: %s', (_id, _line, entry) => {
-    const { rules, ...decided } = decide(entry.line);
-    expect({ ...decided, rules }).toEqual({
-      decision: entry.expect,
-      network: entry.network === true,
-      rules,
+  it.each(corpus.map((entry) => [entry.id, entry.line, entry] as const))('%s: %s', (_id, line, entry) => {
+    const decided = {
+      runner: decide(inRunner, workspace.fill(line)),
+      server: decide(onServer, line.replaceAll('{workspace}', elsewhere)),
+    };
+    const expected = (
+      who: 'runner' | 'server',
+      { expect: decision, network }: Pick<CorpusLine, 'expect' | 'network'>,
+    ) => ({
+      decision,
+      network: network === true,
+      reasons: decided[who].reasons,
+    });
+    expect(decided).toEqual({
+      runner: expected('runner', entry),
+      server: expected('server', entry.onServer ?? entry),
     });
   });
 
