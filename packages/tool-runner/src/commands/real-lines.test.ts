@@ -4,6 +4,7 @@ import {
   cpSync,
   existsSync,
   lstatSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -13,15 +14,14 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isRefused, ToolCallPolicy } from '@countersign/policy';
-import type { BuiltInToolCall, ToolSuccess } from '@countersign/protocol';
+import { isRefused } from '@countersign/policy';
+import { type BuiltInToolCall, defaultLimits, type ToolSuccess } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BuiltInTools } from '../built-in-tools.ts';
+import { RecordedLogger } from '../handler-fixture.test-data.ts';
 import { findOwnNode, fixedPath } from '../isolation/fixed-path.ts';
-import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
+import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { findTool } from '../isolation/isolation-probe.ts';
-import { realDisk } from '../real-disk.ts';
-import { BackgroundJobs } from './background-jobs.ts';
+import { openWorkspace, type WorkspaceParts } from '../open-workspace.ts';
 import { makeWorld, realProjects, type World } from './real-projects.test-data.ts';
 
 /** One line of `corpus/executed-lines.jsonl`; its README says what the fields mean. */
@@ -48,7 +48,10 @@ interface Outcome {
 /** What differs between two runs of the same command in the same place: times, durations, hashes, and the place itself. */
 const normalise = (text: string): string =>
   text
-    .replaceAll(new RegExp(`${realpathSync(tmpdir())}/countersign-isolation-\\w+`, 'g'), '{parent}')
+    .replaceAll(
+      new RegExp(`${realpathSync(tmpdir())}/countersign-real-\\w+/(isolated|plain)`, 'g'),
+      '{parent}',
+    )
     .replace(/\/tmp\/[\w./-]+/g, '{temporary}')
     .replace(/\b\d+(\.\d+)?\s?m?s\b/g, '{duration}')
     .replace(/(duration_ms)[: ]+[\d.]+/g, '$1 {duration}')
@@ -109,38 +112,40 @@ function copyWorld(from: World, to: World): void {
 describe.skipIf(cannotIsolate).each(Object.entries(realProjects))(
   '[RN-5] lines in a real project: %s',
   (name, project) => {
-    let fixture: IsolationFixture;
-    let executor: BuiltInTools;
-    let policy: ToolCallPolicy;
+    let parent: string;
+    let runner: WorkspaceParts;
     let isolated: World;
     let plain: World;
-    let plainFixture: IsolationFixture;
 
     beforeAll(() => {
-      fixture = new IsolationFixture();
-      plainFixture = new IsolationFixture();
-      isolated = makeWorld(fixture.parent, project, path);
-      plain = makeWorld(plainFixture.parent, project, path);
-      const { workspace, starter } = fixture;
-      const jobs = new BackgroundJobs(starter, workspace.limits.outputStreamBytes);
-      executor = new BuiltInTools({ shell: { workspace, starter, jobs } });
-      policy = new ToolCallPolicy({ root: workspace.root, disk: realDisk, home: workspace.home });
+      parent = mkdtempSync(join(realpathSync(tmpdir()), 'countersign-real-'));
+      isolated = makeWorld(join(parent, 'isolated'), project, path);
+      plain = makeWorld(join(parent, 'plain'), project, path);
+      const { root, home } = isolated;
+      const limits = defaultLimits;
+      const stateFolder = join(parent, 'state');
+      runner = openWorkspace(
+        {
+          workspace: { root, home, stateFolder, limits, addedEnvironment: [] },
+          configFolder: join(parent, 'config'),
+        },
+        new RecordedLogger(),
+      );
     });
     afterAll(async () => {
-      await executor.dispose();
-      await fixture.remove();
-      await plainFixture.remove();
+      await runner.dispose();
+      rmSync(parent, { recursive: true, force: true });
     });
 
     /** Runs an approved line with the risk and the network that its card shows. */
     async function runIsolated(command: string): Promise<{ outcome: Outcome; result: object }> {
       const params = { command, timeout: 200 };
-      const { verdict } = policy.decide('shell_exec', params);
+      const { verdict } = runner.verdict.decide('shell_exec', params);
       if (isRefused(verdict)) {
         const outcome = { exitCode: null, stdout: '', tree: stateOf(name, isolated) };
         return { outcome, result: { error: verdict.message } };
       }
-      const result = await executor.execute({ tool: 'shell_exec', params } as BuiltInToolCall, {
+      const result = await runner.builtIn.execute({ tool: 'shell_exec', params } as BuiltInToolCall, {
         toolId: 'tool-1',
         attempt: 1,
         sessionId: 'session-1',
