@@ -141,7 +141,7 @@ countersign chat -  то же, а сообщение — со стандартн
     usage: 'countersign doctor [ПАПКА]  (без указания: эта папка)',
     options: {
       'add-programs': 'дать командам программы из вашего PATH, которых изоляция не показывает (runner.json)',
-      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], "hidden_programs"}, по-английски',
+      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], …}, по-английски',
       server,
       lang,
     },
@@ -191,7 +191,7 @@ countersign open ПОРТ  открывает один из них вашему 
       job: 'ID  какое задание, если один порт заняли несколько бесед',
       'no-open': 'напечатать адрес, браузер не открывать',
       'end-with-input': 'завершиться вместе со стандартным вводом, для программ',
-      json: '{"ports": [{"port", "job_id", "session_id", "command"}]}, а с портом {"address", …}',
+      json: '{"ports": [{"port", "job_id", "session_id", "command"}]}; с портом ещё и "address"',
       lang,
     },
     end: 'Слушает только 127.0.0.1 и понимает только HTTP.',
