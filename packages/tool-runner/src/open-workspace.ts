@@ -158,6 +158,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     canHideLinks,
     customTools: toolServers,
   });
+  const git = new GitRepository(workspace, starter);
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const builtIn = new BuiltInTools({
     filesystem: {
@@ -169,9 +170,9 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       }),
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
-    command: { workspace, starter },
-    shell: { workspace, starter, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
-    git: new GitRepository(workspace, starter),
+    command: { workspace, starter, git },
+    shell: { workspace, starter, git, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
+    git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
   const executors = config.executors ?? [builtIn];

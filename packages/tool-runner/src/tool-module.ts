@@ -65,6 +65,8 @@ export interface FileServices {
 export interface CommandServices {
   readonly workspace: Workspace;
   readonly starter: IsolatingStarter;
+  /** For a command that is one `git fetch` or `git pull`. */
+  readonly git?: GitRepository;
 }
 
 export interface ShellServices extends CommandServices {

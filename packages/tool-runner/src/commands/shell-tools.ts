@@ -1,26 +1,34 @@
 import { PathValidator } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
-import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
 import type { ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
+import { fetchesOf, runPlainCommand } from './fetching-command.ts';
+import { writesOfLine } from './git-writes.ts';
+import { plainWords } from './plain-words.ts';
 import { commandConfinement, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
-  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
+  async look(call, decision, services) {
+    const fetches = await fetchesOf(plainCall(call.params), decision, services);
+    return lookAtCommand(call, decision, services.workspace, { cwd: call.params.cwd, fetches });
+  },
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
-    const request = bashRequest(params, context, services.workspace);
-    return runCommand({ text, name: 'The shell line', request, timeout }, services, context);
+    const request = bashRequest(params, context, services.workspace, writesOfLine(text, context.details));
+    const line = { text, name: 'The shell line', request, timeout };
+    const words = plainCall(params);
+    return words ? runPlainCommand(words, line, services, context) : runCommand(line, services, context);
   },
 };
 
 /** Starts a bash line as a background job. */
 export const shellBackground: ToolModule<'shell_background'> = {
-  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
+  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, { cwd: call.params.cwd }),
   async execute({ params }, context, { workspace, jobs }) {
     return { success: true, job_id: jobs.start(context.sessionId, bashRequest(params, context, workspace)) };
   },
@@ -42,10 +50,17 @@ export const shellKill: ToolModule<'shell_kill'> = {
   },
 };
 
+type ShellLine = { readonly command: string; readonly cwd?: string | undefined };
+
+/** The words of a line that is one plain command in the root of the workspace. */
+const plainCall = ({ command, cwd = '.' }: ShellLine): readonly string[] | undefined =>
+  cwd === '.' || cwd === '' ? plainWords(command) : undefined;
+
 function bashRequest(
-  { command, cwd = '.' }: { readonly command: string; readonly cwd?: string | undefined },
+  { command, cwd = '.' }: ShellLine,
   context: CallContext,
   { root }: Workspace,
+  writableGit?: Confinement['writableGit'],
 ): ProcessRequest {
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
@@ -56,7 +71,7 @@ function bashRequest(
     program: 'bash',
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
-    confinement: commandConfinement(context, 'bash', []),
+    confinement: commandConfinement(context, writableGit),
     stdin: 'ignore',
   };
 }

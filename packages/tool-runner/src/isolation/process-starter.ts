@@ -102,6 +102,11 @@ export class IsolatingStarter implements ProcessStarter {
     return linkedOutside.length <= maxHiddenLinks;
   }
 
+  /** PATH of the programs that are started. */
+  get path(): string {
+    return this.#path.join(':');
+  }
+
   start(request: ProcessRequest): ChildProcess {
     const probe = this.#probeOnce();
     if ('problem' in probe && !this.#options.allowUnisolated)
@@ -217,7 +222,7 @@ export class IsolatingStarter implements ProcessStarter {
       ...launch.environment,
       ...commandEnvironment(
         this.#options.environment ?? process.env,
-        { path: this.#path.join(':'), home: launch.home, temporary: privateTemporary },
+        { path: this.path, home: launch.home, temporary: privateTemporary },
         this.#workspace.addedEnvironment,
       ),
       ...request.environment,
