@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type { CallAssessment } from '@countersign/policy';
 import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './files/file-snapshot.ts';
 
@@ -10,6 +11,8 @@ export interface CallContext {
   readonly riskLevel: RiskLevel;
   /** Whether the call may use the network. */
   readonly network: boolean;
+  /** This runner's own reading of a command or shell line. */
+  readonly details?: Pick<CallAssessment, 'commands' | 'environment'> | undefined;
   /** The base of the approved digest (AP-8). An executor that changes files compares it with its own plan. */
   readonly digest?: string;
   /** Aborted when the call is cancelled or the runner is disposed of. */

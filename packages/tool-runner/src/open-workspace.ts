@@ -184,7 +184,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       }),
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
-    command: { workspace, starter },
+    command: { workspace, starter, git },
     shell: { workspace, starter, git, jobs },
     git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),

@@ -742,6 +742,7 @@ describe('handleToolExecutionSignal', () => {
       digest: (await handler.previews.preview(executor.executed[0]?.call as never, own)).base,
       riskLevel: 'MEDIUM',
       sessionId: 'session',
+      details: own.details,
     });
   });
 

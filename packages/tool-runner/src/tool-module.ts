@@ -65,11 +65,13 @@ export interface FileServices {
 export interface CommandServices {
   readonly workspace: Workspace;
   readonly starter: IsolatingStarter;
+  /** For a command that is one `git fetch` or `git pull`. */
+  readonly git?: GitRepository;
 }
 
 export interface ShellServices extends CommandServices {
   /** Makes git read safely in a LOW line. */
-  readonly git: Pick<GitRepository, 'forLine'>;
+  readonly git: GitRepository;
   readonly jobs: BackgroundJobs;
 }
 

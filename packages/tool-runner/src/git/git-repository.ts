@@ -9,6 +9,7 @@ import type { Workspace } from '../workspace.ts';
 import { type ConfigEntry, parseConfigList, setting, writeConfig } from './config-text.ts';
 import { gitFailed } from './git-failure.ts';
 import { type GitAnswer, type GitRun, runGit } from './git-process.ts';
+import { PersonsGit } from './persons-git.ts';
 import { hidePasswords } from './remote-address.ts';
 import { checkLayout, readSmallFile, unsafe } from './repository-layout.ts';
 import { checkSettings, includedFile, settingsForGit } from './repository-settings.ts';
@@ -48,14 +49,22 @@ const MEMORY_BYTES = 2 * 1024 ** 3;
  */
 export class GitRepository {
   readonly workspace: Workspace;
+  /** The person's own git, outside isolation, for what reaches a remote. */
+  readonly persons: PersonsGit;
   readonly #starter: IsolatingStarter;
   #views: string | undefined;
   readonly #knownViews = new Map<string, string>();
   /** Parsed configuration files, by the hash of their content: parsing one costs a process. */
   readonly #parsed = new Map<string, readonly ConfigEntry[]>();
 
-  constructor(workspace: Workspace, starter: IsolatingStarter) {
+  /** `environment` is the runner's own, of which the person's git gets what it needs. */
+  constructor(
+    workspace: Workspace,
+    starter: IsolatingStarter,
+    environment?: Readonly<Record<string, string | undefined>>,
+  ) {
     this.workspace = workspace;
+    this.persons = new PersonsGit(workspace, environment);
     this.#starter = starter;
   }
 
@@ -115,7 +124,7 @@ export class GitRepository {
       maxBytes: limits.outputStreamBytes,
       timeoutSeconds: limits.commandTimeoutDefaultSeconds,
       ...rest,
-      args: ['--no-pager', ...args],
+      args: options.program === undefined ? ['--no-pager', ...args] : args,
       confinement: {
         workspace: 'read',
         network: false,
