@@ -66,6 +66,7 @@ export const commandOptions = {
   },
   'policy backtest': { ...common, server: text, since: text },
   'policy edit': { ...common, server: text, yes: { ...flag, short: 'y' } },
+  'policy import': { ...common, workspace: text, server: text, 'all-exact': flag },
   'policy list': common,
   'sign-in': { ...common, server: text },
   'sign-out': { ...common, server: text },

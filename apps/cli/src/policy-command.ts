@@ -30,6 +30,8 @@ export async function policyCommand(argv: readonly string[], context: CommandCon
     return (await import('./policy-rules/rules-command.ts')).removeRuleCommand(rest, context);
   if (action === 'edit')
     return (await import('./policy-rules/edit-command.ts')).editPolicyCommand(rest, context);
+  if (action === 'import')
+    return (await import('./policy-import/import-command.ts')).importRulesCommand(rest, context);
   const { options, typed } = splitOptions(rest);
   const words = context.words(options.lang);
   const workspace = resolve(options.workspace ?? '.');

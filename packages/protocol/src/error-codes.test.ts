@@ -48,6 +48,8 @@ const pinned = {
   ISOLATION_UNAVAILABLE: [503, 'person', false],
   DENIED_BY_POLICY: [403, 'person', false],
   POLICY_INVALID: [400, 'change', true],
+  IMPORT_UNREADABLE: [400, 'change', true],
+  IMPORT_NOTHING_FOUND: [404, 'change', true],
   POLICY_CHANGED: [409, 'change', true],
   APPROVAL_REJECTED: [403, 'none', false],
   APPROVAL_TIMEOUT: [409, 'person', false],

@@ -199,6 +199,16 @@ export const errorCodes = {
     'change',
     'The policy is not valid: {problem}. Nothing was changed; correct it and try again.',
   ),
+  IMPORT_UNREADABLE: define(
+    400,
+    'change',
+    '"{file}" cannot be imported: {problem}. Nothing was saved; correct it, or name another file.',
+  ),
+  IMPORT_NOTHING_FOUND: define(
+    404,
+    'change',
+    'There are no settings of {source} in the usual places and in this project. Name the file.',
+  ),
   POLICY_CHANGED: define(
     409,
     'change',

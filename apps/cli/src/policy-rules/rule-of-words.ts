@@ -50,7 +50,7 @@ const toolFor = (effect: Effect, path: string | undefined): string =>
   effect === 'allow' && path !== undefined ? changingToolsPattern : '*';
 
 /** `allow npm run test *` → `allow-npm-run-test`. */
-function idOf({ effect, tool, path, command }: PolicyRule): string {
+export function idOf({ effect, tool, path, command }: PolicyRule): string {
   const named = [effect, command ?? '', path ?? '', command === undefined && path === undefined ? tool : ''];
   return named
     .join(' ')
@@ -60,7 +60,7 @@ function idOf({ effect, tool, path, command }: PolicyRule): string {
     .slice(0, 80);
 }
 
-function freeId(id: string, taken: readonly Pick<PolicyRule, 'id'>[]): string {
+export function freeId(id: string, taken: readonly Pick<PolicyRule, 'id'>[]): string {
   const ids = new Set(taken.map((rule) => rule.id));
   if (!ids.has(id)) return id;
   let number = 2;
