@@ -42,6 +42,7 @@ const pinned = {
   COMMAND_TOO_LONG: [413, 'change', true],
   COMMAND_TIMEOUT: [500, 'repeat', true],
   COMMAND_FAILED: [500, 'change', true],
+  PROGRAM_HIDDEN: [404, 'person', false],
   PROGRAM_NOT_FOUND: [404, 'person', false],
   SPAWN_FAILED: [500, 'repeat', true],
   JOB_NOT_FOUND: [404, 'change', true],

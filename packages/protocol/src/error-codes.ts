@@ -173,7 +173,7 @@ export const errorCodes = {
   PROGRAM_HIDDEN: define(
     404,
     'person',
-    '{program} is on this machine ({path}), but commands do not see that folder. The person shows it to them with: countersign doctor --add-programs',
+    '{program} is on this machine ({path}), but commands do not see that folder. The person shows it to them: countersign doctor --add-programs does it.',
   ),
   PROGRAM_NOT_FOUND: define(
     404,

@@ -115,7 +115,7 @@ const pinnedResults = {
   shell_exec:
     'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
   shell_background: 'success job_id',
-  shell_output: 'success stdout stderr running exit_code truncated?',
+  shell_output: 'success stdout stderr running exit_code ports? truncated?',
   shell_kill: 'success exit_code',
   git_status: 'success branch head upstream ahead behind files truncated',
   git_diff: 'success files truncated',

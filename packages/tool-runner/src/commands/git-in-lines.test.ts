@@ -6,6 +6,7 @@ import { parseToolCall } from '@countersign/protocol';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { ToolResult } from '../executor.ts';
+import { GitRepository } from '../git/git-repository.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { realDisk } from '../real-disk.ts';
 import { BackgroundJobs } from './background-jobs.ts';
@@ -69,7 +70,8 @@ describe.skipIf(cannotIsolate)('git in a shell line', () => {
     fixture = new IsolationFixture({ killDelayMs: 300 });
     const { workspace, starter } = fixture;
     const jobs = new BackgroundJobs(starter, workspace.limits.outputStreamBytes);
-    tools = new BuiltInTools({ shell: { workspace, starter, jobs }, command: { workspace, starter } });
+    const git = new GitRepository(workspace, starter);
+    tools = new BuiltInTools({ shell: { workspace, starter, git, jobs }, command: { workspace, starter } });
     person('init', '--quiet', '--initial-branch=main', '.');
     person('config', 'user.name', 'Ada');
     person('config', 'user.email', 'ada@example.org');

@@ -37,7 +37,7 @@ const lines = readFileSync(new URL('../../corpus/executed-lines.jsonl', import.m
   .filter((text) => text !== '')
   .map((text) => JSON.parse(text) as ExecutedLine);
 
-const path = fixedPath(findOwnNode('/nowhere', '/nowhere'));
+const path = fixedPath([], findOwnNode('/nowhere', '/nowhere'));
 
 interface Outcome {
   readonly exitCode: number | null;
