@@ -35,7 +35,7 @@ export const commandOptions = {
   audit: { database: text, user: text, witness: text, format: textOr('ndjson'), json: flag, lang: text },
   chat: { ...common, server: text, workspace: text, project: text, session: text, new: flag, model: text },
   connect: { ...common, ...runner, server: text, project: text, 'no-prompt': flag },
-  doctor: { ...common, server: text },
+  doctor: { ...common, server: text, 'add-programs': flag },
   history: {
     ...common,
     server: text,

@@ -934,6 +934,38 @@ describe('doctor', () => {
     expect(await server.run('doctor', 'a', 'b')).toMatchObject({ status: 2 });
   });
 
+  it('[RN-5] finds programs that isolation hides, and adds them in one step', async () => {
+    const tools = join(server.folder, 'sdk/bin');
+    mkdirSync(tools, { recursive: true });
+    writeFileSync(join(tools, 'their-compiler'), '#!/bin/sh\n', { mode: 0o755 });
+    const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
+    const run = async (...argv: string[]) => {
+      const terminal = fakeTerminal();
+      const status = await main(['doctor', ...argv], terminal, { ...server.env, PATH: `${tools}:/usr/bin` });
+      return { status, out: terminal.out() };
+    };
+    expect((await run(server.workspace)).out).toMatch(
+      /! Programs .*their-compiler[^→]*→ countersign doctor --add-programs/s,
+    );
+    const before = JSON.parse((await run(server.workspace, '--json')).out) as { hidden_programs: object[] };
+    expect(before.hidden_programs).toMatchObject([
+      { path: ['~/sdk/bin'], readable: ['~/sdk'], programs: ['their-compiler'] },
+    ]);
+    expect(JSON.parse((await run(server.workspace, '--add-programs', '--json')).out)).toEqual({
+      file,
+      path: ['~/sdk/bin'],
+      readable: ['~/sdk'],
+    });
+    expect((await run(server.workspace, '--add-programs')).out).toContain('nothing to add');
+    expect((await run(server.workspace)).out).toMatch(/✓ Programs .*~\/sdk\/bin, ~\/sdk/);
+    writeFileSync(file, '{"version": 1, "readable": ["~/.ssh", "~/gone"]}');
+    expect(await run(server.workspace)).toMatchObject({
+      status: 1,
+      out: expect.stringContaining('which is sensitive'),
+    });
+    rmSync(file);
+  });
+
   it('[TL-3] says which limits are in force and where each comes from (founding documents: local-tool-execution)', async () => {
     const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
     const place = join(server.folder, 'without-runner'); // a runner would have told its own

@@ -170,6 +170,11 @@ export const errorCodes = {
     'The command did not end within {timeout} s and was stopped. Ask for more time (at most {limit} s) or use shell_background.',
   ),
   COMMAND_FAILED: define(500, 'change', '{program} ended with {outcome}. Its output says why.'),
+  PROGRAM_HIDDEN: define(
+    404,
+    'person',
+    '{program} is on this machine ({path}), but commands do not see that folder. The person shows it to them with: countersign doctor --add-programs',
+  ),
   PROGRAM_NOT_FOUND: define(
     404,
     'person',

@@ -119,6 +119,13 @@ export class BuiltInTools implements Executor {
     }
   }
 
+  /** Ends the background jobs of a conversation that was deleted, and its `/tmp` and loopback (RN-5). */
+  async endConversation(session: string): Promise<void> {
+    const { shell } = this.#services;
+    await shell?.jobs.endSession(session);
+    await shell?.starter.endConversation(session);
+  }
+
   async dispose(): Promise<void> {
     const { filesystem, shell, git, lsp } = this.#services;
     this.#disposal.abort();

@@ -13,6 +13,7 @@ export {
   settingValue,
 } from './handler-settings.ts';
 export { inspectIsolation } from './isolation/isolation-probe.ts';
+export { checkShownFolders } from './isolation/shown-folders.ts';
 export { editorWaitingFor } from './journal/journal.ts';
 export { JournalHeld } from './journal/journal-lock.ts';
 export type { Logger, LogLevel } from './logger.ts';
@@ -22,6 +23,8 @@ export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-
 export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
+export { addPrograms } from './programs/add-programs.ts';
+export { findProgramOffers, type ProgramOffer } from './programs/program-offers.ts';
 export { realDisk } from './real-disk.ts';
 export type {
   ApprovalRequest,

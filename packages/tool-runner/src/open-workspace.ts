@@ -26,7 +26,7 @@ import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { failedWith, realPath } from './real-disk.ts';
-import { readRunnerSettings } from './runner-settings.ts';
+import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -122,6 +122,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   const given = config.workspace ?? workspaceAt(process.cwd(), { folders });
   const configFolder = config.configFolder ?? folders.config;
   const settings = readRunnerSettings(configFolder, given.root);
+  requireShownFolders(settings, { ...given, configFolder });
   const chosen = settingsInForce(settings.limits, requireHandlerSettings({ ...config }), given.limits);
   // All parts share this object, so that joinLimits changes the limits of all of them.
   const limits = { ...chosen.limits };
@@ -144,6 +145,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   // Without isolation OwnVerdict raises LOW commands to MEDIUM; once approved, they run unisolated (RN-5).
   const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
+    configFolder,
+    settings: () => readRunnerSettings(configFolder, workspace.root),
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
   });
   journal.watchChanges((changes) => starter.expectChanges(changes));

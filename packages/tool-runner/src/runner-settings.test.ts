@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { defaultCommandLimits } from './isolation/command-limits.ts';
 import { readRunnerSettings } from './runner-settings.ts';
 
 let folder: string;
@@ -15,22 +16,27 @@ const settings = (text: string) => {
   return readRunnerSettings(folder, '/somewhere/else');
 };
 
+const nothing = {
+  readable: [],
+  path: [],
+  commands: defaultCommandLimits,
+  environment: [],
+  languageServers: [],
+  limits: {},
+};
+
 describe('[RN-7] [VA-7] runner.json', () => {
   it('adds nothing where there is none', () => {
-    expect(readRunnerSettings(folder, '/somewhere/else')).toEqual({
-      environment: [],
-      languageServers: [],
-      limits: {},
-    });
+    expect(readRunnerSettings(folder, '/somewhere/else')).toEqual(nothing);
   });
 
   it('adds language servers and variables', () => {
     const rust = { language: 'rust', extensions: ['.rs'], command: '/usr/bin/rust-analyzer' };
     const text = JSON.stringify({ version: 1, environment: ['CARGO_HOME'], language_servers: [rust] });
     expect(settings(text)).toEqual({
+      ...nothing,
       environment: ['CARGO_HOME'],
       languageServers: [{ ...rust, args: [] }],
-      limits: {},
     });
   });
 
@@ -39,7 +45,18 @@ describe('[RN-7] [VA-7] runner.json', () => {
     expect(settings(JSON.stringify({ version: 1, limits })).limits).toEqual(limits);
   });
 
+  it('[RN-5] names folders for commands, and what a command may use', () => {
+    const text = '{"version":1,"readable":["/opt/jdk"],"path":["~/.cargo/bin"],"commands":{"cpuSeconds":60}}';
+    expect(settings(text)).toEqual({
+      ...nothing,
+      readable: ['/opt/jdk'],
+      path: ['~/.cargo/bin'],
+      commands: { ...defaultCommandLimits, cpuSeconds: 60 },
+    });
+  });
+
   it.each([
+    ['a folder that is not absolute', '{"version":1,"readable":["../x"]}', 'must begin with / or ~/'],
     ['a limit out of range', '{"version":1,"limits":{"commandTimeoutMs":5}}', 'limits.commandTimeoutMs: '],
     ['a limit that does not exist', '{"version":1,"limits":{"timeout":5}}', 'timeout'],
     ['no JSON', '{', 'expected object'],

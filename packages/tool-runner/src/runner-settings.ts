@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { CountersignError, describeIssues, jsonValueSchema } from '@countersign/protocol';
 import { z } from 'zod';
 import { type HandlerSettings, handlerSettingsSchema } from './handler-settings.ts';
+import { type CommandLimits, commandLimitsSchema, defaultCommandLimits } from './isolation/command-limits.ts';
+import { checkShownFolders, type ForbiddenFolders, refusedEntry } from './isolation/shown-folders.ts';
 import type { ConfiguredServer } from './lsp/server-definition.ts';
 import { readPersonsFile } from './persons-file.ts';
 
@@ -15,8 +17,19 @@ const languageServerSchema = z.strictObject({
   readable: z.array(z.string().startsWith('/')).optional(),
 });
 
+const folders = z
+  .array(z.string().regex(/^(\/|~\/)/, 'must begin with / or ~/'))
+  .max(100)
+  .default([]);
+
 const settingsSchema = z.strictObject({
   version: z.literal(1),
+  /** Folders outside the workspace that commands may read (RN-5). */
+  readable: folders,
+  /** Folders in which programs are found, before the system's. */
+  path: folders,
+  /** What a command may use. */
+  commands: commandLimitsSchema.default(defaultCommandLimits),
   /** Variables that commands may see besides those of VA-7. */
   environment: z
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
@@ -28,6 +41,9 @@ const settingsSchema = z.strictObject({
 
 /** The contents of `runner.json`: the choices of this machine's operator (VA-7, RN-7, TL-3). */
 export interface RunnerSettings {
+  readonly readable: readonly string[];
+  readonly path: readonly string[];
+  readonly commands: CommandLimits;
   readonly environment: readonly string[];
   readonly languageServers: readonly ConfiguredServer[];
   readonly limits: HandlerSettings;
@@ -40,12 +56,32 @@ export interface RunnerSettings {
 export function readRunnerSettings(configFolder: string, workspaceRoot: string): RunnerSettings {
   const path = join(configFolder, 'runner.json');
   const file = readPersonsFile(path, workspaceRoot);
-  if (file.state === 'missing') return { environment: [], languageServers: [], limits: {} };
+  if (file.state === 'missing') return withoutFile;
   if (file.state === 'refused') throw unusable(file.problem);
   const parsed = settingsSchema.safeParse(parseJson(file.text));
   if (!parsed.success) throw unusable(`${path}: ${describeIssues(parsed.error)}`);
-  const { environment, language_servers, limits } = parsed.data;
-  return { environment, languageServers: language_servers as readonly ConfiguredServer[], limits };
+  const { version: _, language_servers, ...rest } = parsed.data;
+  return { ...rest, languageServers: language_servers as readonly ConfiguredServer[] };
+}
+
+const withoutFile: RunnerSettings = {
+  readable: [],
+  path: [],
+  commands: defaultCommandLimits,
+  environment: [],
+  languageServers: [],
+  limits: {},
+};
+
+/** Throws USAGE if the settings would show commands a sensitive folder. */
+export function requireShownFolders(
+  { readable, path }: Pick<RunnerSettings, 'readable' | 'path'>,
+  forbidden: ForbiddenFolders,
+): void {
+  const refused = checkShownFolders([...path, ...readable], forbidden).find(
+    (check) => check.state === 'refused',
+  );
+  if (refused) throw unusable(refusedEntry(refused.path, refused.problem));
 }
 
 const unusable = (problem: string): CountersignError =>

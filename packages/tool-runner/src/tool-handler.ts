@@ -318,6 +318,11 @@ export class ToolHandler {
     this.#active.get(tool_id)?.abort.abort();
   }
 
+  /** Ends what a deleted conversation has running here (RN-5). */
+  async handleSessionChanged({ session, deleted }: EventPayload<'session.changed'>): Promise<void> {
+    if (deleted) await this.#parts.builtIn.endConversation(session.session_id);
+  }
+
   /**
    * Restores the files that calls changed and reports the outcome with the undo's id (RN-3). If the ceiling requires
    * decisions on this machine, the server cannot force an undo over later changes (RN-2).

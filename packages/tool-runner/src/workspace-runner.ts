@@ -107,6 +107,8 @@ export class WorkspaceRunner {
       case 'tool.undo':
         if (data.runner_id === this.#options.runnerId) await this.handler.handleToolUndo(data);
         return;
+      case 'session.changed':
+        return this.handler.handleSessionChanged(data);
       case 'stream.reset':
         // The pending requests follow. The others were decided while we were disconnected.
         return this.handler.withdrawApprovals();

@@ -5,6 +5,7 @@ import type { Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { cardDeps, TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import type { Environment } from '../command-context.ts';
+import { offerText, programsToMention } from '../doctor/programs.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
@@ -118,6 +119,7 @@ export class ConnectSession {
     if (prompt) this.say(terminal.screen ? words.connect.prompting : words.connect.noTerminal, 'dim');
     else if (!host) this.say(words.connect.notPrompting, 'dim');
     this.#announceRunner();
+    this.#mentionPrograms();
     this.#isIntroduced = true;
     this.#openScreen();
     this.#trouble = words.stream.connecting(access.address);
@@ -169,6 +171,16 @@ export class ConnectSession {
   #announceRunner(): void {
     const { runnerId: runner_id } = this.#session;
     this.#writeJson({ runner: { runner_id, workspace: this.#options.workspace.root } });
+  }
+
+  /** Says once which programs of the person commands do not see (RN-5). */
+  #mentionPrograms(): void {
+    const { words, workspace, env } = this.#options;
+    const offers = programsToMention({ root: workspace.root, env });
+    if (offers.length === 0) return;
+    this.#writeJson({ hidden_programs: offers });
+    for (const offer of offers) this.say(visible(offerText(offer, words.doctor)), 'dim');
+    this.say(words.doctor.howToAdd, 'dim');
   }
 
   /** Prints a problem once, not at each retry. */

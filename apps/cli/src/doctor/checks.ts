@@ -20,6 +20,7 @@ import type { Environment } from '../command-context.ts';
 import { chosenAddress, credentialsOf, type ServerAccess, serverAccess } from '../sign-in/server-access.ts';
 import { failureReason } from '../sign-in/workspace-server.ts';
 import type { Words } from '../words.ts';
+import { programChecks } from './programs.ts';
 
 export interface Check {
   readonly name: string;
@@ -49,6 +50,7 @@ export async function examine(about: Examination): Promise<Check[]> {
     workspaceCheck(about),
     ...server,
     ...isolation,
+    ...programChecks(about, about.words),
     ceilingCheck(about),
     ...limits,
     ...policyChecks(about),

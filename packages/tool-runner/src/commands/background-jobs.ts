@@ -87,6 +87,13 @@ export class BackgroundJobs {
     return exitCodeOf(job.child);
   }
 
+  /** Ends the jobs of a conversation that has ended. */
+  async endSession(session: string): Promise<void> {
+    const jobs = this.#sessions.get(session) ?? new Map<string, Job>();
+    await Promise.all([...jobs.keys()].map((id) => this.end(session, id)));
+    this.#sessions.delete(session);
+  }
+
   async endAll(): Promise<void> {
     const all = [...this.#sessions.entries()].flatMap(([session, jobs]) =>
       [...jobs.keys()].map((id) => this.end(session, id)),
@@ -111,7 +118,8 @@ export class BackgroundJobs {
       problem = [`${(error as Error).message}\n`];
     }
     const job = jobOf();
-    for (const line of [...problem, ...notes(this.#starter, child)]) job.stderr.push(Buffer.from(line));
+    for (const line of [...problem, ...notes(this.#starter, child, job.stderr.text())])
+      job.stderr.push(Buffer.from(line));
     job.isRunning = false;
   }
 

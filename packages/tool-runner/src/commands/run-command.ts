@@ -1,6 +1,8 @@
 import { describeError, type ToolSuccess } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
+import type { ConversationPlace } from '../isolation/conversation-place.ts';
 import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { CommandServices } from '../tool-module.ts';
 import { withLineProgress } from './line-progress.ts';
 import { type Ending, runToEnd } from './run-to-end.ts';
@@ -70,6 +72,15 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
  * of a patch do not come from reviewed history.
  */
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
+
+/**
+ * Returns what a command shares with the others of its conversation (RN-5): `/tmp` and the loopback. A LOW command shares
+ * nothing, because it runs unasked: through a pipe, a link or a port it could make an approved job do what nobody approved.
+ */
+export const placeOf = async (
+  { riskLevel, sessionId }: Pick<CallContext, 'riskLevel' | 'sessionId'>,
+  starter: IsolatingStarter,
+): Promise<ConversationPlace | undefined> => (riskLevel === 'LOW' ? undefined : starter.placeOf(sessionId));
 
 /**
  * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An

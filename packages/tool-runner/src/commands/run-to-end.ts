@@ -8,6 +8,7 @@ import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { KeptOutput, OutputProgress } from './command-output.ts';
+import { explainMissingPrograms } from './missing-programs.ts';
 
 export interface RunOptions extends Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'> {
   readonly timeoutSeconds: number;
@@ -67,7 +68,7 @@ export async function runToEnd(
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });
 
-  for (const line of notes(starter, child)) stderr.push(Buffer.from(line));
+  for (const line of notes(starter, child, stderr.text())) stderr.push(Buffer.from(line));
   return {
     stdout: stdout.text(),
     stderr: stderr.text(),
@@ -141,8 +142,10 @@ export async function waitForEnd(
 }
 
 /** Returns notes for the agent, which are added to the program's standard error. */
-export const notes = (starter: IsolatingStarter, child: ChildProcess): string[] =>
-  plantedNotes(starter.planted(child)).map((note) => `\n[Countersign: ${note}]\n`);
+export const notes = (starter: IsolatingStarter, child: ChildProcess, stderr: string): string[] =>
+  [...plantedNotes(starter.planted(child)), ...explainMissingPrograms(starter, stderr)].map(
+    (note) => `\n[Countersign: ${note}]\n`,
+  );
 
 /** Returns one sentence for each place that an ended program had planted (VA-3). */
 export function plantedNotes({ setAside, problem }: Planted): string[] {

@@ -1,4 +1,4 @@
-import { readdirSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -266,5 +266,42 @@ describe.skipIf(cannotIsolate)('background jobs', () => {
     await expect.poll(async () => (await output(job)).running).toBe(false);
     expect((await output(job)).stderr).toContain('".envrc" would execute later');
     expect(fixture.has('.envrc')).toBe(false);
+  });
+});
+
+describe.skipIf(cannotIsolate)('[RN-5] the place of a conversation', () => {
+  it('is shared by its commands and jobs; what runs unasked does not enter, nor does another conversation', async () => {
+    const { exec, background, output, fixture } = setup();
+    const job = await background(
+      'echo note > /tmp/note; python3 -um http.server --bind 127.0.0.1 3000 --directory /tmp',
+    );
+    await expect.poll(async () => (await output(job)).stdout).toContain('Serving');
+    const look = 'cat /tmp/note; curl -s --max-time 5 localhost:3000/note';
+    expect((await exec(look)).stdout).toBe('note\nnote\n');
+    expect((await exec(look, {}, { network: true })).stdout).toBe('note\nnote\n');
+    expect((await exec(look, {}, { riskLevel: 'LOW' })).stdout).toBe('');
+    expect((await exec(look, {}, { sessionId: 'session-2' })).stdout).toBe('');
+    // What runs unasked can leave nothing there: no link, no pipe's writer, no listener.
+    fixture.write('target', 'as it was');
+    const reader = await background('mkfifo /tmp/pipe; echo up; cat /tmp/pipe > piped');
+    await expect.poll(async () => (await output(reader)).stdout).toBe('up\n');
+    await exec(
+      `ln -s $PWD/target /tmp/planted; echo evil > /tmp/pipe; echo x > /tmp/x`,
+      {},
+      { riskLevel: 'LOW' },
+    );
+    expect((await exec('ls /tmp; echo built > /tmp/planted; cat target')).stdout).toMatch(
+      /^(countersign-isolation-\w+\n)?home\nnote\npipe\nas it was$/,
+    );
+    expect(readFileSync(join(fixture.root, 'piped'), 'utf8')).toBe('');
+  });
+
+  it('ends with the conversation, its jobs too', async () => {
+    const { exec, background, output, executor } = setup();
+    const job = await background('echo note > /tmp/note; sleep 60');
+    await expect.poll(async () => (await exec('cat /tmp/note 2>/dev/null')).stdout).toBe('note\n');
+    await executor.endConversation('session-1');
+    await expect(output(job)).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+    expect((await exec('ls /tmp')).stdout).not.toContain('note');
   });
 });

@@ -4,16 +4,15 @@ import type { CallContext } from '../executor.ts';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
-import type { ToolModule } from '../tool-module.ts';
-import type { Workspace } from '../workspace.ts';
-import { commandConfinement, runCommand } from './run-command.ts';
+import type { CommandServices, ToolModule } from '../tool-module.ts';
+import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
-    const request = bashRequest(params, context, services.workspace);
+    const request = await bashRequest(params, context, services);
     return runCommand({ text, name: 'The shell line', request, timeout }, services, context);
   },
 };
@@ -21,8 +20,9 @@ export const shellExec: ToolModule<'shell_exec'> = {
 /** Starts a bash line as a background job. */
 export const shellBackground: ToolModule<'shell_background'> = {
   look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
-  async execute({ params }, context, { workspace, jobs }) {
-    return { success: true, job_id: jobs.start(context.sessionId, bashRequest(params, context, workspace)) };
+  async execute({ params }, context, services) {
+    const request = await bashRequest(params, context, services);
+    return { success: true, job_id: services.jobs.start(context.sessionId, request) };
   },
 };
 
@@ -42,11 +42,11 @@ export const shellKill: ToolModule<'shell_kill'> = {
   },
 };
 
-function bashRequest(
+async function bashRequest(
   { command, cwd = '.' }: { readonly command: string; readonly cwd?: string | undefined },
   context: CallContext,
-  { root }: Workspace,
-): ProcessRequest {
+  { workspace: { root }, starter }: CommandServices,
+): Promise<ProcessRequest> {
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
     const problem = checked.refused.reasons[0]?.why ?? '';
@@ -57,6 +57,7 @@ function bashRequest(
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
     confinement: commandConfinement(context, 'bash', []),
+    place: await placeOf(context, starter),
     stdin: 'ignore',
   };
 }

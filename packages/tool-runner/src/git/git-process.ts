@@ -80,7 +80,7 @@ export async function runGit(starter: IsolatingStarter, run: GitRun): Promise<Gi
     if (cause)
       throw new CountersignError('SPAWN_FAILED', { program: 'git', problem: cause.message }, { cause });
     say(run.progress?.end() ?? '');
-    for (const note of notes(starter, child)) say(note);
+    for (const note of notes(starter, child, stderr)) say(note);
   };
   const { timeoutSeconds, signal, onProcess } = run;
   const isTimeOver = await stopInTime(starter, child, { timeoutSeconds, signal, onProcess }, untilEnd);

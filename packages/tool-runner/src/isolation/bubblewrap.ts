@@ -1,25 +1,23 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { realDisk } from '../real-disk.ts';
 import { tryOr } from '../try-or.ts';
-import { type PersonName, userName } from './command-environment.ts';
-import { resolveInside, toDiskPath } from './disk-names.ts';
+import type { ConversationPlace } from './conversation-place.ts';
 import type { Protection } from './executing-place-guard.ts';
 import { isInside, type OwnNode } from './fixed-path.ts';
 import type { Confinement } from './isolated-process.ts';
-import { bridgePlace, bridgeSource, gatePlace } from './network-gate.ts';
-import type { FoundPlace, SpecialPlaces } from './workspace-scan.ts';
+import { bridgePlace, gatePlace } from './network-gate.ts';
+import type { ShownFolders } from './program-view.ts';
+import {
+  isProgramFolder,
+  maskedPlace,
+  type PreparedFiles,
+  privateHome,
+  privateNpmCache,
+  privateTemporary,
+} from './system-view.ts';
+import type { SpecialPlaces } from './workspace-scan.ts';
 
 /** Descriptors that bubblewrap gets in addition to stdin, stdout and stderr. */
 export const statusDescriptor = 3;
@@ -38,6 +36,12 @@ export interface IsolationPlan {
   /** The result of `systemArguments`. */
   readonly system: readonly string[];
   readonly node: OwnNode | undefined;
+  /** The person's folders (RN-5). */
+  readonly shown: Pick<ShownFolders, 'mounts' | 'links' | 'masked'>;
+  /** The conversation's `/tmp` and loopback, which the command enters first; undefined for its own. */
+  readonly place?: Pick<ConversationPlace, 'folder' | 'guarded'> | undefined;
+  /** Size limit of the private temporary folders, which are kept in memory. */
+  readonly temporaryBytes: number;
   readonly hasSeccomp: boolean;
   /** Path of the network gate's socket file; undefined if the command has no network. */
   readonly gate: string | undefined;
@@ -50,35 +54,88 @@ export interface IsolationPlan {
 /** Returns bubblewrap's arguments, without the program (RN-5). The command sees only the paths in these arguments. */
 export function bubblewrapArguments(plan: IsolationPlan): string[] {
   const { confinement, files, node, root } = plan;
-  const shown = [...(node ? [node.shown] : []), ...(confinement.readable ?? [])];
+  const own = [...(node ? [node.shown] : []), ...(confinement.readable ?? [])];
+  const { mounts, links, masked } = plan.shown;
+  if (masked.length > maxMounts)
+    throw new CountersignError('ISOLATION_UNAVAILABLE', {
+      problem: `the folders that runner.json lets commands read have ${masked.length} files to hide, more than ${maxMounts}`,
+    });
   const keepsCache = confinement.network && confinement.workspace === 'write';
   return [
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     // Also used when network was granted: then the command reaches it only through the network gate.
-    '--unshare-net',
+    ...(plan.place ? [] : ['--unshare-net']),
     ...['--hostname', 'countersign', '--new-session', '--die-with-parent', '--cap-drop', 'ALL'],
     // The bash that closes inherited descriptors sets this variable.
     ...['--unsetenv', 'SHLVL'],
     ...['--json-status-fd', String(statusDescriptor)],
     ...(plan.hasSeccomp ? ['--seccomp', String(seccompDescriptor)] : []),
     ...plan.system,
+    ...temporaryArguments(plan),
     ...(plan.gate ? ['--ro-bind', plan.gate, gatePlace, '--ro-bind', files.bridge, bridgePlace] : []),
     ...(keepsCache ? ['--bind', files.npmCache, privateNpmCache] : []),
-    ...shown.filter((path) => !isInside('/usr', path)).flatMap((path) => ['--ro-bind', path, path]),
-    ...globalNpmConfigs(node).flatMap((path) => ['--ro-bind', files.emptyFile, path]),
+    ...own.filter((path) => !isProgramFolder(path)).flatMap((path) => ['--ro-bind', path, path]),
+    ...mounts.flatMap((path) => ['--ro-bind', path, path]),
+    ...links
+      .filter(({ path }) => !plan.place || !isInside(privateTemporary, path))
+      .flatMap(({ path, real }) => ['--symlink', real, path]),
+    ...globalNpmConfigs(node, mounts).flatMap((path) => ['--ro-bind', files.emptyFile, path]),
+    ...masked.flatMap((place) => coverArguments(files, place)),
     ...(confinement.workspace === 'none' ? [] : workspaceArguments(plan)),
+    ...guardFolders(plan).flatMap((path) => ['--remount-ro', path]),
     ...['--remount-ro', '/'],
     ...['--chdir', confinement.workspace === 'none' ? privateTemporary : join(root, plan.cwd)],
     '--',
   ];
 }
 
+/** Returns the arguments for `/tmp` and the private home in it. */
+function temporaryArguments(plan: IsolationPlan): string[] {
+  const size = String(plan.temporaryBytes);
+  if (!plan.place)
+    return [
+      ...['--perms', '1777', '--size', size, '--tmpfs', privateTemporary],
+      ...['--perms', '0700', '--dir', privateHome],
+    ];
+  return [
+    ...['--bind', plan.place.folder, privateTemporary],
+    ...['--perms', '0700', '--size', size, '--tmpfs', privateHome],
+    ...guardFolders(plan).flatMap((path) => ['--perms', '0755', '--size', guardBytes, '--tmpfs', path]),
+  ];
+}
+
+/** Enough for the folders that lead to a mount. */
+const guardBytes = String(1024 * 1024);
+
+/**
+ * Returns the guarded folders of a shared `/tmp` (conversation-place.ts) on which nothing else is mounted. Each becomes an
+ * empty folder of this command alone, so that what is mounted deeper has no folder on its way that another command could
+ * replace.
+ */
+function guardFolders({ place, root, node, shown, confinement }: IsolationPlan): string[] {
+  const mounted = [
+    ...(confinement.workspace === 'none' ? [] : [root]),
+    ...(node ? [node.shown] : []),
+    ...shown.mounts,
+    privateHome,
+  ];
+  return (place?.guarded ?? [])
+    .map((name) => `${privateTemporary}/${name}`)
+    .filter((path) => !mounted.includes(path));
+}
+
 /** Returns npm's global configuration files, which may contain the person's registry tokens (VA-2). */
-function globalNpmConfigs(node: OwnNode | undefined): string[] {
-  const prefixes = new Set(['/usr', '/usr/local', ...(node ? [node.shown] : [])]);
+function globalNpmConfigs(node: OwnNode | undefined, mounts: ShownFolders['mounts']): string[] {
+  const own = [...(node ? [node.shown] : []), ...mounts];
+  const prefixes = new Set(['/usr', '/usr/local', ...own]);
   const paths = [...prefixes].map((prefix) => join(prefix, 'etc/npmrc'));
   return paths.filter((path) => realDisk.look(path)?.type === 'file');
 }
+
+const coverArguments = (
+  files: PreparedFiles,
+  { path, isFolder }: ShownFolders['masked'][number],
+): string[] => ['--ro-bind', isFolder ? files.emptyFolder : files.emptyFile, path];
 
 function workspaceArguments({ root, confinement, files, places, protection }: IsolationPlan): string[] {
   const { readOnly, pinned } = protection;
@@ -117,133 +174,9 @@ function workspaceArguments({ root, confinement, files, places, protection }: Is
     ...[isWritable ? '--bind' : '--ro-bind', root, root],
     ...[...pinned, ...(confinement.writable ?? [])].flatMap((path) => ['--bind', path, path]),
     ...readOnly.flatMap((path) => ['--ro-bind', path, path]),
-    ...outermost.flatMap(({ path, isFolder }) => [
-      '--ro-bind',
-      isFolder ? files.emptyFolder : files.emptyFile,
-      path,
-    ]),
+    ...outermost.flatMap((place) => coverArguments(files, place)),
     ...specialFiles.flatMap((path) => ['--ro-bind', files.emptyFile, path]),
   ];
-}
-
-/** Returns the path to mask. A link's target is masked; a target outside the workspace is not visible anyway. */
-function maskedPlace(root: string, { path, type }: FoundPlace): { path: string; isFolder: boolean }[] {
-  if (type !== 'link') return [{ path: join(root, path), isFolder: type === 'directory' }];
-  return resolveInside(root, join(root, path)).map((real) => ({
-    path: real,
-    isFolder: statSync(toDiskPath(real)).isDirectory(),
-  }));
-}
-
-/** The command's private home and temporary folder. They disappear when the command ends. */
-export const privateHome = '/tmp/home';
-export const privateTemporary = '/tmp';
-const privateNpmCache = `${privateHome}/.npm`;
-
-/** Programs and libraries. On most systems, all but `/usr` are links into `/usr`. */
-const programFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
-/** Configuration that programs need and that does not identify the person. */
-const configuration = ['/etc/ld.so.cache', '/etc/alternatives', '/etc/localtime'];
-/** Certificates, for commands with network. DNS settings are not needed: the network gate resolves names outside. */
-const networkConfiguration = ['/etc/ssl', '/etc/pki', '/etc/ca-certificates'];
-
-/** Paths of our own files that isolation mounts. They are in a folder that commands do not see. */
-export type PreparedFiles = ReturnType<typeof prepareFiles>;
-
-/**
- * Writes a minimal /etc for commands. The person's name for git goes into the system-wide gitconfig, so that a
- * repository's own settings override it. Also makes the empty files and folders that are mounted over hidden places.
- */
-export function prepareFiles(folder: string, person: PersonName) {
-  const etc = join(folder, 'etc');
-  const files = {
-    etc,
-    emptyFile: join(folder, 'empty-file'),
-    emptyFolder: join(folder, 'empty-folder'),
-    npmCache: join(folder, 'npm-cache'),
-    bridge: join(folder, 'bridge.cjs'),
-  };
-  for (const made of [etc, files.emptyFolder, files.npmCache])
-    mkdirSync(made, { recursive: true, mode: 0o755 });
-  const { getuid, getgid } = process;
-  const ids = `${getuid?.() ?? 0}:${getgid?.() ?? 0}`;
-  const texts: Record<string, string> = {
-    passwd: `${userName()}:x:${ids}::${privateHome}:/bin/bash\nnobody:x:65534:65534::/:/usr/sbin/nologin\n`,
-    group: `${userName()}:x:${getgid?.() ?? 0}:\nnogroup:x:65534:\n`,
-    'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
-    hosts: '127.0.0.1 localhost countersign\n::1 localhost countersign\n',
-    gitconfig: gitConfiguration(person),
-  };
-  for (const [name, text] of Object.entries(texts)) writeFileSync(join(etc, name), text);
-  writeFileSync(files.emptyFile, '');
-  writeFileSync(files.bridge, bridgeSource());
-  for (const path of [...configuration, ...networkConfiguration]) {
-    const place = join(etc, path.slice('/etc/'.length));
-    if (!existsSync(path) || existsSync(place)) continue;
-    if (lstatSync(realpathSync(path)).isDirectory()) mkdirSync(place);
-    else writeFileSync(place, '');
-  }
-  return files;
-}
-
-function gitConfiguration({ name, email }: PersonName): string {
-  const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&').replace(/[\n\0]/g, ' ')}"`;
-  const lines = [name && `name = ${quoted(name)}`, email && `email = ${quoted(email)}`].filter(Boolean);
-  return lines.length === 0 ? '' : `[user]\n\t${lines.join('\n\t')}\n`;
-}
-
-/** Returns the bubblewrap arguments for the system's programs, some configuration, and the private folders. */
-export function systemArguments(files: PreparedFiles, { network }: { readonly network: boolean }): string[] {
-  const shown = programFolders
-    .filter((path) => existsSync(path))
-    .flatMap((path) =>
-      lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
-    );
-  const paths = network ? [...configuration, ...networkConfiguration] : configuration;
-  const mounted = paths
-    .filter((path) => existsSync(path))
-    .flatMap((path) => ['--ro-bind', realpathSync(path), path]);
-  return [
-    ...shown,
-    ...['--ro-bind', files.etc, '/etc', ...mounted],
-    // Mounted read-only, because otherwise root could change the machine's settings in /proc/sys.
-    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
-    ...['--perms', '1777', '--size', String(temporaryBytes), '--tmpfs', privateTemporary],
-    ...['--perms', '0700', '--dir', privateHome],
-    ...['--dir', '/run', '--symlink', '../run', '/var/run', '--symlink', '../tmp', '/var/tmp'],
-  ];
-}
-
-const GiB = 1024 ** 3;
-/** Size limit of the private temporary folder, which is kept in memory. */
-const temporaryBytes = 2 * GiB;
-/** Address space is not limited, because V8 reserves far more of it than it uses. */
-const defaults = { memoryBytes: 4 * GiB, cpuSeconds: 3_600, files: 4_096 };
-const fileBytes = 8 * GiB;
-/** Maximum number of processes and threads. The kernel does not apply this limit to root. */
-const processes = 2_048;
-
-/** Returns prlimit's arguments. Values are capped at the runner's own limits, because prlimit cannot raise them. */
-export function limitArguments(wanted: Confinement['limits'], own: ReadonlyMap<string, number>): string[] {
-  const limit = (name: string, title: string, value: number): string =>
-    `--${name}=${Math.min(value, own.get(title) ?? Number.POSITIVE_INFINITY)}`;
-  return [
-    '--core=0',
-    limit('data', 'Max data size', wanted?.memoryBytes ?? defaults.memoryBytes),
-    limit('cpu', 'Max cpu time', wanted?.cpuSeconds ?? defaults.cpuSeconds),
-    limit('nofile', 'Max open files', wanted?.files ?? defaults.files),
-    limit('fsize', 'Max file size', fileBytes),
-    limit('nproc', 'Max processes', processes),
-  ];
-}
-
-/** Returns the hard limits of this process by their title in /proc/self/limits. Unlimited entries are left out. */
-export function ownLimits(): ReadonlyMap<string, number> {
-  const lines = readFileSync('/proc/self/limits', 'utf8').split('\n');
-  const found = lines.map((line) => /^(Max [a-z ]+?)\s{2,}\S+\s+(\d+)/.exec(line));
-  return new Map(
-    found.filter((match) => match !== null).map(([, title = '', hard]) => [title, Number(hard)]),
-  );
 }
 
 const CLOSE_ON_EXEC = 0o2000000;

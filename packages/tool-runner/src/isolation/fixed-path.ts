@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import { tryOr } from '../try-or.ts';
 
-const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+export const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 export const isInside = (folder: string, path: string): boolean =>
   path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
@@ -33,21 +33,44 @@ export function findOwnNode(root: string, home: string, executable = process.exe
   return { programs, shown: isInstallation ? prefix : program };
 }
 
-/** Returns the folders in which programs are looked up (VA-4): first that of our Node, then the system's. */
-export function fixedPath(node: OwnNode | undefined): readonly string[] {
-  return node
-    ? [node.programs, ...systemFolders.filter((folder) => folder !== node.programs)]
-    : systemFolders;
+/** Whether this Node is the first on the person's PATH, so that it is theirs and not one that came with us. */
+export function isFirstNode(node: OwnNode, path: string, root: string): boolean {
+  const folders = path.split(':').filter((folder) => isAbsolute(folder));
+  const first = folders
+    .map((folder) => join(folder, 'node'))
+    .find((candidate) => isExecutable(candidate) && !isInside(root, realpathSync(candidate)));
+  return first !== undefined && dirname(realpathSync(first)) === node.programs;
 }
 
-/** Returns the absolute path of a program, given by bare name or absolute path. A program in the workspace is refused. */
-export function findProgram(program: string, folders: readonly string[], root: string): string {
+/**
+ * Returns the folders in which programs are looked up (VA-4): the person's, the system's, and last that of the Node that
+ * came with us. `persons` ends with the folder of our Node if that is the person's.
+ */
+export const fixedPath = (persons: readonly string[], node: OwnNode | undefined): readonly string[] => [
+  ...new Set([...persons, ...systemFolders, ...(node ? [node.programs] : [])]),
+];
+
+/**
+ * Returns the absolute path of a program, given by bare name or absolute path. Refuses a program in the workspace, and one
+ * that `isVisible` says isolation hides.
+ */
+export function findProgram(
+  program: string,
+  folders: readonly string[],
+  root: string,
+  isVisible: (real: string) => boolean = () => true,
+): string {
   const candidates = isAbsolute(program)
     ? [program]
     : program.includes('/') || program === '' || program.startsWith('.')
       ? []
       : folders.map((folder) => join(folder, program));
-  const found = candidates.find((path) => isExecutable(path) && !isInside(root, realpathSync(path)));
+  const isUsable = (path: string): boolean => {
+    if (!isExecutable(path)) return false;
+    const real = realpathSync(path);
+    return !isInside(root, real) && isVisible(real);
+  };
+  const found = candidates.find(isUsable);
   if (found === undefined) throw new CountersignError('PROGRAM_NOT_FOUND', { program });
   return found;
 }

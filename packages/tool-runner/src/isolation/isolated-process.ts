@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type { ConversationPlace } from './conversation-place.ts';
 
 /** The files and network that a program gets (RN-5). */
 export interface Confinement {
@@ -31,6 +32,8 @@ export interface ProcessRequest {
   /** Workspace-relative. */
   readonly cwd: string;
   readonly confinement: Confinement;
+  /** The conversation's `/tmp` and loopback; without it the program has its own (RN-5). */
+  readonly place?: ConversationPlace | undefined;
   /** Added to the allow-listed environment (VA-7). */
   readonly environment?: Readonly<Record<string, string>>;
   readonly stdin: 'ignore' | 'pipe';

@@ -27,6 +27,7 @@ describe('inspectIsolation', () => {
       'network',
       'masks',
       'limits',
+      'conversation',
       'system calls',
     ]);
     expect(report.notes[0]).toContain('never this machine itself');
@@ -87,7 +88,11 @@ describe('inspectIsolation', () => {
 describe('probeIsolation', () => {
   it('[RN-5] tries it rather than believing it', () => {
     expect(probeIsolation()).toEqual({
-      tools: { bubblewrap: expect.any(String), prlimit: expect.any(String) },
+      tools: {
+        bubblewrap: expect.any(String),
+        prlimit: expect.any(String),
+        nsenter: expect.any(String),
+      },
     });
     expect(probeIsolation(broken)).toEqual({ problem: expect.stringContaining('No permissions') });
     expect(probeIsolation('/no/such/bwrap')).toEqual({ problem: 'bubblewrap is not installed' });

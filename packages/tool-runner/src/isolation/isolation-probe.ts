@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tryOr } from '../try-or.ts';
+import { ConversationPlace } from './conversation-place.ts';
 import { seccompFilter } from './seccomp-filter.ts';
 
 /** Fixed folders instead of the PATH variable, which a workspace may influence. */
@@ -10,6 +12,8 @@ const toolFolders = ['/usr/local/bin', '/usr/bin', '/bin', '/run/current-system/
 export interface IsolationTools {
   readonly bubblewrap: string;
   readonly prlimit: string;
+  /** Enters the place that a conversation shares. Part of util-linux, like prlimit. */
+  readonly nsenter: string | undefined;
 }
 
 export type Probe = { readonly tools: IsolationTools } | { readonly problem: string };
@@ -25,7 +29,9 @@ export function probeIsolation(bubblewrap = findTool('bwrap'), platform: string 
   if (bubblewrap === undefined || !existsSync(bubblewrap)) return { problem: 'bubblewrap is not installed' };
   if (prlimit === undefined) return { problem: 'prlimit (of util-linux) is not installed' };
   const problem = tryBubblewrap(bubblewrap, ['--unshare-net', '--proc', '/proc', '--dev', '/dev']);
-  return problem === undefined ? { tools: { bubblewrap, prlimit } } : { problem };
+  return problem === undefined
+    ? { tools: { bubblewrap, prlimit, nsenter: findTool('nsenter') } }
+    : { problem };
 }
 
 /** Runs bubblewrap with these arguments. Returns its error message, or undefined if it works. `input` is its stdin. */
@@ -64,6 +70,7 @@ export interface IsolationCheck {
     | 'network'
     | 'masks'
     | 'limits'
+    | 'conversation'
     | 'system calls';
   readonly works: boolean;
   /** A text for the person: what this part protects, or what is wrong. */
@@ -74,8 +81,8 @@ export interface IsolationCheck {
 /** How well this machine can isolate commands (RN-5), as `countersign doctor` shows it. */
 export interface IsolationReport {
   /**
-   * `none`: commands are not isolated, and LOW commands need approval. `partial`: everything works except the filter of
-   * system calls, because there is no table of call numbers for this processor.
+   * `none`: commands are not isolated, and LOW commands need approval. `partial`: everything works except what isolation
+   * holds without: the filter of system calls, or the place that the commands of a conversation share.
    */
   readonly level: 'full' | 'partial' | 'none';
   readonly checks: readonly IsolationCheck[];
@@ -148,6 +155,7 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
       ['/bin/sh', '-c', 'test ! -s /etc/passwd'],
     ),
     limits,
+    await checkPlace(system, { bubblewrap, nsenter: find('nsenter') }),
     filter === undefined
       ? missing(
           'system calls',
@@ -156,7 +164,7 @@ export async function inspectIsolation(options: InspectOptions = {}): Promise<Is
         )
       : attempt('system calls', 'dangerous system calls are refused', ['--seccomp', '0'], undefined, filter),
   ];
-  const essential = checks.filter(({ name }) => name !== 'system calls');
+  const essential = checks.filter(({ name }) => name !== 'system calls' && name !== 'conversation');
   const level = !essential.every(({ works }) => works)
     ? 'none'
     : checks.every(({ works }) => works)
@@ -176,6 +184,32 @@ function isolatedNotes(): string[] {
       ? ['This runner is root: the kernel does not limit how many processes root starts.']
       : []),
   ];
+}
+
+/** Makes the place of a conversation and lets go of it. */
+async function checkPlace(
+  system: string,
+  { bubblewrap, nsenter }: { readonly bubblewrap: string; readonly nsenter: string | undefined },
+): Promise<IsolationCheck> {
+  const name = 'conversation';
+  if (nsenter === undefined) return missing(name, 'nsenter is not installed', install(system, 'util-linux'));
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-place-'));
+  try {
+    const place = await ConversationPlace.make(
+      { bubblewrap, nsenter },
+      { folder, temporaryBytes: 1024 * 1024, guarded: [] },
+    );
+    place.close();
+    return {
+      name,
+      works: true,
+      says: 'the commands of a conversation share a /tmp and a loopback, and no others',
+    };
+  } catch (error) {
+    return missing(name, (error as Error).message, namespaceRemedy(system));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function checkLimits(system: string, prlimit: string | undefined): IsolationCheck {

@@ -29,10 +29,11 @@ function fixtureFor(options: ConstructorParameters<typeof IsolationFixture>[0] =
   return fixture;
 }
 
-const fetchBy = (url: string, proxy = 'http://127.0.0.1:39127'): string => `python3 - <<'END'
+const fetchBy = (url: string): string => `python3 - <<'END'
 import urllib.request, urllib.error, os
+proxy = os.environ["http_proxy"]
 os.environ["no_proxy"] = ""
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": "${proxy}", "https": "${proxy}"}))
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy, "https": proxy}))
 try: print(opener.open("${url}", timeout=5).read().decode())
 except urllib.error.HTTPError as e: print(e.code, e.read().decode())
 except Exception as e: print("failed", e)
@@ -191,8 +192,10 @@ describe('NetworkGate', () => {
     });
   }
 
-  const get = (port: number, more = ''): string =>
-    `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+  const authorization = (key: string): string =>
+    `proxy-authorization: Basic ${Buffer.from(`countersign:${key}`).toString('base64')}\r\n`;
+  const request = (gate: NetworkGate, port: number, more = ''): string =>
+    `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${authorization(gate.admit().key)}${more}\r\n`;
 
   it.each([
     ['a status that HTTP does not know', 'HTTP/1.1 099 Hm\r\ncontent-length: 0\r\n\r\n', /^HTTP\/1.1 502 /],
@@ -208,10 +211,37 @@ describe('NetworkGate', () => {
   ])('[RN-5] goes on when a web server replies %s', async (_, reply, expected) => {
     const port = await saying(reply);
     const gate = await gateTo(port);
-    expect(await say(gate, get(port, 'connection: close\r\n'))).toMatch(expected);
-    expect(
-      await say(gate, 'GET http://127.0.0.1:1/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'),
-    ).toMatch(/^HTTP\/1.1 403 /);
+    expect(await say(gate, request(gate, port, 'connection: close\r\n'))).toMatch(expected);
+    expect(await say(gate, request(gate, 1, 'connection: close\r\n'))).toMatch(/^HTTP\/1.1 403 /);
+  });
+
+  it('[AP-9] lets nobody through without the key of a command that runs', async () => {
+    const { port, requests } = await server();
+    const gate = await gateTo(port);
+    const pass = gate.admit();
+    const other = gate.admit();
+    const asks = (login: string): string[] => [
+      `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${login}connection: close\r\n\r\n`,
+      `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: x\r\n${login}\r\n`,
+    ];
+    const basic = (text: string): string =>
+      `proxy-authorization: Basic ${Buffer.from(text).toString('base64')}\r\n`;
+    const wrong = [
+      '',
+      authorization(''),
+      authorization(pass.key.slice(1)),
+      basic(`other:${pass.key}`),
+      `proxy-authorization: Bearer ${pass.key}\r\n`,
+      `authorization: Basic ${Buffer.from(`countersign:${pass.key}`).toString('base64')}\r\n`,
+    ];
+    for (const ask of wrong.flatMap(asks))
+      expect(await say(gate, ask)).toMatch(/^HTTP\/1.1 407 .*proxy-authenticate: Basic/is);
+    expect(requests).toEqual([]);
+    expect(await say(gate, asks(authorization(pass.key))[0] ?? '')).toMatch(/answer/);
+    pass.end();
+    for (const ask of asks(authorization(pass.key))) expect(await say(gate, ask)).toMatch(/^HTTP\/1.1 407 /);
+    expect(await say(gate, asks(authorization(other.key))[0] ?? '')).toMatch(/answer/);
+    expect(requests).toEqual(['GET /', 'GET /']);
   });
 
   it('[RN-5] takes so many connections and no more, and one request of each at a time', async () => {
@@ -219,13 +249,13 @@ describe('NetworkGate', () => {
     const gate = await gateTo(port, 3);
     const held = Array.from({ length: 3 }, () => connect(gate.path).on('error', () => {}));
     await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
-    expect(await say(gate, get(port))).toBe('');
+    expect(await say(gate, request(gate, port))).toBe('');
     const [first, ...rest] = held;
-    first?.write(get(port));
+    first?.write(request(gate, port));
     await new Promise((resolve) => first?.once('data', resolve));
     for (const socket of [first, ...rest]) socket?.destroy();
-    await expect.poll(() => say(gate, get(port, 'connection: close\r\n'))).toMatch(/answer/);
-    expect(await say(gate, get(port).repeat(50))).toBe('');
+    await expect.poll(() => say(gate, request(gate, port, 'connection: close\r\n'))).toMatch(/answer/);
+    expect(await say(gate, request(gate, port).repeat(50))).toBe('');
   });
 });
 

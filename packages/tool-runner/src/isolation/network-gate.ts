@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -11,6 +12,12 @@ export interface NetworkGateOptions {
   readonly reachablePorts?: readonly number[];
   /** `host:port` of our server, if it is not on this machine. */
   readonly refusedHosts?: readonly string[];
+}
+
+/** A command's use of the gate, from its start to its end. */
+export interface GatePass {
+  readonly key: string;
+  end(): void;
 }
 
 /** Limit for all commands together. Each connection takes two descriptors of the runner. */
@@ -30,6 +37,8 @@ export class NetworkGate {
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
   readonly #busy = new WeakSet<Duplex>();
+  /** Values of Proxy-Authorization, one for each command that may use the gate now. */
+  readonly #passes = new Set<string>();
 
   constructor(
     folder: string,
@@ -52,6 +61,17 @@ export class NetworkGate {
     this.#server.unref();
   }
 
+  /**
+   * Lets one command use the gate. Commands that share a loopback can all connect to its bridge, so the command says its
+   * key with each request (RN-5).
+   */
+  admit(): GatePass {
+    const key = randomBytes(24).toString('hex');
+    const credentials = `Basic ${Buffer.from(`${proxyUser}:${key}`).toString('base64')}`;
+    this.#passes.add(credentials);
+    return { key, end: () => void this.#passes.delete(credentials) };
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#open) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -62,6 +82,7 @@ export class NetworkGate {
   async #tunnel(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy());
     try {
+      this.#requirePass(incoming);
       const { hostname, port } = new URL(`http://${incoming.url}`);
       const target = await this.#resolve(hostname, Number(port || 80));
       const outside = connect(target);
@@ -94,6 +115,7 @@ export class NetworkGate {
 
   async #forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
+      this.#requirePass(incoming);
       const url = new URL(incoming.url ?? '');
       if (url.protocol !== 'http:') throw new Error('only http: is forwarded; use CONNECT for anything else');
       const target = await this.#resolve(url.hostname, Number(url.port || 80));
@@ -114,6 +136,10 @@ export class NetworkGate {
     } catch (error) {
       respond(response, statusOf(error), (error as Error).message);
     }
+  }
+
+  #requirePass({ headers }: IncomingMessage): void {
+    if (!this.#passes.has(headers['proxy-authorization'] ?? '')) throw new NoPass();
   }
 
   async #resolve(hostname: string, port: number): Promise<{ host: string; port: number }> {
@@ -151,9 +177,21 @@ function sendReply(reply: IncomingMessage, response: ServerResponse): void {
   }
 }
 
-/** Returns 502 for a name that cannot be resolved, and 403 for a request that we refuse. */
-const statusOf = (error: unknown): number =>
-  (error as NodeJS.ErrnoException).syscall === 'getaddrinfo' ? 502 : 403;
+class NoPass extends Error {
+  constructor() {
+    super('this command was granted no network');
+  }
+}
+
+/**
+ * Returns 407 for a request without a pass, 502 for a name that cannot be resolved, and 403 for a request that we refuse.
+ * git sends its key only after a 407.
+ */
+function statusOf(error: unknown): number {
+  if (error instanceof NoPass) return 407;
+  return (error as NodeJS.ErrnoException).syscall === 'getaddrinfo' ? 502 : 403;
+}
+const challenge = { 'proxy-authenticate': 'Basic realm="Countersign"' };
 
 const withoutBrackets = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
 
@@ -161,14 +199,18 @@ const text = (problem: string): string => `Countersign: ${problem}\n`;
 
 function refuse(socket: Duplex, status: number, problem: string): void {
   const body = text(problem);
+  const asked = status === 407 ? `proxy-authenticate: ${challenge['proxy-authenticate']}\r\n` : '';
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} Refused\r\n${asked}content-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
 function respond(response: ServerResponse, status: number, problem: string): void {
   if (response.headersSent) response.destroy();
-  else response.writeHead(status, { 'content-type': 'text/plain' }).end(text(problem));
+  else
+    response
+      .writeHead(status, { 'content-type': 'text/plain', ...(status === 407 && challenge) })
+      .end(text(problem));
 }
 
 const localAddresses = new BlockList();
@@ -208,26 +250,26 @@ function plainAddress(text: string): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** The port at which the bridge listens, inside the command's own network namespace. */
-const port = 39_127;
 /** Paths inside isolation at which the gate's socket file and the bridge's code are mounted. */
 export const gatePlace = '/run/countersign/network';
 export const bridgePlace = '/run/countersign/bridge.cjs';
+const proxyUser = 'countersign';
 
-/** Environment variables that make programs use the bridge as their proxy. */
-export const bridgeEnvironment: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map((name) => [
-      name,
-      `http://127.0.0.1:${port}`,
-    ]),
-  ),
-  no_proxy: 'localhost,127.0.0.1,::1',
-  NO_PROXY: 'localhost,127.0.0.1,::1',
-  NODE_USE_ENV_PROXY: '1',
-  // Use the system's certificate store, which may have a company's own certificates.
-  NODE_USE_SYSTEM_CA: '1',
-};
+/**
+ * Returns environment variables that make programs use the bridge as their proxy. The bridge puts its port where they say
+ * 0: the kernel chooses a free one, so that no other command can listen there before and get the key.
+ */
+export function bridgeEnvironment(key: string): Readonly<Record<string, string>> {
+  const proxy = `http://${proxyUser}:${key}@127.0.0.1:0`;
+  return {
+    ...{ http_proxy: proxy, https_proxy: proxy, HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
+    no_proxy: 'localhost,127.0.0.1,::1',
+    NO_PROXY: 'localhost,127.0.0.1,::1',
+    NODE_USE_ENV_PROXY: '1',
+    // Use the system's certificate store, which may have a company's own certificates.
+    NODE_USE_SYSTEM_CA: '1',
+  };
+}
 
 /**
  * Runs inside isolation: listens for the command's connections, forwards them to the gate's socket file, starts the
@@ -237,7 +279,6 @@ export const bridgeEnvironment: Readonly<Record<string, string>> = {
 /* v8 ignore start -- runs in isolation, where coverage is not measured; network-gate.test.ts runs it */
 function bridge(
   { net, childProcess, os }: BridgeModules,
-  listenAt: number,
   gate: string,
   [ports = '', program = '', ...args]: readonly string[],
 ): void {
@@ -246,7 +287,7 @@ function bridge(
     inside.on('error', () => outside.destroy());
     outside.on('error', () => inside.destroy());
   };
-  const listen = (at: number, greeting: string): Promise<void> =>
+  const listen = (at: number, greeting: string): Promise<number | undefined> =>
     new Promise((resolve) => {
       const server = net.createServer({ allowHalfOpen: true, pauseOnConnect: true }, (inside) => {
         const outside = net.connect({ path: gate, allowHalfOpen: true });
@@ -258,19 +299,33 @@ function bridge(
           outside.once('error', () => inside.destroy());
         }
       });
-      server.on('error', () => resolve());
-      server.listen(at, '127.0.0.1', resolve);
+      server.on('error', () => resolve(undefined));
+      server.listen(at, '127.0.0.1', () =>
+        resolve((server.address() as import('node:net').AddressInfo).port),
+      );
     });
   // Ignore these signals: the command's processes get them too, and the bridge must exit after the command.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+  const env = { ...process.env };
+  const proxied = Object.keys(env).filter((name) => env[name]?.startsWith('http://countersign:'));
+  const login = /\/\/(.*)@/.exec(env[proxied[0] ?? ''] ?? '')?.[1] ?? '';
+  const credentials = Buffer.from(login).toString('base64');
   const reachable = ports.split(',').filter(Boolean).map(Number);
   void Promise.all([
-    listen(listenAt, ''),
+    listen(0, ''),
     ...reachable.map((reachablePort) =>
-      listen(reachablePort, `CONNECT 127.0.0.1:${reachablePort} HTTP/1.1\r\n\r\n`),
+      listen(
+        reachablePort,
+        `CONNECT 127.0.0.1:${reachablePort} HTTP/1.1\r\nproxy-authorization: Basic ${credentials}\r\n\r\n`,
+      ),
     ),
-  ]).then(() => {
-    const child = childProcess.spawn(program, args, { stdio: 'inherit' });
+  ]).then(([port]) => {
+    if (port === undefined) {
+      console.error('Countersign: the bridge to the network gate cannot listen');
+      process.exit(126);
+    }
+    for (const name of proxied) env[name] = env[name]?.replace(/:0$/, `:${port}`);
+    const child = childProcess.spawn(program, args, { stdio: 'inherit', env });
     child.on('exit', (code, signal) =>
       process.exit(code ?? 128 + (signal ? os.constants.signals[signal] : 0)),
     );
@@ -292,5 +347,5 @@ interface BridgeModules {
 export function bridgeSource(): string {
   const modules =
     "{ net: require('node:net'), childProcess: require('node:child_process'), os: require('node:os') }";
-  return `(${bridge.toString()})(${modules}, ${port}, '${gatePlace}', process.argv.slice(2));\n`;
+  return `(${bridge.toString()})(${modules}, '${gatePlace}', process.argv.slice(2));\n`;
 }

@@ -57,12 +57,19 @@ except BlockingIOError: print("bounded")\`]);
       const aside = fixture.starter.planted(clinging).setAside.map(({ path }) => path).sort();
       const mode = statSync(join(fixture.root, 'e')).mode & 0o777;
       const files = readdirSync(fixture.root, { recursive: true }).sort();
+      const place = await fixture.starter.placeOf('a');
+      const inPlace = (line) => fixture.run('bash', ['-c', line], mayWrite, { place });
+      await inPlace('echo shared > /tmp/note');
+      const server = fixture.starter.start({ program: 'python3', args: ['-uc', 'import socket; s = socket.create_server(("127.0.0.1", 3000)); print("up", flush=True); [c.sendall(b"hello") for c, _ in iter(s.accept, None)]'], cwd: '', confinement: mayWrite, stdin: 'ignore', place });
+      await new Promise((resolve) => server.stdout.once('data', resolve));
+      const shared = await inPlace('id -u; cat /tmp/note; head -c 5 < /dev/tcp/127.0.0.1/3000; grep CapEff /proc/self/status');
       await fixture.remove();
-      console.log(JSON.stringify({ look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, hidden, aside, mode, files }));
+      console.log(JSON.stringify({ shared: shared.stdout, look: look.stdout, write: write.stdout, bomb: bomb.stdout, ended: stubborn.exitCode ?? stubborn.signalCode, hidden, aside, mode, files }));
     `);
     if ('problem' in result) skip(`no program runs as another user here: ${result.problem}`);
     else
       expect(result.seen).toEqual({
+        shared: '65534\nshared\nhelloCapEff:\t0000000000000000\n',
         look: expect.stringMatching(/^65534\nhellono\n\d\n0\nCapEff:\t0000000000000000\n$/),
         write: '2048\n',
         bomb: 'bounded\n',

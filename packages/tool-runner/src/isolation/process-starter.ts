@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '@countersign/protocol';
 import type { FileChange } from '../files/file-snapshot.ts';
@@ -7,26 +7,24 @@ import type { Workspace } from '../workspace.ts';
 import {
   bubblewrapArguments,
   closeDescriptorsFirst,
-  inheritedDescriptors,
   isPartOfSystem,
-  limitArguments,
-  ownLimits,
-  type PreparedFiles,
-  prepareFiles,
-  privateHome,
-  privateTemporary,
   seccompDescriptor,
   statusDescriptor,
-  systemArguments,
 } from './bubblewrap.ts';
-import { commandEnvironment, readPersonName } from './command-environment.ts';
-import { ExecutingPlaceGuard, type Planted, type Protection } from './executing-place-guard.ts';
-import { findOwnNode, findProgram, fixedPath, isInside, type OwnNode } from './fixed-path.ts';
+import { commandEnvironment } from './command-environment.ts';
+import { type CommandLimits, defaultCommandLimits, limitArguments } from './command-limits.ts';
+import { type ConversationPlace, guardedNames } from './conversation-place.ts';
+import { ConversationPlaces } from './conversation-places.ts';
+import type { Planted, Protection } from './executing-place-guard.ts';
+import { findProgram, isInside } from './fixed-path.ts';
 import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
-import { type SeccompOptions, seccompFilter } from './seccomp-filter.ts';
-import { identifyProcess, StartedProcess } from './started-process.ts';
+import { bridgeEnvironment, bridgePlace, type GatePass, NetworkGate } from './network-gate.ts';
+import { type Prepared, prepareIsolation } from './prepared-isolation.ts';
+import { ProgramView, type ShownFolders } from './program-view.ts';
+import { noProgramFolders, type ProgramFolders } from './shown-folders.ts';
+import { StartedProcess } from './started-process.ts';
+import { privateHome, privateTemporary } from './system-view.ts';
 import { listeningSockets, type ScanBounds, type SpecialPlaces, WorkspaceScan } from './workspace-scan.ts';
 
 export interface ProcessStarterOptions {
@@ -43,18 +41,26 @@ export interface ProcessStarterOptions {
   readonly reachablePorts?: readonly number[];
   /** `host:port` of our server if it is on another machine. Commands with network must not reach it (AP-9). */
   readonly refusedHosts?: readonly string[];
+  /** Countersign's configuration folder, which commands never see. */
+  readonly configFolder?: string;
+  /** Reads what the person lets commands use. Called for each start. */
+  readonly settings?: () => CommandSettings;
 }
 
-/** Created once, when the first program starts. */
-interface Prepared {
-  readonly tools: IsolationTools;
-  readonly files: PreparedFiles;
-  readonly seccomp: { readonly withSockets: string; readonly withoutSockets: string } | undefined;
-  readonly inherited: readonly number[];
-  readonly guard: ExecutingPlaceGuard;
-  readonly system: readonly string[];
-  readonly systemWithNetwork: readonly string[];
-  readonly limitsOfRunner: ReadonlyMap<string, number>;
+/** What `runner.json` says of commands. */
+export interface CommandSettings extends ProgramFolders {
+  readonly commands: CommandLimits;
+}
+
+const defaultSettings: CommandSettings = { ...noProgramFolders, commands: defaultCommandLimits };
+
+/** A program to start, checked. */
+interface Wanted {
+  readonly request: ProcessRequest;
+  readonly program: string;
+  /** Workspace-relative, links resolved. */
+  readonly cwd: string;
+  readonly shown: ShownFolders;
 }
 
 /** How to start one program, with isolation or without. */
@@ -63,18 +69,21 @@ interface Launch {
   readonly cwd: string;
   readonly stdio: readonly ('ignore' | 'pipe' | number)[];
   readonly home: string;
+  readonly path: readonly string[];
   /** Variables that the person added override these. */
   readonly environment: Readonly<Record<string, string>>;
   readonly protection: Protection;
   readonly isIsolated: boolean;
+  readonly place?: ConversationPlace | undefined;
+  /** Its use of the network gate. */
+  readonly pass?: GatePass | undefined;
 }
 
 /** Starts programs in isolation (RN-5), follows each until all its processes have ended, and reports what it planted. */
 export class IsolatingStarter implements ProcessStarter {
   readonly #workspace: Workspace;
   readonly #options: ProcessStarterOptions;
-  readonly #node: OwnNode | undefined;
-  readonly #path: readonly string[];
+  readonly #programs: ProgramView;
   readonly #scan: WorkspaceScan;
   readonly #started = new Map<ChildProcess, StartedProcess>();
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
@@ -82,12 +91,18 @@ export class IsolatingStarter implements ProcessStarter {
   #probe: Probe | undefined;
   #prepared: Prepared | undefined;
   #gate: NetworkGate | undefined;
+  #conversations: ConversationPlaces | undefined;
 
   constructor(workspace: Workspace, options: ProcessStarterOptions = {}) {
     this.#workspace = workspace;
     this.#options = options;
-    this.#node = findOwnNode(workspace.root, workspace.home);
-    this.#path = fixedPath(this.#node);
+    const { root, home, stateFolder } = workspace;
+    const { configFolder, environment = process.env } = options;
+    this.#programs = new ProgramView(
+      { root, home, stateFolder, configFolder },
+      () => this.#settings(),
+      environment.PATH ?? '',
+    );
     this.#scan = new WorkspaceScan(workspace, options.scanBounds);
   }
 
@@ -106,11 +121,19 @@ export class IsolatingStarter implements ProcessStarter {
     const probe = this.#probeOnce();
     if ('problem' in probe && !this.#options.allowUnisolated)
       throw new CountersignError('ISOLATION_UNAVAILABLE', { problem: probe.problem });
-    const program = findProgram(request.program, this.#path, this.#workspace.root);
-    const cwd = this.#findFolder(request);
+    const { confinement } = request;
+    const shown = this.#programs.look({
+      connects: mayUseUnixSockets(confinement),
+      isIsolated: 'tools' in probe,
+    });
+    const program =
+      'problem' in probe
+        ? findProgram(request.program, shown.path, this.#workspace.root)
+        : this.#programs.find(request.program, shown, confinement.readable);
+    const wanted = { request, program, cwd: this.#findFolder(request), shown };
     return 'problem' in probe
-      ? this.#startUnisolated(request, program, cwd)
-      : this.#startIsolated(request, program, cwd, this.#prepare(probe.tools));
+      ? this.#startUnisolated(wanted)
+      : this.#startIsolated(wanted, this.#prepare(probe.tools));
   }
 
   async stop(child: ChildProcess): Promise<void> {
@@ -131,6 +154,16 @@ export class IsolatingStarter implements ProcessStarter {
     this.#prepared?.guard.expectChanges(changes);
   }
 
+  /** Returns why a command may not have found a program: the person has it, and isolation hides it. */
+  explainHidden(program: string | 'python of the workspace'): string | undefined {
+    if (!this.isIsolated) return undefined;
+    const explained =
+      program === 'python of the workspace'
+        ? this.#programs.explainHiddenPython()
+        : this.#programs.explainHidden(program);
+    return explained?.message;
+  }
+
   /** Returns the sensitive files that an approved program could read (VA-2), workspace-relative. */
   readableSecrets(): readonly string[] {
     return this.#scanPlaces().sensitive.map(({ path }) => path);
@@ -146,35 +179,70 @@ export class IsolatingStarter implements ProcessStarter {
     await Promise.all([...this.#started.keys()].map((child) => this.stop(child)));
     const gate = this.#gate;
     this.#gate = undefined;
-    await gate?.close();
+    await Promise.all([gate?.close(), this.#conversations?.close()]);
   }
 
-  #startIsolated(request: ProcessRequest, program: string, cwd: string, prepared: Prepared): ChildProcess {
+  /**
+   * Returns the place that the commands of a conversation share (RN-5), made at its first use. Undefined where there is none:
+   * then each command has a `/tmp` and a loopback of its own.
+   */
+  async placeOf(session: string): Promise<ConversationPlace | undefined> {
+    const probe = this.#probeOnce();
+    if ('problem' in probe) return undefined;
+    const { bubblewrap, nsenter } = this.#prepare(probe.tools).tools;
+    if (nsenter === undefined) return undefined;
+    this.#conversations ??= new ConversationPlaces({ bubblewrap, nsenter }, () => ({
+      folder: join(this.#workspace.stateFolder, 'isolation', 'place'),
+      temporaryBytes: this.#settings().commands.temporaryBytes,
+      guarded: guardedNames(this.#mountsOf(this.#programs.look({ connects: false, isIsolated: false }))),
+    }));
+    return this.#conversations.open(session);
+  }
+
+  /** Forgets the place of a conversation that has ended. */
+  async endConversation(session: string): Promise<void> {
+    await this.#conversations?.end(session);
+  }
+
+  #mountsOf({ node, mounts }: ShownFolders): readonly string[] {
+    return [this.#workspace.root, ...(node ? [node.shown] : []), ...mounts];
+  }
+
+  #startIsolated(wanted: Wanted, prepared: Prepared): ChildProcess {
+    const { request, program, cwd, shown } = wanted;
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
+    const { commands } = this.#settings();
     const { confinement } = request;
+    const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
     const places =
       confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
       confinement.workspace === 'write' && places.missed === undefined
         ? guard.protect(places, confinement)
         : unprotected;
+    const pass = confinement.network ? this.#openGate().admit() : undefined;
     try {
       const isolation = bubblewrapArguments({
         root: this.#workspace.root,
         confinement,
         files: prepared.files,
         system: confinement.network ? prepared.systemWithNetwork : prepared.system,
-        node: this.#node,
+        node: shown.node,
+        shown,
+        place,
+        temporaryBytes: commands.temporaryBytes,
         hasSeccomp: seccomp !== undefined,
-        gate: confinement.network ? this.#openGate().path : undefined,
+        gate: pass && this.#openGate().path,
         places,
         protection,
         cwd,
       });
-      const limits = [tools.prlimit, ...limitArguments(confinement.limits, limitsOfRunner), '--'];
-      const ports = (this.#options.reachablePorts ?? []).join(',');
-      const bridge = confinement.network ? [this.#findNode(), bridgePlace, ports] : [];
-      const line = [tools.bubblewrap, ...isolation, ...limits, ...bridge, program, ...request.args];
+      const limits = [tools.prlimit, ...limitArguments(confinement.limits, commands, limitsOfRunner), '--'];
+      // Others would reach these listeners on a shared loopback.
+      const ports = place ? '' : (this.#options.reachablePorts ?? []).join(',');
+      const bridge = pass ? [this.#findNode(shown), bridgePlace, ports] : [];
+      const inside = [...limits, ...bridge, program, ...request.args];
+      const line = [...(place?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
       const filter =
         seccomp &&
         openSync(mayUseUnixSockets(confinement) ? seccomp.withSockets : seccomp.withoutSockets, 'r');
@@ -186,25 +254,30 @@ export class IsolatingStarter implements ProcessStarter {
           cwd: '/',
           stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           home: privateHome,
-          environment: confinement.network ? bridgeEnvironment : {},
+          path: shown.path,
+          environment: { ...shown.environment, ...(pass && bridgeEnvironment(pass.key)) },
           protection,
           isIsolated: true,
+          place,
+          pass,
         });
       } finally {
         if (filter !== undefined) closeSync(filter);
       }
     } catch (error) {
       protection.release();
+      pass?.end();
       throw error;
     }
   }
 
-  #startUnisolated(request: ProcessRequest, program: string, cwd: string): ChildProcess {
+  #startUnisolated({ request, program, cwd, shown }: Wanted): ChildProcess {
     return this.#spawn(request, {
       line: [program, ...request.args],
       cwd: join(this.#workspace.root, cwd),
       stdio: [request.stdin, 'pipe', 'pipe'],
       home: this.#workspace.home,
+      path: shown.path,
       environment: {},
       protection: unprotected,
       isIsolated: false,
@@ -217,7 +290,7 @@ export class IsolatingStarter implements ProcessStarter {
       ...launch.environment,
       ...commandEnvironment(
         this.#options.environment ?? process.env,
-        { path: this.#path.join(':'), home: launch.home, temporary: privateTemporary },
+        { path: launch.path.join(':'), home: launch.home, temporary: privateTemporary },
         this.#workspace.addedEnvironment,
       ),
       ...request.environment,
@@ -239,7 +312,10 @@ export class IsolatingStarter implements ProcessStarter {
     }
     const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
+    if (launch.place) launch.place.users += 1;
     void started.ended.then(() => {
+      if (launch.place) launch.place.users -= 1;
+      launch.pass?.end();
       this.#started.delete(child);
       this.#ended.set(child, started);
     });
@@ -275,15 +351,20 @@ export class IsolatingStarter implements ProcessStarter {
     return this.#places;
   }
 
+  #settings(): CommandSettings {
+    return this.#options.settings?.() ?? defaultSettings;
+  }
+
   #openGate(): NetworkGate {
     this.#gate ??= new NetworkGate(join(this.#workspace.stateFolder, 'isolation'), this.#options);
     return this.#gate;
   }
 
   /** Finds a Node that is visible in isolation, to run the bridge to the network gate. */
-  #findNode(): string {
+  #findNode(shown: ShownFolders): string {
+    if (shown.node) return join(shown.node.programs, 'node');
     try {
-      return findProgram('node', this.#path, this.#workspace.root);
+      return this.#programs.find('node', shown);
     } catch (cause) {
       const problem = 'a command with network needs Node in a system folder';
       throw new CountersignError('ISOLATION_UNAVAILABLE', { problem }, { cause });
@@ -299,29 +380,7 @@ export class IsolatingStarter implements ProcessStarter {
   }
 
   #prepare(tools: IsolationTools): Prepared {
-    if (this.#prepared) return this.#prepared;
-    const { root, stateFolder, home } = this.#workspace;
-    const folder = join(stateFolder, 'isolation');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const writeFilter = (name: string, options: SeccompOptions): string | undefined => {
-      const filter = seccompFilter(options);
-      if (filter) writeFileSync(join(folder, name), filter);
-      return filter && join(folder, name);
-    };
-    const withSockets = writeFilter('seccomp', { unixSockets: true });
-    const withoutSockets = writeFilter('seccomp-low', { unixSockets: false });
-    const files = prepareFiles(folder, readPersonName(home));
-    this.#prepared = {
-      tools,
-      files,
-      system: systemArguments(files, { network: false }),
-      systemWithNetwork: systemArguments(files, { network: true }),
-      limitsOfRunner: ownLimits(),
-      seccomp: withSockets && withoutSockets ? { withSockets, withoutSockets } : undefined,
-      inherited: inheritedDescriptors(),
-      guard: new ExecutingPlaceGuard({ root, stateFolder, findPlaces: () => this.#scan.findPlaces() }),
-    };
-    this.#prepared.guard.settleAbandoned((pid) => identifyProcess(pid) === undefined);
+    this.#prepared ??= prepareIsolation(this.#workspace, tools, this.#scan);
     return this.#prepared;
   }
 }

@@ -51,6 +51,8 @@ export interface ScanBounds {
  */
 const packageFolders = new Set(['node_modules', 'site-packages']);
 const unscannedPackageFolders = new Set(['.bin', '.pnpm', '.store']);
+/** Python's own tests, which have dozens of keys that everybody knows. */
+const publicKeys = /(^|\/)lib\/python3\.\d+\/test$/;
 /** A directory that changed this recently is read again, because a second change may leave the same timestamps. */
 const recentChangeMs = 2_000;
 /** If there are more suspicious hard links than this, their link counts are not read again before each command. */
@@ -92,15 +94,22 @@ interface Listing extends DirectoryPlaces {
 export class WorkspaceScan {
   readonly #root: string;
   readonly #home: string;
+  readonly #below: string | undefined;
   readonly #bounds: Required<ScanBounds>;
   #listings = new Map<string, Listing>();
 
+  /**
+   * With `below`, searches only that folder, relative to the root, and only for sensitive places, sockets, pipes and
+   * devices. The names above it count for the rules about names.
+   */
   constructor(
     { root, home }: Pick<Workspace, 'root' | 'home'>,
     { directories = 50_000, milliseconds = 2_000 }: ScanBounds = {},
+    below?: string,
   ) {
     this.#root = root;
     this.#home = home;
+    this.#below = below;
     this.#bounds = { directories, milliseconds };
   }
 
@@ -108,10 +117,10 @@ export class WorkspaceScan {
     const deadline = performance.now() + this.#bounds.milliseconds;
     const seen = new Map<string, Listing>();
     const sensitive: FoundPlace[] = [];
-    const executing = linkedFromHome(this.#home, this.#root);
+    const executing = this.#below === undefined ? linkedFromHome(this.#home, this.#root) : [];
     const specialFiles: string[] = [];
     const hardLinked: HardLinked[] = [];
-    const todo = [''];
+    const todo = [this.#below ?? ''];
     let missed: string | undefined;
     let isLimited = false;
     for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
@@ -156,7 +165,9 @@ export class WorkspaceScan {
       if (known?.isSettled && known.mtimeMs === mtimeMs && known.ctimeMs === ctimeMs && known.inode === ino)
         return known;
       const isSettled = Date.now() - Math.max(mtimeMs, ctimeMs) > recentChangeMs;
-      return { mtimeMs, ctimeMs, inode: ino, isSettled, ...classifyEntries(path, readEntries(absolute)) };
+      const secretsOnly = this.#below !== undefined;
+      const entries = readEntries(absolute, secretsOnly);
+      return { mtimeMs, ctimeMs, inode: ino, isSettled, ...classifyEntries(path, entries, secretsOnly) };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -221,11 +232,11 @@ interface Entry {
   readonly links?: Pick<HardLinked, 'file' | 'names'>;
 }
 
-function readEntries(path: string | Buffer): Entry[] {
+function readEntries(path: string | Buffer, secretsOnly: boolean): Entry[] {
   const entries = readdirSync(path, { withFileTypes: true });
   const entryOf = (entry: Dirent | Dirent<Buffer>, name: string): Entry => {
     const type = typeOf(entry);
-    return type === 'file' ? { name, type, ...linksOf(path, entry.name) } : { name, type };
+    return type === 'file' && !secretsOnly ? { name, type, ...linksOf(path, entry.name) } : { name, type };
   };
   if (!entries.some(({ name }) => name.includes('\ufffd')))
     return entries.map((entry) => entryOf(entry, entry.name));
@@ -239,7 +250,7 @@ function linksOf(folder: string | Buffer, name: string | Buffer): Pick<Entry, 'l
   return stats && stats.nlink > 1 ? { links: { file: `${stats.dev}:${stats.ino}`, names: stats.nlink } } : {};
 }
 
-function classifyEntries(folder: string, entries: readonly Entry[]): DirectoryPlaces {
+function classifyEntries(folder: string, entries: readonly Entry[], secretsOnly: boolean): DirectoryPlaces {
   const found: DirectoryPlaces = {
     below: [],
     sensitive: [],
@@ -251,6 +262,7 @@ function classifyEntries(folder: string, entries: readonly Entry[]): DirectoryPl
   };
   const inPackages = folder.split('/').some((name) => packageFolders.has(name));
   if (inPackages) classifyPackageEntries(folder, entries, found);
+  else if (secretsOnly) classifyForSecrets(folder, entries, found);
   else classifyOrdinaryEntries(folder, entries, found);
   return found;
 }
@@ -265,6 +277,22 @@ function classifyPackageEntries(
     if (type === undefined) specialFiles.push(`${folder}/${name}`);
     const isSearched = !isOutermost || (name.startsWith('.') && !unscannedPackageFolders.has(name));
     if (type === 'directory' && isSearched) below.push(`${folder}/${name}`);
+  }
+}
+
+function classifyForSecrets(
+  folder: string,
+  entries: readonly Entry[],
+  { below, sensitive, specialFiles, gitConfigs }: DirectoryPlaces,
+): void {
+  const needsPath = sensitivePlaces.beginsSubpath(folder);
+  for (const { name, type } of entries) {
+    const path = `${folder}/${name}`;
+    const { isSensitive } = needsPath ? kindOf(path) : kindOfName(name);
+    if (type === undefined) specialFiles.push(path);
+    else if (isSensitive) sensitive.push({ path, type });
+    else if (type === 'directory' && !publicKeys.test(path)) below.push(path);
+    else if (type === 'file' && isGitConfig(path)) gitConfigs.push({ path, type });
   }
 }
 

@@ -21,6 +21,10 @@ export const englishMachine = {
   'nothing-namespaces-hold-without': 'Nothing; namespaces hold without it.',
   'dangerous-system-calls-are': 'dangerous system calls are refused',
   'memory-processor-time-files': 'memory, processor time, files and processes of commands are limited',
+  'conversation-shares': 'the commands of a conversation share a /tmp and a loopback, and no others',
+  'nsenter-not-installed': 'nsenter is not installed',
+  'nsenter-does-not-work': 'nsenter does not work here ({problem})',
+  'place-cannot-be-made': 'a place of its own cannot be made ({problem})',
   'without-isolation-commands-would':
     'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
   'commands-with-network-reach':
@@ -32,6 +36,17 @@ export const englishMachine = {
   'allow-user-namespaces-sudo':
     'Allow user namespaces (sudo sysctl user.max_user_namespaces=10000, and kernel.unprivileged_userns_clone=1 where that exists); in a container, start it with a seccomp profile that allows them.',
   'bubblewrap-does-not-work': 'bubblewrap does not work here ({problem})',
+
+  'folder-for-commands-refused': 'runner.json lets commands read "{path}", but {problem}',
+  'folder-holds-home': 'it contains your home folder',
+  'folder-holds-others': "it contains other people's folders",
+  'folder-of-system': 'it belongs to the system',
+  'folder-of-secrets': 'it contains or lies in {path}, which is sensitive',
+  'folder-sensitive': 'it is sensitive: {kind}',
+  'folder-badly-named': 'its name is not UTF-8, or has a colon in it',
+  'folder-not-searched': 'it cannot be searched for secrets: {problem}',
+  'too-many-to-hide':
+    'the folders that runner.json lets commands read have {count} files to hide, more than {limit}',
 
   // The workspace and the person's own files
   'workspace-holds-ours': 'it contains what Countersign itself keeps ({path}); open a folder below it',

@@ -47,6 +47,8 @@ export const russianErrors: Readonly<Record<ErrorCode, string>> = {
   COMMAND_TIMEOUT:
     'Команда не закончилась за {timeout} с и остановлена. Просите больше времени (не более {limit} с) или используйте shell_background.',
   COMMAND_FAILED: '{program}: завершилась так: {outcome}. Почему — сказано в её выводе.',
+  PROGRAM_HIDDEN:
+    '{program} есть на этой машине ({path}), но команды не видят этой папки. Человек покажет её им командой: countersign doctor --add-programs',
   PROGRAM_NOT_FOUND: '{program} не установлена на этой машине. Её должен установить человек.',
   SPAWN_FAILED: '{program} не удалось запустить: {problem}. Попробуйте снова.',
   JOB_NOT_FOUND: 'Фоновой задачи «{job}» в этой беседе нет. Её job_id возвращает shell_background.',

@@ -138,7 +138,8 @@ countersign chat -  то же, а сообщение — со стандартн
     about: 'что есть на этой машине, чего не хватает и как это получить',
     usage: 'countersign doctor [ПАПКА]  (без указания: эта папка)',
     options: {
-      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}]}, по-английски',
+      'add-programs': 'дать командам программы из вашего PATH, которых изоляция не показывает (runner.json)',
+      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], "hidden_programs"}, по-английски',
       server,
       lang,
     },

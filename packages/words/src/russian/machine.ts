@@ -19,6 +19,10 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'nothing-namespaces-hold-without': 'Ничего не нужно: пространства имён действуют и без этого.',
   'dangerous-system-calls-are': 'опасные системные вызовы отклоняются',
   'memory-processor-time-files': 'память, время процессора, файлы и процессы команд ограничены',
+  'conversation-shares': 'у команд одной беседы общие /tmp и внутренний сетевой адрес, а у других они свои',
+  'nsenter-not-installed': 'nsenter не установлен',
+  'nsenter-does-not-work': 'nsenter здесь не работает ({problem})',
+  'place-cannot-be-made': 'отдельное место для беседы не создать ({problem})',
   'without-isolation-commands-would':
     'Без изоляции о командах, которые выполнялись бы без вопроса, сначала спрашивают, а остальные не выполняются, если это не разрешено особо.',
   'commands-with-network-reach':
@@ -32,6 +36,16 @@ export const russianMachine: Readonly<Record<keyof typeof englishMachine, string
   'bubblewrap-does-not-work': 'bubblewrap здесь не работает ({problem})',
 
   // The workspace and the person's own files
+  'folder-for-commands-refused': 'runner.json разрешает командам читать "{path}", но {problem}',
+  'folder-holds-home': 'в этой папке ваша домашняя папка',
+  'folder-holds-others': 'в этой папке чужие папки',
+  'folder-of-system': 'это папка системы',
+  'folder-of-secrets': 'она содержит {path} или лежит там, а это секретное место',
+  'folder-sensitive': 'это секретное место: {kind}',
+  'folder-badly-named': 'её имя не в UTF-8 или в нём есть двоеточие',
+  'folder-not-searched': 'её нельзя просмотреть в поисках секретов: {problem}',
+  'too-many-to-hide':
+    'в папках, которые runner.json разрешает читать командам, {count} файлов нужно скрыть, больше {limit}',
   'workspace-holds-ours': 'в ней лежит то, что хранит сам Countersign ({path}); откройте папку глубже',
   'may-not-read': 'вам нельзя её читать',
   'may-not-read-open': 'вам нельзя её читать. Откройте свою папку или попросите изменить права',
