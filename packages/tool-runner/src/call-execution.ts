@@ -136,7 +136,7 @@ export class CallExecution {
     if (verdict.decision === 'REJECT' || !call) throw new RefusedHere(verdict as Refused);
     const risk = higherRisk(event.risk_level, ownRisk(own));
     if (risk === 'LOW') {
-      const result = await this.#work(executor, call, { risk, network: false });
+      const result = await this.#work(executor, call, { risk, network: false, details: own.details });
       return reportOf(result, attempt, this.#watch.elapsed());
     }
     const { base, digest } = await this.#digestNow(call, own);
@@ -162,7 +162,7 @@ export class CallExecution {
     this.#watch.endStage('permission_ms');
     let report: ResultReport;
     try {
-      const result = await this.#work(executor, call, { risk, network, base });
+      const result = await this.#work(executor, call, { risk, network, base, details: own.details });
       report = this.#withRunChanges(reportOf(result, attempt, this.#watch.elapsed()));
     } catch (error) {
       if (!isCancellation(error)) this.#logError(error);
@@ -192,7 +192,7 @@ export class CallExecution {
   async #work(
     executor: Executor,
     call: ToolCall,
-    how: { risk: RiskLevel; network: boolean; base?: string },
+    how: { risk: RiskLevel; network: boolean; base?: string; details: PolicyDecision['details'] },
   ): Promise<ToolResult> {
     const { api, logger, journal } = this.#deps;
     const { tool_id: toolId, tool_name, attempt, session_id: sessionId } = this.signal;
@@ -205,6 +205,7 @@ export class CallExecution {
         sessionId,
         riskLevel: how.risk,
         network: how.network,
+        details: how.details,
         ...(how.base !== undefined && { digest: how.base }),
         signal: this.abort.signal,
         onProgress: (made) => progress.report(made),

@@ -24,6 +24,8 @@ import { IsolatingStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
+import { CallNetwork } from './network/call-network.ts';
+import { PackageSources } from './network/package-sources.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
@@ -161,6 +163,12 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     canHideLinks,
     customTools: toolServers,
   });
+  const sources = new PackageSources({
+    home: workspace.home,
+    starter,
+    listed: () => readRunnerSettings(configFolder, workspace.root).registries,
+  });
+  const callNetwork = new CallNetwork({ root: workspace.root, starter, sources });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const builtIn = new BuiltInTools({
     filesystem: {
@@ -172,8 +180,13 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       }),
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
-    command: { workspace, starter },
-    shell: { workspace, starter, jobs: new BackgroundJobs(starter, limits.outputStreamBytes) },
+    command: { workspace, starter, callNetwork },
+    shell: {
+      workspace,
+      starter,
+      callNetwork,
+      jobs: new BackgroundJobs(starter, limits.outputStreamBytes),
+    },
     git: new GitRepository(workspace, starter),
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });

@@ -4,7 +4,7 @@ import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 
 /** Runs one program in isolation, without a shell (RN-4). */
 export const executeCommand: ToolModule<'execute_command'> = {
-  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace),
+  look: lookAtCommand,
   async execute({ params: { command, args, timeout } }, context, services) {
     const place = await placeOf(context, services.starter);
     const confinement = commandConfinement(context, command, args);

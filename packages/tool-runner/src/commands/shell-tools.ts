@@ -9,7 +9,7 @@ import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
-  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
+  look: lookAtCommand,
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
     const request = await bashRequest(params, context, services);
@@ -19,7 +19,7 @@ export const shellExec: ToolModule<'shell_exec'> = {
 
 /** Starts a bash line as a background job. */
 export const shellBackground: ToolModule<'shell_background'> = {
-  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, call.params.cwd),
+  look: lookAtCommand,
   async execute({ params }, context, services) {
     const request = await bashRequest(params, context, services);
     return { success: true, job_id: services.jobs.start(context.sessionId, request) };

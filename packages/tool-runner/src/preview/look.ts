@@ -8,7 +8,7 @@ import {
 } from '@countersign/protocol';
 import { realDirectory } from '../files/workspace-directory.ts';
 import { fileFailure } from '../real-disk.ts';
-import type { CallOf, Look, ToolModule } from '../tool-module.ts';
+import type { CallOf, CommandServices, Look, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { type DigestedCall, digestOf } from './call-digest.ts';
 import type { FileDiff } from './file-diff.ts';
@@ -30,21 +30,25 @@ export const summarised =
 export async function lookAtCommand(
   call: CallOf<'execute_command' | 'shell_exec' | 'shell_background'>,
   decision: PolicyDecision,
-  workspace: Workspace,
-  cwd = '',
+  services: Pick<CommandServices, 'workspace' | 'callNetwork'>,
 ): Promise<Look> {
   const { details, assessed } = decision;
-  const directory = workingDirectory(workspace, cwd);
+  const { workspace, callNetwork } = services;
+  const cwd = 'cwd' in call.params ? call.params.cwd : undefined;
+  const isGranted = networkOf(decision);
+  const network = (details && (await callNetwork?.of(call, details, isGranted))) ?? isGranted;
+  const directory = workingDirectory(workspace, cwd ?? '');
   const files = await runFiles(workspace, details?.operands ?? []);
   return {
-    digest: digestOfCall(call, decision, workspace, { directory, files }),
+    digest: digestOfCall(call, decision, workspace, { directory, files, network }),
     draw: () => ({
       kind: 'command',
       commands: (details?.commands ?? []).map(({ words }) =>
         words.map((word) => (word === undefined ? null : makeVisible(word))),
       ),
       cwd: visibleName(directory || '.'),
-      network: networkOf(decision),
+      network: network !== false,
+      ...(typeof network !== 'boolean' && { hosts: [...network] }),
       // Undo covers file tools, not programs. A LOW program only reads, so there is nothing to undo.
       reversible: assessed?.decision === 'LOW',
       scripts: files.map(({ path }) => visibleName(path || '.')),
@@ -65,9 +69,14 @@ export function digestOfCall(
   call: DigestedCall['call'],
   decision: PolicyDecision,
   { root }: Workspace,
-  { directory = '', files = [], base = [] }: Partial<Pick<DigestedCall, 'directory' | 'files' | 'base'>> = {},
+  {
+    directory = '',
+    files = [],
+    base = [],
+    network = networkOf(decision),
+  }: Partial<Pick<DigestedCall, 'directory' | 'files' | 'base' | 'network'>> = {},
 ): string {
-  return digestOf({ call, root, directory, network: networkOf(decision), files, base });
+  return digestOf({ call, root, directory, network, files, base });
 }
 
 const networkOf = ({ verdict }: PolicyDecision): boolean => !isRefused(verdict) && verdict.network;
