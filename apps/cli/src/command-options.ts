@@ -51,6 +51,7 @@ export const commandOptions = {
     cursor: text,
   },
   mcp: { ...common, server: text, project: text, name: textOr('MCP agent') },
+  open: { ...common, workspace: text, job: text, 'no-open': flag, 'end-with-input': flag },
   policy: { workspace: text, policy: text, json: flag, lang: text },
   'policy backtest': { ...common, server: text, since: text },
   'sign-in': { ...common, server: text },

@@ -55,6 +55,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./doctor/doctor-command.ts')).doctorCommand,
   history: async () => (await import('./history-command.ts')).historyCommand,
   mcp: async () => (await import('./mcp/mcp-command.ts')).mcpCommand,
+  open: async () => (await import('./open/open-command.ts')).openCommand,
   policy: async () => (await import('./policy-command.ts')).policyCommand,
   serve: async () => (await import('./serve-command.ts')).serveCommand,
   'sign-in': async () => (await import('./sign-in/sign-in-command.ts')).signInCommand,

@@ -768,6 +768,25 @@ describe('approvals, history and undo', () => {
     expect((await server.run('approvals', '--help')).out).toContain('--digest');
   });
 
+  it('[RN-5] lists the ports of background jobs of this workspace, and says which there are not', async () => {
+    const runner = server.open(['connect', server.workspace, '--no-prompt']);
+    await runner.screen.shows('Connected');
+    const command = 'exec python3 -m http.server 3456 --bind 127.0.0.1';
+    const approval_id = String((await call('shell_background', { command })).approval_id);
+    const shown = () => client.getApproval({ params: { approval_id } });
+    await until(async () => (await shown()).approval.digest !== null);
+    const digest = String((await shown()).approval.digest);
+    await server.run('approvals', 'approve', approval_id, '--digest', digest, '--high');
+    const open = (...argv: string[]) => server.run('open', ...argv, '--workspace', server.workspace);
+    const listed = async () => (JSON.parse((await open('--json')).out) as { ports: object[] }).ports;
+    await until(async () => (await listed()).length > 0);
+    expect(await listed()).toMatchObject([{ port: 3456, command }]);
+    expect((await open()).out).toContain(command);
+    expect(await open('3457')).toMatchObject({ status: 2, error: expect.stringContaining('port 3457') });
+    await server.endSessions();
+    expect((await open()).out).toContain('No background job');
+  });
+
   it('[RK-1] asks programs to say HIGH out loud, and takes other parameters', async () => {
     const runner = server.open(['connect', server.workspace, '--no-prompt']);
     await runner.screen.shows('Connected');

@@ -80,9 +80,10 @@ describe('words', () => {
   countersign doctor [DIR]  (default: this directory)
 
 Options
-  --json        {"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}]}, in English
-  --server URL  which server (default: the last one you signed in to)
-  --lang LANG   en or ru
+  --add-programs  let commands use the programs on your PATH that isolation hides (runner.json)
+  --json          {"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], …}, in English
+  --server URL    which server (default: the last one you signed in to)
+  --lang LANG     en or ru
 
 Ends with 1 when something that is needed is missing.
 `);

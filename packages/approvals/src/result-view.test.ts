@@ -298,3 +298,22 @@ it.each([
 ] as const)('the state of %j is %s', (change, state) => {
   expect(callState({ isUndone: false, exitCode: undefined, error: null, ...change })).toBe(state);
 });
+
+it('[RN-5] the output of a background job ends with its ports, and how to open them', () => {
+  const job = {
+    success: true,
+    stdout: 'ready\n',
+    stderr: '',
+    running: true,
+    exit_code: null,
+    ports: [3000, 5173],
+  };
+  expect(resultView('shell_output', { job_id: 'job_1' }, job)).toEqual({
+    kind: 'terminal',
+    output: 'ready\n→ localhost:3000 · countersign open 3000\n→ localhost:5173 · countersign open 5173',
+    exitCode: null,
+  });
+  expect(resultView('shell_output', { job_id: 'job_1' }, { ...job, ports: [] })).toMatchObject({
+    output: 'ready\n',
+  });
+});

@@ -65,11 +65,18 @@ const changed = ({ changed_files }: Pick<ToolSuccess<'write_file'>, 'changed_fil
 const locations = ({ locations, truncated }: ToolSuccess<'references'>) =>
   ({ kind: 'locations', locations, truncated }) as const;
 
+/** The ports of a job stand below what it printed, with the command that opens each in a browser: in no language. */
+const jobOutput = ({ ports = [], ...result }: ToolSuccess<'shell_output'>) => {
+  const { output, ...view } = terminal(result);
+  const lines = ports.map((port) => `→ localhost:${port} · countersign open ${port}`);
+  return { ...view, output: joined(output, lines.join('\n')) };
+};
+
 /** The view of each built-in tool's result. Without one, the result is shown as JSON. */
 const views: Views = {
   execute_command: terminal,
   shell_exec: terminal,
-  shell_output: terminal,
+  shell_output: jobOutput,
   read_file: readFileView,
   write_file: changed,
   edit_file: changed,

@@ -1,6 +1,7 @@
 export { announcedCapabilities } from './built-in-tools.ts';
 export type { CallExecution, ToolExecutionResult } from './call-execution.ts';
 export { type Ceiling, readCeiling } from './call-permission.ts';
+export type { JobPort } from './commands/background-jobs.ts';
 export type { ServerStatus } from './custom/tool-server.ts';
 export { type ServerQuestion, ToolServerList } from './custom/tool-server-list.ts';
 export type { ExecutionHistoryEntry } from './execution-history.ts';
@@ -23,6 +24,7 @@ export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-
 export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
+export { connectToJob, listJobPorts } from './ports/port-visitor.ts';
 export { addPrograms } from './programs/add-programs.ts';
 export { findProgramOffers, type ProgramOffer } from './programs/program-offers.ts';
 export { realDisk } from './real-disk.ts';

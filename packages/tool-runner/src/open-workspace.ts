@@ -27,6 +27,7 @@ import { LspExecutor } from './lsp/lsp-executor.ts';
 import { CallNetwork } from './network/call-network.ts';
 import { PackageSources } from './network/package-sources.ts';
 import { OwnVerdict } from './own-verdict.ts';
+import { PortDoor } from './ports/port-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
 import { readRunnerSettings, requireShownFolders } from './runner-settings.ts';
 import type { CallPreviews, ToolHandlerConfig } from './tool-handler-config.ts';
@@ -170,6 +171,15 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   });
   const callNetwork = new CallNetwork({ root: workspace.root, starter, sources });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
+  const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
+  const portDoor =
+    process.platform === 'linux'
+      ? new PortDoor({
+          stateFolder: workspace.stateFolder,
+          ports: () => jobs.ports(),
+          placeOf: (session) => starter.findPlace(session),
+        })
+      : undefined;
   const builtIn = new BuiltInTools({
     filesystem: {
       workspace,
@@ -181,12 +191,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
     command: { workspace, starter, callNetwork },
-    shell: {
-      workspace,
-      starter,
-      callNetwork,
-      jobs: new BackgroundJobs(starter, limits.outputStreamBytes),
-    },
+    shell: { workspace, starter, callNetwork, jobs },
     git: new GitRepository(workspace, starter),
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
@@ -213,6 +218,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     planted: abandoned.planted,
     async dispose() {
       await Promise.allSettled([...executors, builtIn, custom].map((executor) => executor.dispose()));
+      await portDoor?.close();
       await starter.dispose();
       if (!config.journal) journal.close();
     },

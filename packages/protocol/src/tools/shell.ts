@@ -26,7 +26,7 @@ export const shellTools = [
     name: 'shell_background',
     category: 'shell',
     description:
-      'Start a bash command line in the background, such as a development server, and return its job_id.',
+      'Start a bash command line in the background, such as a development server, and return its job_id. Commands of this session reach it on localhost.',
     parameters: z.strictObject({
       command: z.string().min(1).describe('The command line.'),
       cwd: pathParameter('The directory to run in').optional(),
@@ -48,6 +48,12 @@ export const shellTools = [
       stderr: z.string(),
       running: z.boolean(),
       exit_code: z.int().nullable(),
+      ports: z
+        .array(z.int())
+        .optional()
+        .describe(
+          'TCP ports on which it listens: commands of this session reach them on localhost, and the person with "countersign open".',
+        ),
       truncated: z.boolean().optional(),
     }),
     baseRisk: 'LOW',

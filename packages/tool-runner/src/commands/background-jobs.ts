@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { CountersignError } from '@countersign/protocol';
 import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
+import { listeningPorts } from '../ports/listening-ports.ts';
 import { KeptOutput } from './command-output.ts';
 import { follow, notes, statusOf, waitForEnd } from './run-to-end.ts';
 
@@ -20,9 +21,21 @@ export interface JobState {
   readonly isRunning: boolean;
   /** Null while the job runs, or if a signal ended it. */
   readonly exitCode: number | null;
+  /** TCP ports on which it listens, for the other commands of its conversation. */
+  readonly ports: readonly number[];
+}
+
+/** A port on which a background job listens. */
+export interface JobPort {
+  readonly port: number;
+  readonly job_id: string;
+  readonly session_id: string;
+  /** The shell line of the job. */
+  readonly command: string;
 }
 
 interface Job {
+  readonly command: string;
   readonly child: ChildProcess;
   readonly stdout: KeptOutput;
   readonly stderr: KeptOutput;
@@ -58,7 +71,9 @@ export class BackgroundJobs {
     const endOutput = (): void => {
       for (const end of ends) end();
     };
+    const command = request.args.at(-1) ?? '';
     const job: Job = {
+      command,
       child,
       stdout,
       stderr,
@@ -86,7 +101,20 @@ export class BackgroundJobs {
       isCut: stdout.isCut || stderr.isCut,
       isRunning,
       exitCode: isRunning ? null : exitCodeOf(child),
+      ports: portsOf({ child, isRunning }),
     };
+  }
+
+  /** The ports of all running jobs, those of the newest job first. */
+  ports(): readonly JobPort[] {
+    const jobs = [...this.#sessions].flatMap(([session_id, known]) =>
+      [...known].map(([job_id, job]) => ({ session_id, job_id, job })),
+    );
+    return jobs
+      .toReversed()
+      .flatMap(({ session_id, job_id, job }) =>
+        portsOf(job).map((port) => ({ port, job_id, session_id, command: job.command })),
+      );
   }
 
   /** Stops a job if it still runs. Resolves with the exit code when all its processes have ended. */
@@ -142,6 +170,9 @@ export class BackgroundJobs {
     return job;
   }
 }
+
+const portsOf = ({ child, isRunning }: Pick<Job, 'child' | 'isRunning'>): readonly number[] =>
+  isRunning && child.pid !== undefined && process.platform === 'linux' ? listeningPorts(child.pid) : [];
 
 function exitCodeOf(child: ChildProcess): number | null {
   const status = statusOf(child);

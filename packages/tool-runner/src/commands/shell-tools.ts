@@ -29,9 +29,11 @@ export const shellBackground: ToolModule<'shell_background'> = {
 export const shellOutput: ToolModule<'shell_output'> = {
   look: summarised(({ job_id }) => `Reads what the background job ${visibleName(job_id)} has printed.`),
   async execute({ params }, { sessionId }, { jobs }) {
-    const { stdout, stderr, isRunning, exitCode, isCut } = jobs.look(sessionId, params.job_id);
+    const { stdout, stderr, isRunning, exitCode, isCut, ports } = jobs.look(sessionId, params.job_id);
     const truncated = isCut ? { truncated: true } : {};
-    return { success: true, stdout, stderr, running: isRunning, exit_code: exitCode, ...truncated };
+    const listening = ports.length > 0 ? { ports: [...ports] } : {};
+    const state = { running: isRunning, exit_code: exitCode, ...listening };
+    return { success: true, stdout, stderr, ...state, ...truncated };
   },
 };
 

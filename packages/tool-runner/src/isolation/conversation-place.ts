@@ -36,7 +36,7 @@ export class ConversationPlace {
   readonly guarded: readonly string[];
   readonly #nsenter: string;
   readonly #descriptors: Readonly<Record<Namespace, number>>;
-  #isClosed = false;
+  readonly #closing = new AbortController();
   /** Number of programs in it that we have started and that have not ended. */
   users = 0;
 
@@ -86,15 +86,20 @@ export class ConversationPlace {
     return [this.#nsenter, '--preserve-credentials', ...opened, '--'];
   }
 
+  /** Aborted when the place is closed. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   /** Whether a command that mounts these paths can enter: what lies in `/tmp` must be guarded. */
   holds(mounted: readonly string[]): boolean {
-    return !this.#isClosed && guardedNames(mounted).every((name) => this.guarded.includes(name));
+    return !this.closed.aborted && guardedNames(mounted).every((name) => this.guarded.includes(name));
   }
 
   /** Programs in it keep it until they end. */
   close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.closed.aborted) return;
+    this.#closing.abort();
     for (const name of namespaces) closeSync(this.#descriptors[name]);
   }
 }

@@ -206,6 +206,11 @@ export class IsolatingStarter implements ProcessStarter {
     return this.#conversations.open(session);
   }
 
+  /** Returns the place if the conversation has one. */
+  async findPlace(session: string): Promise<ConversationPlace | undefined> {
+    return this.#conversations?.find(session);
+  }
+
   /** Forgets the place of a conversation that has ended. */
   async endConversation(session: string): Promise<void> {
     await this.#conversations?.end(session);

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { isExecutable, isInside, systemFolders } from '../isolation/fixed-path.ts';
+import { findOwnNode, isExecutable, isInside, systemFolders } from '../isolation/fixed-path.ts';
 import { checkShownFolders, type ForbiddenFolders, type ProgramFolders } from '../isolation/shown-folders.ts';
 import { isProgramFolder } from '../isolation/system-view.ts';
 import { realPath } from '../real-disk.ts';
@@ -75,7 +75,9 @@ class OfferView {
     const shown = (entries: readonly string[]): string[] =>
       checkShownFolders(entries, forbidden).flatMap((check) => (check.state === 'shown' ? [check.real] : []));
     this.#visible = shown([...path, ...readable]);
-    this.#searched = new Set([...shown(path), ...systemFolders.map((folder) => realPath(folder))]);
+    // Commands find the Node that runs this process, whichever it is.
+    const node = findOwnNode(forbidden.root, forbidden.home)?.programs;
+    this.#searched = new Set([...shown(path), node, ...systemFolders.map((folder) => realPath(folder))]);
   }
 
   /** Whether commands look for programs in the folder. */

@@ -26,6 +26,7 @@ countersign chat [MESSAGE]  talk to the agent and see what it does
 countersign approvals  what waits for your decision
 countersign history  what was called, decided and done
 countersign undo TOOL_ID  restores what a call changed
+countersign open [PORT]  what a background job of the agent serves, in your browser
 countersign tools  your own tools: what there is, allow, make one
 countersign doctor  what this machine has, what is missing, and how to get it
 
@@ -139,7 +140,7 @@ Ctrl-C ends it, a second Ctrl-C at once.`,
     usage: 'countersign doctor [DIR]  (default: this directory)',
     options: {
       'add-programs': 'let commands use the programs on your PATH that isolation hides (runner.json)',
-      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], "hidden_programs"}, in English',
+      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], …}, in English',
       server,
       lang,
     },
@@ -178,6 +179,20 @@ A server must be running: countersign up DIR`,
       lang,
     },
     end: 'Programs may set COUNTERSIGN_URL and COUNTERSIGN_TOKEN instead, with a token of "countersign tokens new".',
+  },
+  open: {
+    about: 'what a background job of the agent serves, in your browser',
+    usage: `countersign open  the ports on which background jobs listen
+countersign open PORT  forwards one to your browser, until Ctrl-C`,
+    options: {
+      workspace: 'DIR  the workspace (default: this directory)',
+      job: 'ID  which job, when several conversations use the same port',
+      'no-open': 'print the address and open no browser',
+      'end-with-input': 'end when standard input ends, for programs',
+      json: '{"ports": [{"port", "job_id", "session_id", "command"}]}; with PORT its "address" too',
+      lang,
+    },
+    end: 'It listens on 127.0.0.1 alone, and speaks HTTP.',
   },
   policy: {
     about: 'what would be decided about tool calls. Nothing is executed.',

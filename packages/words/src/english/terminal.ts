@@ -218,6 +218,15 @@ export const englishTerminal = {
     ended: 'Ended.',
     madeProject: (name: string) => `Made the project ${name}.`,
   },
+  open: {
+    none: (workspace: string) => `No background job listens on a port in ${workspace}.`,
+    notListening: (port: number) =>
+      `No background job listens on port ${port} here. "countersign open" lists the ports there are`,
+    several: (port: number, jobs: string) =>
+      `Several jobs listen on port ${port}: name one with --job (${jobs})`,
+    forwarded: (address: string, port: number, command: string) =>
+      `${address} is port ${port} of the background job ${command}. Ctrl-C ends this`,
+  },
   doctor: {
     node: 'Node.js',
     server: 'Server',

@@ -25,6 +25,7 @@ countersign chat [СООБЩЕНИЕ]  говорить с агентом и в�
 countersign approvals  что ждёт вашего решения
 countersign history  что вызывалось, как решено и что сделано
 countersign undo TOOL_ID  возвращает то, что изменил вызов
+countersign open [ПОРТ]  то, что показывает фоновое задание агента, в вашем браузере
 countersign tools  ваши собственные инструменты: какие есть, разрешить, сделать новый
 countersign doctor  что есть на этой машине, чего не хватает и как это получить
 
@@ -139,7 +140,7 @@ countersign chat -  то же, а сообщение — со стандартн
     usage: 'countersign doctor [ПАПКА]  (без указания: эта папка)',
     options: {
       'add-programs': 'дать командам программы из вашего PATH, которых изоляция не показывает (runner.json)',
-      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], "hidden_programs"}, по-английски',
+      json: '{"ok", "checks": [{"name", "state": "ok|warning|missing", "says", "remedy"?}], …}, по-английски',
       server,
       lang,
     },
@@ -179,6 +180,20 @@ countersign chat -  то же, а сообщение — со стандартн
       lang,
     },
     end: 'Программы могут вместо этого задать COUNTERSIGN_URL и COUNTERSIGN_TOKEN с токеном от «countersign tokens new».',
+  },
+  open: {
+    about: 'то, что показывает фоновое задание агента, в вашем браузере',
+    usage: `countersign open  порты, которые слушают фоновые задания
+countersign open ПОРТ  открывает один из них вашему браузеру, до Ctrl-C`,
+    options: {
+      workspace: 'ПАПКА  рабочая папка (без указания: эта)',
+      job: 'ID  какое задание, если один порт заняли несколько бесед',
+      'no-open': 'напечатать адрес, браузер не открывать',
+      'end-with-input': 'завершиться вместе со стандартным вводом, для программ',
+      json: '{"ports": [{"port", "job_id", "session_id", "command"}]}; с портом ещё и "address"',
+      lang,
+    },
+    end: 'Слушает только 127.0.0.1 и понимает только HTTP.',
   },
   policy: {
     about: 'что было бы решено о вызовах инструментов. Ничего не выполняется.',

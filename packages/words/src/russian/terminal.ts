@@ -210,6 +210,14 @@ export const russianTerminal: typeof englishTerminal = {
     ended: 'Завершено.',
     madeProject: (name) => `Создан проект ${name}.`,
   },
+  open: {
+    none: (workspace) => `Ни одно фоновое задание в ${workspace} не слушает порт.`,
+    notListening: (port) =>
+      `Порт ${port} здесь не слушает ни одно фоновое задание. Какие порты есть, покажет «countersign open»`,
+    several: (port, jobs) => `Порт ${port} слушают несколько заданий: назовите одно ключом --job (${jobs})`,
+    forwarded: (address, port, command) =>
+      `${address} — это порт ${port} фонового задания ${command}. Ctrl-C завершает`,
+  },
   doctor: {
     node: 'Node.js',
     server: 'Сервер',
