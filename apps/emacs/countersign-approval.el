@@ -419,7 +419,7 @@ If the person has shown another buffer meanwhile, only this window is quit."
                         'countersign-edit-mode 'countersign-edit-string-mode))))
 
 (defun countersign-approval--put-away (buffer)
-  "Remove the window that shows BUFFER, a settled card, unless it is selected.
+  "Remove the window of BUFFER, a settled card, unless it is selected.
 If another card waits, it takes that window instead."
   (if (countersign-waiting) (countersign-approval--offer)
     (dolist (window (and (buffer-live-p buffer) (get-buffer-window-list buffer nil t)))
@@ -482,7 +482,7 @@ card, or looks at the list, is not disturbed."
            (window-list-1 nil 'nomini 'visible)))
 
 (defun countersign-approval--settled-window ()
-  "Return a window that shows a settled card and is not selected, or nil."
+  "Return a window with a settled card that is not selected, or nil."
   (cl-find-if (lambda (window)
                 (and (not (eq window (selected-window)))
                      (buffer-local-value 'countersign-approval--outcome (window-buffer window))))
@@ -589,7 +589,7 @@ With a prefix argument INCLUDE-HIGH, calls of HIGH risk are covered too."
                                     :include-high (and include-high t))))))
 
 (defun countersign-approval--backtest (project offer include-high)
-  "Return a sentence about the earlier calls of PROJECT that OFFER covers (RK-5).
+  "Return how much of the history of PROJECT the OFFER covers (RK-5), in words.
 HIGH calls count as covered if INCLUDE-HIGH."
   (message "%s" (countersign-words "Looking at your earlier calls …"))
   (condition-case problem
@@ -608,9 +608,9 @@ HIGH calls count as covered if INCLUDE-HIGH."
     (error (countersign-words "Your earlier calls could not be looked at: %s.  "
                    (string-trim-right (error-message-string problem) "\\.")))))
 
-(defun countersign-approval--choices (offers)
-  "Return (LABEL . OFFER) for each of OFFERS, with numbered, unique labels."
-  (cl-loop for offer in offers
+(defun countersign-approval--choices (all)
+  "Return (LABEL . OFFER) for each offer in ALL, with numbered, unique labels."
+  (cl-loop for offer in all
            for number from 1
            collect (cons (format "%d %s" number
                                  (countersign-one-line (countersign-text-of offer 'label) 100))
@@ -742,7 +742,7 @@ Nothing is decided by time or by leaving.") "\n")
 
 ;;;###autoload
 (defun countersign-approvals ()
-  "List the pending calls of all projects."
+  "List what is pending in all projects."
   (interactive)
   (with-current-buffer (get-buffer-create "*countersign approvals*")
     (unless (derived-mode-p 'countersign-approvals-mode) (countersign-approvals-mode))
@@ -780,7 +780,7 @@ Nothing is decided by time or by leaving.") "\n")
     (setq countersign-approval--clock nil)))
 
 (defun countersign-approval--start-clock (&rest _)
-  "Start the clock, which updates the remaining time."
+  "Start the clock of the remaining time."
   (unless countersign-approval--clock
     (setq countersign-approval--clock (run-at-time 1 1 #'countersign-approval--tick))))
 

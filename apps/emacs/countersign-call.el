@@ -76,7 +76,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
           (string-trim-right (substring words (+ place (length "{object}")))))))
 
 (defun countersign-call--object (item)
-  "Return what ITEM is about.  A search is about its pattern, wherever it looks."
+  "Return what ITEM is about.  A search is about its pattern, not its folder."
   (let* ((params (countersign-item-params item))
          (path (countersign-text-of params 'path))
          (object (if (equal (countersign-item-tool-name item) "search_files")
@@ -170,7 +170,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
 ;;;; Below the line
 
 (defun countersign-call--insert-end (item)
-  "Insert the last lines of ITEM if it runs or failed."
+  "Insert the last lines of ITEM while it is running, or if it failed."
   (let ((running (equal (countersign-item-status item) "executing"))
         (failed (countersign-call-failed-p item)))
     (when (or running failed)
@@ -217,7 +217,7 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
      (t (countersign-result-insert (countersign-item-tool-name item) params result)))))
 
 (defun countersign-call--changes (item)
-  "Return the files with diffs that ITEM changes, as far as that is known."
+  "Return the changed files of ITEM with diffs, as far as they are known."
   (or (cl-remove-if (lambda (file) (string-empty-p (countersign-text-of file 'diff)))
                     (countersign-list-of (countersign-item-preview item) 'files))
       (let* ((params (countersign-item-params item))

@@ -312,7 +312,7 @@ and does not run."))
         (t (countersign-words "Has network access, but to no host: none is known or named"))))
 
 (defun countersign-card--file (file)
-  "Insert the change of FILE as `diff-mode' shows it."
+  "Insert the change of FILE with the colors of `diff-mode'."
   (insert "  ")
   (countersign-insert (countersign-text-of file 'path) 'countersign-heading)
   (countersign-insert

@@ -189,7 +189,7 @@ Its draft is kept when the project is connected again."
 ;;;; Drawing
 
 (defmacro countersign-chat--drawing (&rest body)
-  "Run BODY, which changes the transcript; keep point, input and its undo."
+  "Draw in the transcript with BODY; keep point, input and its undo."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t)
          (inhibit-modification-hooks t)
@@ -352,7 +352,12 @@ Complete lines are fontified now and then, and all at the end."
        (unless (countersign-omits-p payload "tool_params")
          (setf (countersign-item-params item) (countersign-get payload 'tool_params)))
        (countersign-chat--redraw item)))
-    ("queue.changed" (countersign-chat--show-queue (countersign-list-of payload 'queued)))
+    ("queue.changed"
+     (let ((queued (countersign-list-of payload 'queued)))
+       ;; Taking back a message whose text was too large for an event would lose it.
+       (if (cl-some (lambda (message) (countersign-omits-p message "content")) queued)
+           (countersign-chat-reload)
+         (countersign-chat--show-queue queued))))
     ("approval.resolved"
      (let ((item (gethash (countersign-get payload 'tool_id) countersign-chat--items)))
        (when item
@@ -522,7 +527,7 @@ Complete lines are fontified now and then, and all at the end."
         (countersign-chat--redraw item)))))
 
 (defun countersign-chat--take-undo (item payload)
-  "Show the outcome of undoing ITEM, as PAYLOAD says."
+  "Show the outcome of undoing ITEM, which is in PAYLOAD."
   (setf (countersign-item-undo item)
         (if (equal (countersign-get payload 'status) "completed") 'undone
           (countersign-words "not undone: %s" (countersign-text-of payload 'error 'message))))
@@ -767,7 +772,8 @@ Return nil if there is no item, such as in the input."
 ;;;; The index
 
 (defun countersign-chat--index ()
-  "Return the index of the conversation for `imenu': messages and calls."
+  "Return the index of the conversation for `imenu'.
+It has messages, headings and calls."
   (let ((messages '()) (headings '()) (calls '()))
     (dolist (item (countersign-chat--in-order))
       (let ((start (copy-marker (countersign-item-start item))))
@@ -984,7 +990,8 @@ The first step keeps the draft; going beyond the last message shows it again."
                       (unless (string-empty-p typed) (concat "\n" typed))))))))))))
 
 (defun countersign-chat-send-queued ()
-  "Give a queued message to the agent now; it starts a run if none is under way."
+  "Give a queued message to the agent now.
+If no run is under way, this begins one."
   (interactive nil countersign-chat-mode)
   (countersign-project-request
    countersign-chat--project "POST" (countersign-chat--queue-path (countersign-chat--choose-queued) "send")

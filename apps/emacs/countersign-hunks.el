@@ -67,7 +67,7 @@
     (nreverse lines)))
 
 (defun countersign-hunks-revert (text hunks)
-  "Return TEXT, which has all changes of a diff, without those of HUNKS.
+  "Return TEXT, to which a whole diff was applied, without HUNKS of it.
 Signal a `user-error' if a line differs from the one in the diff."
   (let ((lines (countersign-hunks-lines text)))
     ;; From the end, so that line numbers stay right.
@@ -126,7 +126,7 @@ ALL are the hunks of its change."
           (t (concat (substring text 0 found) new (substring text (+ found (length old))))))))
 
 (defun countersign-hunks--edit (before after)
-  "Return `old' and `new' of one edit that makes AFTER from the text BEFORE.
+  "Return `old' and `new' of one edit from the text BEFORE to AFTER.
 The old text is made of whole lines and occurs once."
   (let* ((old (countersign-hunks-lines before))
          (new (countersign-hunks-lines after))

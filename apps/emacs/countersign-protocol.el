@@ -198,7 +198,7 @@ The examples in packages/protocol/fixtures/digests.json pin it."
                    (format "e%+d" (1- point)))))))))
 
 (defun countersign-shown-digest (data)
-  "Return the digest of the parts of the approval DATA that its card shows."
+  "Return the digest of the parts of the approval DATA that are on its card."
   (countersign-digest
    `((form . 2)
      (base . ,(alist-get 'digest_base data))
@@ -678,7 +678,7 @@ if the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    `((device . ,device))))
 
 (defun countersign-body-backtest (scope &optional include-high)
-  "The body that tests the rule of SCOPE on the history.
+  "Return the body for trying the rule of SCOPE on the history.
 SCOPE is an offered scope; INCLUDE-HIGH widens its rule to HIGH calls."
   (let ((rule (countersign-get scope 'rule)))
     `((rule . ,(if include-high (cons '(max_risk . "HIGH") (assq-delete-all 'max_risk (copy-alist rule)))

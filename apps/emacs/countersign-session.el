@@ -36,7 +36,7 @@
         (countersign-chat-show-session chosen)))))
 
 (defun countersign-chat-switch-mode ()
-  "Choose whether the agent asks, edits files without asking, or only reads."
+  "Choose the mode: ask, accept edits of files, or read only."
   (interactive nil countersign-chat-mode)
   (let ((mode (countersign-choose
                (countersign-words "Mode of this conversation: ")

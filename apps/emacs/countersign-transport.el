@@ -192,7 +192,7 @@ RETRY-AFTER is the number of seconds that the server asks to wait, or nil."
 ;; person.  A refused connection is not retried, so that they are asked only once.
 
 (defun countersign-transport--refused-p (server event)
-  "Return non-nil if EVENT says that the certificate of SERVER was refused.
+  "Return non-nil if EVENT is that the certificate of SERVER was refused.
 The Network Security Manager deletes the process then.  Other code sets
 the sentinel to `ignore' before it deletes a process."
   (and (countersign-server-tls server) (string-prefix-p "deleted" event)))

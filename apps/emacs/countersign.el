@@ -71,7 +71,7 @@ With a prefix argument ASK, ask for the folder and for the server."
       (when known (countersign--restart-stopped project address)))))
 
 (defun countersign--read-address ()
-  "Ask for the address of a server; nil means that Emacs starts one."
+  "Ask for the address of a server.  With nil, Emacs will start one."
   (let ((typed (string-trim (read-string (countersign-words "Server (empty starts one for this project): ")
                                          countersign-server))))
     (unless (string-empty-p typed) typed)))
@@ -131,7 +131,7 @@ ADDRESS is the address of its server; with nil, Emacs starts one."
                                           (countersign-project-name project))))))
 
 (defun countersign--check-root (root)
-  "Signal an error if ROOT contains the home folder.
+  "Signal an error if the home folder is in ROOT.
 The home folder is the default directory of many buffers."
   (when (file-in-directory-p (expand-file-name "~") root)
     (user-error "%s" (countersign-words "%s has your home folder in it, and the agent would work in all of that.  Begin in a buffer of a project, or choose a folder with C-u M-x countersign"
@@ -295,13 +295,13 @@ Pending approvals stay pending."
   (countersign-process-stop project))
 
 (defun countersign-start-runner (project)
-  "Start the runner of PROJECT, which executes approved calls."
+  "Start the runner of PROJECT, which is for what you approve."
   (interactive (list (countersign--current)))
   (unless (countersign-project-id project) (user-error "%s" (countersign-words "The project is not connected yet")))
   (countersign-process-start-runner project))
 
 (defun countersign-stop-runner (project)
-  "Stop the runner of PROJECT and the calls that it executes."
+  "Stop the runner of PROJECT, with all that is running there."
   (interactive (list (countersign--current)))
   (countersign-process-stop-runner project))
 
@@ -319,7 +319,7 @@ Pending approvals stay pending."
   "Keymap for clicks on the mode line.")
 
 (defun countersign-mode-line ()
-  "Return the mode line text: how many calls wait, or a lost connection."
+  "Return the mode line text: how much is waiting, or a lost connection."
   (let ((waiting (countersign-waiting))
         (lost (cl-some (lambda (project)
                          (memq (countersign-project-state project) '(waiting failed signed-out)))

@@ -106,7 +106,7 @@ export class ActivityLines {
   }
 
   #endCall(data: EventPayload<'tool.result'>, columns: number): string[] {
-    const { activity, calls, said } = this.#words;
+    const { activity, calls, told: tell } = this.#words;
     const { status, error, exit_code = 0, result } = data;
     const paint = paints(this.#color);
     const title = this.#titleOf(data);
@@ -136,7 +136,7 @@ export class ActivityLines {
     const mark = statusMark(status, this.#color, exit_code);
     const lines = [`${mark} ${fit(title, Math.max(columns - widthOf(told) - 3, 20))}${told}`];
     const isUndecidedOrRejected = status === 'rejected' || status === 'timeout';
-    if (error !== null && !isUndecidedOrRejected) lines.push(`  ${paint.dim(visible(said(error)))}`);
+    if (error !== null && !isUndecidedOrRejected) lines.push(`  ${paint.dim(visible(tell(error)))}`);
     const isFailed = !isCompleted || exit_code !== 0;
     return [...lines, ...resultExcerpt(view, isFailed, this.#frame(columns))];
   }

@@ -575,9 +575,31 @@ describe('chat', () => {
     await screen.shows('path=.▏');
     screen.send('\r');
     await screen.shows('queued: /list_directory path=.');
+    screen.type('/rename While it works'); // a command is not for the agent
+    screen.send('\r');
+    await screen.shows('Renamed to “While it works”.');
     writeFileSync(go, '');
     await screen.shows('✓ Listed the project root');
     await screen.shows('Ctrl-D leaves');
+    rmSync(go);
+
+    // The agent works for another front end.
+    const { sessions } = await client.listSessions({ params: { project_id: await projectId() } });
+    const session_id = sessions.find(({ title }) => title === 'While it works')?.session_id;
+    await client.sendMessage({
+      params: { project_id: await projectId() },
+      body: { session_id, content: '/run node waits.js' },
+    });
+    await screen.shows('1 call waits for you');
+    screen.type('/read_file path=not-there.md');
+    screen.send('\r');
+    await screen.shows('queued: /read_file path=not-there.md');
+    await press(screen, 'y');
+    await screen.shows('Running node waits.js');
+    writeFileSync(go, '');
+    await screen.shows('Read not-there.md');
+    await screen.shows('Ctrl-D leaves');
+    expect(screen.raw.match(/you {2}\/read_file path=not-there\.md(?!▏)/g)).toHaveLength(1);
     rmSync(go);
 
     screen.send('\u001b[Z');
@@ -586,10 +608,12 @@ describe('chat', () => {
     screen.send('\r');
     await screen.shows('✓ Wrote unasked.md');
     await screen.shows('Ctrl-D leaves');
+    await screen.shows('1 file changed: unasked.md +1 −0  (/undo puts back)');
     screen.type('/undo');
     screen.send('\r');
     await screen.shows('Put back 1 change?');
-    screen.send('y');
+    screen.send('y'); // typed ahead
+    await press(screen, 'y');
     await screen.shows('Undone: Wrote unasked.md');
     expect(existsSync(join(server.workspace, 'unasked.md'))).toBe(false);
     screen.type('/rename Queue story');
@@ -633,6 +657,22 @@ describe('chat', () => {
         status: 0,
         error: expect.stringContaining(`About ${join(other.folder, 'first')}, your only project`),
       });
+      // The `up` of this folder has ended: the message is not for another server's project.
+      const stopped = join(other.folder, 'stopped');
+      mkdirSync(stopped);
+      const folders = personsFolders(other.env);
+      const { stateFolder } = workspaceAt(stopped, { folders });
+      mkdirSync(stateFolder, { recursive: true });
+      writeFileSync(join(stateFolder, 'up.json'), '{"port": 4999}');
+      const before = process.cwd();
+      process.chdir(stopped);
+      try {
+        expect(await other.run('chat', '/help')).toMatchObject({
+          error: expect.stringContaining(`countersign up ${stopped} is not running`),
+        });
+      } finally {
+        process.chdir(before);
+      }
       await make('second');
       expect(await other.run('chat', '/help')).toMatchObject({
         status: 2,

@@ -7,6 +7,8 @@ import {
   callWords,
   type LanguageCode,
   languageOf,
+  type Sentence,
+  tellIn,
 } from '@countersign/words';
 import { type TerminalWords, terminalWords } from '@countersign/words/terminal';
 
@@ -20,6 +22,8 @@ export interface Words extends TerminalWords {
   readonly modes: ApprovalWords['modes'];
   /** One sentence that describes a request. */
   title(request: Parameters<typeof titleOf>[0]): string;
+  /** Like `said`, for what became of a tool call: without the advice that is meant for the agent. */
+  told(sentence: Sentence): string;
   /** What a wider approval covers. */
   scope(offer: OfferedScope): string;
 }
@@ -29,6 +33,7 @@ const wordsIn = (language: LanguageCode): Words => ({
   calls: callWords[language],
   modes: approvalWords[language].modes,
   title: (request) => titleOf(request, approvalWords[language]),
+  told: tellIn(language),
   scope: (offer) => (language === 'en' ? offer.label : scopeLabel(offer, approvalWords[language])),
 });
 

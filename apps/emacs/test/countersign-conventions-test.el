@@ -38,7 +38,7 @@
       (dolist (file (countersign-test-sources))
         (with-current-buffer (find-file-noselect file)
           (let ((inhibit-message t) (checkdoc-autofix-flag nil)
-                (checkdoc-force-docstrings-flag t) (checkdoc-verb-check-experimental-flag nil))
+                (checkdoc-force-docstrings-flag t))
             (checkdoc-current-buffer t))
           (kill-buffer))))
     (should-not findings)))

@@ -480,7 +480,18 @@
       (countersign-test-wait (equal (countersign-chat-input) "first\ntyped"))
       (should (equal (countersign-fake-exchange-method (car (countersign-fake-exchanges fake))) "DELETE"))
       (queue)
-      (should (equal (shown) "")))))
+      (should (equal (shown) ""))
+      ;; A text that was too large for the event is read before it can be taken back.
+      (setf (countersign-fake-handler fake)
+            (lambda (exchange)
+              (countersign-fake-answer
+               exchange 200
+               (if (string-search "/chat/messages" (countersign-fake-exchange-path exchange))
+                   "{\"success\":true,\"messages\":[],\"next_cursor\":null,\"queued\":[{\"message_id\":\"q1\",\"content\":\"large\",\"when_busy\":\"queue\"}]}"
+                 "{\"success\":true,\"executions\":[],\"next_cursor\":null}"))))
+      (countersign-test-say project "queue.changed"
+                            '(queued . [((message_id . "q1") (content . "") (omitted . ["content"]) (when_busy . "queue"))]))
+      (countersign-test-wait (string-search "Queued: large\n" (shown))))))
 
 (ert-deftest countersign-chat-shows-and-switches-the-mode ()
   "The mode of the conversation is in the header, and S-TAB changes it."

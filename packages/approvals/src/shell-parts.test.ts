@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shellParts } from './shell-parts.ts';
+import { partOfOperand, shellParts } from './shell-parts.ts';
 
 const read = (line: string) =>
   shellParts(line).map(({ operator, text, writes }) => [operator, text.trim(), ...writes]);
@@ -7,6 +7,13 @@ const read = (line: string) =>
 describe('the parts of a shell line', () => {
   it.each([
     ['ls', [['', 'ls']]],
+    [
+      "npm test | tee -a 'all out' log.txt >more.txt",
+      [
+        ['', 'npm test'],
+        ['|', "tee -a 'all out' log.txt >more.txt", 'more.txt', 'all out', 'log.txt'],
+      ],
+    ],
     [
       'cat a.md | grep -i b > out.txt && rm -f out.txt',
       [
@@ -53,4 +60,17 @@ describe('the parts of a shell line', () => {
         .join(''),
     ).toBe(line),
   );
+});
+
+describe('the part that a reason is about', () => {
+  it.each([
+    ['npm ci && git push', 'npm', 0],
+    ['npm ci && git push', 'git', 1],
+    ['npm ci && npm test', 'npm', undefined], // only one of them installs packages
+    ['cat gitlog && echo x', 'git', undefined],
+    ['cat a.md', 'a.md', 0],
+    ['cat a.md', '', undefined],
+  ])('of %s with %s is %s', (line, operand, part) => {
+    expect(partOfOperand(shellParts(line), operand)).toBe(part);
+  });
 });

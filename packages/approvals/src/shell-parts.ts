@@ -4,7 +4,7 @@ export interface ShellPart {
   readonly operator: string;
   /** The command as it was written, with the spaces around it. */
   readonly text: string;
-  /** Files that its redirections write. */
+  /** Files that its redirections write, and those that `tee` is given. */
   readonly writes: readonly string[];
 }
 
@@ -39,9 +39,39 @@ export function shellParts(line: string): readonly ShellPart[] {
     at += piece.length;
   }
   parts.push(part);
+  for (const one of parts) one.writes.push(...teeTargets(one.text));
   return depth === 0 && parts.every(({ text }, index) => text.trim() !== '' || index === parts.length - 1)
     ? parts
     : whole;
+}
+
+const teeWord = /(?:[^\s'"`$\\<>(){}]|\\.)+|'[^']*'|"[^"$`\\]*"/g;
+
+/** The files that a command writes because it is `tee`. */
+function teeTargets(text: string): readonly string[] {
+  const [program, ...words] =
+    text.replace(new RegExp(redirection.source.slice(1), 'g'), ' ').match(teeWord) ?? [];
+  if (program !== 'tee') return [];
+  return words.filter((word) => !word.startsWith('-')).map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
+}
+
+/**
+ * The part that a reason is about: the only one with its operand as a word. Undefined if several have it: the reason may be
+ * about another one than a reader would think.
+ */
+export function partOfOperand(
+  parts: readonly Pick<ShellPart, 'text'>[],
+  operand: string | undefined,
+): number | undefined {
+  if (!operand) return undefined;
+  const isEdge = (character: string) => !/[\w./-]/.test(character);
+  const has = (text: string): boolean => {
+    for (let at = text.indexOf(operand); at >= 0; at = text.indexOf(operand, at + 1))
+      if (isEdge(text.charAt(at - 1)) && isEdge(text.charAt(at + operand.length))) return true;
+    return false;
+  };
+  const found = parts.flatMap(({ text }, index) => (has(text) ? [index] : []));
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** The quotation that begins here; empty if none does, undefined if it does not end. */

@@ -180,6 +180,11 @@ describe('a paired editor', () => {
     const prompt = editor.prompt(sessionId, '/write_file path=r.ts content=1');
     (await editor.question(0)).choose('reject');
     expect(await prompt).toEqual({ stopReason: 'end_turn' });
+    const shown = () => JSON.stringify(editor.updates.filter((update) => 'toolCallId' in update));
+    await vi.waitFor(() => expect(shown()).toContain('You rejected this call.'), polling);
+    await editor.prompt(sessionId, '/read_file path=none.ts');
+    await vi.waitFor(() => expect(shown()).toContain('does not exist'), polling);
+    expect(shown()).not.toMatch(/Go on without it|Look with list_directory/); // advice for the agent
     const stopped = editor.prompt(sessionId, '/write_file path=s.ts content=1');
     (await editor.question(1)).choose('stop');
     const { stopReason } = await stopped;

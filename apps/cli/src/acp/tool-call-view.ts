@@ -113,12 +113,12 @@ export function resultContent(
   tool: string,
   params: Params,
   { result, error, exit_code = 0 }: Result,
-  { said, activity, calls }: Pick<Words, 'said' | 'activity' | 'calls'>,
+  { told: tell, activity, calls }: Pick<Words, 'told' | 'activity' | 'calls'>,
 ): ToolCallContent[] | undefined {
   const view = resultView(tool, params, result);
   if (view.kind === 'picture')
     return [{ type: 'content', content: { type: 'image', data: view.base64, mimeType: view.mediaType } }];
-  const told = error ? said(error) : exit_code === 0 ? '' : activity.exit(exit_code);
+  const told = error ? tell(error) : exit_code === 0 ? '' : activity.exit(exit_code);
   if (error && view.kind !== 'terminal') return [textContent(told)];
   if (view.kind === 'changed') return undefined;
   const printed = resultText(view, calls);

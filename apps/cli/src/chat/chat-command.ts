@@ -27,7 +27,9 @@ export async function chatCommand(argv: readonly string[], context: CommandConte
     await requireServer(address, words);
     const { client } = access;
     const here = await findProject(client, { root, projectId: values.project, inside: true }, words, usage);
-    const only = here || values.workspace !== undefined ? undefined : await onlyProject(client);
+    // If this folder's `up` has ended, another server's project is not the one that is meant.
+    const isElsewhere = values.workspace === undefined && found.stoppedUp === undefined;
+    const only = here || !isElsewhere ? undefined : await onlyProject(client);
     const project = here ?? only;
     if (!project) throw usage(words.server.noProject(root));
     return { access, project, isHere: here !== undefined };

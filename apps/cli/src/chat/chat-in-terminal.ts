@@ -1,3 +1,5 @@
+import { isSeenLongEnough } from '@countersign/approvals';
+import { systemClock } from '@countersign/client';
 import {
   type CountersignEvent,
   type Execution,
@@ -41,6 +43,13 @@ export interface TerminalChat extends ChatPlace {
   readonly message: string;
 }
 
+/** Changes that are put back if the person presses y. */
+interface UndoQuestion {
+  readonly calls: readonly Execution[];
+  /** When the question came onto the screen, on the monotonic clock. */
+  readonly since: number;
+}
+
 /** A conversation on a terminal screen: streams the reply, prints calls as they end, shows approval cards. */
 export class ChatInTerminal {
   readonly #chat: TerminalChat;
@@ -62,11 +71,13 @@ export class ChatInTerminal {
   #state: AgentState = 'thinking';
   /** Messages that wait for the agent's next step. */
   #queued: readonly QueuedMessage[] = [];
-  /** Ids of messages that have been in the queue. */
+  /** Ids of messages that have been in the queue and are to be printed once the agent takes them. */
   readonly #everQueued = new Set<string>();
+  /** Ids of messages that are printed already, although they wait in the queue. */
+  readonly #printed = new Set<string>();
   #mode: SessionMode = 'ask';
-  /** Calls that are undone if the person presses y. */
-  #undoing: readonly Execution[] | undefined;
+  /** What is undone if the person presses y. */
+  #undoing: UndoQuestion | undefined;
   #isStopping = false;
   /** True while cards of other conversations are shown too. */
   #isDeciding = false;
@@ -167,7 +178,7 @@ export class ChatInTerminal {
     if (event === 'session.changed' && data.session.session_id === sessionId) this.#mode = data.session.mode;
     // What the agent takes from the queue becomes part of the conversation here.
     if (event === 'message.created' && data.role === 'user' && this.#everQueued.delete(data.message_id))
-      this.#printOwn(data.content);
+      if (!this.#printed.delete(data.message_id)) this.#printOwn(data.content);
   }
 
   async #readMode(): Promise<void> {
@@ -181,7 +192,22 @@ export class ChatInTerminal {
 
   #send(content: string): Promise<void> {
     this.#printOwn(content);
-    return this.#follow((listener) => this.#conversation.send(content, listener));
+    // The agent may work for another front end. A message of the command line is refused then: its answer must be its own.
+    const whenBusy = this.#chat.message.trim() === '' ? 'queue' : 'refuse';
+    return this.#follow((listener) =>
+      this.#conversation.send(content, listener, whenBusy, ({ queued, message_id }) => {
+        if (queued) this.#printed.add(message_id);
+      }),
+    );
+  }
+
+  /** Keeps a message for the agent's next step. If the run has just ended, the message starts another one. */
+  #queue(content: string): Promise<void> {
+    return this.#follow((listener) =>
+      this.#conversation.send(content, listener, 'queue', ({ queued }) => {
+        if (!queued) this.#printOwn(content);
+      }),
+    );
   }
 
   #printOwn(content: string): void {
@@ -195,8 +221,11 @@ export class ChatInTerminal {
   ): Promise<void> {
     const { words, terminal, message } = this.#chat;
     const paint = paints(terminal.color);
-    this.#state = 'thinking';
-    this.#isStopping = false;
+    if (!this.#isRunning) {
+      this.#state = 'thinking';
+      this.#isStopping = false;
+    }
+    let run: { readonly id: string; readonly follower: RunFollower } | undefined;
     try {
       const { runId, follower } = await send({
         onLines: (lines) =>
@@ -208,19 +237,35 @@ export class ChatInTerminal {
           this.#state = state;
         },
       });
-      this.#run = { id: runId, follower };
+      if (this.#run?.id === runId) return; // what comes of it is told already
+      run = { id: runId, follower };
+      this.#run = run;
       this.#stage.draw();
-      const run = await follower.ended;
+      const ended = await follower.ended;
       await this.#printing;
-      this.#exitCode = exitCodeOf(run);
-      if (run.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
+      this.#exitCode = exitCodeOf(ended);
+      if (ended.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
+      if (message.trim() === '') await this.#printChanges(runId);
     } catch (error) {
       this.#exitCode = 1;
       this.#print(words.chat.failed(words.said(error as Error)), 'red');
     }
-    this.#run = undefined;
+    if (this.#run === run) this.#run = undefined;
     if (message.trim() !== '') this.#left.resolve();
     this.#stage.draw();
+  }
+
+  /** Says which files a run changed, over all of its calls. The rows of the calls tell it too, so a failure is not told. */
+  async #printChanges(run_id: string): Promise<void> {
+    const { access, words, terminal } = this.#chat;
+    const { files } = await access.client.runChanges({ params: { run_id } }).catch(() => ({ files: [] }));
+    if (files.length === 0) return;
+    const named = files.map(({ path, added, removed }) => {
+      const counts = added === null || removed === null ? '' : ` +${added} −${removed}`;
+      return `${visibleLine(path)}${counts}`;
+    });
+    const text = words.chat.changed(files.length, named.join(' · '));
+    this.#stage.print(layOut([{ text, style: 'dim' }], this.#width, terminal.color));
   }
 
   /** Runs in the background; a failure is printed. */
@@ -252,15 +297,16 @@ export class ChatInTerminal {
       case 'undo': {
         const calls = await undoableCalls(place);
         if (calls.length === 0) return words.commands.nothingToUndo;
-        this.#undoing = calls;
+        this.#undoing = { calls, since: systemClock.monotonic() };
         return calls.map((call) => `  ${titleOfCall(call, words)}`).join('\n');
       }
     }
   }
 
-  /** Only y puts changes back; any other key keeps them. */
-  #answerUndo(key: Key, calls: readonly Execution[]): void {
+  /** Only y puts changes back; any other key keeps them. Keys that came too soon to be an answer are discarded (UI-6). */
+  #answerUndo(key: Key, { calls, since }: UndoQuestion): void {
     const { access, project, words } = this.#chat;
+    if (!isSeenLongEnough(since, systemClock)) return;
     this.#undoing = undefined;
     if (key.name !== 'y' || key.together) {
       this.#print(words.commands.kept);
@@ -340,14 +386,19 @@ export class ChatInTerminal {
     }
   }
 
-  /** Queues the typed text. With an empty line, sends the first queued message as soon as the running calls have ended. */
+  /**
+   * Queues the typed text, or runs it if it is a command. With an empty line, sends the first queued message as soon as the
+   * running calls have ended.
+   */
   #queueTyped(): void {
     const text = this.#editor.text.trim();
     const [waiting] = this.#queued;
     this.#editor.set('');
     if (text !== '') {
       this.#recalled = this.#sent.push(text);
-      this.#try(async () => void (await this.#conversation.queue(text)));
+      const command = readCommand(text);
+      if (command) this.#try(() => this.#runCommand(command));
+      else void this.#queue(text);
     } else if (waiting) {
       this.#try(async () => {
         const { access, project } = this.#chat;
@@ -363,8 +414,9 @@ export class ChatInTerminal {
     const last = this.#queued.at(-1);
     if (!last || this.#editor.text !== '') return;
     this.#try(async () => {
-      await this.#conversation.unqueue(last.message_id);
-      this.#editor.set(last.content);
+      const content = await this.#conversation.unqueue(last.message_id);
+      const typed = this.#editor.text; // meanwhile
+      this.#editor.set([content, typed].filter((part) => part !== '').join(' '));
       return undefined;
     });
   }
@@ -450,7 +502,7 @@ export class ChatInTerminal {
     const paint = paints(terminal.color);
     const width = columns - 1;
     const trouble = this.#trouble === undefined ? [] : [paint.yellow(this.#trouble)];
-    if (this.#undoing) return [paint.yellow(words.commands.askUndo(this.#undoing.length))];
+    if (this.#undoing) return [paint.yellow(words.commands.askUndo(this.#undoing.calls.length))];
     if (this.#isRunning || this.#isDeciding) {
       const isWriting = this.#editor.text !== '';
       const below = [

@@ -57,13 +57,14 @@ export async function chatOnce(
       if (trouble !== undefined) note(trouble);
     },
   });
-  const sent = conversation.send(message, {
-    onLines: (lines) => {
+  const listener = {
+    onLines: (lines: readonly string[]) => {
       if (!json) for (const line of lines) write(`${visible(line)}\n`);
     },
-    onNotice: (text) => note(visible(words.said(text))),
+    onNotice: (text: string) => note(visible(words.said(text))),
     onState: () => {},
-  });
+  };
+  const sent = conversation.send(message, listener, 'refuse');
   // If the server refuses the message, close the stream, or the process would never end.
   sent.catch(() => conversation.close());
   const { runId, follower } = await sent;

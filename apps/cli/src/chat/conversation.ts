@@ -1,4 +1,10 @@
-import { type ClosedState, type EventStream, openStream, type StreamState } from '@countersign/client';
+import {
+  type CallResponse,
+  type ClosedState,
+  type EventStream,
+  openStream,
+  type StreamState,
+} from '@countersign/client';
 import type { CountersignEvent, Session } from '@countersign/protocol';
 import type { ServerAccess } from '../sign-in/server-access.ts';
 import type { Project } from '../sign-in/workspace-project.ts';
@@ -14,6 +20,13 @@ export interface ConversationDeps {
   onState(state: StreamState): void;
 }
 
+type SentMessage = CallResponse<'sendMessage'>;
+
+interface FollowedRun {
+  readonly runId: string;
+  readonly follower: RunFollower;
+}
+
 type Listener = Pick<RunFollowerDeps, 'onLines' | 'onMessageEnd' | 'onNotice' | 'onState'>;
 
 /** One conversation with the agent. Opens its stream before it sends a message, so that it misses no event. */
@@ -23,7 +36,10 @@ export class Conversation {
   readonly #stream: EventStream;
   readonly #opened: Promise<unknown>;
   #sessionId: string | undefined;
-  #follower: RunFollower | undefined;
+  /** Of the runs that have not ended. */
+  readonly #followers = new Set<RunFollower>();
+  /** Requests that begin to follow a run are sent one after the other. */
+  #following: Promise<unknown> = Promise.resolve();
   /** Events that arrived before the response to the message. */
   #early: CountersignEvent[] | undefined;
 
@@ -60,56 +76,68 @@ export class Conversation {
     return this.#sessionId;
   }
 
-  /** Sends a message and follows the run that it starts. */
-  send(content: string, listener: Listener): Promise<{ runId: string; follower: RunFollower }> {
+  /**
+   * Sends a message and follows the run that takes it. `whenBusy`: while the agent works, the message is kept for its next
+   * step, or refused. `onSent` is called before anything of the run is told.
+   */
+  send(
+    content: string,
+    listener: Listener,
+    whenBusy: 'refuse' | 'queue',
+    onSent: (sent: SentMessage) => void = () => {},
+  ): Promise<FollowedRun> {
     const { access, project, model } = this.#deps;
-    const body = {
-      content,
-      when_busy: 'refuse' as const,
-      ...(this.#sessionId !== undefined && { session_id: this.#sessionId }),
-      ...(model !== undefined && { model }),
-    };
     const params = { project_id: project.project_id };
-    return this.#follow(() => access.client.sendMessage({ params, body }), listener);
+    return this.#follow(async () => {
+      const body = {
+        content,
+        when_busy: whenBusy,
+        ...(this.#sessionId !== undefined && { session_id: this.#sessionId }),
+        ...(model !== undefined && { model }),
+      };
+      const sent = await access.client.sendMessage({ params, body });
+      onSent(sent);
+      return sent;
+    }, listener);
   }
 
   /** Gives a queued message to the agent, and follows the run that takes it. */
-  sendQueued(message_id: string, listener: Listener): Promise<{ runId: string; follower: RunFollower }> {
+  sendQueued(message_id: string, listener: Listener): Promise<FollowedRun> {
     const { access, project } = this.#deps;
     const params = { project_id: project.project_id, message_id };
     return this.#follow(() => access.client.sendQueuedMessage({ params }), listener);
   }
 
-  /** Keeps a message for the agent's next step, while it works. */
-  async queue(content: string): Promise<void> {
+  /** Takes a message out of the queue again. Returns its text, which the event of a large one leaves out. */
+  async unqueue(message_id: string): Promise<string> {
     const { access, project } = this.#deps;
-    const session_id = await this.chooseSession();
-    await access.client.sendMessage({
-      params: { project_id: project.project_id },
-      body: { content, session_id, when_busy: 'queue' },
-    });
+    const params = { project_id: project.project_id };
+    const query = { session_id: await this.chooseSession(), limit: 1 };
+    const { queued } = await access.client.listMessages({ params, query });
+    await access.client.removeQueuedMessage({ params: { ...params, message_id } });
+    return queued.find((message) => message.message_id === message_id)?.content ?? '';
   }
 
-  /** Takes a message out of the queue again. */
-  async unqueue(message_id: string): Promise<void> {
-    const { access, project } = this.#deps;
-    await access.client.removeQueuedMessage({ params: { project_id: project.project_id, message_id } });
+  #follow(send: () => Promise<SentMessage>, listener: Listener): Promise<FollowedRun> {
+    const followed = this.#following.then(() => this.#followNow(send, listener));
+    this.#following = followed.catch(() => {});
+    return followed;
   }
 
-  async #follow(
-    send: () => Promise<{ session_id: string; run_id: string }>,
-    listener: Listener,
-  ): Promise<{ runId: string; follower: RunFollower }> {
+  async #followNow(send: () => Promise<SentMessage>, listener: Listener): Promise<FollowedRun> {
     await this.#opened;
     const { access, project } = this.#deps;
-    const { project_id } = project;
     this.#early = [];
     try {
       const { session_id, run_id } = await send();
       this.#sessionId = session_id;
-      const place = { projectId: project_id, sessionId: session_id, runId: run_id };
+      const known = [...this.#followers].find(({ runId }) => runId === run_id);
+      if (known) return { runId: run_id, follower: known };
+      const place = { projectId: project.project_id, sessionId: session_id, runId: run_id };
       const follower = new RunFollower({ client: access.client, ...place, ...listener });
-      this.#follower = follower;
+      this.#followers.add(follower);
+      const forget = () => this.#followers.delete(follower);
+      follower.ended.then(forget, forget);
       return { runId: run_id, follower };
     } finally {
       const early = this.#early;
@@ -131,7 +159,7 @@ export class Conversation {
       this.#early.push(event);
       return;
     }
-    this.#follower?.receive(event);
+    for (const follower of this.#followers) follower.receive(event);
     this.#deps.onEvent(event);
   }
 }

@@ -41,6 +41,10 @@ export class RunFollower {
     this.ended.catch(() => {}); // callers that await it get the error
   }
 
+  get runId(): string {
+    return this.#deps.runId;
+  }
+
   /** The line that is being written. */
   get tail(): string {
     const last = [...this.#messages.values()].at(-1);

@@ -11,7 +11,7 @@ const prompts: readonly AgentPrompt[] = [
     name: 'plan_first',
     title: 'Plan first, then change',
     description: 'Read what is needed, show a plan, then make the changes in as few calls as possible.',
-    arguments: [{ name: 'task', description: 'What should be done', required: true }],
+    arguments: [{ name: 'task', description: 'What the agent should do', required: true }],
     text: ({ task = '' }) =>
       `${task}
 

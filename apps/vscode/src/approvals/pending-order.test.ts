@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { PendingEntry } from './pending-approvals.ts';
-import { neighbourOf, nextAfter } from './pending-order.ts';
+import { laterThan, neighbourOf } from './pending-order.ts';
 
 const entry = (approval_id: string, preview: object | null = {}) =>
   ({ request: { approval_id, preview }, isPreviewComing: preview === null }) as unknown as PendingEntry<null>;
 const idOf = (found: PendingEntry<null> | undefined) => found?.request.approval_id;
+const idsOf = (found: readonly PendingEntry<null>[]) => found.map(({ request }) => request.approval_id);
 const all = [entry('a'), entry('b'), entry('c')];
 
 describe('among the pending requests', () => {
@@ -20,18 +21,19 @@ describe('among the pending requests', () => {
   });
 
   it('there is none beside none', () => {
-    expect([neighbourOf([], 'a', 1), nextAfter([], 'a')]).toEqual([undefined, undefined]);
+    expect([neighbourOf([], 'a', 1), laterThan([], 'a')]).toEqual([undefined, []]);
   });
 
-  it('the next after a decision is the one below, then those above, never the decided one', () => {
-    expect([
-      idOf(nextAfter(all, 'a')),
-      idOf(nextAfter(all, 'c')),
-      idOf(nextAfter([entry('a')], 'a')),
-    ]).toEqual(['b', 'a', undefined]);
+  it('after a decision come those below, then those above, never the decided one', () => {
+    expect(['a', 'b', 'c'].map((id) => idsOf(laterThan(all, id)))).toEqual([
+      ['b', 'c'],
+      ['c', 'a'],
+      ['a', 'b'],
+    ]);
+    expect(laterThan([entry('a')], 'a')).toEqual([]);
   });
 
   it('[AP-7] what has no preview yet is left out', () => {
-    expect(idOf(nextAfter([entry('a'), entry('b', null), entry('c')], 'a'))).toBe('c');
+    expect(idsOf(laterThan([entry('a'), entry('b', null), entry('c')], 'a'))).toEqual(['c']);
   });
 });

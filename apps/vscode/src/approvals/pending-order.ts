@@ -13,12 +13,9 @@ export function neighbourOf<Entry extends Listed>(
   return all[(at + by + all.length) % all.length];
 }
 
-/** The entry to look at after a decision: the next one that can be decided now. */
-export function nextAfter<Entry extends Listed>(
-  all: readonly Entry[],
-  approvalId: string,
-): Entry | undefined {
+/** The entries to look at after a decision, in order: those that can be decided now. */
+export function laterThan<Entry extends Listed>(all: readonly Entry[], approvalId: string): readonly Entry[] {
   const at = all.findIndex(({ request }) => request.approval_id === approvalId);
   const inOrder = [...all.slice(at + 1), ...all.slice(0, Math.max(0, at))];
-  return inOrder.find(({ request, isPreviewComing }) => request.preview !== null && !isPreviewComing);
+  return inOrder.filter(({ request, isPreviewComing }) => request.preview !== null && !isPreviewComing);
 }

@@ -1,6 +1,6 @@
 import { type ApprovalRequest, scopeLabel, titleOf } from '@countersign/approvals';
 import type { OfferedScope } from '@countersign/protocol';
-import { approvalWords, type Sentence, sayIn } from '@countersign/words';
+import { approvalWords, type Sentence, sayIn, tellIn } from '@countersign/words';
 import type { Words } from '../words.ts';
 
 /** The title of a request, the same as on the chat's card. */
@@ -13,3 +13,6 @@ export const scopeTitle = (offer: OfferedScope, { language }: Words): string =>
 
 /** Translates a sentence of the server or the runner, if the person's language has a translation. */
 export const said = (sentence: Sentence, { language }: Words): string => sayIn(language)(sentence);
+
+/** Like `said`, for what became of a tool call: without the advice that is meant for the agent. */
+export const told = (sentence: Sentence, { language }: Words): string => tellIn(language)(sentence);

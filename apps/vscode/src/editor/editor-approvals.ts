@@ -8,10 +8,11 @@ import {
 } from '@countersign/approvals';
 import type { Client } from '@countersign/client';
 import type { CheckedCard, OfferedScope } from '@countersign/protocol';
+import { approvalWords } from '@countersign/words';
 import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
 import type { PendingApprovals, PendingEntry } from '../approvals/pending-approvals.ts';
-import { neighbourOf, nextAfter } from '../approvals/pending-order.ts';
+import { laterThan, neighbourOf } from '../approvals/pending-order.ts';
 import { requestText } from '../approvals/preview-text.ts';
 import { firstChoices, secondQuestion } from '../approvals/questions.ts';
 import { requestTitle, said, scopeTitle } from '../approvals/request-title.ts';
@@ -88,9 +89,23 @@ export class EditorApprovals implements Disposable {
   /** Call this when a request was decided on the chat's card. If its diff was open, the next diff opens instead. */
   async decidedOnCard(approvalId: string): Promise<void> {
     if (this.#deciding.has(approvalId) || !this.diffs.isOpen(approvalId)) return;
-    const next = nextAfter(this.#options.pending.all, approvalId);
+    const later = laterThan(this.#options.pending.all, approvalId);
     await this.diffs.close(approvalId);
-    if (next) await this.diffs.open(next, { preserveFocus: true });
+    await this.#openNextDiff(later, { preserveFocus: true });
+  }
+
+  /** Opens the diff of the first of these requests that still waits and has one. */
+  async #openNextDiff(
+    later: readonly Entry[],
+    options: { readonly preserveFocus?: boolean } = {},
+  ): Promise<void> {
+    for (const { request } of later) {
+      const entry = this.#options.pending.find(request.approval_id);
+      if (entry && (await this.diffs.open(entry, options))) {
+        this.#at = request.approval_id;
+        return;
+      }
+    }
   }
 
   /** Approves the request of the focused diff. If the request is not shown yet, shows it instead. */
@@ -120,13 +135,13 @@ export class EditorApprovals implements Disposable {
   }
 
   async reject(approvalId?: string): Promise<void> {
-    const { approval } = this.#options.words;
+    const { words } = this.#options;
     const entry = await this.#choose(approvalId);
     if (!entry) return;
     const message = await window.showInputBox({
-      title: requestTitle(entry.request, this.#options.words),
-      prompt: approval.rejectPrompt,
-      placeHolder: approval.rejectPlaceholder,
+      title: requestTitle(entry.request, words),
+      prompt: approvalWords[words.language].rejectMessage,
+      placeHolder: words.approval.rejectPlaceholder,
       ignoreFocusOut: true,
     });
     if (message === undefined) return; // dismissed with Escape
@@ -260,10 +275,14 @@ export class EditorApprovals implements Disposable {
     return choiceOf(picked.offer, picked.high);
   }
 
-  /** Sends a decision. If it counts, the next pending request is shown. */
+  /**
+   * Sends a decision. If it counts, the next pending request is shown: after a decision in a diff the next diff, because a
+   * dialog that opens by itself would take the focus from whoever goes on typing (UI-6).
+   */
   async #send(approvalId: string, send: () => Promise<DecisionAnswer | undefined>): Promise<void> {
     const { pending } = this.#options;
-    const next = nextAfter(pending.all, approvalId)?.request.approval_id;
+    const later = laterThan(pending.all, approvalId);
+    const isInDiff = this.diffs.isOpen(approvalId);
     this.#deciding.add(approvalId);
     try {
       const answer = await send();
@@ -277,6 +296,8 @@ export class EditorApprovals implements Disposable {
     } finally {
       this.#deciding.delete(approvalId);
     }
+    if (isInDiff) return this.#openNextDiff(later);
+    const next = later[0]?.request.approval_id;
     if (next !== undefined && pending.find(next)) await this.review(next);
   }
 

@@ -11,7 +11,7 @@ import {
   type TreeView,
   window,
 } from 'vscode';
-import { said } from '../approvals/request-title.ts';
+import { said, told } from '../approvals/request-title.ts';
 import { callLabel, isRunning, isUndoable } from '../history/call-label.ts';
 import type { Words } from '../words.ts';
 import { deliberateAnswer } from './deliberate-answer.ts';
@@ -236,7 +236,7 @@ export class HistoryView implements Disposable {
     item.description = [this.#folderOf(row), state, time].filter(Boolean).join(' · ');
     const [icon, colour] = row.undone_at !== null ? undoneIcon : isNonzero ? nonzeroIcon : icons[row.status];
     item.iconPath = new ThemeIcon(icon, colour === undefined ? undefined : new ThemeColor(colour));
-    const problem = row.error && said(row.error, this.#options.words);
+    const problem = row.error && told(row.error, this.#options.words);
     item.tooltip = [labelOf(row), state, problem].filter(Boolean).join('\n');
     item.contextValue =
       [isUndoable(row) && 'undoable', isRunning(row) && 'running'].filter(Boolean).join(' ') || 'call';

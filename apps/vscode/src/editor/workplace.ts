@@ -4,7 +4,7 @@ import type { CountersignEvent, Execution } from '@countersign/protocol';
 import { handlerSettingNames, ripgrepOfEditor } from '@countersign/tool-runner';
 import { commands, type ExtensionContext, env, Uri, type WebviewView, window, workspace } from 'vscode';
 import { PendingApprovals } from '../approvals/pending-approvals.ts';
-import { requestTitle, said } from '../approvals/request-title.ts';
+import { requestTitle, said, told } from '../approvals/request-title.ts';
 import type { PagePlace, PageProject } from '../chat/messages.ts';
 import { type Account, Accounts } from '../connection/account.ts';
 import { deviceName } from '../connection/device-name.ts';
@@ -332,7 +332,7 @@ export class Workplace {
     const { resolved, elsewhere } = this.#words.approval;
     const title = requestTitle(entry.request, this.#words);
     // The call failed before a decision: its preview could not be made, or a rule denies it now (AP-7, RK-5).
-    if (data.error) void window.showWarningMessage(`${title}: ${said(data.error, this.#words)}`);
+    if (data.error) void window.showWarningMessage(`${title}: ${told(data.error, this.#words)}`);
     if (data.status === 'cancelled') return;
     const text = resolved[data.status](title, data.device ?? elsewhere);
     window.setStatusBarMessage(`$(shield) ${text}`, 6_000);

@@ -1,5 +1,5 @@
 import { type CountersignEvent, findTool, makeVisible } from '@countersign/protocol';
-import { said } from '../approvals/request-title.ts';
+import { told } from '../approvals/request-title.ts';
 import type { Words } from '../words.ts';
 import { callLabel } from './call-label.ts';
 
@@ -96,7 +96,7 @@ export class CommandLog {
     const how =
       exit_code !== undefined
         ? words.ended(exit_code)
-        : [history.status[status], ...(error ? [makeVisible(said(error, this.#words))] : [])].join(': ');
+        : [history.status[status], ...(error ? [makeVisible(told(error, this.#words))] : [])].join(': ');
     const time =
       execution_time_ms === null ? '' : ` · ${words.seconds((execution_time_ms / 1000).toFixed(1))}`;
     this.#write(`${call.isAtLineStart ? '' : '\n'}[${how}${time}]\n`);

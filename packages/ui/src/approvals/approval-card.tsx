@@ -2,6 +2,7 @@ import {
   type ApprovalEntry,
   type ApproveChoice,
   Attention,
+  isSeenLongEnough,
   stepBeforeApproval,
   titleOf,
 } from '@countersign/approvals';
@@ -51,7 +52,9 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const card = useRef<HTMLElement>(null);
   const [attention] = useState(() => new Attention(clock));
   const [step, setStep] = useState<Step>(look);
-  const [isTooSoon, setTooSoon] = useState(false);
+  const [refusal, setRefusal] = useState<'tooSoon' | 'notAllSeen' | null>(null);
+  /** Since when keys decide this card because the one before it is gone. */
+  const tookOverAt = useRef<number | null>(null);
   const id = approval.approval_id;
   const isHigh = approval.risk_level === 'HIGH';
   const isUnseen = approval.preview === null;
@@ -70,15 +73,16 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   }, [attention, approval.digest, approval.revision, approval.risk_level, isUnseen, needsPreview]);
 
   useStepInView(card, step.name);
-  useMessageInView(card, '.card-hint', isTooSoon || null);
+  useMessageInView(card, '.card-hint', refusal === 'tooSoon' ? refusal : null);
   useMessageInView(card, '.notice', notice);
-  const lookNow = useSight(card, attention, () => {
+  const content = `${seenKey(approval)} ${isUnseen} ${needsPreview}`;
+  const sight = useSight(card, attention, content, () => {
     const key = seenKey(approval);
     if (seen.get().get(id) !== key) seen.update((all) => new Map(all).set(id, key));
   });
 
   const go = (next: Step) => {
-    setTooSoon(false);
+    setRefusal(null);
     setStep(next);
     attention.restart();
     // The form that closes takes the focus with it. A key from elsewhere leaves the focus where it is.
@@ -88,10 +92,11 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   /** UI-6: ignores keys and clicks that come before the card has been looked at. */
   const whenSeen = (act: () => void) => {
     if (isBlocked) return;
-    lookNow();
-    setTooSoon(!attention.isGiven);
-    if (attention.isGiven) act();
-    else card.current?.scrollIntoView({ block: 'nearest' });
+    sight.lookNow();
+    if (attention.isGiven) {
+      setRefusal(null);
+      act();
+    } else setRefusal(sight.showUnseen() ? 'notAllSeen' : 'tooSoon');
   };
   const approve = (choice: ApproveChoice = {}) =>
     whenSeen(() => {
@@ -114,11 +119,17 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     act(key);
   };
   const act = (key: CardKey) => {
+    // A key that was meant for the card before this one, which is gone since a moment.
+    if (tookOverAt.current !== null && !isSeenLongEnough(tookOverAt.current, clock))
+      return setRefusal('tooSoon');
     if (key === 'Y') approveGroupOf(card.current);
     else if (key === 'y') approve(step.name === 'confirm' ? step.choice : {});
     else openForm(stepOfKey[key]);
   };
-  useEffect(() => (card.current ? onCardKey(card.current, act) : undefined));
+  const tookOver = () => {
+    tookOverAt.current = clock.monotonic();
+  };
+  useEffect(() => (card.current ? onCardKey(card.current, { act, tookOver }) : undefined));
 
   return (
     <article
@@ -198,7 +209,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         />
       )}
       <p className="card-hint" role="status">
-        {isTooSoon ? words.approval.tooSoon : ''}
+        {refusal === null ? '' : words.approval[refusal]}
       </p>
     </article>
   );

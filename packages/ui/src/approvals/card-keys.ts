@@ -45,19 +45,51 @@ export function goToCard(card: HTMLElement | undefined): void {
   card?.scrollIntoView({ block: 'nearest' });
 }
 
-/** What each card does with a key that was pressed outside it. */
-const listeners = new WeakMap<HTMLElement, (key: CardKey) => void>();
+interface CardListener {
+  /** Called with a key that was pressed outside the card. */
+  act(key: CardKey): void;
+  /** Called when keys decide this card from now on, because the one before it is gone. */
+  tookOver(): void;
+}
+
+const listeners = new WeakMap<HTMLElement, CardListener>();
+let lastCurrent: HTMLElement | undefined;
+
+/**
+ * Marks the card that keys decide with `data-current`. A card that takes over from one that is decided or gone is told: a
+ * key that was meant for the other one must not decide it (UI-6).
+ */
+export function markCurrentCard(): void {
+  const current = currentCard();
+  for (const card of document.querySelectorAll('[data-current]'))
+    if (card !== current) card.removeAttribute('data-current');
+  if (current && !current.hasAttribute('data-current')) {
+    current.setAttribute('data-current', '');
+    if (lastCurrent && !waitingCards().includes(lastCurrent)) listeners.get(current)?.tookOver();
+  }
+  lastCurrent = current;
+}
 
 /** Gives a key to the current card, as if it had the focus. Returns whether a card waits. */
 export function pressOnCurrentCard(key: CardKey): boolean {
+  markCurrentCard();
   const card = currentCard();
   // Called within the key's own event, so that a form that opens has the focus before the next key.
-  if (card) listeners.get(card)?.(key);
+  if (card) listeners.get(card)?.act(key);
   return card !== undefined;
 }
 
-/** Calls `act` with keys that were pressed outside the card. Returns a function that stops it. */
-export function onCardKey(card: HTMLElement, act: (key: CardKey) => void): () => void {
-  listeners.set(card, act);
+/** Moves the focus on to a card, because the one that had it is decided and gone. */
+export function goOnToCard(card: HTMLElement): void {
+  listeners.get(card)?.tookOver();
+  goToCard(card);
+}
+
+/** Registers what a card does. Returns a function that stops it. */
+export function onCardKey(card: HTMLElement, listener: CardListener): () => void {
+  listeners.set(card, listener);
   return () => void listeners.delete(card);
 }
+
+/** Whether a dialog is open: keys are for it then. */
+export const isDialogOpen = (): boolean => document.querySelector('dialog[open]') !== null;

@@ -23,6 +23,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
   const runners = useRunners();
   const hasNoRunner = runners.data?.some((one) => one.project_id === project_id && one.connected) === false;
   const shellLine = shellLineOf(approval);
+  const needsParameters = preview !== null && mustShowParameters(preview);
   return (
     <section className="what">
       <p className="label">{words.approval.whatHappens}</p>
@@ -42,7 +43,7 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
               : words.approval.previewPending}
         </p>
       )}
-      <details className="raw" open={preview !== null && mustShowParameters(preview)}>
+      <details className="raw" open={needsParameters} data-needed={needsParameters || undefined}>
         <summary>{words.approval.raw}</summary>
         {incomplete && <p className="muted">{words.states.loading}</p>}
         <JsonView value={approval.tool_params} />

@@ -1,21 +1,15 @@
 import { useEffect } from 'react';
 import { useLive } from '../live/live-context.ts';
-import { currentCard } from './card-keys.ts';
+import { markCurrentCard } from './card-keys.ts';
 
 /** Marks the card that keys decide with `data-current`, as cards come and go and the focus moves. */
 export function useCurrentCardMark(): void {
   const { approvals } = useLive();
   useEffect(() => {
     let frame = 0;
-    const mark = () => {
-      const current = currentCard();
-      for (const card of document.querySelectorAll('[data-current]'))
-        if (card !== current) card.removeAttribute('data-current');
-      current?.setAttribute('data-current', '');
-    };
     const markSoon = () => {
       cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(mark);
+      frame = requestAnimationFrame(markCurrentCard);
     };
     markSoon();
     const forget = approvals.entries.subscribe(markSoon);

@@ -36,7 +36,7 @@ export const DiffLines = memo(function DiffLines({ lines, path, layout }: DiffLi
   const limit = isWhole ? Number.POSITIVE_INFINITY : shownAtFirst;
   return (
     <>
-      <div ref={box} className={isWhole ? 'diff-box whole' : 'diff-box'}>
+      <div ref={box} className={isWhole ? 'diff-box whole' : 'diff-box'} data-unfolded={isWhole || undefined}>
         <table className={`diff diff-${layout}`}>
           {layout === 'split' && (
             <colgroup>

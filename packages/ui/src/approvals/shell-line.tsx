@@ -1,4 +1,4 @@
-import { type ApprovalRequest, reasonText, shellParts } from '@countersign/approvals';
+import { type ApprovalRequest, partOfOperand, reasonText, shellParts } from '@countersign/approvals';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
@@ -27,7 +27,7 @@ export function ShellLine({ line, reasons }: ShellLineProps) {
           ))}
           {parts.length > 1 &&
             reasons
-              .filter(({ operand }) => operand !== undefined && operand !== '' && text.includes(operand))
+              .filter(({ operand }) => partOfOperand(parts, operand) === index)
               .map((reason) => (
                 <Visible
                   key={`${reason.rule} ${reason.why}`}

@@ -57,7 +57,7 @@ function ApproveAll({ able, others }: ApproveAllProps) {
   const [sight] = useState(() => new Attention(clock));
   const [readiness] = useState(() => new Attention(clock));
   const [isTooSoon, setTooSoon] = useState(false);
-  const lookNow = useSight(bar, sight);
+  const { lookNow } = useSight(bar, sight);
   const looked = able.filter(({ approval }) => seenCards.get(approval.approval_id) === seenKey(approval));
   const isReady = looked.length === able.length;
   const shown = able.map(({ approval }) => `${approval.approval_id} ${seenKey(approval)}`).join();

@@ -1,69 +1,168 @@
 import type { Attention } from '@countersign/approvals';
 import { type RefObject, useEffect, useRef } from 'react';
+import { SeenParts } from './seen-parts.ts';
 
 const lookEveryMs = 100;
 
+/** What a card needs of its sight. */
+interface Sight {
+  /** Looks once more, for an action that comes right after the card moved. */
+  lookNow(): void;
+  /** Scrolls to what was not in sight yet. Returns whether a part of a tall card is what was missing. */
+  showUnseen(): boolean;
+}
+
 /**
  * Tells `attention` whether a card is wholly in sight, where it was a moment ago (UI-6). Scrolling, sliding because
- * something else grew, and coming back to the page start the half second again. Returns a function that looks once more,
- * for an action that comes right after the card moved. `onSeen` is called while the card counts as looked at.
+ * something else grew, and coming back to the page start the half second again. A card that is taller than the view
+ * counts once each part of it was in sight; `content` names what it shows, and another content is read anew. `onSeen` is
+ * called while the card counts as looked at.
  */
 export function useSight(
   card: RefObject<HTMLElement | null>,
   attention: Attention,
+  content = '',
   onSeen: () => void = () => {},
-): () => void {
-  const lookNow = useRef(() => {});
+): Sight {
+  const sight = useRef<Sight>(blind);
   const seen = useRef(onSeen);
   seen.current = onSeen;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another content was in no part in sight
   useEffect(() => {
     const element = card.current;
     if (!element) return;
     const scroller = scrollerOf(element);
+    const parts = new SeenParts();
     let last: string | null = null;
     const compare = () => {
-      const place = document.hidden ? null : placeInSight(element, scroller);
+      const place = document.hidden || isCovered(element) ? null : placeInSight(element, scroller, parts);
       if (place !== last) attention.setInSight(false);
       if (place !== null) attention.setInSight(true);
       last = place;
       if (attention.isGiven) seen.current();
     };
     const restart = () => attention.restart();
+    attention.setInSight(false); // what was in sight may have been another content
     compare();
     const looking = setInterval(compare, lookEveryMs);
-    lookNow.current = compare;
+    sight.current = { lookNow: compare, showUnseen: () => showUnseen(element, scroller, parts) };
     document.addEventListener('visibilitychange', restart);
     return () => {
       clearInterval(looking);
-      lookNow.current = () => {};
+      sight.current = blind;
       document.removeEventListener('visibilitychange', restart);
     };
-  }, [card, attention]);
-  return () => lookNow.current();
+  }, [card, attention, content]);
+  return { lookNow: () => sight.current.lookNow(), showUnseen: () => sight.current.showUnseen() };
 }
 
-/** How much of the view a card must fill if it is taller than the view. */
-const tallShare = 0.75;
+const blind: Sight = { lookNow: () => {}, showUnseen: () => false };
 
 /**
  * Where the heading and the buttons of a card are; null unless the whole card is in sight. A card that is taller than the
- * view counts while it fills most of it: its heading and buttons stay in sight then (card.css).
+ * view counts once all of it was in sight, while its heading and its buttons are: they stay in sight (card.css).
  */
-function placeInSight(card: HTMLElement, scroller: Element | null): string | null {
+function placeInSight(card: HTMLElement, scroller: Element | null, parts: SeenParts): string | null {
   const view = viewOf(scroller);
   const whole = card.getBoundingClientRect();
   const padding = Number.parseFloat(getComputedStyle(card).paddingBottom) || 0;
-  const shown = Math.min(whole.bottom - padding, view.bottom) - Math.max(whole.top, view.top);
-  const enough =
-    whole.height > view.bottom - view.top ? tallShare * (view.bottom - view.top) : whole.height - padding - 1;
-  if (whole.height === 0 || shown < enough) return null;
+  const isTall = whole.height - padding > view.bottom - view.top;
+  const isIn = ({ top, bottom }: View) => top >= view.top - 1 && bottom <= view.bottom + 1;
+  const isSeen = (place: DOMRect | undefined) => place === undefined || isIn(place);
+  const body = bodyOf(card, view);
+  if (whole.height === 0) return null;
+  if (body) {
+    const { from, to } = shownPart(body);
+    parts.look(from, to, performance.now());
+    for (const { top, bottom } of body.unfolded) parts.add(top - body.top, bottom - body.top);
+  }
   const head = card.querySelector('.card-head')?.getBoundingClientRect();
-  const buttons = card.querySelector('.decision, .card-step')?.getBoundingClientRect();
+  const buttons = buttonsOf(card)?.getBoundingClientRect();
+  const isWhole =
+    isTall && body
+      ? parts.firstUnseen(body.bottom - body.top, shownPart(body)) === undefined &&
+        isSeen(head) &&
+        isSeen(buttons)
+      : isIn({ top: whole.top, bottom: whole.bottom - padding });
+  if (!isWhole) return null;
   return [head?.top, head?.left, buttons?.top].map((edge) => Math.round(edge ?? 0)).join(' ');
 }
 
+const buttonsOf = (card: HTMLElement): Element | null => card.querySelector('.decision, .card-step');
+
+interface View {
+  readonly top: number;
+  readonly bottom: number;
+}
+
+interface Body extends View {
+  /** Where it is in sight: between the heading and the buttons, which stay above it. */
+  readonly shownTop: number;
+  readonly shownBottom: number;
+  /** What the person unfolded, and reads as far as they like. */
+  readonly unfolded: readonly DOMRect[];
+}
+
+/** The part that is in sight now, from the top of what there is to read. */
+const shownPart = ({ top, shownTop, shownBottom }: Body) => ({ from: shownTop - top, to: shownBottom - top });
+
+/** What there is to read between the heading and the buttons of a card; undefined for a box without a heading. */
+function bodyOf(card: HTMLElement, view: View): Body | undefined {
+  const head = card.querySelector('.card-head');
+  const buttons = buttonsOf(card);
+  if (!head) return undefined;
+  const texts = [...card.children].filter(
+    (child) => child !== head && child !== buttons && !child.matches('.card-hint'),
+  );
+  const places = texts.map((text) => text.getBoundingClientRect()).filter(({ height }) => height > 0);
+  if (places.length === 0) return undefined;
+  return {
+    top: Math.min(...places.map(({ top }) => top)),
+    bottom: Math.max(...places.map(({ bottom }) => bottom)),
+    shownTop: Math.max(
+      view.top,
+      head.getBoundingClientRect().bottom,
+      Math.min(...places.map((one) => one.top)),
+    ),
+    shownBottom: Math.min(
+      view.bottom,
+      buttons?.getBoundingClientRect().top ?? view.bottom,
+      Math.max(...places.map((one) => one.bottom)),
+    ),
+    unfolded: [...card.querySelectorAll('[data-unfolded], details[open]:not([data-needed])')].map((one) =>
+      one.getBoundingClientRect(),
+    ),
+  };
+}
+
+/** Scrolls the first part of a tall card that was not in sight below its heading, or else the card into view. */
+function showUnseen(card: HTMLElement, scroller: Element | null, parts: SeenParts): boolean {
+  const view = viewOf(scroller);
+  const body = bodyOf(card, view);
+  const unseen = body && parts.firstUnseen(body.bottom - body.top, shownPart(body));
+  if (!body || unseen === undefined || card.getBoundingClientRect().height <= view.bottom - view.top) {
+    card.scrollIntoView({ block: 'nearest' });
+    return false;
+  }
+  const head = card.querySelector('.card-head')?.getBoundingClientRect().height ?? 0;
+  (scroller ?? document.documentElement).scrollTop += body.top + unseen - view.top - head;
+  return true;
+}
+
+/** Whether something lies over the heading or the buttons of a card, such as a dialog or an open menu. */
+function isCovered(card: HTMLElement): boolean {
+  if (card.ownerDocument.querySelector('dialog[open]')) return true;
+  const marks = [card.querySelector('.card-head'), buttonsOf(card)];
+  return marks.some((mark) => {
+    if (!mark || typeof document.elementFromPoint !== 'function') return false;
+    const { top, bottom, left, right } = mark.getBoundingClientRect();
+    const above = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+    return above !== null && !card.contains(above) && !above.contains(card);
+  });
+}
+
 /** The visible part of the window, or of the region that scrolls. */
-function viewOf(scroller: Element | null): { readonly top: number; readonly bottom: number } {
+function viewOf(scroller: Element | null): View {
   const { top, bottom } = scroller?.getBoundingClientRect() ?? { top: 0, bottom: window.innerHeight };
   return { top: Math.max(0, top), bottom: Math.min(window.innerHeight, bottom) };
 }

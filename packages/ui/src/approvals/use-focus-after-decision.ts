@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useRef } from 'react';
-import { goToCard, waitingCards } from './card-keys.ts';
+import { goOnToCard, waitingCards } from './card-keys.ts';
 
 /**
  * Moves the focus when the card that had it was decided and removed: to the next waiting card, so that keys decide that
@@ -45,7 +45,7 @@ export function useFocusAfterDecision(
     const isLost = !document.activeElement || document.activeElement === document.body;
     if (!hadFocus.current || !isLost) return;
     const next = waitingCards()[0];
-    if (next) goToCard(next);
+    if (next) goOnToCard(next);
     else fallback()?.focus({ preventScroll: true });
   }, [decided]);
 }

@@ -354,7 +354,7 @@ describe('the transcript', () => {
       await userEvent.type(field(), 'Go on{Enter}');
       await settle();
       expect(server.bodiesOf('sendMessage')).toMatchObject([{ content: 'Go on' }]);
-      expect(box.scrollTop).toBe(2000);
+      expect(box.scrollTop).toBe(1500);
       expect(newest()).toBeNull();
     });
   });

@@ -1,3 +1,4 @@
+import { callTitle } from '@countersign/approvals';
 import { ApiError } from '@countersign/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -5,6 +6,7 @@ import { Button } from '../frame/button.tsx';
 import { Question } from '../frame/question.tsx';
 import { QueryState } from '../frame/states.tsx';
 import { useLive } from '../live/live-context.ts';
+import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
@@ -21,9 +23,10 @@ type Step =
 
 /** Shows what going back to before a message puts back, then does it. A file that was changed since needs a second yes. */
 export function RewindDialog({ sessionId, messageId, onDone, onClose }: RewindDialogProps) {
-  const { conversation, said } = useWords();
+  const { conversation, calls: calledWords, said } = useWords();
   const { rewind: words } = conversation;
-  const { client } = useLive();
+  const { client, conversations } = useLive();
+  const calls = useObservable(conversations.all, (all) => all.get(sessionId)?.calls);
   const [state, setState] = useState<Step>({ step: 'asking' });
   const params = { session_id: sessionId };
   const preview = useQuery({
@@ -45,6 +48,11 @@ export function RewindDialog({ sessionId, messageId, onDone, onClose }: RewindDi
     }
   };
   const { files = [], kept = [], runner_connected = true } = preview.data ?? {};
+  /** A call of this conversation as its row names it. */
+  const titleOf = (toolId: string) => {
+    const call = calls?.get(toolId);
+    return call && callTitle(call, calledWords);
+  };
   const isWorking = state.step === 'working';
   return (
     <Question title={words.title} onClose={onClose}>
@@ -74,7 +82,7 @@ export function RewindDialog({ sessionId, messageId, onDone, onClose }: RewindDi
               <ul className="file-list">
                 {kept.map(({ tool_id, tool_name }) => (
                   <li key={tool_id}>
-                    <Visible as="code" text={tool_name} />
+                    <Visible text={titleOf(tool_id) ?? tool_name} />
                   </li>
                 ))}
               </ul>

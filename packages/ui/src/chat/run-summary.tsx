@@ -3,7 +3,7 @@ import { ApiError } from '@countersign/client';
 import { type ChangedFile, findTool } from '@countersign/protocol';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { isTyping } from '../approvals/card-keys.ts';
+import { isDialogOpen, isTyping } from '../approvals/card-keys.ts';
 import { DiffLines } from '../approvals/diff-view.tsx';
 import { Button } from '../frame/button.tsx';
 import { usePreference } from '../frame/preferences.ts';
@@ -250,7 +250,8 @@ function useUndoKey(isOn: boolean, act: () => void): void {
     if (!isOn) return;
     const pressed = (event: KeyboardEvent) => {
       const hasModifier = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey;
-      if (event.code !== 'KeyU' || hasModifier || event.repeat || isTyping(event.target)) return;
+      if (event.code !== 'KeyU' || hasModifier || event.repeat) return;
+      if (isTyping(event.target) || isDialogOpen()) return;
       event.preventDefault();
       latest.current();
     };

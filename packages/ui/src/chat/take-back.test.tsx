@@ -190,14 +190,22 @@ describe('[AG-6] rewinding', () => {
   });
 
   it('shows files first, then puts them back and brings the text back into the field', async () => {
-    const { server } = await openChat((one) => one.on('previewRewind', preview()));
+    const { server } = await openChat((one) => {
+      one.on('previewRewind', preview());
+      const command = { tool_name: 'execute_command', tool_params: { command: 'npm', args: ['test'] } };
+      one.on('history', {
+        success: true,
+        executions: [{ ...written('0199f3a0-7c1e-7b4a-9d20-000000000100', 'r2', ''), ...command }],
+        next_cursor: null,
+      });
+    });
     await choose('m3', 'Rewind to before this…');
     const dialog = screen.getByRole('dialog', { hidden: true });
     for (const part of [
       'This message and all that follow leave',
       'src/config.ts put back',
       'notes/plan.md removed',
-      'execute_command',
+      'Ran npm test', // not the tool's name
     ])
       expect(dialog.textContent).toContain(part);
     expect(server.bodiesOf('rewindSession')).toEqual([]);

@@ -5,7 +5,7 @@ import { useWords } from '../words/words.ts';
 import { CallRow } from './call-row.tsx';
 import { MessageRow } from './message-row.tsx';
 import { TranscriptSections } from './transcript-sections.tsx';
-import { useFollowing } from './use-following.ts';
+import { endOf, useFollowing } from './use-following.ts';
 import { useReadingPlace, useStoredPlace } from './use-reading-place.ts';
 
 interface TranscriptProps {
@@ -48,15 +48,16 @@ export const Transcript = memo(function Transcript({
     row.scrollIntoView({ block: 'center' });
   }, [toolId]);
 
-  const toEnd = useCallback(() => {
+  const follow = useCallback((to: (box: HTMLElement) => number) => {
     isFollowing.current = true;
     setAway(false);
-    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+    if (box.current) box.current.scrollTop = to(box.current);
   }, []);
+  const toEnd = useCallback(() => follow(({ scrollHeight }) => scrollHeight), [follow]);
   useEffect(() => {
-    if (lastSent.current !== sent) toEnd();
+    if (lastSent.current !== sent) follow(endOf);
     lastSent.current = sent;
-  }, [sent, toEnd]);
+  }, [sent, follow]);
   return (
     <section
       ref={box}

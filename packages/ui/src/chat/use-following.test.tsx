@@ -22,7 +22,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-function Following({ isFollowing }: { readonly isFollowing: boolean }) {
+function Following({ isFollowing, isLater }: { readonly isFollowing: boolean; readonly isLater: boolean }) {
   const box = useRef<HTMLElement>(null);
   useFollowing(box, useRef(isFollowing));
   return (
@@ -31,14 +31,15 @@ function Following({ isFollowing }: { readonly isFollowing: boolean }) {
         <button type="button" data-approval="a" data-waiting>
           a card
         </button>
+        {isLater && <p data-message="m2">A later message</p>}
       </div>
     </section>
   );
 }
 
 /** A box of 500 with 2,000 in it, and a card at a place that the test says. */
-function open(isFollowing: boolean) {
-  const { container } = render(<Following isFollowing={isFollowing} />);
+function open(isFollowing: boolean, isLater = false) {
+  const { container } = render(<Following isFollowing={isFollowing} isLater={isLater} />);
   const box = container.querySelector('section') as HTMLElement;
   const card = container.querySelector('button') as HTMLElement;
   vi.spyOn(box, 'scrollHeight', 'get').mockReturnValue(2_000);
@@ -52,9 +53,19 @@ function open(isFollowing: boolean) {
 }
 
 it('follows the end while nothing is looked at', () => {
-  const { box } = open(true);
+  const { box } = open(true, true);
   grown();
   expect(box.scrollTop).toBe(2_000);
+});
+
+it('shows the first card that waits at the end, and never scrolls back to it', () => {
+  const { box, place } = open(true);
+  grown();
+  expect(box.scrollTop).toBe(1_088);
+  place.top = -300; // the person scrolled down, past it
+  box.scrollTop = 1_400;
+  grown();
+  expect(box.scrollTop).toBe(1_400);
 });
 
 it('[UI-6] keeps a card in its place while it is looked at', () => {

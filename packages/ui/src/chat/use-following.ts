@@ -6,8 +6,22 @@ const lookedAt = (box: HTMLElement): Element | undefined =>
     (card) => card.contains(document.activeElement) || card.matches(':hover'),
   );
 
+/** Space above a card that is scrolled to. */
+const margin = 12;
+
+/** Where to scroll: to the end, but not past the first card that waits, unless the conversation goes on below it. */
+export function endOf(box: HTMLElement): number {
+  const end = box.scrollHeight - box.clientHeight;
+  const first = box.querySelector('[data-approval][data-waiting]');
+  const last = [...box.querySelectorAll('[data-message]')].at(-1);
+  if (!first || (last && first.compareDocumentPosition(last) & Node.DOCUMENT_POSITION_FOLLOWING)) return end;
+  const { top } = first.getBoundingClientRect();
+  return Math.min(end, box.scrollTop + top - box.getBoundingClientRect().top - margin);
+}
+
 /**
- * Keeps the end in view while the content grows, unless the person has scrolled up. A card that the person looks at
+ * Keeps the end in view while the content grows, unless the person has scrolled up. The first
+ * card that waits at the end stays in view, so that several are read from the first one on. A card that the person looks at
  * does not move, because a card that slides away under the pointer cannot be decided (UI-6). If that card itself grows
  * out of sight, its end is scrolled back into view.
  */
@@ -24,11 +38,13 @@ export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: Re
     const follow = () => {
       const card = lookedAt(element);
       if (!card) {
-        if (isFollowing.current) element.scrollTop = element.scrollHeight;
+        if (isFollowing.current) element.scrollTop = Math.max(element.scrollTop, endOf(element));
       } else {
         const { top, bottom } = card.getBoundingClientRect();
         const moved = place?.card === card ? top - place.top : 0;
-        const hidden = bottom - moved - element.getBoundingClientRect().bottom;
+        const view = element.getBoundingClientRect();
+        // What is taller than the view is read from its beginning.
+        const hidden = Math.min(bottom - moved - view.bottom, top - moved - view.top - margin);
         element.scrollTop += moved + (isFollowing.current ? Math.max(0, hidden) : 0);
       }
       note();

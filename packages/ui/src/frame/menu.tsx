@@ -52,9 +52,9 @@ export function Menu({ label, items }: MenuProps) {
     if (next !== undefined) all[(next + all.length) % all.length]?.focus();
     else if (event.key === 'Escape') leave();
     else if (event.key === 'Tab') setOpen(false);
-    else return;
-    if (event.key !== 'Tab') event.preventDefault();
+    // No key of an open menu decides a card.
     event.stopPropagation();
+    if (next !== undefined || event.key === 'Escape') event.preventDefault();
   };
   return (
     <span className="menu">

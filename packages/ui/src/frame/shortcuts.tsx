@@ -1,5 +1,13 @@
 import { useEffect, useRef } from 'react';
-import { cardKey, goToCard, isTyping, pressOnCurrentCard, waitingCards } from '../approvals/card-keys.ts';
+import {
+  cardKey,
+  currentCard,
+  goToCard,
+  isDialogOpen,
+  isTyping,
+  pressOnCurrentCard,
+  waitingCards,
+} from '../approvals/card-keys.ts';
 import { useCurrentCardMark } from '../approvals/current-card-mark.ts';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
@@ -14,7 +22,7 @@ export function Shortcuts({ isHelpOpen, onHelp }: ShortcutsProps) {
   useCurrentCardMark();
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
       if (event.key === '?') onHelp(true);
       else if (event.key === '/') focusOn('[data-composer]');
       else if (isKey(event, 'j')) moveBetweenCards(1);
@@ -37,7 +45,11 @@ const focusOn = (selector: string): void => document.querySelector<HTMLElement>(
 /** Whether the key went to the current card. A card that has the focus has taken it already. */
 function decides(event: KeyboardEvent): boolean {
   const key = event.defaultPrevented ? undefined : cardKey(event);
-  return key !== undefined && pressOnCurrentCard(key);
+  if (key === undefined) return false;
+  // From nowhere, the focus goes to the card, so that it goes on to the next one after the decision.
+  // It does not scroll: a card that moves must be looked at anew.
+  if (document.activeElement === document.body) currentCard()?.focus({ preventScroll: true });
+  return pressOnCurrentCard(key);
 }
 
 /** The next or previous card that waits, from the one that has the focus. */

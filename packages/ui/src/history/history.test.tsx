@@ -220,7 +220,7 @@ describe('the detail of a call', () => {
       ),
     );
     const text = document.body.textContent ?? '';
-    for (const part of ['Outcome unknown.', 'RUNNER_LOST', '"late": true', 'No longer kept', 'nobody had to'])
+    for (const part of ['Outcome unknown.', 'RUNNER_LOST', '"late": true', 'No longer kept', 'not asked'])
       expect(text).toContain(part);
   });
 

@@ -66,8 +66,10 @@ export function ResultView({ view, sought, onWhole }: ResultViewProps) {
           rows={view.symbols.map(({ name, kind, container, line, col }) => (
             <li key={`${line}:${col} ${name}`} className="with-number">
               <LineNumber line={line} />
-              <Visible as="span" className="muted" text={kind} /> <Visible as="code" text={name} />
-              {container !== undefined && <Visible as="span" className="muted" text={` ${container}`} />}
+              <span>
+                <Visible as="code" text={name} /> <Visible as="span" className="muted" text={kind} />
+                {container !== undefined && <Visible as="span" className="muted" text={` · ${container}`} />}
+              </span>
             </li>
           ))}
         />

@@ -17,6 +17,7 @@ export const englishApproval = {
   confirmUnseenTitle: 'There is no preview yet: you would approve this without having seen what it does.',
   confirmUnseen: 'Yes, approve it unseen',
   back: 'Back',
+  notAllSeen: 'Not all of it was in sight yet. Here is the rest.',
   tooSoon: 'Too quick: look at the card for half a second, then decide.',
   previewPending: 'Your machine is still working out what exactly would happen…',
   previewNeeded: 'It can be approved once its preview is here.',

@@ -55,7 +55,6 @@ export const englishEditor = {
     confirmApprove: 'Approve, it is deliberate',
     lookAgain: 'Look Again',
     highQuestion: (description: string) => `HIGH RISK · ${description}`,
-    rejectPrompt: 'What should the agent know? (optional)',
     rejectPlaceholder: 'Do not touch this file; change the template instead',
     tooSoon: 'That was quicker than half a second. Please look at it, then decide.',
     unfit: 'The preview does not fit its digest: this call can only be rejected.',

@@ -232,7 +232,7 @@ export const englishPage = {
     call: 'Call',
     duration: 'Time',
     decidedBy: 'Decided by',
-    by: { auto: 'nobody had to', user: 'you', config: 'your rule or grant' },
+    by: { auto: 'not asked', user: 'you', config: 'your rule or grant' },
     back: 'Back to the history',
     requested: 'What the agent asked',
     ran: 'What ran',

@@ -190,6 +190,8 @@ export const englishTerminal = {
     failed: (why: string) => `It failed: ${why}`,
     prompt: 'you',
     inputHint: 'Enter sends · / commands · Shift-Tab mode · Ctrl-O last result · Ctrl-D leaves',
+    changed: (n: number, files: string) =>
+      `${count(n, 'file', 'files')} changed: ${files}  (/undo puts back)`,
     queued: (text: string) => `queued: ${text}`,
     queueHint: 'Enter sends it now · ↑ takes it back',
     writingHint: 'Enter queues it for the next step · Esc clears',

@@ -54,7 +54,6 @@ export const russianEditor: typeof englishEditor = {
     confirmApprove: 'Одобрить, это обдумано',
     lookAgain: 'Посмотреть ещё раз',
     highQuestion: (description) => `ВЫСОКИЙ РИСК · ${description}`,
-    rejectPrompt: 'Что следует знать агенту? (необязательно)',
     rejectPlaceholder: 'Не трогай этот файл, измени шаблон',
     tooSoon: 'Это было быстрее половины секунды. Посмотрите, затем решите.',
     unfit: 'Предпросмотр не подходит к своему дайджесту: этот вызов можно только отклонить.',

@@ -227,7 +227,7 @@ export const russianPage: typeof englishPage = {
     call: 'Вызов',
     duration: 'Время',
     decidedBy: 'Кто решил',
-    by: { auto: 'решать не пришлось', user: 'вы', config: 'ваше правило или разрешение' },
+    by: { auto: 'не спрашивали', user: 'вы', config: 'ваше правило или разрешение' },
     back: 'К истории',
     requested: 'Что просил агент',
     ran: 'Что выполнено',

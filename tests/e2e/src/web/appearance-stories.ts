@@ -88,6 +88,9 @@ export function appearanceStories(home: () => WebHome): void {
     await page.clock.pauseAt(Date.now() + 60_000); // from now on the test advances time
     await page.evaluate(() => document.querySelector('[data-approval]')?.scrollIntoView({ block: 'end' }));
     await approve.scrollIntoViewIfNeeded();
+    await card.evaluate((element) => {
+      element.style.marginBlockStart = '-0.5rem'; // it moved when the clock was set
+    });
     await page.clock.runFor(200); // the card is visible at this place
     await approve.tap();
     expect(await decided()).toEqual([]);

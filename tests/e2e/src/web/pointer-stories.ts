@@ -1,11 +1,18 @@
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { recordDecisions } from './record-decisions.ts';
 import type { WebHome } from './web-home.ts';
 import { attentionMs } from './web-window.ts';
 
 const isInView = (element: Element): boolean => {
   const { top, bottom } = element.getBoundingClientRect();
   return top >= 0 && bottom <= window.innerHeight;
+};
+
+/** Whether the end of an element is above the buttons of its card. */
+const isShown = (element: Element): boolean => {
+  const buttons = element.closest('[data-approval]')?.querySelector('.decision')?.getBoundingClientRect();
+  return element.getBoundingClientRect().bottom <= (buttons?.top ?? 0) + 2;
 };
 
 /** A card under the pointer keeps its place, and can be decided there (UI-6). */
@@ -30,6 +37,61 @@ export function pointerStories(home: () => WebHome): void {
     await second.getByRole('button', { name: 'Approve y' }).click();
     await window.call('slid-2.md').getByText('You approved this').waitFor();
     expect(window.problems).toEqual([]);
+  });
+
+  it('[UI-6] a card that is taller than the view is decided only after each part of it was in sight', async () => {
+    const webHome = home();
+    const window = await webHome.windowOn({ viewport: { width: 1280, height: 480 } });
+    const { page } = window;
+    const decided = await recordDecisions(page);
+    const content = Array.from({ length: 30 }, (_, n) => `line ${n}`).join('\n');
+    await window.say(`/write_file ${JSON.stringify({ path: 'tall.md', content })}`);
+    const card = window.waiting;
+    await card.locator('.file-diff').waitFor();
+    await window.wait(attentionMs);
+    // The transcript shows its beginning, with what it is about and the buttons.
+    const approve = card.getByRole('button', { name: 'Approve y' });
+    expect(await card.locator('.card-title').evaluate(isInView)).toBe(true);
+    expect(await approve.evaluate(isInView)).toBe(true);
+    await window.blur();
+    await window.press('y');
+    await card.getByText('Not all of it was in sight yet. Here is the rest.').waitFor();
+    await window.wait(attentionMs);
+    for (let parts = 0; parts < 5 && !(await card.locator('.reasons').evaluate(isShown)); parts += 1) {
+      expect(await decided()).toEqual([]);
+      await window.press('y');
+      await window.wait(attentionMs);
+    }
+    expect(await decided()).toEqual([]);
+    expect(await card.locator('.card-title').evaluate(isInView)).toBe(true);
+    await window.press('y');
+    expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
+    await window.call('tall.md').getByText('You approved this').waitFor();
+    expect(window.problems).toEqual([]);
+  });
+
+  it('[UI-6] no key decides a card below a dialog', async () => {
+    const window = await home().windowOn({});
+    const { page } = window;
+    const decided = await recordDecisions(page);
+    await window.say('/write_file path=below.md content=x');
+    await window.waiting.locator('.file-diff').waitFor();
+    await window.wait(attentionMs);
+    await window.blur();
+    await window.press('?');
+    await page.getByRole('dialog').waitFor();
+    await window.wait(attentionMs);
+    await window.press('y', 'n');
+    expect(await decided()).toEqual([]);
+    expect(await window.waiting.locator('form').count()).toBe(0);
+    await window.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await window.blur();
+    await window.press('y'); // it was covered a moment ago
+    expect(await decided()).toEqual([]);
+    await window.wait(attentionMs);
+    await window.press('y');
+    expect(await decided()).toEqual([expect.stringMatching(/\/approve$/)]);
   });
 
   it('[UI-6] a card under the pointer keeps its place while the conversation grows', async () => {

@@ -11,6 +11,8 @@ export interface WebHomeOptions {
   /** Files of the workspace; without them, the sample workspace. */
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
+  /** The command to run; without it, this checkout's. */
+  readonly command?: readonly string[];
 }
 
 /** How a device looks. By default English, light and as large as a laptop. */
@@ -33,10 +35,10 @@ export class WebHome {
   #desktop: BrowserContext | undefined;
   #person: RemotePerson | undefined;
 
-  private constructor(browser: Browser, { files, env }: WebHomeOptions) {
+  private constructor(browser: Browser, { files, env, command }: WebHomeOptions) {
     this.#browser = browser;
     // Empty: use the page that `up` builds when it is missing or outdated.
-    this.#machine = new Machine({ ...env, COUNTERSIGN_WEB_FOLDER: '' });
+    this.#machine = new Machine({ ...env, COUNTERSIGN_WEB_FOLDER: '' }, command);
     this.#folder = files === undefined ? [] : [this.#machine.folder('workspace', files)];
     this.#up = this.#machine.up(...this.#folder, '--json');
   }
