@@ -123,7 +123,8 @@ In a DIFF its sign is repeated: an added line must not look removed."
   (dolist (reason (countersign-list-of data 'reasons))
     (countersign-card--fact "Why" (countersign-card--reason reason)))
   (when (countersign-get data 'network)
-    (countersign-card--fact "Network" (countersign-words "Has network access") 'countersign-warning))
+    (countersign-card--fact "Network" (countersign-card--network-text (countersign-get data 'preview))
+                            'countersign-warning))
   (countersign-card--context data)
   (when (> (or (countersign-get data 'revision) 1) 1)
     (countersign-card--fact "Revision" (countersign-words "%s: it was changed since it was first asked"
@@ -297,8 +298,18 @@ and does not run."))
 (defun countersign-card--network (preview)
   "Insert whether the call of PREVIEW gets network access."
   (let ((network (countersign-get preview 'network)))
-    (countersign-card--fact "  Network" (if network (countersign-words "yes") (countersign-words "no"))
+    (countersign-card--fact "  Network" (cond ((not network) (countersign-words "no"))
+                                        ((equal (countersign-get preview 'kind) "custom") (countersign-words "yes"))
+                                        (t (countersign-card--network-text preview)))
                             (and network 'countersign-warning))))
+
+(defun countersign-card--network-text (preview)
+  "Return which hosts the call of PREVIEW may reach, as far as PREVIEW says."
+  (cond ((not (equal (countersign-get preview 'kind) "command")) (countersign-words "Has network access"))
+        ((not (assq 'hosts preview)) (countersign-words "Has network access to any host"))
+        ((countersign-list-of preview 'hosts)
+         (countersign-words "Has network access: %s" (string-join (countersign-list-of preview 'hosts) ", ")))
+        (t (countersign-words "Has network access, but to no host: none is known or named"))))
 
 (defun countersign-card--file (file)
   "Insert the change of FILE with the colors of `diff-mode'."

@@ -47,6 +47,7 @@ export { Observable } from './observable.ts';
 export {
   type CalledTool,
   factLines,
+  networkText,
   parameterLines,
   previewLines,
   shellLineOf,

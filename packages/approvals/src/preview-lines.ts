@@ -17,6 +17,9 @@ type FileDiff = Extract<Preview, { kind: 'diff' }>['files'][number];
 export interface PreviewWords extends Readonly<Record<LabelName, string>> {
   /** Left out if the card says elsewhere that the call uses the network. */
   readonly network?: string | undefined;
+  readonly networkToNone: string;
+  readonly networkToAny: string;
+  networkTo(hosts: string): string;
   readonly operation: Readonly<Record<string, string>>;
   bytes(before: number | null, after: number | null): string;
   deletes(path: string, size: number): string;
@@ -95,7 +98,7 @@ export function factLines(
               },
             ]
           : []),
-        ...networkLines(preview.network, words),
+        ...networkLines(preview, words),
         ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),
       ];
     case 'commit':
@@ -122,16 +125,14 @@ export function factLines(
 }
 
 /** Only `runs` and `network` are facts; the rest is what the tool claims about itself. */
-function customLines(
-  { server, tool, summary, runs, network, hints = [] }: Extract<Preview, { kind: 'custom' }>,
-  words: PreviewWords,
-): ViewLine[] {
+function customLines(preview: Extract<Preview, { kind: 'custom' }>, words: PreviewWords): ViewLine[] {
+  const { server, tool, summary, runs, network, hints = [] } = preview;
   const name = words.customTool(server);
   return [
     { text: tool === undefined ? name : `${name}: ${tool}`, tone: 'quiet' },
     { text: summary },
     ...(runs === undefined ? [] : [{ label: words.runs, text: runs }]),
-    ...(network === undefined ? [] : networkLines(network, words)),
+    ...(network === undefined ? [] : networkLines(preview, words)),
     ...(hints.includes('read_only') ? [{ label: '', text: words.saysReadOnly }] : []),
     ...(hints.includes('destructive')
       ? [{ label: '', text: words.saysDestructive, tone: 'caution' as const }]
@@ -140,9 +141,26 @@ function customLines(
   ];
 }
 
-function networkLines(network: boolean, words: PreviewWords): ViewLine[] {
-  if (!network) return [{ label: '', text: words.noNetwork }];
-  return words.network === undefined ? [] : [{ label: '', text: words.network, tone: 'caution' }];
+function networkLines(
+  preview: Extract<Preview, { kind: 'command' | 'custom' }>,
+  words: PreviewWords,
+): ViewLine[] {
+  if (!preview.network) return [{ label: '', text: words.noNetwork }];
+  const { network } = words;
+  return network === undefined
+    ? []
+    : [{ label: '', text: networkText(preview, { ...words, network }), tone: 'caution' }];
+}
+
+type NetworkWords = Pick<PreviewWords, 'networkTo' | 'networkToNone' | 'networkToAny'> & {
+  readonly network: string;
+};
+
+/** What a card says of a call that gets network: which hosts it may reach (RN-5), as far as there is a preview. */
+export function networkText(preview: Preview | null, words: NetworkWords): string {
+  if (preview?.kind !== 'command') return words.network;
+  if (preview.hosts === undefined) return words.networkToAny;
+  return preview.hosts.length === 0 ? words.networkToNone : words.networkTo(preview.hosts.join(', '));
 }
 
 const hookLines = (hooks: readonly string[], words: PreviewWords): ViewLine[] =>

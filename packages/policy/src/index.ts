@@ -6,6 +6,12 @@ export { executingPlaces } from './executing-places.ts';
 export { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, parseGlob } from './glob.ts';
 export { type GrantedCall, grantAsRule, grantCovers, ruleOfGrant } from './grant.ts';
+export {
+  type NetworkNeeds,
+  networkNeeds,
+  type PackageSource,
+  packageSources,
+} from './network-needs.ts';
 export { type Disk, type DiskEntry, PathValidator } from './path-validator.ts';
 export {
   type CompiledRule,

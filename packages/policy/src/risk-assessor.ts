@@ -3,6 +3,7 @@ import {
   defaultLimits,
   describeError,
   type Limits,
+  type NetworkAccess,
   type Reason,
   type RiskLevel,
   type ToolParams,
@@ -97,7 +98,10 @@ export class RiskAssessor {
       case 'execute_command':
         return this.#command(params);
       case 'shell_exec':
-        return this.#limitTimeout(this.#lines.check(params.command, params.cwd), params.timeout);
+        return withNetwork(
+          this.#limitTimeout(this.#lines.check(params.command, params.cwd), params.timeout),
+          params.network,
+        );
       case 'shell_background':
         return this.#lines.checkBackground(params.command, params.cwd);
       case 'shell_output':
@@ -201,9 +205,10 @@ export class RiskAssessor {
     return withOperands(stricter(allow('MEDIUM', [reason]), laterRisk(path, checked)), [checked, 'write']);
   }
 
-  #command({ command, args, timeout }: ToolParams<'execute_command'>): CallAssessment {
+  #command({ command, args, timeout, network }: ToolParams<'execute_command'>): CallAssessment {
     const commands = [{ words: [command, ...args] }];
-    return this.#limitTimeout({ ...this.#commands.check(command, args), commands }, timeout);
+    const assessment = { ...this.#commands.check(command, args), commands };
+    return withNetwork(this.#limitTimeout(assessment, timeout), network);
   }
 
   #limitTimeout(assessment: CallAssessment, timeout: number): CallAssessment {
@@ -265,6 +270,20 @@ export class RiskAssessor {
       return simpleRefusal('IS_A_DIRECTORY', path);
     return refuseBinary(checked.named, path) ?? refuseBinary(checked.relative, path) ?? checked;
   }
+}
+
+/** A call that names its network is always asked about: no grant and no rule says which hosts it covers. */
+function withNetwork(assessment: CallAssessment, network: NetworkAccess | undefined): CallAssessment {
+  if (network === undefined || network === false || isRefused(assessment.verdict)) return assessment;
+  const asked =
+    network === true
+      ? allow('HIGH', [{ rule: 'NET-2', why: 'asks for network access to any host' }], true)
+      : allow(
+          'MEDIUM',
+          [{ rule: 'NET-1', why: 'asks for network access', operand: network.join(', ') }],
+          true,
+        );
+  return { ...assessment, verdict: stricter(assessment.verdict, asked), needsPerson: true };
 }
 
 /** Refuses a glob on names that is malformed, leads outside the folder, or selects sensitive files (VA-2). */

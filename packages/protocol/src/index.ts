@@ -53,6 +53,7 @@ export {
   sentLimits,
 } from './limits.ts';
 export { type Message, maxQueuedMessages, type QueuedMessage } from './messages.ts';
+export { hostAndPort, type NetworkAccess, namesHost, readNetworkHost } from './network-host.ts';
 export {
   isShortened,
   leftOutBase64,

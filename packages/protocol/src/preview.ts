@@ -33,6 +33,10 @@ export const previewSchema = z.discriminatedUnion('kind', [
       .describe('Each program that would run, word by word; null is a word only known at run time.'),
     cwd: z.string(),
     network: z.boolean(),
+    hosts: z
+      .array(z.string())
+      .optional()
+      .describe('The hosts that the call may reach; with `network` and without this, any host.'),
     reversible: z.boolean().describe('False: it cannot be undone.'),
     scripts: z.array(z.string()).describe('Files of the workspace that would be executed.'),
     fetches: z

@@ -4,6 +4,7 @@ import {
   type BuiltInToolName,
   CountersignError,
   catalogue,
+  type NetworkAccess,
   type Preview,
   runnerCapabilities,
 } from '@countersign/protocol';
@@ -143,7 +144,9 @@ export class BuiltInTools implements Executor {
 
   async #run<N extends BuiltInToolName>(call: CallOf<N>, context: CallContext) {
     await this.#prepare(call);
-    return modules[call.tool].execute(call, context, this.#servicesFor(call.tool));
+    const services = this.#servicesFor(call.tool);
+    const network = await networkOf(call, context, services);
+    return modules[call.tool].execute(call, { ...context, network }, services);
   }
 
   async #prepare({ params }: { readonly params: object }): Promise<void> {
@@ -157,6 +160,16 @@ export class BuiltInTools implements Executor {
     if (!services) throw new CountersignError('UNKNOWN_TOOL', { tool, known: this.tools.join(', ') });
     return services as ServicesOf<N>;
   }
+}
+
+/** The network of a command that gets network: the hosts of its card, which were part of the digest just compared. */
+async function networkOf(
+  call: { readonly params: object },
+  { network, details }: CallContext,
+  services: ToolServices[keyof ToolServices],
+): Promise<NetworkAccess> {
+  if (network !== true || !details || !('callNetwork' in services)) return network;
+  return (await services.callNetwork?.of(call, details, network)) ?? network;
 }
 
 /** The result of a call that a crash interrupted after all of its changes were made; undefined for other tools. */

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { CallAssessment } from '@countersign/policy';
-import type { BuiltInToolName, JsonValue, RiskLevel, ToolCall } from '@countersign/protocol';
+import type { BuiltInToolName, JsonValue, NetworkAccess, RiskLevel, ToolCall } from '@countersign/protocol';
 import type { ChangeRecorder } from './files/file-snapshot.ts';
 
 export interface CallContext {
@@ -9,8 +9,8 @@ export interface CallContext {
   readonly sessionId: string;
   /** The stricter of the server's risk level and this runner's own (VA-8). */
   readonly riskLevel: RiskLevel;
-  /** Whether the call may use the network. */
-  readonly network: boolean;
+  /** The network that the call may use. */
+  readonly network: NetworkAccess;
   /** This runner's own reading of a command or shell line. */
   readonly details?: Pick<CallAssessment, 'commands' | 'environment'> | undefined;
   /** The base of the approved digest (AP-8). An executor that changes files compares it with its own plan. */

@@ -24,6 +24,8 @@ import { IsolatingStarter } from './isolation/process-starter.ts';
 import { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
+import { CallNetwork } from './network/call-network.ts';
+import { PackageSources } from './network/package-sources.ts';
 import { OwnVerdict } from './own-verdict.ts';
 import { PortDoor } from './ports/port-door.ts';
 import { failedWith, realPath } from './real-disk.ts';
@@ -163,6 +165,12 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
     canHideLinks,
     customTools: toolServers,
   });
+  const sources = new PackageSources({
+    home: workspace.home,
+    starter,
+    listed: () => readRunnerSettings(configFolder, workspace.root).registries,
+  });
+  const callNetwork = new CallNetwork({ root: workspace.root, starter, sources });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
   const git = new GitRepository(workspace, starter);
   const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
@@ -184,8 +192,8 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       }),
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
-    command: { workspace, starter, git },
-    shell: { workspace, starter, git, jobs },
+    command: { workspace, starter, git, callNetwork },
+    shell: { workspace, starter, git, callNetwork, jobs },
     git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });

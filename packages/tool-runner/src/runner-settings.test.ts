@@ -21,6 +21,7 @@ const nothing = {
   path: [],
   commands: defaultCommandLimits,
   environment: [],
+  registries: {},
   languageServers: [],
   reachablePorts: [],
   limits: {},
@@ -39,6 +40,13 @@ describe('[RN-7] [VA-7] runner.json', () => {
       environment: ['CARGO_HOME'],
       languageServers: [{ ...rust, args: [] }],
     });
+  });
+
+  it('[RN-5] lists hosts of package sources', () => {
+    const registries = { cargo: ['crates.example'], npm: ['npm.example:4873'] };
+    expect(settings(JSON.stringify({ version: 1, registries })).registries).toEqual(registries);
+    for (const wrong of [{ cargo: ['localhost'] }, { cargo: ['https://crates.example/'] }, { nuget: [] }])
+      expect(() => settings(JSON.stringify({ version: 1, registries: wrong }))).toThrow(/registries/);
   });
 
   it('[TL-3] sets limits', () => {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { CountersignError, describeIssues, jsonValueSchema } from '@countersign/protocol';
+import { type PackageSource, packageSources } from '@countersign/policy';
+import { CountersignError, describeIssues, jsonValueSchema, readNetworkHost } from '@countersign/protocol';
 import { z } from 'zod';
 import { type HandlerSettings, handlerSettingsSchema } from './handler-settings.ts';
 import { type CommandLimits, commandLimitsSchema, defaultCommandLimits } from './isolation/command-limits.ts';
@@ -22,6 +23,10 @@ const folders = z
   .max(100)
   .default([]);
 
+const networkHost = z
+  .string()
+  .refine((text) => readNetworkHost(text) !== undefined, 'not a host such as packages.example.org');
+
 const settingsSchema = z.strictObject({
   version: z.literal(1),
   /** Folders outside the workspace that commands may read (RN-5). */
@@ -34,6 +39,8 @@ const settingsSchema = z.strictObject({
   environment: z
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable'))
     .default([]),
+  /** Hosts of package sources, beside those that the tools' own settings name (RN-5). */
+  registries: z.partialRecord(z.enum(packageSources), z.array(networkHost)).default({}),
   language_servers: z.array(languageServerSchema).default([]),
   /** Ports of this machine that commands with network may reach, such as that of the person's own registry (RN-5). */
   reachable_ports: z.array(z.int().min(1).max(65_535)).max(20).default([]),
@@ -47,6 +54,7 @@ export interface RunnerSettings {
   readonly path: readonly string[];
   readonly commands: CommandLimits;
   readonly environment: readonly string[];
+  readonly registries: Readonly<Partial<Record<PackageSource, readonly string[]>>>;
   readonly languageServers: readonly ConfiguredServer[];
   readonly reachablePorts: readonly number[];
   readonly limits: HandlerSettings;
@@ -76,6 +84,7 @@ const withoutFile: RunnerSettings = {
   path: [],
   commands: defaultCommandLimits,
   environment: [],
+  registries: {},
   languageServers: [],
   reachablePorts: [],
   limits: {},

@@ -13,6 +13,7 @@ import type { ResultCache } from './files/result-cache.ts';
 import type { GitRepository } from './git/git-repository.ts';
 import type { IsolatingStarter } from './isolation/process-starter.ts';
 import type { LspExecutor } from './lsp/lsp-executor.ts';
+import type { CallNetwork } from './network/call-network.ts';
 import type { Workspace } from './workspace.ts';
 
 /**
@@ -67,6 +68,8 @@ export interface CommandServices {
   readonly starter: IsolatingStarter;
   /** For a command that is one `git fetch` or `git pull`. */
   readonly git?: GitRepository;
+  /** Without it a command with network may reach any host. */
+  readonly callNetwork?: CallNetwork;
 }
 
 export interface ShellServices extends CommandServices {

@@ -7,6 +7,7 @@ import {
   choiceOf,
   type DecisionAnswer,
   KnownApprovals,
+  networkText,
   reasonText,
   scopeChoices,
   stepBeforeApproval,
@@ -189,7 +190,7 @@ export class EditorApprovals {
       content: [
         ...(preview === null ? [] : await previewContent(preview, card, root, words, textOf)),
         ...(reasons === '' ? [] : [wholeText(reasons)]),
-        ...(card.network ? [wholeText(words.card.network)] : []),
+        ...(card.network ? [wholeText(networkText(preview, words.card))] : []),
       ],
       locations: locationsOf(root, tool_params, preview),
       rawInput: { tool: tool_name, call: title },

@@ -109,8 +109,16 @@ describe('a card', () => {
         { tool_params: { command: 'npm', args: [] }, network: true },
       ),
       shell: cardWith(
-        { kind: 'command', commands: [['ls']], cwd: 'src', network: true, reversible: true, scripts: [] },
-        { tool_name: 'shell_exec', tool_params: { command: 'ls > out' } },
+        {
+          kind: 'command',
+          commands: [['ls']],
+          cwd: 'src',
+          network: true,
+          hosts: ['a.example', 'b.io:1'],
+          reversible: true,
+          scripts: [],
+        },
+        { tool_name: 'shell_exec', tool_params: { command: 'ls > out' }, network: true },
       ),
       commit: cardWith({ kind: 'commit', message: 'fix', files: [file], hooks: ['pre-commit'] }),
       push: cardWith({
@@ -144,7 +152,8 @@ describe('a card', () => {
     expect(cards.command).toContain(
       `Runs            npm run 'it'\\''s'\n│                 echo ⟨known only when it runs⟩\n│ Folder          project root`,
     );
-    expect(cards.command).toContain('Has network access');
+    expect(cards.command).toContain('Has network access to any host');
+    expect(cards.shell).toContain('Has network access: a.example, b.io:1');
     expect(cards.command).toContain('Cannot be undone');
     expect(cards.shell).toContain('│ $ ls > out\n│ Runs            ls\n│ Folder          src');
     expect(cards.commit).toMatch(

@@ -1,5 +1,6 @@
 import {
   type CalledTool,
+  networkText,
   parameterLines,
   previewLines,
   reasonText,
@@ -133,7 +134,9 @@ function contextLines(approval: CardApproval, width: number, { color, words }: C
   return layOut(
     [
       ...reasonParagraphs(approval, words),
-      ...(approval.network ? [{ ...labelled('', card.network), style: 'yellow' as const }] : []),
+      ...(approval.network
+        ? [{ ...labelled('', visibleLine(networkText(approval.preview, card))), style: 'yellow' as const }]
+        : []),
       ...(excerpt === '' ? [] : [labelled(card.said, `“${visibleLine(excerpt)}”${place}`)]),
     ],
     width,

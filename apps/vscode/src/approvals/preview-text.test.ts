@@ -35,8 +35,18 @@ const previews: readonly (readonly [Preview, string])[] = [
       reversible: false,
       scripts: ['a.js'],
     },
-    `Runs: npm run 'it'\\''s'\nFolder: project root\nRuns code from: a.js\nHas network access\nCannot be undone`,
+    `Runs: npm run 'it'\\''s'\nFolder: project root\nRuns code from: a.js\nHas network access to any host\nCannot be undone`,
   ],
+  ...[
+    {
+      hosts: ['api.example.org', 'b.example:8443'],
+      says: 'Has network access: api.example.org, b.example:8443',
+    },
+    { hosts: [], says: 'Has network access, but to no host: none is known or named' },
+  ].map(({ hosts, says }): [Preview, string] => [
+    { kind: 'command', commands: [['make']], cwd: '', network: true, hosts, reversible: true, scripts: [] },
+    `Runs: make\nFolder: project root\n${says}`,
+  ]),
   [
     {
       kind: 'command',

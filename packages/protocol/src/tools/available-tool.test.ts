@@ -18,6 +18,8 @@ const keywords = new Set([
   'minLength',
   'maxLength',
   'minItems',
+  'maxItems',
+  'anyOf',
 ]);
 
 describe('parametersJsonSchema', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { errorCodeSchema } from '../errors.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
+import { networkParameter } from '../network-host.ts';
 import { changesOfCommand, defineToolRow, shown } from './definition.ts';
 
 /** Events and lists contain the exit code even if they leave out the result. */
@@ -60,6 +61,7 @@ export const commandTools = [
       command: z.string().min(1).describe('The name of the program alone, such as npm.'),
       args: z.array(z.string()).default([]).describe('Its arguments, one each; nothing is expanded.'),
       timeout: timeoutParameter,
+      network: networkParameter,
     }),
     result: commandResult,
     baseRisk: 'MEDIUM',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { networkParameter } from '../network-host.ts';
 import { commandResult, timeoutParameter } from './command.ts';
 import { defineToolRow, pathParameter, shown } from './definition.ts';
 
@@ -14,6 +15,7 @@ export const shellTools = [
       command: z.string().min(1).describe('The command line.'),
       cwd: pathParameter('The directory to run in').optional(),
       timeout: timeoutParameter,
+      network: networkParameter,
     }),
     result: commandResult,
     baseRisk: 'HIGH',

@@ -5,7 +5,7 @@ import type { ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { listeningPorts } from '../ports/listening-ports.ts';
 import { KeptOutput } from './command-output.ts';
-import { notes, statusOf, waitForEnd } from './run-to-end.ts';
+import { follow, notes, statusOf, waitForEnd } from './run-to-end.ts';
 
 /** Limit per session. */
 export const maxRunningJobs = 8;
@@ -63,8 +63,14 @@ export class BackgroundJobs {
     const child = this.#starter.start(request);
     const stdout = new KeptOutput(this.#outputBytes);
     const stderr = new KeptOutput(this.#outputBytes);
-    child.stdout?.on('data', (chunk: Buffer) => stdout.push(chunk));
-    child.stderr?.on('data', (chunk: Buffer) => stderr.push(chunk));
+    const secrets = this.#starter.networkUse(child)?.secrets;
+    const ends = [
+      follow(child.stdout, secrets, (chunk) => stdout.push(chunk)),
+      follow(child.stderr, secrets, (chunk) => stderr.push(chunk)),
+    ];
+    const endOutput = (): void => {
+      for (const end of ends) end();
+    };
     const command = request.args.at(-1) ?? '';
     const job: Job = {
       command,
@@ -72,7 +78,7 @@ export class BackgroundJobs {
       stdout,
       stderr,
       isRunning: true,
-      isOver: this.#follow(child, () => job),
+      isOver: this.#follow(child, endOutput, () => job),
     };
     const id = `job_${randomUUID()}`;
     jobs.set(id, job);
@@ -144,13 +150,14 @@ export class BackgroundJobs {
     }
   }
 
-  async #follow(child: ChildProcess, jobOf: () => Job): Promise<void> {
+  async #follow(child: ChildProcess, endOutput: () => void, jobOf: () => Job): Promise<void> {
     let problem: string[] = [];
     try {
       await waitForEnd(this.#starter, child, 'bash');
     } catch (error) {
       problem = [`${(error as Error).message}\n`];
     }
+    endOutput();
     const job = jobOf();
     for (const line of [...problem, ...notes(this.#starter, child, job.stderr.text())])
       job.stderr.push(Buffer.from(line));

@@ -9,7 +9,7 @@ export const executeCommand: ToolModule<'execute_command'> = {
   async look(call, decision, services) {
     const words = [call.params.command, ...call.params.args];
     const fetches = await fetchesOf(words, decision, services);
-    return lookAtCommand(call, decision, services.workspace, { fetches });
+    return lookAtCommand(call, decision, services, { fetches });
   },
   async execute({ params: { command, args, timeout } }, context, services) {
     const place = await placeOf(context, services.starter);

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { CountersignError } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
@@ -9,6 +10,8 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { KeptOutput, OutputProgress } from './command-output.ts';
 import { explainMissingPrograms } from './missing-programs.ts';
+import { noNetworkNote, refusedNotes } from './network-notes.ts';
+import { SecretFilter } from './secret-filter.ts';
 
 export interface RunOptions extends Pick<CallContext, 'signal' | 'onProgress' | 'onProcess'> {
   readonly timeoutSeconds: number;
@@ -49,14 +52,17 @@ export async function runToEnd(
   const stdout = new KeptOutput(outputBytes);
   const stderr = new KeptOutput(outputBytes);
   const progress = new OutputProgress(onProgress);
-  child.stdout?.on('data', (chunk: Buffer) => {
-    stdout.push(chunk);
-    progress.push('stdout', chunk);
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    stderr.push(chunk);
-    progress.push('stderr', chunk);
-  });
+  const secrets = starter.networkUse(child)?.secrets;
+  const endOfOutput = [
+    follow(child.stdout, secrets, (chunk) => {
+      stdout.push(chunk);
+      progress.push('stdout', chunk);
+    }),
+    follow(child.stderr, secrets, (chunk) => {
+      stderr.push(chunk);
+      progress.push('stderr', chunk);
+    }),
+  ];
 
   const untilEnd = () => waitForEnd(starter, child, request.program);
   const hasTimedOut = await stopInTime(
@@ -64,11 +70,18 @@ export async function runToEnd(
     child,
     { timeoutSeconds, signal, onProcess },
     untilEnd,
-  ).finally(() => progress.end());
+  ).finally(() => {
+    for (const end of endOfOutput) end();
+    progress.end();
+  });
   if (!starter.hasRun(child))
     throw new CountersignError('SPAWN_FAILED', { program: request.program, problem: stderr.text().trim() });
 
   for (const line of notes(starter, child, stderr.text())) stderr.push(Buffer.from(line));
+  if (request.confinement.network === false && starter.isIsolated && child.exitCode !== 0) {
+    const note = noNetworkNote(`${stdout.text()}\n${stderr.text()}`);
+    if (note !== undefined) stderr.push(Buffer.from(asNote(note)));
+  }
   return {
     stdout: stdout.text(),
     stderr: stderr.text(),
@@ -147,9 +160,27 @@ export async function waitForEnd(
 
 /** Returns notes for the agent, which are added to the program's standard error. */
 export const notes = (starter: IsolatingStarter, child: ChildProcess, stderr: string): string[] =>
-  [...plantedNotes(starter.planted(child)), ...explainMissingPrograms(starter, stderr)].map(
-    (note) => `\n[Countersign: ${note}]\n`,
-  );
+  [
+    ...plantedNotes(starter.planted(child)),
+    ...explainMissingPrograms(starter, stderr),
+    ...refusedNotes(starter.networkUse(child)?.refused),
+  ].map(asNote);
+
+const asNote = (note: string): string => `\n[Countersign: ${note}]\n`;
+
+/** Passes a stream's output on without the command's secrets. Call what it returns when nothing follows. */
+export function follow(
+  stream: Readable | null,
+  secrets: readonly string[] | undefined,
+  onOutput: (chunk: Buffer) => void,
+): () => void {
+  const filter = new SecretFilter(secrets);
+  const passOn = (chunk: Buffer): void => {
+    if (chunk.length > 0) onOutput(chunk);
+  };
+  stream?.on('data', (chunk: Buffer) => passOn(filter.push(chunk)));
+  return () => passOn(filter.end());
+}
 
 /** Returns one sentence for each place that an ended program had planted (VA-3). */
 export function plantedNotes({ setAside, problem }: Planted): string[] {

@@ -307,3 +307,48 @@ describe.skipIf(cannotIsolate)('[RN-5] the place of a conversation', () => {
     expect((await exec('ls /tmp')).stdout).not.toContain('note');
   });
 });
+
+describe.skipIf(cannotIsolate)('[RN-5] the network of a command', () => {
+  const fetching = (url: string) =>
+    `node -e 'fetch("${url}").then((r) => console.log("status", r.status), (e) => console.log("failed", e.cause?.message ?? e.message))'`;
+
+  it('the result names each host that was refused, and how to ask for it', async () => {
+    const { exec } = setup();
+    const { stdout, stderr } = await exec(
+      `${fetching('http://other.invalid/')}; ${fetching('https://secure.invalid:8443/')}`,
+      {},
+      { network: ['named.invalid'] },
+    );
+    expect(stdout).not.toContain('status 200');
+    expect(stderr).toContain(
+      '[Countersign: it wanted to reach other.invalid, secure.invalid:8443, which its card did not name. To ask for that, call again with network: ["other.invalid","secure.invalid:8443"]',
+    );
+  });
+
+  it('a command that failed for want of network says so; others do not', async () => {
+    const { exec } = setup();
+    const failing = 'curl -sS https://api.example.org/ || exit 6';
+    expect((await exec(failing)).stderr).toMatch(
+      /this command had no network\. If it needs some, call again with network: \["api\.example\.org"\]/,
+    );
+    expect((await exec('exit 6')).stderr).toBe('');
+    expect((await exec('echo ENOTFOUND a.example')).stderr).toBe('');
+  });
+
+  it('[AP-9] the key of the gate does not stand in output, result or progress, and is of no use to another command', async () => {
+    const { exec, background, output, kill, progress } = setup();
+    const job = await background('env | grep http_proxy; sleep 60', { network: ['named.invalid'] });
+    await expect.poll(async () => (await output(job)).stdout).toContain('***@127.0.0.1');
+    const line = `env | grep _proxy; sleep 0.3; python3 -c 'import os, base64, re; print(base64.b64encode(re.search("//(.*)@", os.environ["http_proxy"])[1].encode()).decode())'`;
+    const { stdout } = await exec(line, {}, { network: true });
+    expect(stdout).toContain('http_proxy=http://countersign:***@127.0.0.1:');
+    const told = [stdout, (await output(job)).stdout, JSON.stringify(progress)].join();
+    expect(told).not.toMatch(/[0-9a-f]{48}/);
+    expect(told).not.toContain(Buffer.from('countersign:').toString('base64').slice(0, -2));
+    // Another command of the conversation finds the port on their loopback, and has no key.
+    const port = /127\.0\.0\.1:(\d+)/.exec(String((await output(job)).stdout))?.[1];
+    const talk = `exec 3<>/dev/tcp/127.0.0.1/${port} && printf 'CONNECT named.invalid:443 HTTP/1.1\r\n\r\n' >&3 && head -1 <&3`;
+    expect((await exec(talk)).stdout).toBe('HTTP/1.1 407 Refused\r\n');
+    await kill(job);
+  });
+});

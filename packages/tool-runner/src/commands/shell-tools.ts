@@ -14,7 +14,7 @@ import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 export const shellExec: ToolModule<'shell_exec'> = {
   async look(call, decision, services) {
     const fetches = await fetchesOf(plainCall(call.params), decision, services);
-    return lookAtCommand(call, decision, services.workspace, { cwd: call.params.cwd, fetches });
+    return lookAtCommand(call, decision, services, { fetches });
   },
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
@@ -28,7 +28,7 @@ export const shellExec: ToolModule<'shell_exec'> = {
 
 /** Starts a bash line as a background job. */
 export const shellBackground: ToolModule<'shell_background'> = {
-  look: (call, decision, { workspace }) => lookAtCommand(call, decision, workspace, { cwd: call.params.cwd }),
+  look: lookAtCommand,
   async execute({ params }, context, services) {
     const request = await bashRequest(params, context, services);
     return { success: true, job_id: services.jobs.start(context.sessionId, request) };

@@ -1,11 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
+import type { NetworkAccess } from '@countersign/protocol';
 import type { ConversationPlace } from './conversation-place.ts';
 
 /** The files and network that a program gets (RN-5). */
 export interface Confinement {
   /** `none` hides the workspace. `write` makes the workspace writable, except for places that execute later (VA-3). */
   readonly workspace: 'none' | 'read' | 'write';
-  readonly network: boolean;
+  /** True: any host. A list: only these hosts, through the network gate. */
+  readonly network: NetworkAccess;
   /**
    * Which part of `.git` the program may write; only git itself gets this (VA-3). `data`: the workspace's own `.git`,
    * except configuration and hooks; planted files elsewhere are set aside. `everything`: any `.git`, except hooks; the

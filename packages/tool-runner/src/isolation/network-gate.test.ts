@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { connect, createServer } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cannotIsolate, IsolationFixture, mayUseNetwork, mayWrite } from './isolation-fixture.test-data.ts';
@@ -195,7 +195,7 @@ describe('NetworkGate', () => {
   const authorization = (key: string): string =>
     `proxy-authorization: Basic ${Buffer.from(`countersign:${key}`).toString('base64')}\r\n`;
   const request = (gate: NetworkGate, port: number, more = ''): string =>
-    `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${authorization(gate.admit().key)}${more}\r\n`;
+    `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${authorization(gate.admit(true).key)}${more}\r\n`;
 
   it.each([
     ['a status that HTTP does not know', 'HTTP/1.1 099 Hm\r\ncontent-length: 0\r\n\r\n', /^HTTP\/1.1 502 /],
@@ -218,8 +218,8 @@ describe('NetworkGate', () => {
   it('[AP-9] lets nobody through without the key of a command that runs', async () => {
     const { port, requests } = await server();
     const gate = await gateTo(port);
-    const pass = gate.admit();
-    const other = gate.admit();
+    const pass = gate.admit(true);
+    const other = gate.admit(true);
     const asks = (login: string): string[] => [
       `GET http://127.0.0.1:${port}/ HTTP/1.1\r\nhost: x\r\n${login}connection: close\r\n\r\n`,
       `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: x\r\n${login}\r\n`,
@@ -242,6 +242,78 @@ describe('NetworkGate', () => {
     for (const ask of asks(authorization(pass.key))) expect(await say(gate, ask)).toMatch(/^HTTP\/1.1 407 /);
     expect(await say(gate, asks(authorization(other.key))[0] ?? '')).toMatch(/answer/);
     expect(requests).toEqual(['GET /', 'GET /']);
+  });
+
+  /** What comes back for a request by this command; `tunnel` asks for CONNECT. */
+  const ask = (gate: NetworkGate, key: string, target: string, more = ''): Promise<string> =>
+    say(gate, `${target} HTTP/1.1\r\n${authorization(key)}${more || 'host: x\r\n'}connection: close\r\n\r\n`);
+
+  it('[RN-5] lets a command through to the hosts of its card only, by any spelling, and remembers the others', async () => {
+    const { port, requests } = await server();
+    const gate = await gateTo(port);
+    const pass = gate.admit(['named.invalid', 'port.invalid:8443', 'xn--e1afmkfd.invalid']);
+    // A name that is let through is looked up, and .invalid does not exist: 502. Others get 403 before that.
+    const status = async (target: string) => (await ask(gate, pass.key, target)).slice(9, 12);
+    for (const target of [
+      'GET http://named.invalid/',
+      'GET http://NAMED.Invalid./',
+      'CONNECT named.invalid:443',
+      'CONNECT NAMED.INVALID.:443',
+      'GET http://port.invalid:8443/',
+      'CONNECT xn--e1afmkfd.invalid:443',
+    ])
+      expect([target, await status(target)]).toEqual([target, '502']);
+    for (const target of [
+      'GET http://other.invalid/',
+      'CONNECT named.invalid.evil.invalid:443',
+      'CONNECT sub.named.invalid:443',
+      'CONNECT named.invalid:22',
+      'CONNECT port.invalid:443',
+      'GET http://named.invalid@other.invalid/',
+      'CONNECT 192.0.2.7:443',
+    ])
+      expect([target, await status(target)]).toEqual([target, '403']);
+    expect(await ask(gate, pass.key, 'CONNECT other.invalid:8443')).toContain(
+      'other.invalid:8443 is not among the hosts that this command may reach; call again with network: ["other.invalid:8443"]',
+    );
+    expect(pass.refused).toEqual([
+      'other.invalid',
+      'named.invalid.evil.invalid',
+      'sub.named.invalid',
+      'named.invalid:22',
+      'port.invalid',
+      '192.0.2.7',
+      'other.invalid:8443',
+    ]);
+    const none = gate.admit([]);
+    expect((await ask(gate, none.key, 'CONNECT named.invalid:443')).slice(9, 12)).toBe('403');
+    expect(requests).toEqual([]);
+  });
+
+  it('[AP-9] a name that was shown does not lead to this machine', async () => {
+    const { port, requests } = await server();
+    const gate = await gateTo(1);
+    const names = [hostname(), 'ip6-localhost', 'localhost.localdomain'];
+    const pass = gate.admit(names.map((name) => `${name.toLowerCase()}:${port}`));
+    for (const name of names)
+      for (const target of [`GET http://${name}:${port}/`, `CONNECT ${name}:${port}`])
+        expect(await ask(gate, pass.key, target)).toMatch(/^HTTP\/1.1 (403|502) /);
+    expect(requests).toEqual([]);
+  });
+
+  it('[RN-5] sends the name of the URL to the server, whatever Host header the command wrote', async () => {
+    const hosts: unknown[] = [];
+    const http = createHttpServer((request, response) => {
+      hosts.push(request.headers.host, request.headers['proxy-authorization']);
+      response.end('answer');
+    });
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => new Promise((resolve) => http.close(resolve)));
+    const { port } = http.address() as { port: number };
+    const gate = await gateTo(port);
+    const { key } = gate.admit([]); // a port of this machine that the person opened needs no name
+    expect(await ask(gate, key, `GET http://localhost:${port}/`, 'host: evil.example\r\n')).toMatch(/answer/);
+    expect(hosts).toEqual([`localhost:${port}`, undefined]);
   });
 
   it('[RN-5] takes so many connections and no more, and one request of each at a time', async () => {

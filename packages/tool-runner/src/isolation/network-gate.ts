@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
@@ -6,18 +5,14 @@ import { BlockList, connect, isIP, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type Duplex, pipeline } from 'node:stream';
+import type { NetworkAccess } from '@countersign/protocol';
+import { GatePass, proxyUser } from './gate-pass.ts';
 
 export interface NetworkGateOptions {
   /** Ports of this machine that commands may reach, such as that of the person's own registry. */
   readonly reachablePorts?: readonly number[];
   /** `host:port` of our server, if it is not on this machine. */
   readonly refusedHosts?: readonly string[];
-}
-
-/** A command's use of the gate, from its start to its end. */
-export interface GatePass {
-  readonly key: string;
-  end(): void;
 }
 
 /** Limit for all commands together. Each connection takes two descriptors of the runner. */
@@ -37,8 +32,8 @@ export class NetworkGate {
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
   readonly #busy = new WeakSet<Duplex>();
-  /** Values of Proxy-Authorization, one for each command that may use the gate now. */
-  readonly #passes = new Set<string>();
+  /** The commands that may use the gate now, by their Proxy-Authorization. */
+  readonly #passes = new Map<string, GatePass>();
 
   constructor(
     folder: string,
@@ -61,15 +56,11 @@ export class NetworkGate {
     this.#server.unref();
   }
 
-  /**
-   * Lets one command use the gate. Commands that share a loopback can all connect to its bridge, so the command says its
-   * key with each request (RN-5).
-   */
-  admit(): GatePass {
-    const key = randomBytes(24).toString('hex');
-    const credentials = `Basic ${Buffer.from(`${proxyUser}:${key}`).toString('base64')}`;
-    this.#passes.add(credentials);
-    return { key, end: () => void this.#passes.delete(credentials) };
+  /** Lets one command reach these hosts until its pass ends. */
+  admit(access: NetworkAccess): GatePass {
+    const pass = new GatePass(access, ({ credentials }) => this.#passes.delete(credentials));
+    this.#passes.set(pass.credentials, pass);
+    return pass;
   }
 
   async close(): Promise<void> {
@@ -82,9 +73,9 @@ export class NetworkGate {
   async #tunnel(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy());
     try {
-      this.#requirePass(incoming);
+      const pass = this.#passOf(incoming);
       const { hostname, port } = new URL(`http://${incoming.url}`);
-      const target = await this.#resolve(hostname, Number(port || 80));
+      const target = await this.#resolve(pass, hostname, Number(port || 80));
       const outside = connect(target);
       this.#track(outside);
       outside.once('connect', () => {
@@ -115,11 +106,12 @@ export class NetworkGate {
 
   async #forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      this.#requirePass(incoming);
+      const pass = this.#passOf(incoming);
       const url = new URL(incoming.url ?? '');
       if (url.protocol !== 'http:') throw new Error('only http: is forwarded; use CONNECT for anything else');
-      const target = await this.#resolve(url.hostname, Number(url.port || 80));
-      const headers = { ...incoming.headers };
+      const target = await this.#resolve(pass, url.hostname, Number(url.port || 80));
+      // The command chooses its Host header too: another name there would reach another site of the same address.
+      const headers: IncomingMessage['headers'] = { ...incoming.headers, host: url.host };
       for (const name of ['proxy-connection', 'proxy-authorization', 'connection']) delete headers[name];
       const path = url.pathname + url.search;
       // An HTTP agent would keep connections open that are not counted.
@@ -138,11 +130,14 @@ export class NetworkGate {
     }
   }
 
-  #requirePass({ headers }: IncomingMessage): void {
-    if (!this.#passes.has(headers['proxy-authorization'] ?? '')) throw new NoPass();
+  #passOf({ headers }: IncomingMessage): GatePass {
+    const pass = this.#passes.get(headers['proxy-authorization'] ?? '');
+    if (pass === undefined) throw new NoPass();
+    return pass;
   }
 
-  async #resolve(hostname: string, port: number): Promise<{ host: string; port: number }> {
+  async #resolve(pass: GatePass, hostname: string, port: number): Promise<{ host: string; port: number }> {
+    pass.require(hostname, port, this.#reachable.has(port));
     const name = withoutBrackets(hostname);
     const found = await lookup(name, { all: true });
     const refused = await this.#refusedAddresses(port);
@@ -253,7 +248,6 @@ function plainAddress(text: string): string {
 /** Paths inside isolation at which the gate's socket file and the bridge's code are mounted. */
 export const gatePlace = '/run/countersign/network';
 export const bridgePlace = '/run/countersign/bridge.cjs';
-const proxyUser = 'countersign';
 
 /**
  * Returns environment variables that make programs use the bridge as their proxy. The bridge puts its port where they say

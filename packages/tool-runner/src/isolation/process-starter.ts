@@ -17,9 +17,10 @@ import { type ConversationPlace, guardedNames } from './conversation-place.ts';
 import { ConversationPlaces } from './conversation-places.ts';
 import type { Planted, Protection } from './executing-place-guard.ts';
 import { findProgram, isInside } from './fixed-path.ts';
+import type { GatePass } from './gate-pass.ts';
 import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { bridgeEnvironment, bridgePlace, type GatePass, NetworkGate } from './network-gate.ts';
+import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
 import { type Prepared, prepareIsolation } from './prepared-isolation.ts';
 import { ProgramView, type ShownFolders } from './program-view.ts';
 import { noProgramFolders, type ProgramFolders } from './shown-folders.ts';
@@ -87,6 +88,7 @@ export class IsolatingStarter implements ProcessStarter {
   readonly #scan: WorkspaceScan;
   readonly #started = new Map<ChildProcess, StartedProcess>();
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
+  readonly #passes = new WeakMap<ChildProcess, GatePass>();
   #places: SpecialPlaces | undefined;
   #probe: Probe | undefined;
   #prepared: Prepared | undefined;
@@ -149,6 +151,11 @@ export class IsolatingStarter implements ProcessStarter {
   /** Returns the files that a process left in places that execute later (VA-3). Call it after `stop` has resolved. */
   planted(child: ChildProcess): Planted {
     return this.#ended.get(child)?.planted ?? { setAside: [] };
+  }
+
+  /** Returns what a command did with its network: undefined if it had none, or has it without a gate. */
+  networkUse(child: ChildProcess): Pick<GatePass, 'refused' | 'secrets'> | undefined {
+    return this.#passes.get(child);
   }
 
   /**
@@ -230,7 +237,7 @@ export class IsolatingStarter implements ProcessStarter {
       confinement.workspace === 'write' && places.missed === undefined
         ? guard.protect(places, confinement)
         : unprotected;
-    const pass = confinement.network ? this.#openGate().admit() : undefined;
+    const pass = confinement.network ? this.#openGate().admit(confinement.network) : undefined;
     try {
       const isolation = bubblewrapArguments({
         root: this.#workspace.root,
@@ -322,6 +329,7 @@ export class IsolatingStarter implements ProcessStarter {
     }
     const started = new StartedProcess(child, launch);
     this.#started.set(child, started);
+    if (launch.pass) this.#passes.set(child, launch.pass);
     if (launch.place) launch.place.users += 1;
     void started.ended.then(() => {
       if (launch.place) launch.place.users -= 1;
@@ -396,7 +404,8 @@ export class IsolatingStarter implements ProcessStarter {
 }
 
 /** Read-only programs get no Unix sockets, because a socket to another process may appear in the workspace at any time. */
-const mayUseUnixSockets = ({ workspace, network }: Confinement): boolean => workspace === 'write' || network;
+const mayUseUnixSockets = ({ workspace, network }: Confinement): boolean =>
+  workspace === 'write' || network !== false;
 
 /** Limited because each hidden link is a mount. A copied tree may consist of hard links only. */
 const maxHiddenLinks = 500;

@@ -3,6 +3,7 @@ import type { PolicyDecision } from '@countersign/policy';
 import {
   digestOf as digestOfValue,
   higherRisk,
+  type NetworkAccess,
   type Preview,
   type Sha256,
   type ShownCall,
@@ -21,7 +22,7 @@ export interface DigestedCall {
   readonly root: string;
   /** Workspace-relative, links resolved; `''` is the root. */
   readonly directory: string;
-  readonly network: boolean;
+  readonly network: NetworkAccess;
   readonly files: readonly DigestedFile[];
   /** Further facts: commits, index and remote, an unsaved buffer, the definition of a custom tool. */
   readonly base: readonly string[];
@@ -40,7 +41,7 @@ export interface DigestedFile {
  * Returns the base of a call's digest: the protocol's digest of
  *
  * - the format number of this digest (1), the tool and its parameters with defaults filled in;
- * - the workspace root, the directory that the call runs in, and whether it gets network;
+ * - the workspace root, the directory that the call runs in, and its network: none, any, or the hosts;
  * - the real path and version of each file that the call changes; for an editor's unsaved buffer (RN-9), also a marker
  *   and the version on disk;
  * - the original of a copied file, with its permission bits;

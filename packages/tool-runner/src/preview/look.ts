@@ -8,7 +8,7 @@ import {
 } from '@countersign/protocol';
 import { realDirectory } from '../files/workspace-directory.ts';
 import { fileFailure } from '../real-disk.ts';
-import type { CallOf, Look, ToolModule } from '../tool-module.ts';
+import type { CallOf, CommandServices, Look, ToolModule } from '../tool-module.ts';
 import type { Workspace } from '../workspace.ts';
 import { type DigestedCall, digestOf } from './call-digest.ts';
 import type { FileDiff } from './file-diff.ts';
@@ -28,7 +28,6 @@ export const summarised =
 
 /** What is known of a command besides its words. */
 export interface CommandFacts {
-  readonly cwd?: string | undefined;
   /** Where the person's own git fetches from for it. `base` goes into the digest. */
   readonly fetches?:
     | { readonly url: string; readonly refs: readonly string[]; readonly base: readonly string[] }
@@ -39,21 +38,31 @@ export interface CommandFacts {
 export async function lookAtCommand(
   call: CallOf<'execute_command' | 'shell_exec' | 'shell_background'>,
   decision: PolicyDecision,
-  workspace: Workspace,
-  { cwd = '', fetches }: CommandFacts = {},
+  services: Pick<CommandServices, 'workspace' | 'callNetwork'>,
+  { fetches }: CommandFacts = {},
 ): Promise<Look> {
   const { details, assessed } = decision;
-  const directory = workingDirectory(workspace, cwd);
+  const { workspace, callNetwork } = services;
+  const cwd = 'cwd' in call.params ? call.params.cwd : undefined;
+  const isGranted = networkOf(decision);
+  const network = (details && (await callNetwork?.of(call, details, isGranted))) ?? isGranted;
+  const directory = workingDirectory(workspace, cwd ?? '');
   const files = await runFiles(workspace, details?.operands ?? []);
   return {
-    digest: digestOfCall(call, decision, workspace, { directory, files, base: fetches?.base ?? [] }),
+    digest: digestOfCall(call, decision, workspace, {
+      directory,
+      files,
+      network,
+      base: fetches?.base ?? [],
+    }),
     draw: () => ({
       kind: 'command',
       commands: (details?.commands ?? []).map(({ words }) =>
         words.map((word) => (word === undefined ? null : makeVisible(word))),
       ),
       cwd: visibleName(directory || '.'),
-      network: networkOf(decision),
+      network: network !== false,
+      ...(typeof network !== 'boolean' && { hosts: [...network] }),
       // Undo covers file tools, not programs. A LOW program only reads, so there is nothing to undo.
       reversible: assessed?.decision === 'LOW',
       scripts: files.map(({ path }) => visibleName(path || '.')),
@@ -77,9 +86,14 @@ export function digestOfCall(
   call: DigestedCall['call'],
   decision: PolicyDecision,
   { root }: Workspace,
-  { directory = '', files = [], base = [] }: Partial<Pick<DigestedCall, 'directory' | 'files' | 'base'>> = {},
+  {
+    directory = '',
+    files = [],
+    base = [],
+    network = networkOf(decision),
+  }: Partial<Pick<DigestedCall, 'directory' | 'files' | 'base' | 'network'>> = {},
 ): string {
-  return digestOf({ call, root, directory, network: networkOf(decision), files, base });
+  return digestOf({ call, root, directory, network, files, base });
 }
 
 const networkOf = ({ verdict }: PolicyDecision): boolean => !isRefused(verdict) && verdict.network;

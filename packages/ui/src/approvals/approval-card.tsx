@@ -158,7 +158,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       </header>
       <NoticeLine notice={notice} askedAgain={approval.asked_before !== undefined} />
       <PreviewSection entry={entry} />
-      <Reasons reasons={approval.reasons} network={approval.network} />
+      <Reasons reasons={approval.reasons} networkOf={approval} />
       {chatHref !== undefined && <Origin excerpt={approval.context.excerpt} href={chatHref} />}
       {step.name === 'look' && (
         <DecisionButtons

@@ -1,6 +1,7 @@
 import {
   type ApprovalEntry,
   type Notice,
+  networkText,
   shellLineOf,
   shellParts,
   shownOperand,
@@ -78,14 +79,16 @@ export function NoticeLine({ notice, askedAgain }: NoticeLineProps) {
   return askedAgain ? <p className="notice">{approval.askedAgain}</p> : null;
 }
 
-interface ReasonsProps extends Pick<Approval, 'reasons' | 'network'> {
+interface ReasonsProps extends Pick<Approval, 'reasons'> {
+  /** Left out where the history says it elsewhere. */
+  readonly networkOf?: Pick<Approval, 'network' | 'preview'>;
   /** Replaces "why you are asked", for a call that the history shows. */
   readonly title?: string;
 }
 
 /** Why the person is asked, and the operand that triggered each reason (RK-3). */
-export function Reasons({ title, reasons, network }: ReasonsProps) {
-  const { risk } = useWords();
+export function Reasons({ title, reasons, networkOf }: ReasonsProps) {
+  const { risk, preview } = useWords();
   return (
     <div className="reasons">
       <p className="label">{title ?? risk.why}</p>
@@ -94,7 +97,11 @@ export function Reasons({ title, reasons, network }: ReasonsProps) {
           <Reason key={`${reason.rule} ${reason.operand ?? ''} ${reason.why}`} reason={reason} />
         ))}
         {reasons.length === 0 && <li>{risk.noReasons}</li>}
-        {network && <li className="caution">{risk.network}</li>}
+        {networkOf?.network && (
+          <li className="caution">
+            <Visible text={networkText(networkOf.preview, preview)} />
+          </li>
+        )}
       </ul>
     </div>
   );

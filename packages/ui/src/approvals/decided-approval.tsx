@@ -42,7 +42,7 @@ export function DecidedApproval({ entry, resolution }: DecidedApprovalProps) {
       {isOpen && (
         <div className="call-details">
           <PreviewSection entry={entry} />
-          <Reasons reasons={approval.reasons} network={approval.network} />
+          <Reasons reasons={approval.reasons} networkOf={approval} />
         </div>
       )}
     </>

@@ -75,7 +75,7 @@ describe('[AP-7] what will happen', () => {
         'Runsnpm test ⟨known only when it runs⟩',
         "Runsnode 'a b'",
         'Folderproject root',
-        'Has network access',
+        'Has network access to any host',
         'Cannot be undone',
         'Runs code fromtest/run.js',
       ],

@@ -97,7 +97,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
           <Part title={history.decision}>
             <DecisionFacts detail={detail} />
           </Part>
-          {reasons.length > 0 && <Reasons title={risk.whyThis} reasons={reasons} network={false} />}
+          {reasons.length > 0 && <Reasons title={risk.whyThis} reasons={reasons} />}
           <Part title={history.timing}>
             <TimingFacts detail={detail} />
           </Part>

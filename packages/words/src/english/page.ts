@@ -187,7 +187,6 @@ export const englishPage = {
     short: { LOW: 'LOW', MEDIUM: 'MEDIUM', HIGH: 'HIGH' },
     why: 'Why you are asked',
     whyThis: 'Why this risk',
-    network: 'Has network access',
     noReasons: 'Calls of this tool always ask.',
   },
   approval: englishApproval,

@@ -50,6 +50,8 @@ export const englishReasons = {
   'GIT-5': 'publishes commits to another machine, which cannot be undone from here',
 
   // Commands
+  'NET-1': 'asks for network access',
+  'NET-2': 'asks for network access to any host',
   'SENS-8': 'could read secrets',
   'CMD-PROGRAM': '"{program}" is not one of the programs that may run without a shell',
   'no-program-can-receive': 'no program can receive it',

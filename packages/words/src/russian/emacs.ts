@@ -328,6 +328,10 @@ l  список ждущих · N  следующий · g  получить з�
   'project root': 'корень проекта',
   '  Folder': '  Папка',
   'Has network access': 'Имеет доступ к сети',
+  'Has network access to any host': 'Имеет доступ к любому узлу сети',
+  'Has network access: %s': 'Имеет доступ к сети: %s',
+  'Has network access, but to no host: none is known or named':
+    'Имеет доступ к сети, но ни к одному узлу: ни один не известен и не назван',
   'not started': 'не начато',
   blocked: 'запрещено',
   'Signed in.  Your auth-source has an older token for %s: replace it, or it is tried first in the next Emacs':

@@ -182,7 +182,6 @@ export const russianPage: typeof englishPage = {
     short: { LOW: 'НИЗКИЙ', MEDIUM: 'СРЕДНИЙ', HIGH: 'ВЫСОКИЙ' },
     why: 'Почему вас спрашивают',
     whyThis: 'Почему такой риск',
-    network: 'Есть доступ к сети',
     noReasons: 'Вызовы этого инструмента всегда спрашивают.',
   },
   approval: russianApproval,

@@ -1,0 +1,107 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ToolCallPolicy } from '@countersign/policy';
+import { afterEach, describe, expect, it } from 'vitest';
+import { BuiltInTools } from '../built-in-tools.ts';
+import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
+import { CallNetwork } from './call-network.ts';
+import { PackageSources } from './package-sources.ts';
+
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
+function setup(registries: Readonly<Record<string, readonly string[]>> = {}) {
+  const fixture = new IsolationFixture();
+  cleanUps.push(() => fixture.remove());
+  const { workspace, starter, root, home } = fixture;
+  const sources = new PackageSources({ home, starter, listed: () => registries });
+  const callNetwork = new CallNetwork({ root, starter, sources });
+  const policy = new ToolCallPolicy({ root });
+  const tools = new BuiltInTools({ command: { workspace, starter, callNetwork } });
+  const decide = (tool: string, params: object) => {
+    const decision = policy.decide(tool, params);
+    const { call, details, verdict } = decision;
+    if (!call || !details || !('network' in verdict)) throw new Error('refused');
+    return { decision, call, details, network: verdict.network };
+  };
+  const networkOf = (command: string, network?: unknown) => {
+    const { call, details, network: isGranted } = decide('shell_exec', { command, network });
+    return callNetwork.of(call, details, isGranted);
+  };
+  const look = async (args: string[]) => {
+    const { decision, call } = decide('execute_command', { command: 'npm', args });
+    return tools.preview(call as Parameters<typeof tools.preview>[0], decision);
+  };
+  const put = (path: string, text: string) => {
+    mkdirSync(join(path, '..'), { recursive: true });
+    writeFileSync(path, text);
+  };
+  return { fixture, networkOf, look, put, root, home, registries };
+}
+
+describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () => {
+  it('are none without network, any if it asks for any, and else those of its words and parameter', async () => {
+    const { networkOf } = setup();
+    expect(await networkOf('npm test')).toBe(false);
+    expect(await networkOf('make', true)).toBe(true);
+    expect(await networkOf('make', ['b.example', 'a.example'])).toEqual(['a.example', 'b.example']);
+    expect(await networkOf('curl https://c.example/x')).toEqual(['c.example']);
+    expect(await networkOf('curl "$URL"')).toEqual([]);
+  });
+
+  it("come from the person's own settings, never from the workspace's", async () => {
+    const { networkOf, put, root, home } = setup({ cargo: ['crates.example', 'Index.example:8443'] });
+    put(join(root, '.npmrc'), 'registry=https://evil.example/\n');
+    put(join(root, '.cargo/config.toml'), 'index = "sparse+https://evil.example/"\n');
+    put(
+      join(home, '.npmrc'),
+      '//token.example/:_authToken=x\n@own:registry = https://npm.example:4873/\n; registry=https://old.example\n',
+    );
+    put(
+      join(home, '.m2/settings.xml'),
+      '<s xmlns="http://xml.example/1.0"><url>https://maven.example/x</url></s>',
+    );
+    const npm = await networkOf('npm ci');
+    expect(npm).toContain('npm.example:4873');
+    expect(npm).not.toContain('evil.example');
+    expect(npm).not.toContain('token.example');
+    expect(npm).not.toContain('old.example');
+    expect(await networkOf('cargo fetch')).toEqual(['crates.example', 'index.example:8443']);
+    expect(await networkOf('mvn verify')).toEqual(['maven.example']);
+  });
+
+  it("include the registry that npm itself names, and the repository's remotes", async () => {
+    const { networkOf, put, root, fixture } = setup();
+    const { stdout } = await fixture.run('npm', ['config', 'get', 'registry']);
+    const { hostname } = new URL(stdout.trim());
+    expect(await networkOf('npm ci')).toEqual([hostname]);
+    put(
+      join(root, '.git/config'),
+      '[remote "origin"]\n\turl = https://ann:pw@Git.example/x.git\n[remote "fork"]\n\turl = https://fork.example:8443/x\n\tpushurl = git@ssh.example:x\n[url "https://evil.example/"]\n\tinsteadOf = https://git.example/\n',
+    );
+    expect(await networkOf('git fetch')).toEqual(['fork.example:8443', 'git.example']);
+    expect(await networkOf('git pull origin main')).toEqual(['git.example']);
+  });
+
+  it('do not include what a link in place of the configuration leads to', async () => {
+    const { networkOf, put, root, home } = setup();
+    put(join(home, 'secret'), '[remote "origin"]\nurl = https://secret.example/\n');
+    mkdirSync(join(root, '.git'));
+    symlinkSync(join(home, 'secret'), join(root, '.git/config'));
+    expect(await networkOf('git fetch')).toEqual([]);
+  });
+
+  it('[AP-8] are on the card and in the digest', async () => {
+    const { look, put, home } = setup();
+    const first = await look(['ci']);
+    expect(first.preview).toMatchObject({ kind: 'command', network: true, hosts: [expect.any(String)] });
+    put(join(home, '.npmrc'), 'registry=https://npm.example/\n');
+    const second = await look(['ci']);
+    expect(second.preview).toMatchObject({ hosts: expect.arrayContaining(['npm.example']) });
+    expect(second.base).not.toBe(first.base);
+    expect((await look(['ls'])).preview).toMatchObject({ network: false });
+    expect((await look(['ls'])).preview).not.toHaveProperty('hosts');
+  });
+});

@@ -1,0 +1,34 @@
+import { type CallAssessment, networkNeeds } from '@countersign/policy';
+import type { NetworkAccess } from '@countersign/protocol';
+import type { IsolatingStarter } from '../isolation/process-starter.ts';
+import type { PackageSources } from './package-sources.ts';
+import { remoteHosts } from './remote-hosts.ts';
+
+export interface CallNetworkOptions {
+  readonly root: string;
+  readonly starter: Pick<IsolatingStarter, 'isIsolated'>;
+  readonly sources: Pick<PackageSources, 'hostsOf'>;
+}
+
+/** Which hosts a command may reach (RN-5): its card shows them, its digest covers them, and the network gate keeps to them. */
+export class CallNetwork {
+  readonly #options: CallNetworkOptions;
+
+  constructor(options: CallNetworkOptions) {
+    this.#options = options;
+  }
+
+  /** `isGranted`: whether the call gets network at all. Without isolation nothing is kept from any host. */
+  async of(
+    call: { readonly params: object },
+    { commands }: Pick<CallAssessment, 'commands'>,
+    isGranted: boolean,
+  ): Promise<NetworkAccess> {
+    if (!isGranted) return false;
+    const { root, starter, sources } = this.#options;
+    const needs = networkNeeds(call, commands);
+    if (needs.anyHost || !starter.isIsolated) return true;
+    const known = await Promise.all(needs.sources.map((source) => sources.hostsOf(source)));
+    return [...new Set([...needs.hosts, ...known.flat(), ...remoteHosts(root, needs.remotes)])].sort();
+  }
+}
