@@ -1,4 +1,5 @@
 export type { CallAssessment, CommandOperand, SimpleCommand } from './call-assessment.ts';
+export { CERTIFICATE_BYTES, holdsOnlyCertificates, mayBeCertificate } from './certificate.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';

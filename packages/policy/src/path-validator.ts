@@ -1,4 +1,5 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
+import { CERTIFICATE_BYTES, holdsOnlyCertificates, mayBeCertificate } from './certificate.ts';
 import { executingPlaces } from './executing-places.ts';
 import { looseNameMatcher } from './glob.ts';
 import { sensitivePlaces } from './sensitive-places.ts';
@@ -37,6 +38,8 @@ export interface CheckedPath {
   readonly executesLater: NamedPlace | undefined;
   /** The place of VA-2 that contains the path, if the person's own policy file makes exactly this path available. */
   readonly liftedSensitive: NamedPlace | undefined;
+  /** It is sensitive by its name, but holds a certificate without a private key. */
+  readonly isCertificate: boolean;
 }
 
 export type PathCheck = CheckedPath | { readonly ok: false; readonly refused: Refused };
@@ -119,7 +122,9 @@ export class PathValidator {
     const sensitive = firstPlace(sensitivePlaces, names);
     const liftable = this.#options.liftedSensitivePaths;
     const lifted = liftable?.has(lexical) && liftable.has(relative) ? sensitive : undefined;
-    if (sensitive && !lifted && !mayBeSensitive) {
+    const isCertificate =
+      sensitive !== undefined && names.every(mayBeCertificate) && this.#isCertificate(relative, entry);
+    if (sensitive && !lifted && !mayBeSensitive && !isCertificate) {
       const { id, kind } = sensitive;
       const reason = { rule: id, why: `"${text}" is a sensitive file: ${kind}`, operand: text };
       return { ok: false, refused: refuse('PATH_SENSITIVE', { path: text, kind }, reason) };
@@ -136,7 +141,20 @@ export class PathValidator {
       entry,
       executesLater: firstPlace(executingPlaces, names),
       liftedSensitive: lifted,
+      isCertificate,
     };
+  }
+
+  /** Without a disk the answer is left to the runner, which has one. */
+  #isCertificate(relative: string, entry: DiskEntry | undefined): boolean {
+    const { disk } = this.#options;
+    if (!disk) return true;
+    if (entry?.type !== 'file' || entry.size > CERTIFICATE_BYTES) return false;
+    const head = disk.readHead(
+      joinAbsolute([...this.#resolvedRoot(disk), ...relative.split('/')]),
+      CERTIFICATE_BYTES + 1,
+    );
+    return head !== undefined && holdsOnlyCertificates(head);
   }
 
   #findMalformation(path: unknown): string | undefined {

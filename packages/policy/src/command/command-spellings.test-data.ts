@@ -88,6 +88,8 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     pwd --logical
     whoami
     whoami --version
+    ls .ssh
+    ls -la .env
     git --version
     npm -v
     npm --version
@@ -386,6 +388,8 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     python scripts/gen.py -c x
   `),
   HIGH: lines(`
+    node --env-file=.env src/app.js
+    node --env-file-if-exists=.env.local src/app.js
     git push
     git push -f origin main
     git push --force-with-lease
@@ -656,7 +660,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     ls /
     ls ..
     ls -la /etc
-    ls .ssh
     ls -d ../*
     ls -- /etc
     ls -w 80 /etc
@@ -963,7 +966,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     node --import=../x.js src/app.js
     node --import=file:///x.js src/app.js
     node --loader /x.mjs src/app.js
-    node --env-file=.env src/app.js
     node --env-file=/etc/x src/app.js
     node --env-file ../x src/app.js
     node --cpu-prof-dir=/x src/app.js
@@ -975,7 +977,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     node --diagnostic-dir=.. src/app.js
     node --frob=/etc/x src/app.js
     node -- ../x.js
-    node --env-file-if-exists=.env.local src/app.js
     node --icu-data-dir=/x src/app.js
     node --build-snapshot-config=/x
     node src/app.js .env

@@ -7,8 +7,11 @@ import { gitHookFiles } from '../program/implied-scripts.ts';
 import type { Doubt, Note, PathUse } from '../program/notes.ts';
 import {
   type CommandRule,
+  handsSecret,
   hardLinkedFile,
+  hiddenCertificate,
   hugeList,
+  makesSecret,
   outsideArgument,
   sensitiveGlob,
   sensitiveLifted,
@@ -129,6 +132,9 @@ export class Judgement {
       case 'changed file':
         this.#judgeChange(note.text);
         break;
+      case 'secret':
+        this.#judgeSecret(note.text, note.use);
+        break;
       case 'network':
         this.needNetwork();
     }
@@ -139,7 +145,9 @@ export class Judgement {
     if (this.#refused) return;
     const shown = operand === undefined ? undefined : shorten(operand);
     const reason = { rule: rule.id, why: rule.why, ...(shown === undefined ? {} : { operand: shown }) };
-    const risk = rule.risk === 'REJECT' && this.#inLine ? 'HIGH' : rule.risk;
+    // A pattern that picks sensitive files is refused everywhere (VA-2).
+    const isRefused = rule.risk === 'REJECT' && !(this.#inLine && rule !== sensitiveGlob);
+    const risk = rule.risk === 'REJECT' && !isRefused ? 'HIGH' : rule.risk;
     if (risk === 'REJECT') {
       const values = { program: this.#program, argument: shown ?? 'these arguments', problem: rule.why };
       this.#refused = refuse('ARGUMENT_REFUSED', values, reason);
@@ -179,6 +187,7 @@ export class Judgement {
       this.#refuseBinary(text, checked.relative);
     }
     if (checked.entry?.type === 'file' && checked.entry.hardLinks > 1) this.raise(hardLinkedFile, text);
+    if (checked.isCertificate && use !== 'name') this.raise(hiddenCertificate, text);
     if (use === 'write' && checked.executesLater) this.raise(writesToExecutingPlace, text);
     if (checked.liftedSensitive && use !== 'name') this.raise(sensitiveLifted, text);
     this.note(checked.relative, use === 'name' ? 'read' : use);
@@ -219,6 +228,21 @@ export class Judgement {
       for (const file of gitHookFiles) this.#noteRun(`${top}${file}`);
       return;
     }
+  }
+
+  #judgeSecret(text: string, use: 'made' | 'handed'): void {
+    const checked = this.#paths.checkName(text, this.#directory);
+    if (!checked.ok) {
+      this.refuse(checked.refused);
+      return;
+    }
+    if (this.#look(text).ok) {
+      if (use === 'made') this.#judgeChange(text);
+      else this.#path(text, 'read', false);
+      return;
+    }
+    this.raise(use === 'made' ? makesSecret : handsSecret, text);
+    this.note(checked.relative, use === 'made' ? 'write' : 'read');
   }
 
   /** A file whose content changes: as risky as write_file would be. */

@@ -1,10 +1,22 @@
-import { linkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realDisk, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { HIGH, NOT_LOW } from './hostile-lines.test-data.ts';
 import { LineAssessor } from './line-assessor.ts';
+
+/** Lines of the corpus that only read, on the server as well. */
+const READS: readonly string[] = readFileSync(
+  new URL('../../corpus/command-lines.jsonl', import.meta.url),
+  'utf8',
+)
+  .split('\n')
+  .filter((text) => text !== '')
+  .map((text) => JSON.parse(text) as { line: string; expect: string; onServer?: { expect: string } })
+  .filter(({ expect, onServer = { expect } }) => expect === 'LOW' && onServer.expect === 'LOW')
+  .map(({ line }) => line);
 
 const onServer = new LineAssessor({
   paths: new PathValidator({ root: '/home/ann/code/project' }),
@@ -24,6 +36,50 @@ describe.each(Object.entries(HIGH))('[RK-2] asks twice about: %s', (_, lines) =>
       line,
       decision: expect.stringMatching(/HIGH|REJECT/),
     });
+  });
+});
+
+it.each([
+  "grep -rn KEY --include='.env*' .",
+  "rg -g '.env*' KEY",
+  'rg --glob=.env.* KEY',
+  "rg KEY --iglob '*.pem' | head",
+  "git diff -- '.env*'",
+])('[VA-2] refuses a pattern that picks sensitive files: %s', (line) => {
+  expect({ line, decision: decide(line) }).toEqual({ line, decision: 'REJECT' });
+});
+
+describe('[VA-5] any line', () => {
+  const hostile = fc.constantFrom(...Object.values(NOT_LOW).flat());
+  // After a here-document, what follows on its last line would be its text.
+  const reading = fc.constantFrom(...READS.filter((line) => !line.includes('<<')));
+
+  it('is not LOW with a command in it that is not', () => {
+    const joined = fc
+      .tuple(reading, hostile, fc.constantFrom('; ', ' && ', ' || ', '\n'))
+      .map(([a, b, by]) => a + by + b);
+    fc.assert(
+      fc.property(joined, (line) => {
+        expect({ line, decision: decide(line) }).toEqual({
+          line,
+          decision: expect.not.stringMatching(/^LOW$/),
+        });
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is decided without a crash, and each time in the same way', () => {
+    const pieces = [...READS, ...Object.values(NOT_LOW).flat()].flatMap((line) =>
+      line.split(/(?=[\s|;&(){}'"$])/),
+    );
+    const text = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, (line) => {
+        expect(onServer.check(line)).toEqual(onServer.check(line));
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 

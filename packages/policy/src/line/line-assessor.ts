@@ -11,7 +11,7 @@ import { Judgement } from '../command/judgement.ts';
 import type { PathValidator } from '../path-validator.ts';
 import { lineManual } from '../program/line-manuals.ts';
 import { Notes } from '../program/notes.ts';
-import { addedProgram, type CommandRule } from '../program/rules.ts';
+import { addedProgram, type CommandRule, sensitiveGlob } from '../program/rules.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
 import { informingWarnings } from '../shell/warnings.ts';
 import { allow, isRefused, type Refused } from '../verdict.ts';
@@ -195,7 +195,8 @@ class Parts {
     const { verdict, operands, needsPerson } = judgement.finish();
     if (isRefused(verdict)) {
       // VA-2 holds for every command. What else execute_command refuses, a person may approve in a line.
-      if (verdict.code === 'PATH_SENSITIVE') this.#refused ??= verdict;
+      if (verdict.code === 'PATH_SENSITIVE' || verdict.reasons[0]?.rule === sensitiveGlob.id)
+        this.#refused ??= verdict;
       this.level = 'HIGH';
       if (verdict.code === 'PATH_OUTSIDE_WORKSPACE') this.#needsPerson = true;
       this.#reasons.push(...verdict.reasons.map((reason) => ({ ...reason, risk: 'HIGH' as const })));

@@ -270,6 +270,7 @@ class PlainReader {
     }
     const activates =
       /^(source|\.)$/.test(program.text) && args.length === 1 && ACTIVATES.test(args[0]?.text ?? '');
+    if (program.text === 'export' && exportsKnown(args)) return;
     if (CHANGES_SHELL.has(program.text) && !activates) throw new NotPlain();
     if (/^(echo|printf|sed|awk|gawk|mawk|jq|seq)$/.test(program.text) || given === 'text') this.#texts++;
     const edits = program.text === 'sed' && args.some(({ text }) => /^(-[a-zA-Z]*i|--in-place)/.test(text));
@@ -384,6 +385,10 @@ class PlainReader {
     return words;
   }
 }
+
+/** `export CI=1 NODE_ENV=test`: as harmless as in front of each later command. */
+const exportsKnown = (args: readonly PlainWord[]): boolean =>
+  args.length > 0 && args.every(({ text }) => isKnownVariable(/^(\w+)=/.exec(text)?.[1] ?? ''));
 
 const plain = (text: string): PlainWord => ({ text, isPattern: false, hasNumber: false });
 const EMPTY = plain('');

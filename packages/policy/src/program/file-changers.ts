@@ -1,3 +1,4 @@
+import { copiedTemplate } from './file-operands.ts';
 import type { Manual, Notes } from './notes.ts';
 import { OptionState, type OptionTable, optionTable, parseOptions } from './options.ts';
 import { type CommandRule, onlyReads } from './rules.ts';
@@ -92,6 +93,12 @@ function noteCopies(operands: readonly string[], notes: Notes, state: OptionStat
     (!/\.\w+$/.test(lastPart(target)) && sources.some((source) => /.\.\w+$/.test(lastPart(source))));
   const place = target.replace(/(?<!^)\/+$/, '');
   const isRecursive = state.wasGiven('-a', '-r', '-R', '--archive', '--recursive');
+  const template = copiedTemplate('cp', operands);
+  if (template) {
+    notes.path(template.source, 'read');
+    notes.secret(template.target, 'made');
+    return;
+  }
   for (const source of sources) {
     notes.path(source, 'read');
     if (!isFolder) notes.changes(target);

@@ -193,7 +193,12 @@ const options = optionTable({
       rule: preloads,
     },
     {
-      names: `--env-file --env-file-if-exists --experimental-package-map --experimental-policy --openssl-config
+      names: '--env-file --env-file-if-exists',
+      value: (file, notes) => notes.secret(file, 'handed'),
+      rule: preloads,
+    },
+    {
+      names: `--experimental-package-map --experimental-policy --openssl-config
         --icu-data-dir`,
       value: 'read',
       rule: preloads,

@@ -40,6 +40,7 @@ export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | '
  * - `pattern`: picks files by name. `made name`: a file called `name` is written.
  * - `implied run`: this file is executed if it exists, though no word names it.
  * - `changed file`: its content is written, as by write_file: the extension decides about the risk.
+ * - `secret`: not refused, even if it is a sensitive file.
  * - `git read`: harmless in a shell line if git finds the workspace's own repository. `entersSubmodules`: and if that has
  *   none, because git would read them by their own configuration.
  * - `directory`: later relative paths start there. In a note with `fromStart`, they start where the program started.
@@ -58,6 +59,7 @@ export type Note = Readonly<
     | { kind: 'unpack'; text: string; onlyInShell: boolean }
     | { kind: 'tree path' | 'pattern' | 'implied run' | 'changed file'; text: string }
     | { kind: 'git read'; entersSubmodules: boolean }
+    | { kind: 'secret'; text: string; use: 'made' | 'handed' }
     | { kind: 'git hooks' | 'network' }
   ) & { fromStart?: true }
 >;
@@ -113,6 +115,11 @@ export class Notes {
   /** A file whose content changes as by write_file: judged by its extension and place. */
   changes(text: string): void {
     this.#add({ kind: 'changed file', text });
+  }
+
+  /** A file that may hold secrets: it is made from its template, or handed to a program that is started (VA-2). */
+  secret(text: string, use: 'made' | 'handed'): void {
+    this.#add({ kind: 'secret', text, use });
   }
 
   gitRead({ entersSubmodules = false } = {}): void {

@@ -207,6 +207,24 @@ export const warnings = {
       'x=$(cat f); echo "$x"',
     ],
   },
+  makesSecret: {
+    id: 'SHW-22',
+    why: 'makes a file with secrets from its template',
+    needsPerson: true,
+    matches: ['cp .env.example .env', 'cp -n config/.env.sample config/.env.local'],
+    doesNotMatch: ['cp .env.example docs/env.txt', 'cat .env.example'],
+  },
+  handsSecret: {
+    id: 'SHW-23',
+    why: 'hands a file with secrets to the program that it starts',
+    needsPerson: true,
+    matches: [
+      'node --env-file=.env x.js',
+      'docker compose --env-file .env up',
+      'docker run --env-file=.env x',
+    ],
+    doesNotMatch: ['node x.js', 'node --env-file=settings.txt x.js'],
+  },
 } as const satisfies Record<string, Warning>;
 
 const hasArgument =

@@ -1,4 +1,5 @@
 import { wordList } from '../../text.ts';
+import { handedFiles } from '../file-operands.ts';
 import { git } from '../git.ts';
 import { node } from '../node.ts';
 import type { Manual, Notes } from '../notes.ts';
@@ -70,8 +71,11 @@ function toolManual(tool: BuildTool): Manual {
   return {
     names: wordList(tool.names),
     rules: [],
-    read(args, notes) {
+    read(words, notes) {
       notes.raise(rules.buildsProject);
+      const handed = handedFiles(wordList(tool.names)[0] ?? '', words);
+      for (const file of handed) notes.secret(file, 'handed');
+      const args = words.filter((word) => !handed.some((file) => word === file || word.endsWith(`=${file}`)));
       if (tool.needsNetwork) notes.needNetwork();
       for (const [index, word] of args.entries())
         if (gives(word, code) && !/^(-p)?no:/.test(word === '-p' ? (args[index + 1] ?? '') : word))
