@@ -59,7 +59,7 @@ describe('a result is drawn as what it is', () => {
     [
       'symbols',
       { success: true, symbols: [{ ...range, name: 'greet', kind: 'function', text: '' }], truncated: false },
-      '3function greet',
+      '3greet function',
     ],
     [
       'references',
