@@ -85,6 +85,17 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(await networkOf('git pull origin main')).toEqual(['git.example']);
   });
 
+  it('are so many that a person can read them', async () => {
+    const { networkOf, put, root } = setup();
+    const remotes = Array.from(
+      { length: 80 },
+      (_, n) => `[remote "r${n}"]\n\turl = https://r${n}.example/x\n`,
+    );
+    put(join(root, '.git/config'), remotes.join(''));
+    expect(await networkOf('git fetch --all', ['named.example'])).toHaveLength(50);
+    expect(await networkOf('git fetch --all', ['named.example'])).toContain('named.example');
+  });
+
   it('do not include what a link in place of the configuration leads to', async () => {
     const { networkOf, put, root, home } = setup();
     put(join(home, 'secret'), '[remote "origin"]\nurl = https://secret.example/\n');
