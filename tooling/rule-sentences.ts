@@ -6,6 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { executingPlaces, sensitivePlaces } from '../packages/policy/src/index.ts';
+import { lineRules } from '../packages/policy/src/line/line-assessor.ts';
+import { lineProgramRules } from '../packages/policy/src/program/line-manuals.ts';
 import { commandRules } from '../packages/policy/src/program/manuals.ts';
 import { catastropheList } from '../packages/policy/src/shell/catastrophes.ts';
 import { programWarnings, warnings } from '../packages/policy/src/shell/warnings.ts';
@@ -13,6 +15,8 @@ import { writeRules } from '../packages/policy/src/write-rules.ts';
 
 const rules = [
   ...commandRules,
+  ...lineRules,
+  ...lineProgramRules,
   ...Object.values(warnings),
   ...programWarnings,
   ...catastropheList,

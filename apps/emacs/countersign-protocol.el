@@ -678,11 +678,15 @@ if the person edited them; INCLUDE-HIGH widens SCOPE to HIGH calls."
    `((device . ,device))))
 
 (defun countersign-body-backtest (scope &optional include-high)
-  "Return the body for trying the rule of SCOPE on the history.
-SCOPE is an offered scope; INCLUDE-HIGH widens its rule to HIGH calls."
-  (let ((rule (countersign-get scope 'rule)))
-    `((rule . ,(if include-high (cons '(max_risk . "HIGH") (assq-delete-all 'max_risk (copy-alist rule)))
-                 rule)))))
+  "Return the body for trying the rules of SCOPE on the history.
+SCOPE is an offered scope; INCLUDE-HIGH widens its rules to HIGH calls."
+  (let ((rules (mapcar (lambda (rule)
+                         (if include-high
+                             (cons '(max_risk . "HIGH") (assq-delete-all 'max_risk (copy-alist rule)))
+                           rule))
+                       (countersign-list-of scope 'rules))))
+    `((rule . ,(car rules))
+      ,@(and (cdr rules) `((further_rules . ,(vconcat (cdr rules))))))))
 
 (defun countersign-body-reject (message device)
   "The body that rejects with MESSAGE, which may be empty, from DEVICE."

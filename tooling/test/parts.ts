@@ -43,6 +43,12 @@ const packageLint: Need = {
 /** Without it commands are not isolated, and the tests of the isolation are skipped. */
 const bubblewrap: Need = { program: 'bwrap', debianPackage: 'bubblewrap' };
 
+/** Without it pushes over ssh are not tested. */
+const sshServer: Need = { program: '/usr/sbin/sshd', debianPackage: 'openssh-server' };
+const ssh: Need = { program: 'ssh', debianPackage: 'openssh-client' };
+/** Makes the certificate of a git server. */
+const openssl: Need = { program: 'openssl', debianPackage: 'openssl' };
+
 const realVsCode: Need = { name: 'VS Code', isInstalled: isVsCodeInstalled, fetch: installVsCode };
 
 /** File name ending of tests that start a database server. */
@@ -70,7 +76,7 @@ const excluding = (tests: readonly string[]): string[] => tests.flatMap((pattern
 export const parts: readonly Part[] = [
   {
     name: 'unit', // tests beside their source; alone, only the quick ones
-    needs: [git, bubblewrap],
+    needs: [git, bubblewrap, ssh, sshServer, openssl],
     // Coverage is counted in one run, so in a full run PostgreSQL's tests are part of it.
     run: ({ args, whole }) =>
       runVitest({

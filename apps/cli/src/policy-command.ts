@@ -22,6 +22,16 @@ export async function policyCommand(argv: readonly string[], context: CommandCon
     return 0;
   }
   if (action === 'backtest') return (await import('./policy-backtest.ts')).backtestRules(rest, context);
+  if (action === 'allow' || action === 'ask' || action === 'deny')
+    return (await import('./policy-rules/rules-command.ts')).addRuleCommand(action, rest, context);
+  if (action === 'list')
+    return (await import('./policy-rules/rules-command.ts')).listRulesCommand(rest, context);
+  if (action === 'remove')
+    return (await import('./policy-rules/rules-command.ts')).removeRuleCommand(rest, context);
+  if (action === 'edit')
+    return (await import('./policy-rules/edit-command.ts')).editPolicyCommand(rest, context);
+  if (action === 'import')
+    return (await import('./policy-import/import-command.ts')).importRulesCommand(rest, context);
   const { options, typed } = splitOptions(rest);
   const words = context.words(options.lang);
   const workspace = resolve(options.workspace ?? '.');

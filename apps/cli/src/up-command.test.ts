@@ -170,7 +170,12 @@ describe('countersign up, at a terminal', () => {
 
 describe('the server of countersign up', () => {
   it('is started again when it dies, and given up when it dies again and again', async () => {
-    const start = () => new ServerProcess(env).serve({ folder: join(folder, 'server'), port: 0 });
+    const start = () =>
+      new ServerProcess(env).serve({
+        folder: join(folder, 'server'),
+        port: 0,
+        policyFile: join(folder, 'config/policy.json'),
+      });
     const said: string[] = [];
     let current: ServerProcess | undefined;
     let back = () => {};

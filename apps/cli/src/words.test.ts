@@ -6,8 +6,9 @@ import { wordsFor } from './words.ts';
 /** Example arguments of sentences that take something other than numbers or texts. */
 const examples: Readonly<Record<string, readonly unknown[]>> = {
   '.said': ['only lists branches'],
+  '.told': ['only lists branches'],
   '.title': [{ agent: 'Agent', tool_name: 'delete_file', tool_params: { path: 'a' }, description: 'x' }],
-  '.scope': [{ scope: 'session', rule: { tool: '*' }, label: 'all of this session' }],
+  '.scope': [{ offer: { scope: 'session', rules: [{ tool: '*' }] } }],
   '.keys.backtest': [{ considered: 3, matched: 2, approved: 1, rejected: 1 }],
   '.policy.matched': [{ considered: 3, matched: 2, wouldChange: 1 }],
 };

@@ -1,5 +1,4 @@
-import { scopeLabel, titleOf } from '@countersign/approvals';
-import type { OfferedScope } from '@countersign/protocol';
+import { type ScopeChoice, scopeLabel, titleOf } from '@countersign/approvals';
 import {
   type ApprovalWords,
   approvalWords,
@@ -25,7 +24,7 @@ export interface Words extends TerminalWords {
   /** Like `said`, for what became of a tool call: without the advice that is meant for the agent. */
   told(sentence: Sentence): string;
   /** What a wider approval covers. */
-  scope(offer: OfferedScope): string;
+  scope(choice: ScopeChoice): string;
 }
 
 const wordsIn = (language: LanguageCode): Words => ({
@@ -34,7 +33,7 @@ const wordsIn = (language: LanguageCode): Words => ({
   modes: approvalWords[language].modes,
   title: (request) => titleOf(request, approvalWords[language]),
   told: tellIn(language),
-  scope: (offer) => (language === 'en' ? offer.label : scopeLabel(offer, approvalWords[language])),
+  scope: (choice) => scopeLabel(choice, approvalWords[language]),
 });
 
 /** The texts in the language of `--lang`, else that of the environment (LANG). */

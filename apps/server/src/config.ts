@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   CountersignError,
@@ -80,6 +80,13 @@ export const settings = {
     .regex(/^[\x21-\x7e]{1,200}$/)
     .default('local')
     .describe('Who the printed sign-in link signs in.'),
+  policyFile: z
+    .string()
+    .refine((path) => isAbsolute(path), 'must be an absolute path')
+    .optional()
+    .describe(
+      'The policy file in which the rules of the person named by user are kept, for a server on their own machine: countersign up names policy.json in their configuration folder. Default: rules are kept in the database.',
+    ),
   webFolder: z
     .string()
     .min(1)
@@ -316,6 +323,11 @@ function conflictsBetween(config: Partial<ServerConfig>): string[] {
   }
   if (model?.startsWith('openai-compatible:') && modelUrl === undefined) {
     problems.push(`modelUrl: is needed with ${model}, or nobody knows where that model is`);
+  }
+  if (config.policyFile !== undefined && (isPostgres(config.database ?? '') || !isLoopback(host ?? ''))) {
+    problems.push(
+      'policyFile: only a server on the own machine of a person, with SQLite and on loopback, uses their file',
+    );
   }
   if (authIssuer !== undefined && authAudience === undefined) {
     problems.push('authAudience: is needed with authIssuer, or a token for another service would work here');

@@ -32,8 +32,10 @@ export async function serveProgram(
     return;
   }
   if (positionals[0] !== undefined) throw usage(words.unexpected(positionals[0]));
-  const { host, port, database } = values;
-  const given = Object.entries({ host, port, database }).filter(([, value]) => value !== undefined);
+  const { host, port, database, 'policy-file': policyFile } = values;
+  const given = Object.entries({ host, port, database, policyFile }).filter(
+    ([, value]) => value !== undefined,
+  );
   const flags = Object.fromEntries(given);
   const config = loadConfig({ env: io.env, file: values.config ?? io.env.COUNTERSIGN_CONFIG, flags });
   if (values['print-config']) {
@@ -55,6 +57,7 @@ export const serveOptions = {
   host: { type: 'string' },
   port: { type: 'string' },
   database: { type: 'string' },
+  'policy-file': { type: 'string' },
   config: { type: 'string' },
   'print-config': { type: 'boolean' },
   link: { type: 'boolean' },

@@ -32,6 +32,7 @@ import { SignInCodes } from './auth/sign-in-codes.ts';
 import { isLoopback, isPostgres, type ServerConfig, secretSettings } from './config.ts';
 import { createServer } from './http/create-server.ts';
 import type { Runs } from './http/server-parts.ts';
+import { keptPolicyFile } from './kept-policy-file.ts';
 import { CallLog, watchCalls } from './observability/call-watcher.ts';
 import { createLogger } from './observability/logger.ts';
 import { Metrics } from './observability/metrics.ts';
@@ -106,6 +107,7 @@ export async function serve(config: ServerConfig, options: ServeOptions = {}): P
     clock: systemClock,
     masker,
     limits: limitsOfOperator(config),
+    policyFile: keptPolicyFile(config),
     nodeName: `${hostname()}/${process.pid}`,
     keyCheck,
     onError,

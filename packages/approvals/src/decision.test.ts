@@ -1,13 +1,13 @@
 import type { OfferedScope, Preview } from '@countersign/protocol';
 import { expect, it } from 'vitest';
-import { choiceOf, ruleOf, stepBeforeApproval } from './decision.ts';
+import { backtestOf, choiceOf, scopeChoices, stepBeforeApproval } from './decision.ts';
 
 const preview: Preview = { kind: 'summary', summary: 'x' };
 const rule = { id: 'to-be-granted', effect: 'allow', tool: 'write_file', max_risk: 'MEDIUM' } as const;
 const offer = (scope: OfferedScope['scope'], pattern: string | null): OfferedScope => ({
   scope,
   pattern,
-  rule,
+  rules: [rule],
   label: '',
   warning: null,
   max_risk: 'MEDIUM',
@@ -33,11 +33,23 @@ it.each([
 );
 
 it('[AP-4] a wider approval sends scope and pattern back, and HIGH only where the person said so', () => {
-  expect(choiceOf(offer('class', 'src/**'))).toEqual({ scope: 'class', pattern: 'src/**' });
-  expect(choiceOf(offer('session', null), true)).toEqual({ scope: 'session', include_high: true });
+  expect(choiceOf({ offer: offer('class', 'src/**') })).toEqual({ scope: 'class', pattern: 'src/**' });
+  expect(choiceOf({ offer: offer('session', null) }, true)).toEqual({ scope: 'session', include_high: true });
 });
 
-it('[RK-5] tries the rule that is granted', () => {
-  expect(ruleOf(offer('always', null))).toEqual(rule);
-  expect(ruleOf(offer('always', null), true)).toEqual({ ...rule, max_risk: 'HIGH' });
+it('[AP-4] "always" is for this project or for all', () => {
+  const offers = [offer('class', 'src/**'), offer('always', 'src/**'), offer('session', null)];
+  expect(scopeChoices(offers).map((choice) => choiceOf(choice))).toEqual([
+    { scope: 'class', pattern: 'src/**' },
+    { scope: 'always', pattern: 'src/**', only_here: true },
+    { scope: 'always', pattern: 'src/**' },
+    { scope: 'session' },
+  ]);
+});
+
+it('[RK-5] tries the rules that are granted, together', () => {
+  expect(backtestOf(offer('always', null))).toEqual({ rule });
+  expect(backtestOf(offer('always', null), true)).toEqual({ rule: { ...rule, max_risk: 'HIGH' } });
+  const second = { ...rule, tool: 'edit_file' };
+  expect(backtestOf({ rules: [rule, second] })).toEqual({ rule, further_rules: [second] });
 });

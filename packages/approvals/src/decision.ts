@@ -5,6 +5,7 @@ import {
   lookAgainCodes,
   type OfferedScope,
   type PolicyRule,
+  type RequestBody,
 } from '@countersign/protocol';
 import type { ApprovalRequest, Resolution } from './approval-entries.ts';
 
@@ -28,19 +29,49 @@ export const rejectionOf = (
   choice: RejectChoice,
 ): ApprovalDecision => ({ decision: 'rejected', params: { project_id, approval_id }, body: choice });
 
+/** An offer as a person chooses it: `onlyHere` limits the scope "always" to this project. */
+export interface ScopeChoice {
+  readonly offer: OfferedScope;
+  readonly onlyHere?: boolean;
+}
+
+/** The offers of a card, each "always" once for this project and once for all (AP-4). */
+export const scopeChoices = (offers: readonly OfferedScope[]): readonly ScopeChoice[] =>
+  offers.flatMap((offer): ScopeChoice[] =>
+    offer.scope === 'always' ? [{ offer, onlyHere: true }, { offer }] : [{ offer }],
+  );
+
 /** The request body of a wider approval (AP-4). It covers HIGH calls only if the person said so. */
 export const choiceOf = (
-  { scope, pattern }: Pick<OfferedScope, 'scope' | 'pattern'>,
+  { offer: { scope, pattern }, onlyHere }: ScopeChoice,
   includesHigh = false,
 ): ApproveChoice => ({
   scope,
   ...(pattern !== null && { pattern }),
+  ...(onlyHere && { only_here: true }),
   ...(includesHigh && { include_high: true }),
 });
 
-/** The rule to backtest before a wider approval is sent (RK-5). */
-export const ruleOf = ({ rule }: Pick<OfferedScope, 'rule'>, includesHigh = false): PolicyRule =>
-  includesHigh ? { ...rule, max_risk: 'HIGH' } : rule;
+/** Asks what the rules of an offer would have decided on the history, before they are granted (RK-5). */
+export function backtestOf(
+  { rules }: Pick<OfferedScope, 'rules'>,
+  includesHigh = false,
+): RequestBody<'backtestPolicy'> {
+  const [rule, ...further] = rules.map(
+    (each): PolicyRule => (includesHigh ? { ...each, max_risk: 'HIGH' } : each),
+  );
+  if (!rule) throw new Error('an offer has at least one rule');
+  return { rule, ...(further.length > 0 && { further_rules: further }) };
+}
+
+/** For a line of several commands: the pattern that an offer has for each. */
+export const patternsOf = ({ pattern }: Pick<OfferedScope, 'pattern'>): readonly string[] =>
+  pattern?.split('\n') ?? [];
+
+/** The patterns that the offers of a card have for the command at this place of the line, narrow before wide. */
+export const patternsAt = (offers: readonly OfferedScope[], place: number): readonly string[] => [
+  ...new Set(offers.flatMap((offer) => patternsOf(offer)[place] ?? [])),
+];
 
 /**
  * The step that is needed before an approval is sent, or null.

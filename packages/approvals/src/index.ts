@@ -30,12 +30,16 @@ export { conversationMarkdown } from './conversation-markdown.ts';
 export {
   type ApproveChoice,
   approvalOf,
+  backtestOf,
   choiceOf,
   type DecisionAnswer,
   type Notice,
+  patternsAt,
+  patternsOf,
   type RejectChoice,
   rejectionOf,
-  ruleOf,
+  type ScopeChoice,
+  scopeChoices,
   stepBeforeApproval,
 } from './decision.ts';
 export { KnownApprovals, projectsWithPreviews } from './known-approvals.ts';

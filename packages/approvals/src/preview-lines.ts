@@ -38,6 +38,7 @@ type LabelName =
       | 'root'
       | 'executes'
       | 'noNetwork'
+      | 'fetches'
       | 'irreversible'
       | 'hooks'
       | 'noHooks'
@@ -88,6 +89,15 @@ export function factLines(
         })),
         { label: words.inFolder, text: isRoot(preview.cwd) ? words.root : preview.cwd },
         ...(preview.scripts.length > 0 ? [{ label: words.executes, text: preview.scripts.join('  ') }] : []),
+        ...(preview.fetches
+          ? [
+              {
+                label: words.fetches,
+                text: [preview.fetches.url, ...preview.fetches.refs].join('  '),
+                tone: 'strong' as const,
+              },
+            ]
+          : []),
         ...networkLines(preview, words),
         ...(preview.reversible ? [] : [{ label: '', text: words.irreversible, tone: 'caution' as const }]),
       ];

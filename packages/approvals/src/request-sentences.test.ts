@@ -150,16 +150,29 @@ it.each([
   ['class', { tool: 'git_push' }, 'All calls of git_push in this conversation'],
   ['session', { tool: '*' }, 'Whole conversation: every tool'],
 ] as const)('[AP-4] %s of %j is said once', (scope, rule, label) => {
-  expect(scopeLabel({ scope, rule }, approvalWords.en)).toBe(label);
+  expect(scopeLabel({ offer: { scope, rules: [rule] } }, approvalWords.en)).toBe(label);
+});
+
+it('[AP-4] of several commands names each, and says where it counts', () => {
+  const rules = [
+    { tool: 'execute_command', command: 'npm run build *' },
+    { tool: 'execute_command', command: 'npm test' },
+  ];
+  expect(scopeLabel({ offer: { scope: 'class', rules } }, approvalWords.en)).toBe(
+    'Harmless npm run build commands and the command npm test in this conversation',
+  );
+  expect(scopeLabel({ offer: { scope: 'always', rules }, onlyHere: true }, approvalWords.en)).toBe(
+    'Always in this project: harmless npm run build commands and the command npm test',
+  );
 });
 
 it('[UI-1] in Russian too', () => {
   const label = (scope: 'class' | 'always', path: string) =>
-    scopeLabel({ scope, rule: { tool: changingToolsPattern, path } }, approvalWords.ru);
+    scopeLabel({ offer: { scope, rules: [{ tool: changingToolsPattern, path }] } }, approvalWords.ru);
   expect(label('class', 'drafts/**')).toBe('Изменения внутри drafts/ в этой беседе');
   expect(label('always', 'a.md')).toBe('Всегда: изменения a.md');
   const git = { tool: gitCommandsPattern, command: 'git *' };
-  expect(scopeLabel({ scope: 'class', rule: git }, approvalWords.ru)).toBe(
+  expect(scopeLabel({ offer: { scope: 'class', rules: [git] } }, approvalWords.ru)).toBe(
     'Безобидные команды git, коммиты и новые ветки в этой беседе',
   );
 });

@@ -81,15 +81,22 @@ const quoted = (word: string): string => (/^[^\s"'\\]+$/.test(word) ? word : JSO
 
 /** What a wider approval covers, and for how long. */
 export function scopeLabel(
-  { scope, rule }: { readonly scope: OfferedScope['scope']; readonly rule: CoveringRule },
+  {
+    offer: { scope, rules },
+    onlyHere,
+  }: {
+    readonly offer: { readonly scope: OfferedScope['scope']; readonly rules: readonly CoveringRule[] };
+    readonly onlyHere?: boolean | undefined;
+  },
   words: Pick<ApprovalWords, 'scope' | 'covers'>,
 ): string {
   if (scope === 'session') return words.scope.session;
-  const label = words.scope[scope](coveredCalls(rule, words));
+  const covered = rules.map((rule) => coveredCalls(rule, words)).reduce(words.covers.both);
+  const label = words.scope[onlyHere ? 'project' : scope](covered);
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-type CoveringRule = Pick<OfferedScope['rule'], 'tool' | 'path' | 'command'>;
+type CoveringRule = Pick<OfferedScope['rules'][number], 'tool' | 'path' | 'command'>;
 
 function coveredCalls(
   { tool, path, command }: CoveringRule,

@@ -2,6 +2,7 @@ import type { SecretMasker } from '@countersign/policy';
 import { defaultLimits, type Limits } from '@countersign/protocol';
 import { ApprovalManager } from './approve/approval-manager.ts';
 import { PendingDecisions } from './approve/pending-decisions.ts';
+import type { KeptPolicyFile } from './approve/policy-file.ts';
 import { SessionModes } from './approve/session-modes.ts';
 import { StoredPolicies } from './approve/stored-policies.ts';
 import { CallAssignments } from './dispatch/call-assignments.ts';
@@ -24,6 +25,8 @@ export interface EngineDeps extends Edges {
   readonly masker: SecretMasker;
   /** The operator's limits (TL-3); the specification's by default. */
   readonly limits?: Limits;
+  /** Where the rules of the person on whose machine we run are kept; by default, everybody's are in the database. */
+  readonly policyFile?: KeptPolicyFile | undefined;
   /** Machine and process, for people who read the database. */
   readonly nodeName?: string | undefined;
   /** A keyed hash that proves which secret this server signs with: all nodes on one database must share it. */
@@ -67,7 +70,7 @@ export class Engine {
     const edges: Edges = { store, bus, clock, onError, reached };
     const { node } = this;
     this.#deps = deps;
-    this.policies = new StoredPolicies(store, masker, limits);
+    this.policies = new StoredPolicies(store, masker, limits, deps.policyFile);
     this.outcomes = new Outcomes(store, bus, onError);
     const turns = new EventLoopTurns();
     this.streams = new StreamManager(store, bus, onError, turns);

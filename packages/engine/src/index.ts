@@ -23,6 +23,7 @@ export {
   UnparsableParams,
 } from './agent/model.ts';
 export { previewRewind, rewindSession } from './agent/rewind.ts';
+export type { KeptPolicyFile } from './approve/policy-file.ts';
 export { sessionView } from './approve/session-modes.ts';
 export { availableTools } from './approve/stored-policies.ts';
 export { type NamedRunner, RunnerBindings, runnerTokenBound } from './claim/runner-bindings.ts';

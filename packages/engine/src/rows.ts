@@ -7,6 +7,7 @@ import type {
   ExecutionStatus,
   GrantScope,
   Limits,
+  MachinePolicy,
   OfferedScope,
   PolicyFile,
   PolicyRule,
@@ -151,6 +152,8 @@ export const columnsOf = {
     approval_id: orNull(text),
     approved_by: orNull(textOf<ApprovedBy>()),
     grant_id: orNull(text),
+    /** Ids of further grants that the call needs: with `grant_id` and `allowed_by` they cover each command of a line. */
+    further_grants: orNull(json<readonly string[]>()),
     /**
      * The policy version that judged these parameters. A newer version judges them again before the call begins (RK-5).
      */
@@ -322,6 +325,8 @@ export const columnsOf = {
     custom_tools: json<readonly CustomTool[]>(),
     /** Its own limits, as last reported (TL-3). */
     limits: json<Partial<Limits>>(),
+    /** The person's policy file there, as last reported (RK-5). */
+    policy: json<MachinePolicy>(),
   },
 
   tokens: {
@@ -358,6 +363,8 @@ export const columnsOf = {
     policy: json<PolicyFile>(),
     /** Raised with each change, so that every node sees at once that its cached policy is old. */
     version: integer,
+    /** The file that this is a copy of; null: the rules are kept here. */
+    file: orNull(text),
     updated_at: integer,
   },
 

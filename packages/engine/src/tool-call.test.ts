@@ -519,7 +519,7 @@ describe('[AP-4] wider approvals', () => {
     expect(signal).toMatchObject({
       approved_by: 'config',
       grant_id: null,
-      rule: { id: ruleId, effect: 'allow', tool: 'execute_command', command: 'npm test *' },
+      rule: { id: ruleId, effect: 'allow', tool: '{execute_command,shell_exec}', command: 'npm test *' },
     });
   });
 

@@ -86,6 +86,7 @@ export class ToolExecutor {
     const decision = decided?.policy === policy ? decided.decision : policy.decide(toolName, toolParams);
     const params = (decision.call?.params ?? toolParams) as JsonObject;
     return {
+      policy,
       decision,
       version: policies.versionOf(policy),
       rules: policy.rulesOnPaths(toolName),
@@ -114,7 +115,7 @@ export class ToolExecutor {
     }
     const now = store.now();
     const mode = session?.mode ?? 'ask';
-    const permission = yield* findPermission(tx, request, judged.decision, judged.paramsDigest, mode, now);
+    const permission = yield* findPermission(tx, request, judged, mode, now);
     const runs = permission.kind === 'run';
     // The call runs without asking, so the policy must be the newest. Later, the claim checks (EX-6).
     if (runs && permission.by === 'config' && (yield* tx.policyVersion(userId)) !== judged.version)
@@ -147,8 +148,8 @@ export class ToolExecutor {
         return { execution, approval: yield* this.#approvals.requestToolApproval(tx, execution, about) };
       }
       case 'run': {
-        const { grant } = permission;
-        const signalled = yield* signals.signal(tx, execution, { params, grant, rules });
+        const { grants } = permission;
+        const signalled = yield* signals.signal(tx, execution, { params, grants, rules });
         return { execution: signalled, approval: undefined };
       }
     }

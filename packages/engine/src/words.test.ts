@@ -82,7 +82,7 @@ describe('newId', () => {
 describe('[AP-4] scopesOffered', () => {
   const policy = new ToolCallPolicy({ root: '/workspace' });
   const offered = (tool: string, params: object) =>
-    scopesOffered(policy.decide(tool, params)).map(({ scope, pattern, max_risk }) => [
+    scopesOffered(policy, policy.decide(tool, params)).map(({ scope, pattern, max_risk }) => [
       scope,
       pattern,
       max_risk,
@@ -90,6 +90,8 @@ describe('[AP-4] scopesOffered', () => {
 
   it('are classes of that call, narrow before wide, never above its risk', () => {
     expect(offered('execute_command', { command: 'git', args: ['commit', '-m', 'x'] })).toEqual([
+      ['class', 'git commit -m x', 'MEDIUM'],
+      ['always', 'git commit -m x', 'MEDIUM'],
       ['class', 'git commit *', 'MEDIUM'],
       ['always', 'git commit *', 'MEDIUM'],
       ['class', 'git *', 'MEDIUM'],
@@ -110,7 +112,8 @@ describe('[AP-4] scopesOffered', () => {
     expect(offered('git_commit', { message: 'x', files: ['a.md'] })).toEqual([...all, ...git]);
     expect(offered('git_branch', { name: 'x', create: true })).toEqual([...all, ...git]);
     expect(offered('git_push', {})).not.toContainEqual(['class', 'git *', 'HIGH']);
-    expect(offered('shell_exec', { command: 'ls' })).toEqual([['session', null, 'MEDIUM']]);
+    const writes = offered('shell_exec', { command: 'npm test > a.md' });
+    expect(writes.map(([scope]) => scope)).toEqual(['session']);
   });
 
   it('cover the call they are made on: a class where a list of harmless commands holds it, else that one line', () => {

@@ -38,7 +38,7 @@ import * as evaluated from './shell/evaluated-text.test-data.ts';
 import { INDIRECT } from './shell/indirect-attacks.test-data.ts';
 import * as shellGrants from './shell/needs-person.test-data.ts';
 import { binaryNames } from './shell/operands.ts';
-import { SECRETS } from './shell/secrets.test-data.ts';
+import * as secrets from './shell/secrets.test-data.ts';
 import * as network from './shell/shell-check.test-data.ts';
 import { SLOW, TOO_COMPLEX, UNPARSABLE, WRAPPINGS } from './shell/shell-properties.test-data.ts';
 import { programWarnings, type Warning, warnings } from './shell/warnings.ts';
@@ -172,7 +172,7 @@ const evaluatedLines = [
   ...PLAIN,
   ...REPLACED,
 ];
-const everydayLines = [...all(BENIGN), ...all(shellGrants), ...all(network), ...SECRETS];
+const everydayLines = [...all(BENIGN), ...all(shellGrants), ...all(network), ...all(secrets)];
 const wrappedLines = examplesOf(catastropheList).flatMap((line) => WRAPPINGS.map((wrap) => wrap(line)));
 const pathCalls = examplesOf([...sensitivePlaces.places, ...executingPlaces.places, ...writeRules]).flatMap(
   (path): Call[] => [

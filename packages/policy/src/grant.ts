@@ -1,4 +1,5 @@
 import {
+  commandToolsPattern,
   findTool,
   type GrantScope,
   gitCommandsPattern,
@@ -9,7 +10,7 @@ import {
   type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
-import { compileRule } from './policy-rules.ts';
+import { type CompiledRule, compileRule } from './policy-rules.ts';
 import { mayBeOutside } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
 
@@ -49,16 +50,25 @@ export function grantCovers(
   assessment: CallAssessment,
   at: GrantedCall,
 ): boolean {
-  if (isRefused(assessment.verdict) || assessment.needsPerson) return false;
+  return grantAsRule(grant, assessment, at)?.matches(call, assessment) ?? false;
+}
+
+/** The grant as an allow rule; undefined if it has ended, is for another place or does not reach the call's risk. */
+export function grantAsRule(
+  grant: GrantPredicate,
+  assessment: CallAssessment,
+  at: GrantedCall,
+): CompiledRule | undefined {
+  if (isRefused(assessment.verdict) || assessment.needsPerson) return undefined;
   const { askedBy, reasons = [] } = at;
   if (grant.scope === 'mode' && (askedBy || mayBeOutside([...assessment.verdict.reasons, ...reasons])))
-    return false;
-  if (grant.expires_at !== null && grant.expires_at <= at.now) return false;
-  if (grant.session_id !== null && grant.session_id !== at.sessionId) return false;
-  if (grant.workspace !== at.workspace) return false;
-  if (riskLevels.indexOf(at.risk) > riskLevels.indexOf(grant.max_risk)) return false;
+    return undefined;
+  if (grant.expires_at !== null && grant.expires_at <= at.now) return undefined;
+  if (grant.session_id !== null && grant.session_id !== at.sessionId) return undefined;
+  if (grant.workspace !== at.workspace) return undefined;
+  if (riskLevels.indexOf(at.risk) > riskLevels.indexOf(grant.max_risk)) return undefined;
   const rule = compileRule(ruleOfGrant('grant', grant), 'person');
-  return typeof rule !== 'string' && rule.matches(call, assessment);
+  return typeof rule === 'string' ? undefined : rule;
 }
 
 /**
@@ -69,7 +79,8 @@ export function ruleOfGrant(
   id: string,
   { tool, pattern }: Pick<GrantPredicate, 'tool' | 'pattern'>,
 ): PolicyRule {
-  const isCommand = tool === gitCommandsPattern || findTool(tool)?.changes === 'anything';
+  const isCommand =
+    tool === gitCommandsPattern || tool === commandToolsPattern || findTool(tool)?.changes === 'anything';
   const part = pattern === null ? {} : isCommand ? { command: pattern } : { path: pattern };
   return { id, effect: 'allow', tool, ...part, ...(isCommand && { harmless_only: true }) };
 }

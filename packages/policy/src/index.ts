@@ -1,11 +1,12 @@
 export type { CallAssessment, CommandOperand, SimpleCommand } from './call-assessment.ts';
+export { CERTIFICATE_BYTES, holdsOnlyCertificates, mayBeCertificate } from './certificate.ts';
 export { CommandValidator } from './command/command-validator.ts';
 export { isHarmlessCommand } from './command/harmless-commands.ts';
 export { type CustomTools, customToolsOf, IMPLICIT_ALLOW_RULE } from './custom/assess-custom-call.ts';
 export { executingPlaces } from './executing-places.ts';
 export { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 export { escapeGlob, type Glob, globOfPath, parseGlob } from './glob.ts';
-export { grantCovers, ruleOfGrant } from './grant.ts';
+export { type GrantedCall, grantAsRule, grantCovers, ruleOfGrant } from './grant.ts';
 export {
   type NetworkNeeds,
   networkNeeds,

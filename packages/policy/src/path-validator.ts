@@ -1,5 +1,7 @@
 import { defaultLimits, type Limits } from '@countersign/protocol';
+import { CERTIFICATE_BYTES, holdsOnlyCertificates, mayBeCertificate } from './certificate.ts';
 import { executingPlaces } from './executing-places.ts';
+import { looseNameMatcher } from './glob.ts';
 import { sensitivePlaces } from './sensitive-places.ts';
 import { utf8Length } from './size-limiter.ts';
 import { shorten } from './text.ts';
@@ -36,11 +38,15 @@ export interface CheckedPath {
   readonly executesLater: NamedPlace | undefined;
   /** The place of VA-2 that contains the path, if the person's own policy file makes exactly this path available. */
   readonly liftedSensitive: NamedPlace | undefined;
+  /** It is sensitive by its name, but holds a certificate without a private key. */
+  readonly isCertificate: boolean;
 }
 
 export type PathCheck = CheckedPath | { readonly ok: false; readonly refused: Refused };
 
 const MAX_LINKS = 40;
+/** A folder with more names is not searched. */
+const MAX_NAMES = 2_000;
 
 /**
  * Decides whether a tool may use a path in one workspace (VA-1, VA-2). The disk may change after this check, so the
@@ -62,6 +68,32 @@ export class PathValidator {
 
   /** `from` is the workspace-relative directory that a relative path starts in; the root by default. */
   check(path: unknown, from = ''): PathCheck {
+    return this.#check(path, from);
+  }
+
+  /** Like `check`, for a file that is named but not read: it may be sensitive (VA-2). */
+  checkName(path: unknown, from = ''): PathCheck {
+    return this.#check(path, from, { mayBeSensitive: true });
+  }
+
+  /**
+   * Whether a pattern of the shell may match a file whose name begins with a dash, which a program takes for an option.
+   * False without a disk: the runner, which has one, decides again.
+   */
+  mayMatchOption(pattern: string, from: string): boolean {
+    const { disk } = this.#options;
+    const [first = '', ...rest] = pattern.split('/');
+    if (!disk || !/^[*?[]/.test(first)) return false;
+    const checked = this.check('.', from);
+    if (!checked.ok) return true;
+    const folder = checked.relative === '' ? this.root : `${this.root}/${checked.relative}`;
+    const names = disk.names?.(folder, MAX_NAMES);
+    if (names === undefined) return disk.look(folder) !== undefined;
+    const matches = looseNameMatcher(first);
+    return names.some((name) => name.startsWith('-') && (rest.length > 0 || matches(name)));
+  }
+
+  #check(path: unknown, from: string, { mayBeSensitive = false } = {}): PathCheck {
     const malformed = this.#findMalformation(path);
     if (malformed !== undefined) return refused('PATH_INVALID', path, 'PATH-1', malformed);
     const text = path as string;
@@ -90,7 +122,9 @@ export class PathValidator {
     const sensitive = firstPlace(sensitivePlaces, names);
     const liftable = this.#options.liftedSensitivePaths;
     const lifted = liftable?.has(lexical) && liftable.has(relative) ? sensitive : undefined;
-    if (sensitive && !lifted) {
+    const isCertificate =
+      sensitive !== undefined && names.every(mayBeCertificate) && this.#isCertificate(relative, entry);
+    if (sensitive && !lifted && !mayBeSensitive && !isCertificate) {
       const { id, kind } = sensitive;
       const reason = { rule: id, why: `"${text}" is a sensitive file: ${kind}`, operand: text };
       return { ok: false, refused: refuse('PATH_SENSITIVE', { path: text, kind }, reason) };
@@ -107,7 +141,20 @@ export class PathValidator {
       entry,
       executesLater: firstPlace(executingPlaces, names),
       liftedSensitive: lifted,
+      isCertificate,
     };
+  }
+
+  /** Without a disk the answer is left to the runner, which has one. */
+  #isCertificate(relative: string, entry: DiskEntry | undefined): boolean {
+    const { disk } = this.#options;
+    if (!disk) return true;
+    if (entry?.type !== 'file' || entry.size > CERTIFICATE_BYTES) return false;
+    const head = disk.readHead(
+      joinAbsolute([...this.#resolvedRoot(disk), ...relative.split('/')]),
+      CERTIFICATE_BYTES + 1,
+    );
+    return head !== undefined && holdsOnlyCertificates(head);
   }
 
   #findMalformation(path: unknown): string | undefined {
@@ -230,6 +277,8 @@ export interface Disk {
   readLink(path: string): string | undefined;
   /** The first bytes of a regular file, to tell text from binary. */
   readHead(path: string, bytes: number): Uint8Array | undefined;
+  /** The names in a folder; undefined if there are more than `most`. */
+  names?(path: string, most: number): readonly string[] | undefined;
 }
 
 export interface DiskEntry {

@@ -215,12 +215,16 @@ function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessm
   return commands.some(({ words }) => isRecursive(words));
 }
 
+const readsFolders = new Set(wordList('find rg fd fdfind tree du xargs'));
+
 /**
- * Whether a command may read folders recursively. True for find, and for any option that contains an r (`grep -rn`,
- * `ls -R`, `--recursive`) or has a value like `grep -d recurse`, `--directories=rec`.
+ * Whether a command may read more of a folder than it names. True for programs that look below folders, for file patterns,
+ * and for any option that contains an r (`grep -rn`, `ls -R`, `--recursive`) or has a value like `grep -d recurse`,
+ * `--directories=rec`.
  */
 export function isRecursive(words: readonly (string | undefined)[]): boolean {
-  if (words[0] === 'find' || printsFiles(words)) return true;
+  if (readsFolders.has(words[0] ?? '') || printsFiles(words)) return true;
+  if (words.slice(1).some((word) => word !== undefined && /[*?[]/.test(word))) return true;
   return words
     .slice(1)
     .some(

@@ -13,10 +13,10 @@ import { CommandValidator } from './command/command-validator.ts';
 import { judgeGlob } from './command/sensitive-glob.ts';
 import { fileKindOf, SNIFF_BYTES } from './file-kind.ts';
 import { parseGlob } from './glob.ts';
+import { LineAssessor } from './line/line-assessor.ts';
 import { type CheckedPath, type Disk, PathValidator } from './path-validator.ts';
 import { isBranchName, isRemoteName } from './ref-name.ts';
 import { problemOfSearchPattern } from './search-pattern.ts';
-import { ShellValidator } from './shell/shell-validator.ts';
 import { SizeLimiter } from './size-limiter.ts';
 import { shorten } from './text.ts';
 import { allow, isRefused, type Refused, refuse, stricter, type Verdict } from './verdict.ts';
@@ -45,7 +45,7 @@ type Assessed = CallAssessment | Verdict;
 export class RiskAssessor {
   readonly paths: PathValidator;
   readonly #commands: CommandValidator;
-  readonly #shell: ShellValidator;
+  readonly #lines: LineAssessor;
   readonly #sizes: SizeLimiter;
   readonly #disk: Disk | undefined;
 
@@ -55,7 +55,7 @@ export class RiskAssessor {
     this.#sizes = new SizeLimiter(limits);
     this.paths = new PathValidator({ root, limits, disk, liftedSensitivePaths });
     this.#commands = new CommandValidator({ paths: this.paths, limits, addedPrograms, home });
-    this.#shell = new ShellValidator({ paths: this.paths, limits, ...(home !== undefined && { home }) });
+    this.#lines = new LineAssessor({ paths: this.paths, limits, home, addedPrograms });
   }
 
   assess(call: BuiltInToolCall): CallAssessment {
@@ -99,11 +99,11 @@ export class RiskAssessor {
         return this.#command(params);
       case 'shell_exec':
         return withNetwork(
-          this.#limitTimeout(this.#shell.check(params.command, params.cwd), params.timeout),
+          this.#limitTimeout(this.#lines.check(params.command, params.cwd), params.timeout),
           params.network,
         );
       case 'shell_background':
-        return this.#shell.check(params.command, params.cwd);
+        return this.#lines.checkBackground(params.command, params.cwd);
       case 'shell_output':
       case 'shell_kill':
         return allow('LOW', [{ rule: 'SHELL-1', why: "concerns a background job of the session's own" }]);

@@ -21,7 +21,7 @@ import {
 import type { Disk } from './path-validator.ts';
 import { type CompiledRule, type LoadedPolicy, type PolicyOwner, rulesOnPaths } from './policy-rules.ts';
 import { RiskAssessor } from './risk-assessor.ts';
-import { uniteAllowRules } from './united-rules.ts';
+import { commandsToCover, uniteAllowRules } from './united-rules.ts';
 import { type Allowed, allow, isRefused, refuse, stricter, type Verdict } from './verdict.ts';
 
 export interface ToolCallPolicyOptions {
@@ -61,7 +61,9 @@ export class ToolCallPolicy {
 
   constructor(options: ToolCallPolicyOptions) {
     const policies = options.policies ?? [];
-    const own = policies.find(({ owner }) => owner === 'person')?.file;
+    const own = policies.flatMap(({ owner, file }) => (owner === 'person' ? [file] : []));
+    // Where two files name a program, the first one says how risky it is.
+    const programs = own.flatMap(({ programs = [] }) => programs).toReversed();
     const { root, disk, home, limits = defaultLimits } = options;
     this.#limits = limits;
     this.#rules = policies.flatMap(({ rules }) => rules);
@@ -71,8 +73,8 @@ export class ToolCallPolicy {
       disk,
       home,
       limits,
-      liftedSensitivePaths: new Set(own?.sensitive_paths),
-      addedPrograms: new Map(own?.programs?.map(({ name, risk }) => [name, risk])),
+      liftedSensitivePaths: new Set(own.flatMap(({ sensitive_paths = [] }) => sensitive_paths)),
+      addedPrograms: new Map(programs.map(({ name, risk }) => [name, risk])),
     });
   }
 
@@ -105,6 +107,26 @@ export class ToolCallPolicy {
     this.#pathRulesByTool.set(tool, found);
     return found;
   }
+
+  /**
+   * The grants and allow rules that together cover each command of a line (RK-5); empty if a command is left. `granted` are
+   * grants as rules. A rule that asks beats allow rules, but not a grant, which a person gave after it.
+   */
+  unite<Granted extends CompiledRule>(
+    { call, details, assessed, askedBy }: PolicyDecision,
+    granted: readonly Granted[],
+  ): readonly (Granted | CompiledRule)[] {
+    if (!call || !details || !assessed || granted.length === 0) return [];
+    const rules = askedBy ? [] : this.#rules.filter((rule) => isAllowing(rule, assessed, details));
+    return uniteAllowRules([...granted, ...rules], call, details, this.#onlyReads);
+  }
+
+  /** The commands of a call that a grant or rule must cover (RK-5). */
+  commandsToCover(details: CallAssessment): readonly SimpleCommand[] {
+    return details.commands.length < 2 ? details.commands : commandsToCover(details, this.#onlyReads);
+  }
+
+  readonly #onlyReads = (command: SimpleCommand): boolean => this.#assessor.onlyReads(command);
 
   /** Adds the default timeout, which an operator may have changed (TL-3), to a call without a timeout. */
   #withTimeout(tool: unknown, params: unknown): unknown {
@@ -171,11 +193,9 @@ export class ToolCallPolicy {
     assessed: Allowed,
     matching: readonly CompiledRule[],
   ): readonly CompiledRule[] {
-    const isAllowing = ({ rule }: CompiledRule) => rule.effect === 'allow' && covers(rule, assessed, details);
-    const alone = matching.find(isAllowing);
-    if (alone) return [alone];
-    const onlyReads = (command: SimpleCommand) => this.#assessor.onlyReads(command);
-    return uniteAllowRules(this.#rules.filter(isAllowing), call, details, onlyReads);
+    const allows = (rule: CompiledRule) => isAllowing(rule, assessed, details);
+    const alone = matching.find(allows);
+    return alone ? [alone] : uniteAllowRules(this.#rules.filter(allows), call, details, this.#onlyReads);
   }
 }
 
@@ -188,9 +208,13 @@ function tooManyToCompare(tool: string): Verdict {
 }
 
 /** An allow rule covers calls up to MEDIUM unless it says HIGH, and never a call that needs a person. */
-function covers(rule: PolicyRule, assessed: Allowed, details: CallAssessment): boolean {
+function isAllowing({ rule }: CompiledRule, assessed: Allowed, details: CallAssessment): boolean {
   const limit = rule.max_risk ?? 'MEDIUM';
-  return !details.needsPerson && riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit);
+  return (
+    rule.effect === 'allow' &&
+    !details.needsPerson &&
+    riskLevels.indexOf(assessed.decision) <= riskLevels.indexOf(limit)
+  );
 }
 
 function denyBy({ rule, owner }: Pick<CompiledRule, 'rule' | 'owner'>): Verdict {

@@ -17,17 +17,25 @@ export function uniteAllowRules<Rule extends CompiledRule>(
   assessment: CallAssessment,
   onlyReads: (command: SimpleCommand) => boolean,
 ): readonly Rule[] {
-  const { commands, operands } = assessment;
-  if (commands.length < 2) return []; // a rule that covers the only command covers the line
+  if (assessment.commands.length < 2) return []; // a rule that covers the only command covers the line
   const covered = rules.map((rule) => ({ rule, commands: rule.coveredCommands(call, assessment) }));
-  const writesFiles = operands.some(({ use }) => use === 'write');
+  const toCover = new Set(commandsToCover(assessment, onlyReads));
   const needed = new Set<Rule>();
-  for (const command of commands) {
+  for (const command of assessment.commands) {
     const found = covered.find((each) => each.commands.has(command));
     if (found) needed.add(found.rule);
-    else if (writesFiles || !namesFiles(command) || !onlyReads(command)) return [];
+    else if (toCover.has(command)) return [];
   }
   return needed.size <= MOST_RULES ? [...needed] : [];
+}
+
+/** The commands of a line that a rule must cover: all but those that only read what they name. */
+export function commandsToCover(
+  { commands, operands }: CallAssessment,
+  onlyReads: (command: SimpleCommand) => boolean,
+): readonly SimpleCommand[] {
+  const writesFiles = operands.some(({ use }) => use === 'write');
+  return commands.filter((command) => writesFiles || !namesFiles(command) || !onlyReads(command));
 }
 
 /**

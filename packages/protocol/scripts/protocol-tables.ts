@@ -60,6 +60,8 @@ const eventMeanings: Readonly<Record<EventName, string>> = {
 
 /** The meaning of each placeholder in the error messages. */
 export const placeholderMeanings: Readonly<Record<string, string>> = {
+  file: 'the settings of another program, as the person named or we found them',
+  source: 'the other program: claude, codex, gemini, opencode or vscode',
   advice: 'what to use instead, as a sentence',
   argument: 'the argument that is refused',
   budget: 'the budget that is used up: steps, tokens or time',

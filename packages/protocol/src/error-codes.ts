@@ -173,7 +173,7 @@ export const errorCodes = {
   PROGRAM_HIDDEN: define(
     404,
     'person',
-    '{program} is on this machine ({path}), but commands do not see that folder. The person shows it to them with: countersign doctor --add-programs',
+    '{program} is on this machine ({path}), but commands do not see that folder. The person shows it to them: countersign doctor --add-programs does it.',
   ),
   PROGRAM_NOT_FOUND: define(
     404,
@@ -198,6 +198,21 @@ export const errorCodes = {
     400,
     'change',
     'The policy is not valid: {problem}. Nothing was changed; correct it and try again.',
+  ),
+  IMPORT_UNREADABLE: define(
+    400,
+    'change',
+    '"{file}" cannot be imported: {problem}. Nothing was saved; correct it, or name another file.',
+  ),
+  IMPORT_NOTHING_FOUND: define(
+    404,
+    'change',
+    'There are no settings of {source} in the usual places and in this project. Name the file.',
+  ),
+  POLICY_CHANGED: define(
+    409,
+    'change',
+    'Your rules were changed by another program meanwhile. Nothing was saved; look at them and try again.',
   ),
 
   // Approvals (AP)

@@ -7,7 +7,7 @@ const pinned = {
   'tool.approval_request':
     'approval_id tool_id tool_call_id project_id session_id agent tool_name description tool_params risk_level reasons network revision timeout_seconds remaining_ms expires_at runner_id preview digest digest_base offered_scopes context timestamp | asked_before omitted path_rules',
   'tool.execution_signal':
-    'tool_id project_id session_id tool_call_id tool_name tool_params risk_level network attempt runner_id approved_by approval_id grant_id grant rule digest timestamp | run_id further_rules path_rules omitted',
+    'tool_id project_id session_id tool_call_id tool_name tool_params risk_level network attempt runner_id approved_by approval_id grant_id grant rule digest timestamp | run_id further_grants further_rules path_rules omitted',
   'tool.result_ack': 'tool_id status timestamp | attempt error audit_head',
   'tool.call':
     'tool_id project_id session_id tool_call_id tool_name tool_params risk_level requires_approval status context timestamp | omitted',

@@ -61,6 +61,10 @@ export const eventSchemas = {
     approval_id: idSchema.nullable().describe('A MEDIUM or HIGH call needs this or grant_id to run (RN-2).'),
     grant_id: idSchema.nullable(),
     grant: grantPredicateSchema.nullable().describe('What the grant covers; the runner checks it too.'),
+    further_grants: z
+      .array(grantPredicateSchema)
+      .optional()
+      .describe('Further grants that the call needs: together they cover each command of a line (RK-5).'),
     rule: policyRuleSchema
       .nullable()
       .describe("The rule of the person's own policy that approved it; the runner checks it too."),

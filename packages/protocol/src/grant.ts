@@ -17,14 +17,20 @@ export const decidedScopeSchema = z.enum(['once', ...grantScopeSchema.options]);
 /** A wider approval that a front end may offer beside `once`. Approving sends its scope and pattern back. */
 export const offeredScopeSchema = z.object({
   scope: approvalScopeSchema.exclude(['once']),
-  pattern: z.string().nullable().describe('Null covers every call.'),
+  pattern: z
+    .string()
+    .nullable()
+    .describe(
+      'Null covers every call. A line of several commands has a pattern for each, on a line of its own, in their order.',
+    ),
   label: z.string().describe('What it means, for the person: "Harmless npm commands in this session".'),
   warning: z.string().nullable().describe('Show this before the person chooses the scope.'),
   max_risk: riskLevelSchema.describe('The grant covers calls up to this level.'),
-  rule: policyRuleSchema
-    .omit({ why: true, matches: true, does_not_match: true })
-    .required({ max_risk: true })
-    .describe('The scope as a policy rule, to test on the history before it is granted (RK-5).'),
+  rules: z
+    .array(
+      policyRuleSchema.omit({ why: true, matches: true, does_not_match: true }).required({ max_risk: true }),
+    )
+    .describe('The scope as policy rules, to test on the history before it is granted (RK-5).'),
 });
 export type OfferedScope = z.infer<typeof offeredScopeSchema>;
 

@@ -64,7 +64,18 @@ export {
   toModelResult,
 } from './outcome.ts';
 export { outsideAgentInstructions } from './outside-agents.ts';
-export { type PolicyFile, type PolicyRule, policyFileSchema, policyRuleSchema } from './policy-file.ts';
+export {
+  areSameRules,
+  isMachineRule,
+  type MachinePolicy,
+  machineRuleId,
+  type PolicyFile,
+  type PolicyRule,
+  policyFileSchema,
+  policyRuleSchema,
+  ruleWithoutExamples,
+  withoutExamples,
+} from './policy-file.ts';
 export { mustShowParameters, type Preview, previewSchema } from './preview.ts';
 export { maxRefusalText } from './rest/decisions.ts';
 export { errorBodySchema } from './rest/error-body.ts';
@@ -107,6 +118,7 @@ export {
   type CustomToolName,
   catalogue,
   changingToolsPattern,
+  commandToolsPattern,
   customToolSchema,
   describeCall,
   describeCustomTool,

@@ -59,3 +59,35 @@ export const policyFileSchema = z.strictObject({
     .describe("Only in the person's own file: further programs for execute_command."),
 });
 export type PolicyFile = z.infer<typeof policyFileSchema>;
+
+/** The policy file of a runner's machine, as the runner reports it (RK-5): its content, or why it cannot be used. */
+export const machinePolicySchema = z.strictObject({
+  policy: policyFileSchema.optional(),
+  problem: z.string().max(2000).optional(),
+});
+export type MachinePolicy = z.infer<typeof machinePolicySchema>;
+
+/** A policy without the examples of its rules, which are for people who edit it. */
+export const withoutExamples = (policy: PolicyFile): PolicyFile => ({
+  ...policy,
+  rules: policy.rules.map(ruleWithoutExamples),
+});
+
+export const ruleWithoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule =>
+  rule;
+
+/**
+ * The id of a rule of a machine's own policy file, where the server names it. The machine that executes the call must find
+ * the rule in its own file.
+ */
+export const machineRuleId = (id: string): string => `${MACHINE_RULES}${id}`.slice(0, 100);
+
+const MACHINE_RULES = 'policy.json: ';
+
+export const isMachineRule = ({ id }: PolicyRule): boolean => id.startsWith(MACHINE_RULES);
+
+/** Whether two rules mean the same. Their ids are not enough: a person may turn a rule into a denial. */
+export const areSameRules = (a: PolicyRule, b: PolicyRule): boolean =>
+  (['id', 'effect', 'tool', 'path', 'command', 'max_risk', 'harmless_only'] as const).every(
+    (part) => a[part] === b[part],
+  );

@@ -39,6 +39,13 @@ export const previewSchema = z.discriminatedUnion('kind', [
       .describe('The hosts that the call may reach; with `network` and without this, any host.'),
     reversible: z.boolean().describe('False: it cannot be undone.'),
     scripts: z.array(z.string()).describe('Files of the workspace that would be executed.'),
+    fetches: z
+      .object({
+        url: z.string().describe('The URL without its password.'),
+        refs: z.array(z.string()).describe('What is asked of the remote: refs, or patterns of them.'),
+      })
+      .optional()
+      .describe("Where the person's own git fetches from, with the person's login (RN-6)."),
   }),
   z.object({
     kind: z.literal('commit'),

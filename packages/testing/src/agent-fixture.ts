@@ -77,7 +77,14 @@ export class AgentFixture {
       yield* tx.insert('projects', testProject);
       yield* tx.insert('sessions', testSession);
       if (policy)
-        yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
+        yield* tx.insert('policies', {
+          id: 'ada',
+          user_id: 'ada',
+          policy,
+          file: null,
+          version: 1,
+          updated_at: 0,
+        });
     });
     await fixture.startNode();
     return fixture;

@@ -4,6 +4,7 @@ import {
   Engine,
   type ExecutionRow,
   type JsonObject,
+  type KeptPolicyFile,
   type ProjectRow,
   Refusal,
   type ResultBody,
@@ -46,6 +47,8 @@ export class EngineFixture {
   readonly store: Store;
   readonly errors: unknown[] = [];
   engine: Engine;
+  /** Used by the next engine: call `restart`. */
+  policyFile: KeptPolicyFile | undefined;
   readonly person: Caller = { userId: 'ada', tokenId: 'token-person', scope: 'person' };
   readonly runnerCaller: Caller = { userId: 'ada', tokenId: 'token-runner', scope: 'runner' };
   #calls = 0;
@@ -210,6 +213,7 @@ export class EngineFixture {
       clock: this.clock,
       masker,
       keyCheck,
+      policyFile: this.policyFile,
       onError: (error) => this.errors.push(error),
     });
   }

@@ -114,6 +114,7 @@ export const executionRow = (row: Partial<ExecutionRow> = {}): ExecutionRow => (
   approved_by: 'auto',
   grant_id: null,
   policy_version: 0,
+  further_grants: null,
   allowed_by: null,
   digest: null,
   runner_id: null,
@@ -241,6 +242,7 @@ export const runnerRow = (row: Partial<RunnerRow> = {}): RunnerRow => ({
   stream: null,
   custom_tools: [],
   limits: {},
+  policy: {},
   ...row,
 });
 
@@ -272,6 +274,7 @@ export const policyRow = (row: Partial<PolicyRow> = {}): PolicyRow => ({
   id: 'ada',
   user_id: 'ada',
   policy: { version: 1, rules: [] },
+  file: null,
   version: 1,
   updated_at: createdAt,
   ...row,

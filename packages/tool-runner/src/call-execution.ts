@@ -18,6 +18,7 @@ import type { Executor, ToolResult } from './executor.ts';
 import type { FileChange } from './files/file-snapshot.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Logger } from './logger.ts';
+import { readMachinePolicy } from './machine-policy.ts';
 import { type OwnVerdict, ownRisk } from './own-verdict.ts';
 import { shownView } from './preview/call-digest.ts';
 import { failedReport, reportOf } from './result-outbox.ts';
@@ -148,6 +149,7 @@ export class CallExecution {
       workspaceRoot: workspace.root,
       now: clock.now(),
       ceiling: readCeiling(configFolder, workspace.root),
+      rulesHere: readMachinePolicy(configFolder, workspace.root).policy?.rules ?? [],
       decidedHere: approval_id === null ? undefined : journal.decidedHere(approval_id, tool_id),
     });
     if (!permission.ok) throw new CountersignError(permission.code, permission.values);

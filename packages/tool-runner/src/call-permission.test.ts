@@ -24,6 +24,7 @@ function facts(signal: ExecutionSignal, over: Partial<PermissionFacts> = {}): Pe
     workspaceRoot: '/work',
     now,
     ceiling: { ok: true, path: '', decideHere: [] },
+    rulesHere: [],
     decidedHere: undefined,
     ...over,
   };

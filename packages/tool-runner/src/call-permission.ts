@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import {
   type CompiledRule,
   compileRule,
-  grantCovers,
+  grantAsRule,
   IMPLICIT_ALLOW_RULE,
   type PolicyDecision,
   RiskAssessor,
@@ -10,7 +10,10 @@ import {
   uniteAllowRules,
 } from '@countersign/policy';
 import {
+  areSameRules,
   type ErrorCode,
+  isMachineRule,
+  machineRuleId,
   type PolicyRule,
   type RiskLevel,
   riskLevelSchema,
@@ -68,6 +71,8 @@ export interface PermissionFacts {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly ceiling: Ceiling;
+  /** The rules of the person's policy file on this machine. */
+  readonly rulesHere: readonly PolicyRule[];
   /** The digest of the card that the person approved on this machine. */
   readonly decidedHere: string | undefined;
 }
@@ -93,7 +98,7 @@ export function permissionFor(facts: PermissionFacts): Permission {
 }
 
 function whyNotAllowed(facts: PermissionFacts): string | undefined {
-  const { signal, own, risk, workspaceRoot: workspace, now } = facts;
+  const { signal, own, risk } = facts;
   if (own.allowedBy) return undefined;
   if (signal.approval_id !== null && signal.approved_by === 'user') {
     if (isAbove(risk, signal.risk_level)) return `it is ${risk} here, more than what was approved`;
@@ -101,42 +106,68 @@ function whyNotAllowed(facts: PermissionFacts): string | undefined {
     if (risk === 'HIGH' && signal.digest === null) return 'it was approved without having been shown';
     return undefined;
   }
-  if (signal.grant !== null && signal.grant_id !== null) {
-    const expires_at = signal.grant.expires_at === null ? null : Date.parse(signal.grant.expires_at);
-    const here = { sessionId: signal.session_id, workspace, risk, askedBy: own.askedBy, now };
-    const isCovered =
-      own.call && own.details && grantCovers({ ...signal.grant, expires_at }, own.call, own.details, here);
-    return isCovered ? undefined : 'the grant does not cover it here';
-  }
-  if (signal.rule !== null && signal.approved_by === 'config') {
-    // `own.allowedBy` says that this machine's own tool configuration allows the call; the server's copy does not count.
-    if (signal.rule.id === IMPLICIT_ALLOW_RULE)
-      return 'the tool configuration of this machine wants it to be asked';
-    const rules = [signal.rule, ...(signal.further_rules ?? [])];
-    return rulesCover(rules, own, facts) ? undefined : 'the rule of your policy does not cover it here';
-  }
-  return `it is ${risk} here, and nobody has approved it`;
+  const isGranted = signal.grant !== null && signal.grant_id !== null;
+  if (signal.approved_by !== 'config' || (!isGranted && signal.rule === null))
+    return `it is ${risk} here, and nobody has approved it`;
+  // `own.allowedBy` says that this machine's own tool configuration allows the call; the server's copy does not count.
+  if (signal.rule?.id === IMPLICIT_ALLOW_RULE)
+    return 'the tool configuration of this machine wants it to be asked';
+  const grants = isGranted ? grantsAsRules(facts) : [];
+  const rules = signal.rule === null ? [] : rulesAsAllowed(facts);
+  if (grants && rules && cover([...grants, ...rules], facts)) return undefined;
+  return isGranted ? 'the grant does not cover it here' : 'the rule of your policy does not cover it here';
 }
 
-/** Checks rules that the person saved at the server against the real disk; the server only checked the text. */
-function rulesCover(
-  rules: readonly PolicyRule[],
-  { call, details, askedBy }: PolicyDecision,
-  { risk, workspaceRoot: root }: Pick<PermissionFacts, 'risk' | 'workspaceRoot'>,
-): boolean {
+/** The grants of a signal as allow rules; undefined if one of them does not apply to the call on this machine. */
+function grantsAsRules({
+  signal,
+  own,
+  risk,
+  workspaceRoot,
+  now,
+}: PermissionFacts): CompiledRule[] | undefined {
+  const { details, askedBy } = own;
+  if (!details || !signal.grant) return undefined;
+  const here = { sessionId: signal.session_id, workspace: workspaceRoot, risk, askedBy, now };
+  const compiled = [signal.grant, ...(signal.further_grants ?? [])].map((grant) => {
+    const expires_at = grant.expires_at === null ? null : Date.parse(grant.expires_at);
+    return grantAsRule({ ...grant, expires_at }, details, here);
+  });
+  return allOrNone(compiled);
+}
+
+/** Rules that the person saved at the server; undefined if one of them does not allow the call on this machine. */
+function rulesAsAllowed({ signal, own, risk, rulesHere }: PermissionFacts): CompiledRule[] | undefined {
   // Ask beats allow (RK-5): an ask rule that matches on this machine overrides the server's allow rules.
-  if (askedBy || !call || !details || details.needsPerson) return false;
-  const compiled = rules.map((rule) => compileRule(rule, 'person'));
-  const isUsable = (rule: CompiledRule | string): rule is CompiledRule =>
-    typeof rule !== 'string' &&
-    rule.rule.effect === 'allow' &&
-    !isAbove(risk, rule.rule.max_risk ?? 'MEDIUM');
-  if (!compiled.every(isUsable)) return false;
+  if (!signal.rule || own.askedBy || !own.details || own.details.needsPerson) return undefined;
+  // The server names rules of this machine's own file; they count only if the file still has them.
+  const known = rulesHere.map((rule) => ({ ...rule, id: machineRuleId(rule.id) }));
+  const compiled = [signal.rule, ...(signal.further_rules ?? [])].map((rule) => {
+    if (isMachineRule(rule) && !known.some((here) => areSameRules(here, rule))) return undefined;
+    const found = compileRule(rule, 'person');
+    const allows =
+      typeof found !== 'string' && rule.effect === 'allow' && !isAbove(risk, rule.max_risk ?? 'MEDIUM');
+    return allows ? found : undefined;
+  });
+  return allOrNone(compiled);
+}
+
+function allOrNone(rules: readonly (CompiledRule | undefined)[]): CompiledRule[] | undefined {
+  const found = rules.filter((rule) => rule !== undefined);
+  return found.length === rules.length ? found : undefined;
+}
+
+/** Checks grants and rules against the real disk; the server only checked the text. */
+function cover(
+  rules: readonly CompiledRule[],
+  { own: { call, details }, workspaceRoot: root }: PermissionFacts,
+): boolean {
+  if (!call || !details) return false;
   const assessor = new RiskAssessor({ root, disk: realDisk });
   const onlyReads = (command: SimpleCommand): boolean => assessor.onlyReads(command);
   return (
-    compiled.some((rule) => rule.matches(call, details)) ||
-    uniteAllowRules(compiled, call, details, onlyReads).length > 0
+    rules.some((rule) => rule.matches(call, details)) ||
+    uniteAllowRules(rules, call, details, onlyReads).length > 0
   );
 }
 

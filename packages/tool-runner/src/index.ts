@@ -24,6 +24,7 @@ export type { ApprovalDialogProvider, DialogAnswer, OpenApproval } from './open-
 export type { OpenDocuments } from './open-documents.ts';
 export { openInside } from './open-inside.ts';
 export { type PersonsFolders, personsFolders, workspaceAt } from './open-workspace.ts';
+export { PersonsPolicyFile, type PolicyFileReading } from './policy-file.ts';
 export { connectToJob, listJobPorts } from './ports/port-visitor.ts';
 export { addPrograms } from './programs/add-programs.ts';
 export { findProgramOffers, type ProgramOffer } from './programs/program-offers.ts';

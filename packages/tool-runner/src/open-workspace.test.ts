@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { catalogue, defaultLimits, type JsonValue } from '@countersign/protocol';
@@ -16,6 +17,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSignal, shownDigestOf, writeSignal } from './call-samples.test-data.ts';
 import { systemClock } from './clock.ts';
 import { type RunnerFixture, runnerFixture } from './handler-fixture.test-data.ts';
+import { cannotIsolate } from './isolation/isolation-fixture.test-data.ts';
 import { openWorkspace, personsFolders, workspaceAt } from './open-workspace.ts';
 import type { ExecutionSignal } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
@@ -183,6 +185,32 @@ it('[EX-1] runs a harmless command, a git read and an approved script', async ()
     'made',
   ]);
 });
+
+it.skipIf(cannotIsolate)(
+  '[RN-5] a command reaches the ports of this machine that runner.json names, and no other',
+  async () => {
+    const port = async (): Promise<number> => {
+      const server = createServer((_, response) => response.end('answer'));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      ends.push(() => new Promise((resolve) => void server.close(() => resolve())));
+      return (server.address() as { port: number }).port;
+    };
+    const [named, other] = [await port(), await port()];
+    const settings = { version: 1, reachable_ports: [named] };
+    writeFileSync(join(fixture.configFolder, 'runner.json'), JSON.stringify(settings), { mode: 0o600 });
+    const handler = realHandler();
+    const fetching = async (at: number): Promise<unknown> => {
+      const command = `curl -s http://127.0.0.1:${at}/ || echo refused`;
+      const signal = await approved(handler, 'shell_exec', { command });
+      return (await handler.handleToolExecutionSignal({ ...signal, tool_id: `fetch ${at}`, network: true }))
+        .output;
+    };
+    expect(await fetching(named)).toMatchObject({ stdout: 'answer' });
+    expect(await fetching(other)).toMatchObject({
+      stdout: expect.stringMatching(/refused|cannot be reached/),
+    });
+  },
+);
 
 it('[EX-8] dispose leaves no process and no file behind', async () => {
   const handler = realHandler();

@@ -148,6 +148,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   // Without isolation OwnVerdict raises LOW commands to MEDIUM; once approved, they run unisolated (RN-5).
   const starter = new IsolatingStarter(workspace, {
     allowUnisolated: true,
+    reachablePorts: settings.reachablePorts,
     configFolder,
     settings: () => readRunnerSettings(configFolder, workspace.root),
     ...(config.refusedHosts && { refusedHosts: config.refusedHosts }),
@@ -171,6 +172,7 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
   });
   const callNetwork = new CallNetwork({ root: workspace.root, starter, sources });
   const lspOptions = config.languageFeatures && { features: config.languageFeatures };
+  const git = new GitRepository(workspace, starter);
   const jobs = new BackgroundJobs(starter, limits.outputStreamBytes);
   const portDoor =
     process.platform === 'linux'
@@ -190,9 +192,9 @@ export function openWorkspace(config: ToolHandlerConfig, logger: Logger): Worksp
       }),
       liftedSensitivePaths: () => verdict.liftedSensitivePaths(),
     },
-    command: { workspace, starter, callNetwork },
-    shell: { workspace, starter, callNetwork, jobs },
-    git: new GitRepository(workspace, starter),
+    command: { workspace, starter, git, callNetwork },
+    shell: { workspace, starter, git, callNetwork, jobs },
+    git,
     lsp: new LspExecutor({ workspace, starter, clock, servers: settings.languageServers, ...lspOptions }),
   });
   const executors = config.executors ?? [builtIn];

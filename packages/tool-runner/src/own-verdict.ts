@@ -15,6 +15,7 @@ import {
   type PolicyRule,
   type Reason,
   type RiskLevel,
+  waitsForCommand,
 } from '@countersign/protocol';
 import { openInside } from './open-inside.ts';
 import { MAX_SETTINGS_BYTES, type PersonsFile, readPersonsFile } from './persons-file.ts';
@@ -124,7 +125,7 @@ export class OwnVerdict {
     if (!startsProcess(tool) && !customTools?.startsProcess(tool)) return undefined;
     if (!isIsolated())
       return { rule: 'ISO-1', why: 'this machine cannot isolate programs, so each one is asked about' };
-    if (findTool(tool)?.category !== 'command' || !canHideLinks || canHideLinks()) return undefined;
+    if (!waitsForCommand(tool) || !canHideLinks || canHideLinks()) return undefined;
     const why =
       'very many files of the workspace have several names (hard links), so it may show files outside the workspace';
     return { rule: 'ISO-2', why };
@@ -134,7 +135,7 @@ export class OwnVerdict {
 /** Whether the tool starts a program. Searching does not count, because its program is our own and only reads. */
 function startsProcess(tool: string): boolean {
   const category = findTool(tool)?.category;
-  return category === 'command' || category === 'git' || category === 'lsp';
+  return waitsForCommand(tool) || category === 'git' || category === 'lsp';
 }
 
 /** The risk of a call on this machine. An allow rule replaces the person's approval, but does not lower the risk. */

@@ -12,9 +12,9 @@ export type PersonsFile =
 
 /**
  * Reads a configuration file that only the person can have written. Refuses a file that is not theirs (or root's), that
- * others may write, whose folder others may write, or that is in the workspace, where a tool could change it.
+ * others may write, whose folder others may write, or that is in the workspace, if there is one, where a tool could change it.
  */
-export function readPersonsFile(path: string, workspaceRoot: string): PersonsFile {
+export function readPersonsFile(path: string, workspaceRoot?: string): PersonsFile {
   let descriptor: number;
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -31,7 +31,7 @@ export function readPersonsFile(path: string, workspaceRoot: string): PersonsFil
   }
 }
 
-function problemOf(descriptor: number, path: string, workspaceRoot: string): string | undefined {
+function problemOf(descriptor: number, path: string, workspaceRoot: string | undefined): string | undefined {
   const stats = fstatSync(descriptor);
   if (!stats.isFile()) return 'is not a regular file';
   if (stats.size > MAX_SETTINGS_BYTES) return `has more than ${MAX_SETTINGS_BYTES} bytes`;
@@ -41,6 +41,7 @@ function problemOf(descriptor: number, path: string, workspaceRoot: string): str
   const real = realpathSync(path);
   if ((statSync(dirname(real)).mode & 0o022) !== 0)
     return 'stands in a folder that others can write; run chmod go-w on that';
-  if (real === workspaceRoot || real.startsWith(`${workspaceRoot}/`)) return 'is inside the workspace';
+  if (workspaceRoot !== undefined && (real === workspaceRoot || real.startsWith(`${workspaceRoot}/`)))
+    return 'is inside the workspace';
   return undefined;
 }

@@ -1,8 +1,10 @@
 import {
   closeSync,
   constants,
+  type Dir,
   fstatSync,
   lstatSync,
+  opendirSync,
   openSync,
   readlinkSync,
   readSync,
@@ -33,6 +35,22 @@ export const realDisk: Disk = {
       return readlinkSync(path);
     } catch {
       return undefined;
+    }
+  },
+  names(path, most) {
+    let folder: Dir | undefined;
+    try {
+      folder = opendirSync(path);
+      const names: string[] = [];
+      for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
+        if (names.length >= most) return undefined;
+        names.push(entry.name);
+      }
+      return names;
+    } catch {
+      return undefined;
+    } finally {
+      folder?.closeSync();
     }
   },
   readHead(path, bytes) {

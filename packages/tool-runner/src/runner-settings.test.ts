@@ -23,6 +23,7 @@ const nothing = {
   environment: [],
   registries: {},
   languageServers: [],
+  reachablePorts: [],
   limits: {},
 };
 
@@ -67,6 +68,7 @@ describe('[RN-7] [VA-7] runner.json', () => {
     ['a folder that is not absolute', '{"version":1,"readable":["../x"]}', 'must begin with / or ~/'],
     ['a limit out of range', '{"version":1,"limits":{"commandTimeoutMs":5}}', 'limits.commandTimeoutMs: '],
     ['a limit that does not exist', '{"version":1,"limits":{"timeout":5}}', 'timeout'],
+    ['a port that does not exist', '{"version":1,"reachable_ports":[0]}', 'reachable_ports.0'],
     ['no JSON', '{', 'expected object'],
     ['a misspelt field', '{"version":1,"enviroment":[]}', 'enviroment'],
     ['a variable with a value', '{"version":1,"environment":["A=b"]}', 'not the name of a variable'],

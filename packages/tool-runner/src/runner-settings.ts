@@ -42,6 +42,8 @@ const settingsSchema = z.strictObject({
   /** Hosts of package sources, beside those that the tools' own settings name (RN-5). */
   registries: z.partialRecord(z.enum(packageSources), z.array(networkHost)).default({}),
   language_servers: z.array(languageServerSchema).default([]),
+  /** Ports of this machine that commands with network may reach, such as that of the person's own registry (RN-5). */
+  reachable_ports: z.array(z.int().min(1).max(65_535)).max(20).default([]),
   /** TL-3 and RN-1: this file may lower and raise them. */
   limits: handlerSettingsSchema.default({}),
 });
@@ -54,6 +56,7 @@ export interface RunnerSettings {
   readonly environment: readonly string[];
   readonly registries: Readonly<Partial<Record<PackageSource, readonly string[]>>>;
   readonly languageServers: readonly ConfiguredServer[];
+  readonly reachablePorts: readonly number[];
   readonly limits: HandlerSettings;
 }
 
@@ -68,8 +71,12 @@ export function readRunnerSettings(configFolder: string, workspaceRoot: string):
   if (file.state === 'refused') throw unusable(file.problem);
   const parsed = settingsSchema.safeParse(parseJson(file.text));
   if (!parsed.success) throw unusable(`${path}: ${describeIssues(parsed.error)}`);
-  const { version: _, language_servers, ...rest } = parsed.data;
-  return { ...rest, languageServers: language_servers as readonly ConfiguredServer[] };
+  const { version: _, language_servers, reachable_ports, ...rest } = parsed.data;
+  return {
+    ...rest,
+    languageServers: language_servers as readonly ConfiguredServer[],
+    reachablePorts: reachable_ports,
+  };
 }
 
 const withoutFile: RunnerSettings = {
@@ -79,6 +86,7 @@ const withoutFile: RunnerSettings = {
   environment: [],
   registries: {},
   languageServers: [],
+  reachablePorts: [],
   limits: {},
 };
 

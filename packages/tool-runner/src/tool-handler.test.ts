@@ -742,6 +742,7 @@ describe('handleToolExecutionSignal', () => {
       digest: (await handler.previews.preview(executor.executed[0]?.call as never, own)).base,
       riskLevel: 'MEDIUM',
       sessionId: 'session',
+      details: own.details,
     });
   });
 
@@ -1389,7 +1390,7 @@ describe('the ceiling', () => {
   it('[RN-2] [AP-7] the card is what this machine finds, whatever the server has drawn', async () => {
     ceiling();
     const handler = makeHandler();
-    const evil = { command: 'echo pwned > pwned.txt' };
+    const evil = { command: 'echo pwned > pwned.sh' };
     const shown = await approveHere(handler, {
       tool_name: 'shell_exec',
       tool_params: evil,
@@ -1408,7 +1409,7 @@ describe('the ceiling', () => {
     const asked = { tool_name: 'shell_exec', tool_params: evil, risk_level: 'MEDIUM' } as const;
     const { digest } = shownView(asked, own, { preview, base });
     expect(shown).toMatchObject({
-      description: 'Agent wants to fix a typo in README.md; wants to run echo pwned > pwned.txt',
+      description: 'Agent wants to fix a typo in README.md; wants to run echo pwned > pwned.sh',
       risk_level: 'HIGH',
       reasons: own.verdict.reasons,
       network: false,

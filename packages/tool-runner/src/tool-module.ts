@@ -66,11 +66,15 @@ export interface FileServices {
 export interface CommandServices {
   readonly workspace: Workspace;
   readonly starter: IsolatingStarter;
+  /** For a command that is one `git fetch` or `git pull`. */
+  readonly git?: GitRepository;
   /** Without it a command with network may reach any host. */
   readonly callNetwork?: CallNetwork;
 }
 
 export interface ShellServices extends CommandServices {
+  /** Makes git read safely in a LOW line. */
+  readonly git: GitRepository;
   readonly jobs: BackgroundJobs;
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, type CountersignEvent, defaultLimits, sentLimits } from '@countersign/protocol';
 import { settle } from '@countersign/testing';
@@ -389,7 +389,10 @@ it('[EX-7] beats every 10 s and when it is connected, one beat at a time, and do
   expect(fixture.api.of('failed heartbeat')).toEqual([]);
   await fixture.clock.advance(1);
   expect(fixture.api.of('failed heartbeat')).toEqual([
-    { queued: [], executing: ['tool-1'], unacknowledged: [], limits: sentLimits(defaultLimits) },
+    {
+      ...{ queued: [], executing: ['tool-1'], unacknowledged: [] },
+      ...{ limits: sentLimits(defaultLimits), policy: {} },
+    },
   ]);
   expect(fixture.logger.messages('error')).toEqual(['Heartbeat failed']);
   fixture.api.heartbeatAnswer = { calls: { 'tool-1': 'cancel' } };
@@ -411,6 +414,34 @@ it('[EX-7] a heartbeat that comes before the server knows the runner is not an e
   expect(fixture.logger.messages('error')).toEqual([]);
   await fixture.clock.advance(10_000);
   expect(fixture.logger.messages('error')).toEqual(['Heartbeat failed']);
+});
+
+it("[RK-5] tells the person's policy file, and again within a second after it changed", async () => {
+  const path = join(fixture.configFolder, 'policy.json');
+  const allow = { id: 'docs', effect: 'allow', tool: 'write_file', path: '*.md' } as const;
+  const example = { tool: 'write_file', args: { path: 'a.md', content: '' } };
+  const save = (...rules: object[]) =>
+    writeFileSync(path, JSON.stringify({ version: 1, rules }), { mode: 0o600 });
+  const told = () =>
+    fixture.api.of<{ policy?: unknown }>('heartbeat').flatMap(({ policy }) => (policy ? [policy] : []));
+  save({ ...allow, matches: [example] });
+  startRunner();
+  runner?.connected();
+  await expect.poll(told).toEqual([{ policy: { version: 1, rules: [allow] } }]);
+  await fixture.clock.advance(5_000);
+  expect(told()).toHaveLength(1);
+  save();
+  await fixture.clock.advance(1_000);
+  await expect.poll(() => told()[1]).toEqual({ policy: { version: 1, rules: [] } });
+  writeFileSync(path, '{');
+  await fixture.clock.advance(1_000);
+  await expect.poll(() => told()[2]).toEqual({ problem: expect.stringContaining('not JSON') });
+  fixture.api.failures.heartbeat = [new Error('offline')];
+  rmSync(path);
+  await fixture.clock.advance(1_000);
+  await expect.poll(() => fixture.api.of('failed heartbeat').length).toBe(1);
+  await fixture.clock.advance(10_000); // with the next heartbeat
+  await expect.poll(() => told()[3]).toEqual({});
 });
 
 it('[TL-3] tells its limits until the server has them, and again when it is connected anew', async () => {

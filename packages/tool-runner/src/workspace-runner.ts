@@ -1,7 +1,11 @@
+import { join } from 'node:path';
 import { CountersignError, type CountersignEvent, sentLimits, timing } from '@countersign/protocol';
 import { type RunnerClock, systemClock } from './clock.ts';
 import type { Logger } from './logger.ts';
+import { readMachinePolicy } from './machine-policy.ts';
 import type { ApprovalDialogProvider } from './open-approval.ts';
+import { personsFolders } from './open-workspace.ts';
+import { PersonsPolicyFile } from './policy-file.ts';
 import type { ApprovalRequest, Heartbeat, RunnerApi } from './runner-api.ts';
 import { ToolHandler } from './tool-handler.ts';
 import type { ToolHandlerConfig } from './tool-handler-config.ts';
@@ -27,8 +31,8 @@ export interface WorkspaceRunnerOptions extends Omit<ToolHandlerConfig, 'workspa
 const HEARTBEAT_MS = timing.runnerHeartbeatSeconds * 1000;
 /** About once an hour. */
 const BEATS_BETWEEN_PRUNING = 360;
-/** How often to check whether an editor asks for the workspace. */
-const TAKEOVER_POLL_MS = 1000;
+/** How often to check whether an editor asks for the workspace, and whether the person's policy file has changed. */
+const LOOK_MS = 1000;
 
 /**
  * The runner of one workspace: handles the events of the stream and sends heartbeats (RN-1, RN-10). It survives every
@@ -41,12 +45,16 @@ export class WorkspaceRunner {
   readonly #logger: Logger;
   readonly #ended = new AbortController();
   #cancelHeartbeat = () => {};
-  #cancelTakeoverPoll = () => {};
+  #cancelLook = () => {};
   #isBeating = false;
   #isHeartbeatLost = false;
   /** The server may not know our current custom tools: the next heartbeat lists them. */
   #toolsDirty = true;
   #limitsDirty = true;
+  readonly #configFolder: string;
+  readonly #policyFile: PersonsPolicyFile;
+  /** The stamp of the policy file that the server was told of; undefined if it may not know any. */
+  #reportedPolicy: string | undefined;
   #areToolsUp = false;
   #heartbeatQueued = false;
   #beats = 0;
@@ -62,7 +70,9 @@ export class WorkspaceRunner {
     });
     this.#logger = this.handler.logger;
     this.#scheduleHeartbeat();
-    if (options.onWanted) this.#pollTakeover(options.onWanted);
+    this.#configFolder = options.configFolder ?? personsFolders().config;
+    this.#policyFile = new PersonsPolicyFile(join(this.#configFolder, 'policy.json'));
+    this.#look();
   }
 
   /** Handles one event of the stream in the background. Never throws, never waits. */
@@ -77,6 +87,7 @@ export class WorkspaceRunner {
   connected(): void {
     this.handler.resendResults();
     this.#limitsDirty = true;
+    this.#reportedPolicy = undefined;
     void this.#startTools();
     void this.#beat();
   }
@@ -85,7 +96,7 @@ export class WorkspaceRunner {
   async dispose(): Promise<void> {
     this.#ended.abort();
     this.#cancelHeartbeat();
-    this.#cancelTakeoverPoll();
+    this.#cancelLook();
     await this.handler.dispose();
   }
 
@@ -133,11 +144,14 @@ export class WorkspaceRunner {
     });
   }
 
-  #pollTakeover(onWanted: (program: string) => void): void {
-    this.#cancelTakeoverPoll = this.#clock.after(TAKEOVER_POLL_MS, () => {
-      this.#pollTakeover(onWanted);
+  #look(): void {
+    const { onWanted } = this.#options;
+    this.#cancelLook = this.#clock.after(LOOK_MS, () => {
+      this.#look();
+      if (this.#reportedPolicy !== undefined && this.#policyFile.stamp() !== this.#reportedPolicy)
+        this.#beatSoon();
       const { wantedBy, isIdle } = this.handler;
-      if (wantedBy !== undefined && isIdle) onWanted(wantedBy);
+      if (wantedBy !== undefined && isIdle) onWanted?.(wantedBy);
     });
   }
 
@@ -155,6 +169,10 @@ export class WorkspaceRunner {
 
   #reportTools(): void {
     this.#toolsDirty = true;
+    this.#beatSoon();
+  }
+
+  #beatSoon(): void {
     this.#heartbeatQueued = this.#isBeating;
     void this.#beat();
   }
@@ -171,6 +189,7 @@ export class WorkspaceRunner {
     } catch (error) {
       this.#toolsDirty = true;
       this.#limitsDirty = true;
+      this.#reportedPolicy = undefined;
       // The server registers a new runner a moment after its stream has opened: the next heartbeat succeeds.
       const isTooSoon = error instanceof CountersignError && error.code === 'NOT_FOUND';
       // Log one error while the server is away; the stream logs when it is back.
@@ -190,6 +209,13 @@ export class WorkspaceRunner {
     const tools = this.#areToolsUp && this.#toolsDirty && { custom_tools: [...toolServers.tools] };
     this.#limitsDirty = false;
     if (tools) this.#toolsDirty = false;
-    return { ...this.handler.heartbeat(), ...limits, ...tools };
+    return { ...this.handler.heartbeat(), ...limits, ...tools, ...this.#policyReport() };
+  }
+  /** The person's policy file, if it changed since the server was told of it. */
+  #policyReport(): Pick<Heartbeat, 'policy'> {
+    const stamp = this.#policyFile.stamp();
+    if (stamp === this.#reportedPolicy) return {};
+    this.#reportedPolicy = stamp;
+    return { policy: readMachinePolicy(this.#configFolder, this.#options.workspace.root) };
   }
 }

@@ -151,12 +151,15 @@ describe('[AP-10] the runner is killed while an approval is pending', () => {
 
   it('before the preview: the next runner makes it', async () => {
     story.runner.pause();
-    const toolId = await ask('shell_exec', { command: 'echo previewed' });
+    const toolId = await ask('shell_exec', { command: 'echo previewed; touch previewed.md' });
     await story.runner.end('SIGKILL');
     await story.startRunner();
     expect((await story.card(toolId)).preview).toMatchObject({
       kind: 'command',
-      commands: [['echo', 'previewed']],
+      commands: [
+        ['echo', 'previewed'],
+        ['touch', 'previewed.md'],
+      ],
     });
     expect((await story.approvedToTheEnd(toolId)).result.stdout).toBe('previewed\n');
   });
@@ -184,10 +187,10 @@ describe('[RN-2] the ceiling file', () => {
   it('HIGH needs a decision on this machine: one made elsewhere does not run it; MEDIUM still runs', async () => {
     mkdirSync(join(story.home, '.config/countersign'), { recursive: true, mode: 0o700 });
     story.write(ceiling(), '{"version": 1, "decide_here": ["HIGH"]}', 0o600);
-    const high = await story.call('shell_exec', { command: 'echo x > ceiling.txt' });
+    const high = await story.call('shell_exec', { command: 'echo x > ceiling.sh' });
     expect([high.status, high.code]).toEqual(['failed', 'APPROVAL_STALE']);
     expect(high.message).toContain('a decision made on the machine');
-    expect(existsSync(story.at('ceiling.txt'))).toBe(false);
+    expect(existsSync(story.at('ceiling.sh'))).toBe(false);
     const medium = await story.call('write_file', { path: 'ceiling.md', content: 'x' });
     expect(medium.status).toBe('completed');
   });

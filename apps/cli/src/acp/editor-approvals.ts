@@ -9,6 +9,7 @@ import {
   KnownApprovals,
   networkText,
   reasonText,
+  scopeChoices,
   stepBeforeApproval,
 } from '@countersign/approvals';
 import { type Client, systemClock } from '@countersign/client';
@@ -131,7 +132,7 @@ export class EditorApprovals {
     }
     const needsSecondStep = stepBeforeApproval({ approval: card, isPreviewComing: false }) !== null;
     if (needsSecondStep && !(await this.#confirms(card, view, signal))) return;
-    const wider = card.offered_scopes[scopeIndex(chosen)];
+    const wider = scopeChoices(card.offered_scopes)[scopeIndex(chosen)];
     await this.#reportFailure(this.#known.approve(card, wider && choiceOf(wider)));
   }
 
@@ -205,9 +206,10 @@ const titleOf = ({ tool_name, tool_params }: Card, { calls }: Words): string =>
  * narrow to wide. A HIGH call can only be approved once.
  */
 function optionsFor(card: Card, words: Words, takesMessage: boolean): PermissionOption[] {
-  const wider = card.offered_scopes.map((offer, index): PermissionOption => {
-    const label = words.scope(offer);
-    const name = offer.warning === null ? label : `${label}. ${words.said(offer.warning)}`;
+  const wider = scopeChoices(card.offered_scopes).map((choice, index): PermissionOption => {
+    const { offer, onlyHere } = choice;
+    const label = words.scope(choice);
+    const name = offer.warning === null || onlyHere ? label : `${label}. ${words.said(offer.warning)}`;
     return { optionId: `${scopePrefix}${index}`, name: visible(name), kind: 'allow_always' };
   });
   const { acp } = words;

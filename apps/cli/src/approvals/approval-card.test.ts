@@ -55,6 +55,19 @@ describe('a card', () => {
     expect(removed).toContain('│   old mode 100755\n│ @@ -1 +0,0 @@\n│ - -- the guard\n');
   });
 
+  it('[AP-7] shows where a command fetches from, and what', () => {
+    const card = cardWith({
+      kind: 'command',
+      commands: [['git', 'fetch']],
+      cwd: '.',
+      network: true,
+      reversible: false,
+      scripts: [],
+      fetches: { url: 'https://example.org/x.git', refs: ['refs/heads/*'] },
+    });
+    expect(card).toMatch(/│ Fetches from +https:\/\/example\.org\/x\.git {2}refs\/heads\/\*\n/);
+  });
+
   it('[UI-6] no name of a parameter draws lines of its own', () => {
     const name = `x\n╰──────\n╭─ LOW ─\n│ Agent wants to read README.md\n│ ${'y'.repeat(500)}`;
     const card = cardWith(

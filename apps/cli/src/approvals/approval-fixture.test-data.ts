@@ -46,13 +46,15 @@ export function approval(over: Partial<Approval> = {}): Approval {
         label: 'Changes under src/ in this session',
         warning: null,
         max_risk: 'MEDIUM',
-        rule: {
-          id: 'to-be-granted',
-          effect: 'allow',
-          tool: '{write_file,edit_file,create_directory,copy_file}',
-          path: 'src/**',
-          max_risk: 'MEDIUM',
-        },
+        rules: [
+          {
+            id: 'to-be-granted',
+            effect: 'allow',
+            tool: '{write_file,edit_file,create_directory,copy_file}',
+            path: 'src/**',
+            max_risk: 'MEDIUM',
+          },
+        ],
       },
       {
         scope: 'session',
@@ -60,7 +62,7 @@ export function approval(over: Partial<Approval> = {}): Approval {
         label: 'Everything in this session',
         warning: 'You are not asked again.',
         max_risk: 'MEDIUM',
-        rule: { id: 'to-be-granted', effect: 'allow', tool: '*', max_risk: 'MEDIUM' },
+        rules: [{ id: 'to-be-granted', effect: 'allow', tool: '*', max_risk: 'MEDIUM' }],
       },
     ],
     context: { message_id: null, run_id: 'run-1', step: 0, excerpt: 'Please raise the port.' },

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { scopeChoices } from '@countersign/approvals';
 import type { Client } from '@countersign/client';
 import { checkedCard, type EventPayload } from '@countersign/protocol';
 import { expect, it, vi } from 'vitest';
@@ -16,7 +17,7 @@ it.each(['en', 'ru'])('[AP-1] [UI-4] the text of every card in the terminal in %
     [
       `=== ${request.approval_id}`,
       ...printedCard(checkedCard(request), request.runner_id !== null, frame),
-      ...request.offered_scopes.map((offer) => `wider: ${words.scope(offer)}`),
+      ...scopeChoices(request.offered_scopes).map((choice) => `wider: ${words.scope(choice)}`),
       '',
     ].join('\n'),
   );

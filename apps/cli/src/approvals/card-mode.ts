@@ -1,5 +1,5 @@
 import type { ApprovalEntry } from '@countersign/approvals';
-import type { OfferedScope } from '@countersign/protocol';
+import { type ScopeChoice, scopeChoices } from '@countersign/approvals';
 import { LineEditor } from '../screen/line-editor.ts';
 import { inputLines, layOut } from '../screen/paragraph.ts';
 import type { StyleName } from '../terminal.ts';
@@ -15,7 +15,7 @@ export type CardMode =
   | { readonly name: 'scopes' }
   | {
       readonly name: 'scope';
-      readonly offer: OfferedScope;
+      readonly choice: ScopeChoice;
       /** Whether the scope includes HIGH calls (AP-4). */
       readonly high: boolean;
       /** What the scope would have decided on the recorded history; undefined while the server computes it. */
@@ -60,10 +60,10 @@ export function linesBelow(mode: CardMode, view: CardsView, frame: CardFrame): s
       return [...inputLines(keys.rejectPrompt, mode.editor, width, color), ...text(keys.rejectHint, 'dim')];
     case 'scopes': {
       const { offered_scopes } = view.current.approval;
-      const offers = offered_scopes.map((offer, i) => ({
-        lead: `${i + 1}  `,
+      const offers = scopeChoices(offered_scopes).map((choice, i) => ({
+        lead: `${(i + 1) % 10}  `,
         leadStyle: 'bold' as const,
-        text: words.scope(offer),
+        text: words.scope(choice),
       }));
       return [
         ...text(keys.scopesTitle, 'bold'),
@@ -73,8 +73,10 @@ export function linesBelow(mode: CardMode, view: CardsView, frame: CardFrame): s
     }
     case 'scope':
       return [
-        ...text(words.scope(mode.offer), 'bold'),
-        ...(mode.offer.warning === null ? [] : text(words.said(mode.offer.warning), 'yellow')),
+        ...text(words.scope(mode.choice), 'bold'),
+        ...(mode.choice.offer.warning === null || mode.choice.onlyHere
+          ? []
+          : text(words.said(mode.choice.offer.warning), 'yellow')),
         ...text(mode.tried ?? keys.backtesting),
         ...text(keys.includeHigh(mode.high)),
         ...(mode.high ? text(keys.highWarning, 'red') : []),

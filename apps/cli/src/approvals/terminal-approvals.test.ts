@@ -1,6 +1,6 @@
 import type { ApprovalsServer } from '@countersign/approvals';
 import { ApiError, type ApprovalDecision, type DecisionOutcome } from '@countersign/client';
-import type { Approval, CountersignEvent, PolicyRule } from '@countersign/protocol';
+import type { Approval, CountersignEvent, OfferedScope, RequestBody } from '@countersign/protocol';
 import { ManualClock, settle } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 import { KeyDecoder } from '../screen/keys.ts';
@@ -59,7 +59,7 @@ interface SetUp {
 function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: SetUp = {}) {
   const clock = new ManualClock();
   const decisions: ApprovalDecision[] = [];
-  const rules: PolicyRule[] = [];
+  const rules: RequestBody<'backtestPolicy'>['rule'][] = [];
   const said: string[] = [];
   let screen = '';
   const draw = () => {
@@ -83,8 +83,8 @@ function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: Se
       list: async () => [],
       runners: async () => runners,
     },
-    backtest: async (rule) => {
-      rules.push(rule);
+    backtest: async (body) => {
+      rules.push(body.rule);
       if (backtest) return backtest();
       return {
         success: true,
@@ -348,7 +348,9 @@ describe('approving more than one', () => {
     });
     cards.receive(requested());
     await answer('a');
-    expect(screen()).toContain('1  Changes under src/ in this session\n│ 2  Everything in this session');
+    expect(screen()).toContain(
+      '1  Changes under src/ in this conversation\n│ 2  Whole conversation: every tool',
+    );
     await answer('1');
     expect(screen()).toContain('It would have covered 12 of your last 40 calls: you approved 10 of them');
     await answer('y');
@@ -385,22 +387,24 @@ describe('approving more than one', () => {
         response: { success: true, approval_id: params.approval_id, status: 'approved', rule_id: 'rule-1' },
       }),
     });
-    const always = {
+    const always: OfferedScope = {
       scope: 'always',
       pattern: 'npm *',
       label: 'Always: npm',
       warning: null,
       max_risk: 'MEDIUM',
-      rule: {
-        id: 'to-be-granted',
-        effect: 'allow',
-        tool: 'execute_command',
-        command: 'npm *',
-        max_risk: 'MEDIUM',
-      },
-    } as const;
+      rules: [
+        {
+          id: 'to-be-granted',
+          effect: 'allow',
+          tool: 'execute_command',
+          command: 'npm *',
+          max_risk: 'MEDIUM',
+        },
+      ],
+    };
     cards.receive(requested({ tool_name: 'execute_command', offered_scopes: [always] }));
-    await answer('a', '9', 'a', '1', '\u001b', 'a', '1', 'y');
+    await answer('a', '9', 'a', '1', '\u001b', 'a', '2', 'y');
     expect(rules[0]).toMatchObject({ tool: 'execute_command', command: 'npm *' });
     expect(said).toEqual([
       '✓ Agent wants to change config.json · approved here · saved in your policy as rule-1',

@@ -4,15 +4,17 @@ import {
   type ApprovalsServer,
   type ApproveChoice,
   approvalsServer,
+  backtestOf,
   choiceOf,
   type DecisionAnswer,
   isSeenLongEnough,
   KnownApprovals,
-  ruleOf,
+  type ScopeChoice,
+  scopeChoices,
   stepBeforeApproval,
 } from '@countersign/approvals';
 import { type CallResponse, type Clock, systemClock } from '@countersign/client';
-import type { Approval, CountersignEvent, OfferedScope, PolicyRule } from '@countersign/protocol';
+import type { Approval, CountersignEvent, RequestBody } from '@countersign/protocol';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
 import type { Stage } from '../screen/stage.ts';
@@ -40,7 +42,7 @@ export interface TerminalApprovalsDeps {
   isBesideRunner?(): boolean;
   /** Which listed approvals belong here; all of them if left out. */
   isShown?(approval: Approval): boolean;
-  backtest(rule: PolicyRule): Promise<CallResponse<'backtestPolicy'>>;
+  backtest(body: RequestBody<'backtestPolicy'>): Promise<CallResponse<'backtestPolicy'>>;
   /** The current conversation: its cards come first, and others say where they come from. */
   readonly conversation?: CurrentConversation;
   /** Opens a text in the person's editor; undefined if they have none. Rejects if that failed. */
@@ -234,7 +236,7 @@ export class TerminalApprovals {
 
   /** Identifies what is on the screen: another revision, digest or question starts the half second again. */
   #identity({ approval: { approval_id, revision, digest, preview } }: ApprovalEntry): string {
-    const mode = this.#mode.name === 'scope' ? [this.#mode.offer, this.#mode.high] : [this.#mode.name];
+    const mode = this.#mode.name === 'scope' ? [this.#mode.choice, this.#mode.high] : [this.#mode.name];
     return JSON.stringify([approval_id, revision, digest, preview === null, ...mode]);
   }
 
@@ -279,12 +281,12 @@ export class TerminalApprovals {
       case 'reject':
         return key === 'enter' ? this.#reject(current, mode.editor.text.trim()) : looking;
       case 'scopes': {
-        const offer = current.approval.offered_scopes[Number(key) - 1];
-        return offer ? this.#showScope(offer, false) : looking;
+        const choice = scopeChoices(current.approval.offered_scopes)[key === '0' ? 9 : Number(key) - 1];
+        return choice ? this.#showScope(choice, false) : looking;
       }
       case 'scope':
-        if (key === 'h') return this.#showScope(mode.offer, !mode.high);
-        return key === 'y' ? this.#approve(current, choiceOf(mode.offer, mode.high)) : looking;
+        if (key === 'h') return this.#showScope(mode.choice, !mode.high);
+        return key === 'y' ? this.#approve(current, choiceOf(mode.choice, mode.high)) : looking;
       case 'edit-line':
         return key === 'enter' ? this.#acceptEdit(current, mode.editor.text) : looking;
       case 'edited':
@@ -368,10 +370,10 @@ export class TerminalApprovals {
   }
 
   /** Shows what a wider scope covers and what it would have decided, before it is granted. */
-  #showScope(offer: OfferedScope, high: boolean): CardMode {
+  #showScope(choice: ScopeChoice, high: boolean): CardMode {
     const { words, backtest, onChange } = this.#deps;
-    const mode: CardMode = { name: 'scope', offer, high, tried: undefined };
-    void backtest(ruleOf(offer, high))
+    const mode: CardMode = { name: 'scope', choice, high, tried: undefined };
+    void backtest(backtestOf(choice.offer, high))
       .then(
         ({ considered, matched, approved_before: approved, rejected_before: rejected }) =>
           words.keys.backtest({ considered, matched, approved, rejected }),
@@ -482,7 +484,7 @@ export const cardDeps = ({ client, device }: ServerAccess, stage: Stage) => ({
   clock: systemClock,
   device,
   server: approvalsServer(client),
-  backtest: (rule: PolicyRule) => client.backtestPolicy({ body: { rule } }),
+  backtest: (body: RequestBody<'backtestPolicy'>) => client.backtestPolicy({ body }),
   edit: stage.edit,
   onChange: () => stage.draw(),
   say: (lines: readonly string[]) => stage.print(lines),

@@ -103,7 +103,7 @@ async function pressInFocus(...keys: string[]): Promise<void> {
   }
 }
 
-const evil = { command: 'echo pwned > pwned.txt' };
+const evil = { command: 'echo pwned > pwned.sh' };
 const forged = (over: object = {}): EventPayload<'tool.approval_request'> => {
   const { status: _, created_at: __, ...request } = approval();
   return {
@@ -158,7 +158,7 @@ const outcomeHere = async () => (await runner.handler.handleToolExecutionSignal(
 
 it('[RN-2] [AP-7] a card beside a runner shows what would run here, whatever the server has drawn', async () => {
   receive({ event: 'tool.approval_request', data: forged() });
-  await expect.poll(screen).toContain('echo pwned > pwned.txt');
+  await expect.poll(screen).toContain('echo pwned > pwned.sh');
   expect(screen()).toContain('HIGH');
   for (const lie of ['README.md', 'teh', 'a plain document']) expect(screen()).not.toContain(lie);
 
@@ -171,18 +171,18 @@ it('[RN-2] [AP-7] a card beside a runner shows what would run here, whatever the
 
 it("[RN-2] no later event of the server's puts another card in its place", async () => {
   receive({ event: 'tool.approval_request', data: forged() });
-  await expect.poll(screen).toContain('echo pwned > pwned.txt');
+  await expect.poll(screen).toContain('echo pwned > pwned.sh');
   const digest = await ownDigest();
   const { tool_call_id: _, agent: __, tool_name: ___, context: ____, ...update } = forged({ digest });
   receive({ event: 'approval.updated', data: { ...update, revision: 2 } });
   await expect.poll(screen).toContain('revision 2');
-  expect(screen()).toContain('echo pwned > pwned.txt');
+  expect(screen()).toContain('echo pwned > pwned.sh');
   expect(screen()).not.toContain('teh');
 });
 
 it("[RN-2] approving a card of the server's, for a runner elsewhere, is no decision for this machine", async () => {
   receive({ event: 'tool.approval_request', data: forged() });
-  await expect.poll(screen).toContain('echo pwned > pwned.txt');
+  await expect.poll(screen).toContain('echo pwned > pwned.sh');
   const move = (revision: number, digests: object) => {
     const moved = forged({ runner_id: 'runner-2', ...digests });
     const { tool_call_id: _, agent: __, tool_name: ___, context: ____, ...update } = moved;

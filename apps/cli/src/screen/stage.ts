@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import type { Environment } from '../command-context.ts';
 import type { Screen } from '../terminal.ts';
 import type { Key } from './keys.ts';
 import { LiveRegion } from './live-region.ts';
+import { editorOf, runEditor } from './run-editor.ts';
 
 export interface StageDeps {
   readonly screen: Screen;
@@ -60,8 +60,7 @@ export class Stage {
 
   /** Opens a text in $VISUAL or $EDITOR, which has the terminal until it ends. Undefined if neither is set. */
   get edit(): ((text: string) => Promise<string>) | undefined {
-    const { VISUAL, EDITOR } = this.#deps.env;
-    const editor = VISUAL || EDITOR;
+    const editor = editorOf(this.#deps.env);
     return editor ? (text) => this.#edit(editor, text) : undefined;
   }
 
@@ -91,15 +90,4 @@ export class Stage {
       this.#held = [];
     }
   }
-}
-
-/** Runs the editor through a shell, as other programs do, because its setting may have arguments ("code --wait"). */
-function runEditor(editor: string, file: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' });
-    child.once('error', reject);
-    child.once('exit', (code, signal) =>
-      code === 0 ? resolve() : reject(new Error(`${editor} ended with ${signal ?? code}`)),
-    );
-  });
 }

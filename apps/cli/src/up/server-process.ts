@@ -19,6 +19,13 @@ export class ServerNotStarted extends Error {
   }
 }
 
+interface Served {
+  readonly folder: string;
+  readonly port: number;
+  /** Where the person's rules are kept (RK-5). */
+  readonly policyFile: string;
+}
+
 /** Messages that the server sends over the IPC channel (apps/server/src/parent-process.ts). */
 type ServerMessage =
   | { readonly listens: string }
@@ -65,11 +72,12 @@ export class ServerProcess {
   }
 
   /** Resolves when the server listens. It stores everything in the folder, which only this person can read. */
-  async serve({ folder, port }: { readonly folder: string; readonly port: number }): Promise<this> {
+  async serve({ folder, port, policyFile }: Served): Promise<this> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#child.stderr?.pipe(createWriteStream(join(folder, 'server.log'), { mode: 0o600 }));
     const database = join(folder, 'countersign.db');
     const options = ['--host', '127.0.0.1', '--port', String(port), '--database', database];
+    options.push('--policy-file', policyFile);
     const listens = new Promise<string>((resolve, reject) => {
       this.#onListening = (message) => {
         if ('listens' in message) resolve(message.listens);

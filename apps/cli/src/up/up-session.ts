@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { readSignInLink } from '@countersign/runner-client';
 import type { Workspace } from '@countersign/tool-runner';
 import { type CommandContext, usageOf } from '../command-context.ts';
@@ -148,7 +149,9 @@ export class UpSession implements SessionHost {
   }
 
   #start(port: number, server: ServerProcess): Promise<ServerProcess> {
-    return server.serve({ folder: `${this.#options.workspace.stateFolder}/server`, port });
+    const { workspace, configFolder } = this.#options;
+    const policyFile = join(configFolder, 'policy.json');
+    return server.serve({ folder: join(workspace.stateFolder, 'server'), port, policyFile });
   }
 
   #keep(server: ServerProcess): RestartingServer {

@@ -38,10 +38,10 @@ const MAX_EXAMPLES = 20;
  */
 export async function backtest(
   store: Store,
-  about: { userId: string; file: PolicyFile; rule: PolicyRule; since: number | undefined },
+  about: { userId: string; file: PolicyFile; rules: readonly PolicyRule[]; since: number | undefined },
 ): Promise<Backtest> {
-  const { userId, file, rule, since } = about;
-  const trial = new Trial(file, rule);
+  const { userId, file, rules, since } = about;
+  const trial = new Trial(file, rules);
   let cursor: { createdAt: number; id: string } | undefined;
   let lastYield = performance.now();
   for (let seen = 0; seen < MAX_CALLS; seen += PAGE) {
@@ -77,7 +77,7 @@ const recordOf = (store: Store, row: ExecutionRow): Promise<CallRecord> =>
     };
   });
 
-/** Compares the current policy with the one that has the new rule. */
+/** Compares the current policy with the one that has the new rules. */
 class Trial {
   readonly found: Backtest = {
     considered: 0,
@@ -87,18 +87,23 @@ class Trial {
     rejected_before: 0,
     examples: [],
   };
-  readonly #rule: CompiledRule;
+  readonly #rules: readonly CompiledRule[];
   readonly #before: LoadedPolicy;
   readonly #after: LoadedPolicy;
   readonly #byRoot = new Map<string, { before: ToolCallPolicy; after: ToolCallPolicy }>();
 
-  constructor(file: PolicyFile, rule: PolicyRule) {
-    const compiled = compileRule(rule, 'person');
-    if (typeof compiled === 'string') throw new Refusal('POLICY_INVALID', { problem: compiled });
-    this.#rule = compiled;
+  constructor(file: PolicyFile, given: readonly PolicyRule[]) {
+    // Rules that a card offers share an id, because none of them is saved yet.
+    const rules = given.length < 2 ? given : given.map((rule, i) => ({ ...rule, id: `${rule.id}-${i + 1}` }));
+    this.#rules = rules.map((rule) => {
+      const compiled = compileRule(rule, 'person');
+      if (typeof compiled === 'string') throw new Refusal('POLICY_INVALID', { problem: compiled });
+      return compiled;
+    });
     this.#before = load(file);
     // Replaces a rule with the same id, as saving it would.
-    this.#after = load({ ...file, rules: [...file.rules.filter(({ id }) => id !== rule.id), rule] });
+    const ids = new Set(rules.map(({ id }) => id));
+    this.#after = load({ ...file, rules: [...file.rules.filter(({ id }) => !ids.has(id)), ...rules] });
   }
 
   consider({ row, payload, approval, workspace }: CallRecord): void {
@@ -107,7 +112,11 @@ class Trial {
     const policies = this.#policiesIn(workspace ?? '/workspace');
     const decision = policies.after.decide(row.tool_name, payload.params);
     const { call, details } = decision;
-    if (!call || !details || !this.#rule.matches(call, details)) return;
+    if (!call || !details) return;
+    // A rule may cover some commands of a line, and others the rest (RK-5).
+    const { allowedBy, allowedWith = [] } = decision;
+    const needed = new Set([allowedBy, ...allowedWith].map((rule) => rule?.id));
+    if (!this.#rules.some((tried) => needed.has(tried.rule.id) || tried.matches(call, details))) return;
     this.found.matched += 1;
     if (row.status === 'rejected') this.found.rejected_before += 1;
     else if (row.approved_by === 'user') this.found.approved_before += 1;

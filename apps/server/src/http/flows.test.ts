@@ -387,7 +387,7 @@ describe('[RK-5] the policy', () => {
     const beat = setInterval(() => {
       turns += 1;
     });
-    const about = { userId: person.userId, file: { ...file, rules: [] }, rule, since: undefined };
+    const about = { userId: person.userId, file: { ...file, rules: [] }, rules: [rule], since: undefined };
     const { considered } = await backtest(server.store, about);
     clearInterval(beat);
     expect([considered, turns > 3]).toEqual([8, true]);

@@ -95,6 +95,7 @@ const goneRunner = (user_id: string) => ({
   stream: null,
   custom_tools: [],
   limits: {},
+  policy: {},
 });
 
 describe('[AP-9] a token of scope runner', () => {

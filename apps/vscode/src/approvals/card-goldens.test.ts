@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { scopeChoices } from '@countersign/approvals';
 import { checkedCard } from '@countersign/protocol';
 import type { ApprovalRequest } from '@countersign/tool-runner';
 import { expect, it } from 'vitest';
@@ -19,7 +20,7 @@ it.each(['en', 'ru'])('[AP-1] [UI-2] the text of every request in a dialog in %s
         requestTitle(request, words),
         words.approval.risk[request.risk_level],
         requestText(request, words),
-        ...request.offered_scopes.map((offer) => `wider: ${scopeTitle(offer, words)}`),
+        ...scopeChoices(request.offered_scopes).map((choice) => `wider: ${scopeTitle(choice, words)}`),
         '',
       ].join('\n'),
     );

@@ -1,5 +1,4 @@
-import { type ApprovalRequest, scopeLabel, titleOf } from '@countersign/approvals';
-import type { OfferedScope } from '@countersign/protocol';
+import { type ApprovalRequest, type ScopeChoice, scopeLabel, titleOf } from '@countersign/approvals';
 import { approvalWords, type Sentence, sayIn, tellIn } from '@countersign/words';
 import type { Words } from '../words.ts';
 
@@ -8,8 +7,8 @@ export const requestTitle = (request: ApprovalRequest, { language }: Words): str
   titleOf(request, approvalWords[language]);
 
 /** What a wider approval covers, in the same words as on the chat's card. */
-export const scopeTitle = (offer: OfferedScope, { language }: Words): string =>
-  scopeLabel(offer, approvalWords[language]);
+export const scopeTitle = (choice: ScopeChoice, { language }: Words): string =>
+  scopeLabel(choice, approvalWords[language]);
 
 /** Translates a sentence of the server or the runner, if the person's language has a translation. */
 export const said = (sentence: Sentence, { language }: Words): string => sayIn(language)(sentence);

@@ -2,12 +2,14 @@ import {
   type ApprovalRequest,
   type ApproveChoice,
   attentionMs,
+  backtestOf,
   choiceOf,
   type DecisionAnswer,
-  ruleOf,
+  type ScopeChoice,
+  scopeChoices,
 } from '@countersign/approvals';
 import type { Client } from '@countersign/client';
-import type { CheckedCard, OfferedScope } from '@countersign/protocol';
+import type { CheckedCard } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
 import { commands, type Disposable, type QuickPickItem, Uri, window, workspace } from 'vscode';
 import { editedParams } from '../approvals/edited-params.ts';
@@ -240,23 +242,25 @@ export class EditorApprovals implements Disposable {
       this.#say(approval.scopeNone);
       return undefined;
     }
-    type Item = QuickPickItem & { readonly offer: OfferedScope; readonly high?: boolean };
-    const items = offered_scopes.flatMap((offer): Item[] => {
-      const label = scopeTitle(offer, words);
-      if (offer.scope === 'always') return [{ label, detail: approval.alwaysWarning, offer }];
-      if (offer.scope === 'class') return [{ label, offer }];
+    type Item = QuickPickItem & { readonly choice: ScopeChoice; readonly high?: boolean };
+    const items = scopeChoices(offered_scopes).flatMap((choice): Item[] => {
+      const { offer, onlyHere } = choice;
+      const label = scopeTitle(choice, words);
+      if (offer.scope === 'class' || onlyHere) return [{ label, choice }];
+      if (offer.scope === 'always') return [{ label, detail: approval.alwaysWarning, choice }];
       return [
-        { label, description: approval.onlyMedium, detail: approval.sessionWarning, offer },
-        { label, description: approval.includeHigh, detail: approval.sessionWarning, offer, high: true },
+        { label, description: approval.onlyMedium, detail: approval.sessionWarning, choice },
+        { label, description: approval.includeHigh, detail: approval.sessionWarning, choice, high: true },
       ];
     });
     const picked = await deliberately(() =>
       window.showQuickPick(items, { title: approval.scopePick, ignoreFocusOut: true }),
     );
     if (!picked) return undefined;
-    if (picked.offer.scope === 'always') {
+    const { offer, onlyHere } = picked.choice;
+    if (offer.scope === 'always' && !onlyHere) {
       const tried = await client()
-        ?.backtestPolicy({ body: { rule: ruleOf(picked.offer) } })
+        ?.backtestPolicy({ body: backtestOf(offer) })
         .catch(() => undefined);
       // Show the backtest before the rule is saved (RK-5).
       const detail = [
@@ -272,7 +276,7 @@ export class EditorApprovals implements Disposable {
       const detail = `${approval.includeHigh}.\n\n${approval.sessionWarning}`;
       if ((await deliberateAnswer(picked.label, detail, approval.lookAgain, yes)) !== yes) return undefined;
     }
-    return choiceOf(picked.offer, picked.high);
+    return choiceOf(picked.choice, picked.high);
   }
 
   /**

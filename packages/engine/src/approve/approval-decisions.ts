@@ -17,7 +17,7 @@ import { notFound, Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow, GrantRow, Json, JsonObject, PayloadRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
 import { type ApprovalRows, alreadyDecided, approvalRows, approveCall } from './approval-requests.ts';
-import { newGrant, ruleToSave, scopesOffered } from './grants.ts';
+import { chosenRules, newGrant, ruleToSave, scopesOffered } from './grants.ts';
 import { expireNow } from './pending-decisions.ts';
 import { isJudgedByOlderPolicy } from './policy-review.ts';
 import { readOnlyRefusal } from './read-only-sessions.ts';
@@ -101,8 +101,8 @@ export function* approve(
       workspace,
       now,
       scope: input.scope ?? 'once',
-      grantId: wider?.rule ? null : (wider?.grant.id ?? null),
-      signal: { params, grant: undefined, rules },
+      grantId: wider?.grants[0]?.id ?? null,
+      signal: { params, grants: [], rules },
       row: { approved_by: 'user', digest: approval.digest },
       audit: {
         action: 'approval.approved',
@@ -119,8 +119,8 @@ export function* approve(
   const released = wider ? yield* releaseCovered(tx, signals, wider) : [];
   return {
     ...approved,
-    grant: wider?.rule ? undefined : wider?.grant,
-    ruleId: wider?.rule?.id,
+    grant: wider?.grants[0],
+    ruleId: wider?.rules[0]?.id,
     released,
   };
 }
@@ -163,7 +163,7 @@ function* edit(
   const payload = {
     params,
     description: describeCall(current.approval.agent, execution.tool_name, params),
-    offered_scopes: scopesOffered(decision),
+    offered_scopes: scopesOffered(policy, decision),
   };
   const approval = { ...current.approval, ...revised };
   yield* tx.update('approvals', approval.id, revised);
@@ -185,7 +185,7 @@ function* edit(
   return { approval, execution: { ...execution, ...judged } };
 }
 
-/** AP-4: a wider scope makes a grant, or adds a rule to the person's own policy. */
+/** AP-4: a wider scope makes grants, or adds rules to the person's own policy: one for each pattern that was chosen. */
 function* widen(
   tx: Transaction,
   { policies }: EngineParts,
@@ -199,33 +199,37 @@ function* widen(
   const scope = input.scope ?? 'once';
   if (scope === 'once') return undefined;
   const { params } = yield* wholePayload(tx, execution.id);
-  const offered = scopesOffered(policy.decide(execution.tool_name, params));
-  const wanted = scope === 'session' ? null : (input.pattern ?? null);
-  const chosen = offered.find((offer) => offer.scope === scope && offer.pattern === wanted);
+  const chosen = chosenRules(policy, policy.decide(execution.tool_name, params), scope, input.pattern);
   if (!chosen) throw new Refusal('GRANT_NOT_ALLOWED', { problem: 'it is not one of the offered scopes' });
-  const grant = newGrant(chosen, {
-    execution,
-    risk: approval.risk_level,
-    includeHigh: input.include_high === true,
-    workspace,
-    id: newId(),
-    now,
-  });
-  const granted = { caller, device: input.device ?? null, workspace, now, grant };
-  if (scope === 'always') {
-    const rule = ruleToSave(grant);
-    yield* policies.addRule(tx, caller.userId, rule);
-    tx.announce(caller.userId, {
-      audit: [{ action: 'policy.rule_added', subject: rule.id, data: rule as unknown as Json }],
-    });
-    const withRule = yield* policies.policyInside(tx, caller.userId, workspace);
-    const policyVersion = policies.versionOf(withRule);
-    return { ...granted, policy: withRule, policyVersion, rule };
+  const grants = chosen.map((rule) =>
+    newGrant(rule, scope, {
+      execution,
+      risk: approval.risk_level,
+      includeHigh: input.include_high === true,
+      workspace,
+      id: newId(),
+      now,
+    }),
+  );
+  const { project_id: projectId } = execution;
+  const about = { caller, device: input.device ?? null, workspace, projectId, now };
+  if (scope === 'always' && !input.only_here) {
+    const rules = grants.map(ruleToSave);
+    for (const rule of rules) {
+      yield* policies.addRule(tx, caller.userId, rule);
+      tx.announce(caller.userId, {
+        audit: [{ action: 'policy.rule_added', subject: rule.id, data: rule as unknown as Json }],
+      });
+    }
+    const withRules = yield* policies.policyInside(tx, caller.userId, workspace);
+    return { ...about, policy: withRules, policyVersion: policies.versionOf(withRules), grants: [], rules };
   }
-  yield* tx.insert('grants', grant);
-  const { tool, pattern, max_risk } = grant;
-  announceCall(tx, grant, [], 'grant.made', { tool, pattern, max_risk });
-  return { ...granted, policy, policyVersion: policies.versionOf(policy), rule: undefined };
+  for (const grant of grants) {
+    yield* tx.insert('grants', grant);
+    const { tool, pattern, max_risk } = grant;
+    announceCall(tx, grant, [], 'grant.made', { tool, pattern, max_risk });
+  }
+  return { ...about, policy, policyVersion: policies.versionOf(policy), grants, rules: [] };
 }
 
 /** Inside a unit: the person rejects (AP-5). */

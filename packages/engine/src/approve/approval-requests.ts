@@ -202,6 +202,7 @@ export function* askAgain(
     approved_by: null,
     approved_at: null,
     grant_id: null,
+    further_grants: null,
     allowed_by: null,
     digest: null,
     risk_level: risk,
@@ -238,7 +239,7 @@ function* withScopes(
 ): Unit<ShownPayload> {
   const shown = yield* tx.shownPayload(id);
   const found =
-    shown.offered_scopes ?? scopesOffered(policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
+    shown.offered_scopes ?? scopesOffered(policy, policy.decide(tool_name, yield* paramsOf(tx, id, shown)));
   const offered_scopes = scopesUpTo(found, risk);
   if (offered_scopes === shown.offered_scopes) return shown;
   yield* tx.update('payloads', id, { offered_scopes });

@@ -137,11 +137,12 @@ export class SessionModes {
           caller,
           device: null,
           workspace,
+          projectId: session.project_id,
           now,
           policy,
           policyVersion,
-          grant,
-          rule: undefined,
+          grants: [grant],
+          rules: [],
         };
         released = yield* releaseCovered(tx, signals, granted);
       }

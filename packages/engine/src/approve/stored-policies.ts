@@ -1,5 +1,6 @@
 import {
   customToolsOf,
+  type LoadedPolicy,
   parseGlob,
   readDamagedPolicy,
   readPolicyFile,
@@ -17,8 +18,11 @@ import {
   isCustomToolName,
   type Limits,
   lowerLimits,
+  type MachinePolicy,
+  machineRuleId,
   type PolicyFile,
   type PolicyRule,
+  withoutExamples as policyWithoutExamples,
   type RunnerCapability,
   runnerCapabilities,
   type SessionMode,
@@ -27,7 +31,9 @@ import {
 import { latestRunnerReport } from '../dispatch/runners.ts';
 import { Refusal } from '../refusal.ts';
 import type { ExecutionRow, Json, JsonObject } from '../rows.ts';
-import type { Reading, Store, Transaction, Unit } from '../store.ts';
+import type { Announcement, Reading, Store, Transaction, Unit } from '../store.ts';
+import { type KeptPolicyFile, mergePolicies } from './policy-file.ts';
+import { noRules, putPolicy } from './policy-rows.ts';
 import { isOfferedIn } from './read-only-sessions.ts';
 
 /** Cache limits: workspaces of one person, and people. */
@@ -41,6 +47,8 @@ export interface RunnerFacts {
   readonly tools: readonly CustomTool[];
   /** The stricter of the operator's and the runner's limits. */
   readonly limits: Limits;
+  /** The rules of the machine's own policy file. */
+  readonly rules: readonly PolicyRule[];
 }
 
 /**
@@ -59,11 +67,15 @@ export class StoredPolicies {
 
   /** The operator's limits (TL-3). */
   readonly limits: Limits;
+  readonly #file: KeptPolicyFile | undefined;
+  /** The file as it was read last, and why it cannot be used. */
+  #seen: { readonly stamp: string; readonly problem?: string } | undefined;
 
-  constructor(store: Store, masker: SecretMasker, limits: Limits) {
+  constructor(store: Store, masker: SecretMasker, limits: Limits, file?: KeptPolicyFile) {
     this.#store = store;
     this.#masker = masker;
     this.limits = limits;
+    this.#file = file;
   }
 
   /**
@@ -75,6 +87,7 @@ export class StoredPolicies {
     workspace: string | null,
     tool: string,
   ): ToolCallPolicy | Promise<ToolCallPolicy> {
+    if (this.#isFileNewer(userId)) return this.freshPolicyFor(userId, workspace);
     const known = this.#cached.get(userId);
     const policy = known?.byRoot.get(workspace ?? UNKNOWN_WORKSPACE);
     // Other nodes may know newer tools and limits of the runner.
@@ -89,6 +102,7 @@ export class StoredPolicies {
   /** Reads the policy from the database, with the custom tools that the workspace's runner reported last, to any node. */
   async freshPolicyFor(userId: string, workspace: string | null): Promise<ToolCallPolicy> {
     const root = workspace ?? UNKNOWN_WORKSPACE;
+    await this.#takeFromFile(userId);
     const policy = await this.#store.read((tx) => this.policyInside(tx, userId, root));
     const version = this.versionOf(policy);
     const known = this.#cached.get(userId);
@@ -114,39 +128,103 @@ export class StoredPolicies {
     this.#cached.delete(userId);
   }
 
+  /** The person's rules as they are kept, and why the file they are kept in cannot be used. */
   async policyFile(userId: string): Promise<PolicyFile> {
+    await this.#takeFromFile(userId);
     const row = await this.#store.read((tx) => tx.get('policies', userId));
     return row?.policy ?? noRules;
   }
 
-  /** The person's own tools in a workspace (RN-8), and the limits in force there (TL-3). */
-  async runnerFacts(userId: string, workspace: string | null): Promise<RunnerFacts> {
-    if (workspace === null) return { tools: [], limits: this.limits };
-    const report = await this.#store.read((tx) => latestRunnerReport(tx, userId, workspace));
-    return { tools: report.tools, limits: lowerLimits(this.limits, report.limits) };
+  /** The file on this machine that holds the person's rules; undefined if they are kept in the database. */
+  async fileOf(userId: string): Promise<{ readonly path: string; readonly problem?: string } | undefined> {
+    if (this.#file?.userId !== userId) return undefined;
+    await this.#takeFromFile(userId);
+    const problem = this.#seen?.problem;
+    return { path: this.#file.path, ...(problem !== undefined && { problem }) };
   }
 
-  /** Replaces the person's own policy. Throws if the new one is invalid. */
-  async replace(userId: string, file: PolicyFile): Promise<PolicyFile> {
-    requireValid(file);
-    const store = this.#store;
-    await store.write(function* (tx) {
-      yield* putPolicy(tx, userId, file, store.now());
-      tx.announce(userId, {
-        audit: [{ action: 'policy.replaced', subject: userId, data: { rules: file.rules.length } }],
-      });
-    });
+  /** The person's own tools in a workspace (RN-8), and the limits in force there (TL-3). */
+  async runnerFacts(userId: string, workspace: string | null): Promise<RunnerFacts> {
+    if (workspace === null) return { tools: [], limits: this.limits, rules: [] };
+    const report = await this.#store.read((tx) => latestRunnerReport(tx, userId, workspace));
+    const { tools, limits, policy } = report;
+    return { tools, limits: lowerLimits(this.limits, limits), rules: policy.policy?.rules ?? [] };
+  }
+
+  /**
+   * Replaces the person's own policy. Throws if the new one is invalid, or POLICY_CHANGED if `before` is given and the policy
+   * is another one by now.
+   */
+  async replace(userId: string, policy: PolicyFile, before?: PolicyFile): Promise<PolicyFile> {
+    const change = (current: PolicyFile): PolicyFile => {
+      if (before && canonicalJson(before) !== canonicalJson(current)) throw new Refusal('POLICY_CHANGED');
+      return policy;
+    };
+    const audit = [{ action: 'policy.replaced', subject: userId, data: { rules: policy.rules.length } }];
+    await this.#store.write((tx) => this.#change(tx, userId, change, audit));
     this.forget(userId);
-    return file;
+    return policy;
   }
 
   /** Inside a unit: adds a rule to the person's own policy (AP-4, "always"). Throws if the policy would become invalid. */
   *addRule(tx: Transaction, userId: string, rule: PolicyRule): Unit<void> {
+    yield* this.#change(tx, userId, (current) => ({ ...current, rules: [...current.rules, rule] }));
+  }
+
+  /** Changes the policy where it is kept. If it is a file, that comes first: the database has only a copy. */
+  *#change(
+    tx: Transaction,
+    userId: string,
+    change: (current: PolicyFile) => PolicyFile,
+    audit: Announcement['audit'] = [],
+  ): Unit<void> {
     const row = yield* tx.get('policies', userId);
-    const before: PolicyFile = row?.policy ?? noRules;
-    const file: PolicyFile = { ...before, rules: [...before.rules, rule] };
-    requireValid(file);
-    yield* putPolicy(tx, userId, file, this.#store.now());
+    const checked = (current: PolicyFile): PolicyFile => {
+      const changed = change(current);
+      requireValid(changed);
+      return changed;
+    };
+    const file = this.#file?.userId === userId ? this.#file : undefined;
+    const policy = file ? file.update(checked) : checked(row?.policy ?? noRules);
+    yield* putPolicy(tx, userId, { policy, file: file?.path ?? null, now: this.#store.now() });
+    if (audit.length > 0) tx.announce(userId, { audit });
+  }
+
+  #isFileNewer(userId: string): boolean {
+    return this.#file?.userId === userId && this.#file.stamp() !== this.#seen?.stamp;
+  }
+
+  /** Copies the person's policy file into the database if it has changed. */
+  async #takeFromFile(userId: string): Promise<void> {
+    const file = this.#file;
+    if (!file || !this.#isFileNewer(userId)) return;
+    const stamp = file.stamp();
+    const reading = file.read();
+    this.forget(userId);
+    if (!reading.ok) {
+      this.#seen = { stamp, problem: reading.problem };
+      return;
+    }
+    const now = this.#store.now();
+    await this.#store.write(function* (tx) {
+      const row = yield* tx.get('policies', userId);
+      const isCopy = row?.file === file.path;
+      if (isCopy && canonicalJson(row.policy) === canonicalJson(reading.policy)) return;
+      // Rules that were kept in the database until now move to the file.
+      const policy =
+        row && !isCopy && hasRules(row.policy)
+          ? file.update((current) => mergePolicies(current, row.policy))
+          : reading.policy;
+      yield* putPolicy(tx, userId, { policy, file: file.path, now });
+      const data = { rules: policy.rules.length, file: file.path };
+      tx.announce(userId, { audit: [{ action: 'policy.read_from_file', subject: userId, data }] });
+    });
+    this.#seen = { stamp };
+  }
+
+  /** Why the person's file cannot be used: its allow rules count no more, and their machine refuses every call. */
+  #problemOfFile(userId: string): string | undefined {
+    return this.#file?.userId === userId ? this.#seen?.problem : undefined;
   }
 
   /** Parameters as records and logs may show them (DA-3). */
@@ -162,10 +240,13 @@ export class StoredPolicies {
     const file = row?.policy ?? noRules;
     const reading = readPolicyFile(JSON.stringify(file), 'person');
     // A stored policy was valid when it was saved. If it no longer is, its denials still apply.
-    const own = reading.ok ? reading.policy : readDamagedPolicy(file, 'person', reading.problem);
+    const problem = reading.ok ? this.#problemOfFile(userId) : reading.problem;
+    const own =
+      reading.ok && problem === undefined ? reading.policy : readDamagedPolicy(file, 'person', problem ?? '');
+    const machine = machinePolicy(report.policy, file);
     const policy = new ToolCallPolicy({
       root,
-      policies: [own],
+      policies: machine ? [own, machine] : [own],
       customTools: customToolsOf(report.tools),
       limits: lowerLimits(this.limits, report.limits),
     });
@@ -174,17 +255,21 @@ export class StoredPolicies {
   }
 }
 
-const noRules: PolicyFile = { version: 1, rules: [] };
+const hasRules = ({ rules, programs = [], sensitive_paths = [] }: PolicyFile): boolean =>
+  rules.length + programs.length + sensitive_paths.length > 0;
+
+/** The policy file of the machine that executes, unless it is the one that holds the person's rules here too. */
+function machinePolicy({ policy }: MachinePolicy, kept: PolicyFile): LoadedPolicy | undefined {
+  if (!policy || canonicalJson(policy) === canonicalJson(policyWithoutExamples(kept))) return undefined;
+  const rules = policy.rules.map((rule) => ({ ...rule, id: machineRuleId(rule.id) }));
+  const named = { ...policy, rules };
+  const reading = readPolicyFile(JSON.stringify(named), 'person');
+  return reading.ok ? reading.policy : readDamagedPolicy(named, 'person', reading.problem);
+}
 
 function requireValid(file: PolicyFile): void {
   const reading = readPolicyFile(JSON.stringify(file), 'person');
   if (!reading.ok) throw new Refusal('POLICY_INVALID', { problem: reading.problem });
-}
-
-function* putPolicy(tx: Transaction, userId: string, policy: PolicyFile, now: number): Unit<void> {
-  const before = yield* tx.get('policies', userId);
-  if (before) yield* tx.update('policies', userId, { policy, version: before.version + 1, updated_at: now });
-  else yield* tx.insert('policies', { id: userId, user_id: userId, policy, version: 1, updated_at: now });
 }
 
 /** The rules of the person's own policy that a runner applies to the real disk (RK-5, VA-8), as they are stored now. */
@@ -217,10 +302,10 @@ function catalogueUnder(limits: Limits): readonly AvailableTool[] {
  */
 export function availableTools(
   policy: PolicyFile,
-  { tools, limits }: RunnerFacts,
+  { tools, limits, rules }: RunnerFacts,
   mode: SessionMode = 'ask',
 ): readonly AvailableTool[] {
-  const denied = policy.rules.flatMap(toolsDeniedOutright);
+  const denied = [...policy.rules, ...rules].flatMap(toolsDeniedOutright);
   const all = [...catalogueUnder(limits), ...tools.map(describeCustomTool)];
   return all.filter(({ name }) => isOfferedIn(mode, name) && !denied.some((denies) => denies(name)));
 }

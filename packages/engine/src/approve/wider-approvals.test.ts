@@ -47,7 +47,7 @@ it.each([
   const pattern = offer.pattern ?? undefined;
   await fixture.approve(approval_id, { digest: digest('a'), scope: 'always', ...(pattern && { pattern }) });
   const { rules } = await fixture.engine.policies.policyFile('ada');
-  const { id: _, ...covered } = offer.rule;
+  const { id: _, ...covered } = offer.rules[0] ?? { id: '' };
   expect(rules).toEqual([{ ...covered, id: expect.any(String), why: expect.any(String) }]);
 });
 
@@ -74,7 +74,14 @@ describe('[RK-5] the deny rules of a person stand', () => {
     const allow = { id: 'allow', effect: 'allow', tool: 'write_file' } as const;
     const policy = { version: 1, rules: [deny, allow, { ...allow, id: 'deny' }] } as PolicyFile;
     await fixture.store.write(function* (tx) {
-      yield* tx.insert('policies', { id: 'ada', user_id: 'ada', policy, version: 1, updated_at: 0 });
+      yield* tx.insert('policies', {
+        id: 'ada',
+        user_id: 'ada',
+        policy,
+        file: null,
+        version: 1,
+        updated_at: 0,
+      });
     });
     fixture.engine.policies.forget('ada');
     expect(await read('private/x.txt')).toBe('DENIED_BY_POLICY');
@@ -133,7 +140,7 @@ describe('[AP-4] "changes under src/"', () => {
     const { approval_id } = await fixture.submit('delete_file', { path: 'src/a.ts' });
     const { offered_scopes } = await runner.last('tool.approval_request');
     const offer = offered_scopes.find(({ label }) => label === 'Deleting files under src/ in this session');
-    expect(offer?.rule).toMatchObject({ tool: 'delete_file', path: 'src/**' });
+    expect(offer?.rules[0]).toMatchObject({ tool: 'delete_file', path: 'src/**' });
     await fixture.preview(approval_id);
     expect(await codeOf(fixture.approve(approval_id, { scope: 'class', pattern: 'src/**' }))).toBe('ok');
     expect((await fixture.submit('delete_file', { path: 'src/b.ts' })).approved_by).toBe('config');
@@ -189,9 +196,9 @@ it('[AP-4] an offer says up to which risk it grants, also where the runner has r
   await fixture.preview(approval_id, { risk_level: 'HIGH' });
   const { offered_scopes } = await runner.last('approval.updated');
   const shown = new Map(
-    offered_scopes.map(({ scope, pattern, max_risk, rule }) => [
+    offered_scopes.map(({ scope, pattern, max_risk, rules }) => [
       `${scope} ${pattern}`,
-      max_risk === rule.max_risk ? max_risk : 'another risk than its rule',
+      max_risk === rules[0]?.max_risk ? max_risk : 'another risk than its rule',
     ]),
   );
   expect(shown.get('session null')).toBe('MEDIUM');

@@ -1,12 +1,19 @@
 import { IMPLICIT_ALLOW_RULE } from '@countersign/policy';
-import { type PolicyRule, type RequestBody, timing } from '@countersign/protocol';
+import {
+  areSameRules,
+  isMachineRule,
+  machineRuleId,
+  type PolicyRule,
+  type RequestBody,
+  timing,
+} from '@countersign/protocol';
 import { askAgain } from '../approve/approval-requests.ts';
 import { isJudgedByOlderPolicy } from '../approve/policy-review.ts';
 import { latestRunnerReport, type RunnerRegistry } from '../dispatch/runners.ts';
 import { announceCall } from '../record/announcements.ts';
 import { statusEvent } from '../record/call-events.ts';
 import type { Caller } from '../record/call-request.ts';
-import { asApproved, endCall, ownExecution, transition } from '../record/execution-record.ts';
+import { asApproved, endCall, grantIdsOf, ownExecution, transition } from '../record/execution-record.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApprovalRow, ExecutionRow } from '../rows.ts';
 import type { Transaction, Unit } from '../store.ts';
@@ -52,7 +59,7 @@ export function* claimCall(
     const ended = asked ? undefined : yield* tx.get('tool_executions', toolId);
     return { refusal: new Refusal(stale.code, { problem: stale.problem }), asked, ended };
   }
-  if (execution.grant_id !== null) yield* tx.countGrantUse(execution.grant_id);
+  for (const id of grantIdsOf(execution)) yield* tx.countGrantUse(id);
   const claimed = yield* transition(tx, execution, 'executing', {
     runner_id: input.runner_id ?? execution.runner_id,
     claimed_by: input.instance ?? null,
@@ -90,27 +97,28 @@ export function* findStaleness(
   for (const rule of execution.allowed_by ?? [])
     if (!(yield* isStillRule(tx, execution, rule)))
       return { code: 'GRANT_REVOKED', problem: 'the rule was changed or taken out of your policy' };
-  if (execution.grant_id === null) return undefined;
-  const grant = yield* tx.get('grants', execution.grant_id);
-  const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
-  return live ? undefined : { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  for (const id of grantIdsOf(execution)) {
+    const grant = yield* tx.get('grants', id);
+    const live = grant && grant.revoked_at === null && (grant.expires_at === null || grant.expires_at > now);
+    if (!live) return { code: 'GRANT_REVOKED', problem: 'the grant was revoked' };
+  }
+  return undefined;
 }
 
 /** Whether the rule is still the same. Its id is not enough: the person may have turned it into a denial. */
 function* isStillRule(tx: Transaction, execution: ExecutionRow, rule: PolicyRule): Unit<boolean> {
   const { user_id, project_id, tool_name } = execution;
   const row = yield* tx.get('policies', user_id);
-  if (row?.policy.rules.some((current) => allowsTheSame(current, rule))) return true;
-  if (rule.id !== IMPLICIT_ALLOW_RULE) return false;
+  if (row?.policy.rules.some((current) => areSameRules(current, rule))) return true;
+  if (rule.id !== IMPLICIT_ALLOW_RULE && !isMachineRule(rule)) return false;
   const project = yield* tx.get('projects', project_id);
-  const { tools } = yield* latestRunnerReport(tx, user_id, project?.workspace ?? '');
+  const { tools, policy } = yield* latestRunnerReport(tx, user_id, project?.workspace ?? '');
+  if (isMachineRule(rule))
+    return (policy.policy?.rules ?? []).some((current) =>
+      areSameRules({ ...current, id: machineRuleId(current.id) }, rule),
+    );
   return tools.some(({ name, risk_level }) => name === tool_name && risk_level === 'LOW');
 }
-
-const allowsTheSame = (current: PolicyRule, before: PolicyRule): boolean =>
-  (['id', 'effect', 'tool', 'path', 'command', 'max_risk', 'harmless_only'] as const).every(
-    (part) => current[part] === before[part],
-  );
 
 /** Whether this attempt was claimed already: the response was lost, or another program repeats the claim. */
 const isRepeated = (execution: ExecutionRow, input: ClaimBody, attempt: number): boolean =>

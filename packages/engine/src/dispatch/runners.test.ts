@@ -65,7 +65,7 @@ describe('[TL-3] the limits of a runner', () => {
       },
     });
     expect(
-      schemaOf(availableTools({ version: 1, rules: [] }, { tools: [], limits: defaultLimits })),
+      schemaOf(availableTools({ version: 1, rules: [] }, { tools: [], limits: defaultLimits, rules: [] })),
     ).toMatchObject({ properties: { timeout: { maximum: 300 } } });
   });
 });

@@ -3,9 +3,11 @@ import {
   canonicalJson,
   isCustomToolName,
   type Limits,
+  type MachinePolicy,
   type RunnerCapability,
   timing,
 } from '@countersign/protocol';
+import { raisePolicyVersion } from '../approve/policy-rows.ts';
 import { isoTime, makeEvent } from '../record/announcements.ts';
 import type { RunnerRow } from '../rows.ts';
 import type { Announcement, Reading, Transaction, Unit } from '../store.ts';
@@ -20,6 +22,8 @@ export interface RunnerReport {
   readonly tools: readonly CustomTool[];
   /** The runner's own limits (TL-3). */
   readonly limits: Partial<Limits>;
+  /** The person's policy file there (RK-5). */
+  readonly policy: MachinePolicy;
 }
 
 /**
@@ -33,10 +37,16 @@ export function* latestRunnerReport(tx: Reading, userId: string, workspace: stri
   );
   // Another version may have stored names that this version refuses.
   const tools = (newest?.custom_tools ?? []).filter(({ name }) => isCustomToolName(name));
-  return { tools, limits: newest?.limits ?? {} };
+  return { tools, limits: newest?.limits ?? {}, policy: newest ? machinePolicyOf(newest) : {} };
 }
 
-/** Stores a runner's report and tells clients if tools or limits changed. Returns whether they did. */
+/** Nothing is allowed by the file of a machine that is not there to look into it again. */
+function machinePolicyOf({ policy, connected }: RunnerRow): MachinePolicy {
+  if (connected || !policy.policy) return policy;
+  return { policy: { version: 1, rules: policy.policy.rules.filter(({ effect }) => effect !== 'allow') } };
+}
+
+/** Stores a runner's report and tells clients if anything in it changed. Returns whether it did. */
 export function* storeRunnerReport(
   tx: Transaction,
   userId: string,
@@ -44,18 +54,22 @@ export function* storeRunnerReport(
   report: Partial<RunnerReport>,
   now: number,
 ): Unit<boolean> {
-  const { tools, limits } = report;
-  if (!tools && !limits) return false;
+  const { tools, limits, policy } = report;
+  if (!tools && !limits && !policy) return false;
   const key = runnerKey(userId, runnerId);
   const row = yield* tx.get('runners', key);
   if (!row) return false;
   const areOtherTools = tools !== undefined && canonicalJson(row.custom_tools) !== canonicalJson(tools);
   const areOtherLimits = limits !== undefined && canonicalJson(row.limits) !== canonicalJson(limits);
-  if (!areOtherTools && !areOtherLimits) return false;
+  const isOtherPolicy = policy !== undefined && canonicalJson(row.policy) !== canonicalJson(policy);
+  if (!areOtherTools && !areOtherLimits && !isOtherPolicy) return false;
   yield* tx.update('runners', key, {
     ...(areOtherTools && { custom_tools: tools }),
     ...(areOtherLimits && { limits }),
+    ...(isOtherPolicy && { policy }),
   });
+  // Other nodes have cached policies, and calls that wait were judged by the old rules.
+  if (isOtherPolicy) yield* raisePolicyVersion(tx, userId, now);
   tx.announce(userId, {
     events: yield* runnerChangedEvents(tx, row, now),
     audit: [
@@ -63,6 +77,15 @@ export function* storeRunnerReport(
         ? [{ action: 'tools.registered', subject: runnerId, data: { tools: tools.map(({ name }) => name) } }]
         : []),
       ...(areOtherLimits ? [{ action: 'runner.limits', subject: runnerId, data: { ...limits } }] : []),
+      ...(isOtherPolicy
+        ? [
+            {
+              action: 'runner.policy',
+              subject: runnerId,
+              data: { rules: policy.policy?.rules.length ?? null },
+            },
+          ]
+        : []),
     ],
   });
   return true;

@@ -4,7 +4,7 @@ import { hadRunner } from '../claim/runner-bindings.ts';
 import type { EngineParts } from '../engine-parts.ts';
 import { announceCall, type ServerEvent } from '../record/announcements.ts';
 import { signalEvent, statusEvent } from '../record/call-events.ts';
-import { transition } from '../record/execution-record.ts';
+import { grantIdsOf, transition } from '../record/execution-record.ts';
 import type { ExecutionRow, GrantRow, JsonObject } from '../rows.ts';
 import type { Reading, Transaction, Unit } from '../store.ts';
 
@@ -13,10 +13,10 @@ interface SignalsDeps extends Pick<EngineParts, 'store' | 'presence' | 'policies
   readonly hasPlainListener: (userId: string, projectId: string) => boolean;
 }
 
-/** What a signal carries besides its call: parameters, the grant that allows it, and path rules for the runner. */
+/** What a signal carries besides its call: parameters, the grants that allow it, and path rules for the runner. */
 export interface SignalParts {
   readonly params: JsonObject | null;
-  readonly grant: GrantRow | undefined;
+  readonly grants: readonly GrantRow[];
   readonly rules: readonly PolicyRule[];
 }
 
@@ -47,7 +47,7 @@ export class Signals {
   *signal(
     tx: Transaction,
     execution: ExecutionRow,
-    { params, grant, rules }: SignalParts,
+    { params, grants, rules }: SignalParts,
   ): Unit<ExecutionRow> {
     const { store, presence, policies, hasPlainListener } = this.#deps;
     const now = store.now();
@@ -70,12 +70,12 @@ export class Signals {
       }
       const due_at = now + runnerWaitMs({ ...row, status: 'executing' }, policies.limits);
       row = yield* transition(tx, row, 'executing', { due_at, started_at: now });
-      if (row.grant_id !== null) yield* tx.countGrantUse(row.grant_id);
+      for (const id of grantIdsOf(row)) yield* tx.countGrantUse(id);
     } else if (row.status === 'approved' && row.risk_level === 'LOW')
       row = yield* transition(tx, row, 'executing', { due_at: null, started_at: now });
     else if (row.due_at !== null) row = yield* setDueAt(tx, row, null);
     const { status, attempt } = row;
-    const events = [signalEvent(row, params, grant, rules, now)];
+    const events = [signalEvent(row, params, grants, rules, now)];
     if (status === 'executing') events.push(statusEvent(row, now));
     announceCall(tx, row, events, 'call.signalled', { runner: row.runner_id, attempt, status });
     return row;
@@ -113,8 +113,12 @@ function* storedParts(
   rules?: readonly PolicyRule[],
 ): Unit<SignalParts> {
   const { params } = yield* tx.shownPayload(execution.id);
-  const grant = execution.grant_id === null ? undefined : yield* tx.get('grants', execution.grant_id);
-  return { params, grant, rules: rules ?? (yield* pathRulesFor(tx, execution)) };
+  const grants: GrantRow[] = [];
+  for (const id of grantIdsOf(execution)) {
+    const grant = yield* tx.get('grants', id);
+    if (grant) grants.push(grant);
+  }
+  return { params, grants, rules: rules ?? (yield* pathRulesFor(tx, execution)) };
 }
 
 /** A call that must be signalled to its runner again. */
@@ -149,8 +153,8 @@ export function* unsettledSignals(
     const execution = yield* tx.get('tool_executions', id);
     if (execution?.runner_id !== runnerId || execution.attempt !== attempt) continue;
     if (execution.status !== 'approved' && execution.status !== 'executing') continue;
-    const { params, grant, rules } = yield* storedParts(tx, execution);
-    events.push(signalEvent(execution, params, grant, rules, now));
+    const { params, grants, rules } = yield* storedParts(tx, execution);
+    events.push(signalEvent(execution, params, grants, rules, now));
   }
   return events;
 }

@@ -223,6 +223,7 @@ export class RunnerPresence {
         ...row,
         custom_tools: [],
         limits: {},
+        policy: {},
       });
     tx.announce(userId, {
       events: yield* runnerChangedEvents(tx, { ...row, user_id: userId, runner_id }, now),

@@ -58,7 +58,7 @@ export const statusEvent = (row: ExecutionRow, now: number): ServerEvent =>
 export const signalEvent = (
   row: ExecutionRow,
   params: JsonObject | null,
-  grant: GrantRow | undefined,
+  [grant, ...furtherGrants]: readonly GrantRow[],
   rules: readonly PolicyRule[],
   now: number,
 ): ServerEvent =>
@@ -76,6 +76,7 @@ export const signalEvent = (
       approval_id: row.approval_id,
       grant_id: row.grant_id,
       grant: grant ? predicateOf(grant) : null,
+      ...(furtherGrants.length > 0 && { further_grants: furtherGrants.map(predicateOf) }),
       rule: row.allowed_by?.[0] ?? null,
       ...(row.allowed_by && row.allowed_by.length > 1 && { further_rules: row.allowed_by.slice(1) }),
       ...pathRules(rules),

@@ -112,3 +112,7 @@ export function* endCall(
   announceCall(tx, ended, [resultEvent(ended, null, now)], action, data);
   return ended;
 }
+
+/** The ids of all grants that a call needs to run. */
+export const grantIdsOf = ({ grant_id, further_grants }: ExecutionRow): readonly string[] =>
+  grant_id === null ? [] : [grant_id, ...(further_grants ?? [])];

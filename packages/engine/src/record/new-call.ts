@@ -1,13 +1,15 @@
 import { posix } from 'node:path';
-import { grantCovers, isReadOnly, isRefused, type PolicyDecision } from '@countersign/policy';
+import { isReadOnly, isRefused, type PolicyDecision, type ToolCallPolicy } from '@countersign/policy';
 import {
   approvalTimeoutSeconds,
   describeCall,
   type ErrorCode,
   higherRisk,
   type PolicyRule,
+  ruleWithoutExamples,
   type SessionMode,
 } from '@countersign/protocol';
+import { findCovering } from '../approve/covering-grants.ts';
 import { scopesOffered } from '../approve/grants.ts';
 import { readOnlyRefusal } from '../approve/read-only-sessions.ts';
 import { digestOf, newId } from '../ids.ts';
@@ -20,6 +22,7 @@ import { failure, moved, recordedReasons } from './execution-record.ts';
 
 /** A call as the person's policy judged it, before it is recorded. */
 export interface Judged {
+  readonly policy: ToolCallPolicy;
   readonly decision: PolicyDecision;
   /** The version of the policy that judged it. */
   readonly version: number;
@@ -62,9 +65,11 @@ export function newExecution(
     requires_approval: asks,
     approval_id: asks ? newId(now) : null,
     approved_by: runs ? permission.by : null,
-    grant_id: runs ? (permission.grant?.id ?? null) : null,
+    grant_id: runs ? (permission.grants[0]?.id ?? null) : null,
+    further_grants:
+      runs && permission.grants.length > 1 ? permission.grants.slice(1).map(({ id }) => id) : null,
     policy_version: version,
-    allowed_by: runs && permission.rules ? permission.rules.map(withoutExamples) : null,
+    allowed_by: runs && permission.rules.length > 0 ? permission.rules.map(ruleWithoutExamples) : null,
     digest: null,
     runner_id: runnerId ?? null,
     claimed_by: null,
@@ -90,9 +95,6 @@ export function newExecution(
   };
 }
 
-/** A rule without its examples, which are for people who edit it. */
-export const withoutExamples = ({ matches: _m, does_not_match: _d, ...rule }: PolicyRule): PolicyRule => rule;
-
 /** A new call as it is stored: it passes its first states in one commit, and only the last is written (EX-2, PF-1). */
 export function recordedAs(created: ExecutionRow, { kind }: Permission): ExecutionRow {
   if (kind === 'refused') return moved(created, 'failed');
@@ -105,7 +107,7 @@ export function recordedAs(created: ExecutionRow, { kind }: Permission): Executi
 export function newPayload(
   { id, user_id, created_at, tool_name, requires_approval: asks }: ExecutionRow,
   agent: string,
-  { decision, params }: Judged,
+  { policy, decision, params }: Judged,
 ): PayloadRow {
   return {
     id,
@@ -113,7 +115,7 @@ export function newPayload(
     created_at,
     params_size: sizeOf(params),
     description: asks ? describeCall(agent, tool_name, params) : null,
-    offered_scopes: asks ? scopesOffered(decision) : null,
+    offered_scopes: asks ? scopesOffered(policy, decision) : null,
     requested_params: null,
     params,
   };
@@ -187,8 +189,8 @@ export type Permission =
   | {
       readonly kind: 'run';
       readonly by: 'auto' | 'config';
-      readonly grant: GrantRow | undefined;
-      readonly rules: readonly PolicyRule[] | undefined;
+      readonly grants: readonly GrantRow[];
+      readonly rules: readonly PolicyRule[];
     };
 
 /** At most this many approvals wait in one session (AG-3). */
@@ -200,22 +202,21 @@ const MAX_REJECTIONS = 2;
 export function* findPermission(
   tx: Transaction,
   request: CallRequest,
-  decision: PolicyDecision,
-  paramsDigest: string,
+  { policy, decision, paramsDigest }: Judged,
   mode: SessionMode,
   now: number,
 ): Unit<Permission> {
-  const { verdict, assessed, allowedBy, allowedWith = [], askedBy, call, details } = decision;
+  const { verdict, assessed, allowedBy, allowedWith = [], askedBy } = decision;
   if (isRefused(verdict)) return { kind: 'refused', code: verdict.code, message: verdict.message };
   if (mode === 'read_only' && !isReadOnly(decision)) return refusedWith(readOnlyRefusal(request.toolName));
-  if (allowedBy) return { kind: 'run', by: 'config', grant: undefined, rules: [allowedBy, ...allowedWith] };
-  if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grant: undefined, rules: undefined };
+  if (allowedBy) return { kind: 'run', by: 'config', grants: [], rules: [allowedBy, ...allowedWith] };
+  if (verdict.decision === 'LOW') return { kind: 'run', by: 'auto', grants: [], rules: [] };
   const workspace = request.project.workspace ?? '';
-  for (const grant of yield* tx.liveGrants(request.userId, request.project.id, now)) {
-    if (!call || !details || !assessed || grant.revoked_at !== null) continue;
+  const live = yield* tx.liveGrants(request.userId, request.project.id, now);
+  if (assessed) {
     const here = { sessionId: request.sessionId, workspace, risk: assessed.decision, askedBy, now };
-    if (grantCovers(grant, call, details, here))
-      return { kind: 'run', by: 'config', grant, rules: undefined };
+    const covering = findCovering(policy, decision, live, here);
+    if (covering) return { kind: 'run', by: 'config', ...covering };
   }
   const refusal = yield* whyNotAsked(tx, request, paramsDigest);
   return refusal ? refusedWith(refusal) : { kind: 'ask' };

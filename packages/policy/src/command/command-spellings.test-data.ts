@@ -88,6 +88,16 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     pwd --logical
     whoami
     whoami --version
+    ls .ssh
+    ls -la .env
+    git --version
+    npm -v
+    npm --version
+    node -v
+    node --version
+    python3 --version
+    python3 -V
+    gcc --version
     date
     date -u
     date +%s
@@ -270,7 +280,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     git merge-base main HEAD
     git --no-pager diff
     git -C src status
-    git --version
     git help commit
     git
     git diff --cached --word-diff
@@ -314,8 +323,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     npm version patch
     npm config get registry
     npm config list
-    npm -v
-    npm --version
     npm help
     npm init -y
     npm prefix
@@ -348,8 +355,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     node --trace-warnings src/app.js
     node --no-warnings src/app.js
     node --run build
-    node -v
-    node --version
     node --help
     node -- src/app.js
     node src/app.js -e dev
@@ -372,8 +377,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     python3 -m pytest -q tests/test_app.py
     python3 -mpytest
     python3 -Bm pytest
-    python3 --version
-    python3 -V
     python3 -VV
     python3 -OO scripts/gen.py
     python3 -- scripts/gen.py
@@ -385,6 +388,8 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     python scripts/gen.py -c x
   `),
   HIGH: lines(`
+    node --env-file=.env src/app.js
+    node --env-file-if-exists=.env.local src/app.js
     git push
     git push -f origin main
     git push --force-with-lease
@@ -570,7 +575,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     gcc -specs=x main.c
     gcc @args
     gcc -B src main.c
-    gcc --version
     gcc -Wl,-rpath,/usr/lib main.c
     gcc -o .git/hooks/pre-commit main.c
     gcc -std=c11 -march=native main.c
@@ -656,7 +660,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     ls /
     ls ..
     ls -la /etc
-    ls .ssh
     ls -d ../*
     ls -- /etc
     ls -w 80 /etc
@@ -963,7 +966,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     node --import=../x.js src/app.js
     node --import=file:///x.js src/app.js
     node --loader /x.mjs src/app.js
-    node --env-file=.env src/app.js
     node --env-file=/etc/x src/app.js
     node --env-file ../x src/app.js
     node --cpu-prof-dir=/x src/app.js
@@ -975,7 +977,6 @@ export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', re
     node --diagnostic-dir=.. src/app.js
     node --frob=/etc/x src/app.js
     node -- ../x.js
-    node --env-file-if-exists=.env.local src/app.js
     node --icu-data-dir=/x src/app.js
     node --build-snapshot-config=/x
     node src/app.js .env

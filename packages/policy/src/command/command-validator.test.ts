@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PathValidator } from '../path-validator.ts';
 import { manuals } from '../program/manuals.ts';
+import { asksVersion } from '../program/version-question.ts';
 import { spellings } from './command-spellings.test-data.ts';
 import { NOT_PROGRAMS } from './command-validator.test-data.ts';
 import { CommandValidator } from './command-validator.ts';
@@ -329,6 +330,8 @@ describe('[VA-9] for any input', () => {
         ([command, ...args], extra) => {
           const before = validator.check(command, args).verdict.decision;
           const after = validator.check(command, [...args, extra]).verdict.decision;
+          // A question for the version is no use of the program.
+          fc.pre(!asksVersion([command, ...args, extra]));
           // With -v, unzip lists an executable that it was going to write.
           fc.pre(!(command === 'unzip' && extra === '-v'));
           // Code that was going to come from standard input now comes from a file that the person sees.

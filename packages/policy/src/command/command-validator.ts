@@ -10,7 +10,8 @@ import type { PathValidator } from '../path-validator.ts';
 import { isInterpreter, isShell } from '../program/executed-code.ts';
 import { manuals } from '../program/manuals.ts';
 import { readProgram } from '../program/read-program.ts';
-import { addedProgram } from '../program/rules.ts';
+import { addedProgram, onlyPrints } from '../program/rules.ts';
+import { asksVersion } from '../program/version-question.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
 import { shorten } from '../text.ts';
 import { isRefused, type Refused, refuse } from '../verdict.ts';
@@ -66,7 +67,8 @@ export class CommandValidator {
       judgement.raise(added === 'HIGH' ? { ...addedProgram, risk: 'HIGH' } : addedProgram);
       this.#judgeAsShellLine(argv, from, judgement);
     }
-    judgement.judge(readProgram(argv).notes);
+    if (asksVersion(argv)) judgement.raise(onlyPrints);
+    else judgement.judge(readProgram(argv).notes);
     return judgement.finish();
   }
 

@@ -2,12 +2,16 @@ import { higherRisk, type Reason, type RiskLevel, riskLevels } from '@countersig
 import type { CommandCheck, CommandOperand } from '../call-assessment.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { CheckedPath, DiskEntry, PathCheck, PathValidator } from '../path-validator.ts';
+import { readsRepository, usesGit } from '../program/git/rules.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
 import type { Doubt, Note, PathUse } from '../program/notes.ts';
 import {
   type CommandRule,
+  handsSecret,
   hardLinkedFile,
+  hiddenCertificate,
   hugeList,
+  makesSecret,
   outsideArgument,
   sensitiveGlob,
   sensitiveLifted,
@@ -18,11 +22,13 @@ import {
 } from '../program/rules.ts';
 import { shorten } from '../text.ts';
 import { allow, type Refused, refuse } from '../verdict.ts';
-import { refuseBinary } from '../write-rules.ts';
+import { refuseBinary, writeRuleFor } from '../write-rules.ts';
 import { judgeGlob } from './sensitive-glob.ts';
 
 /** A card cannot list more paths than this one by one, so a command with more is not LOW. */
 const MAX_OPERANDS = 1_000;
+/** Devices that a command of a shell line may read or write. */
+const HARMLESS_DEVICE = /^\/dev\/(null|urandom|stdin|stdout|stderr)$/;
 /** Each change of directory can make all later paths longer, and no command needs many. */
 const MAX_DIRECTORIES = 50;
 
@@ -34,6 +40,7 @@ const executingNames: readonly string[] = executingPlaces.places.flatMap(
 /** Decides about one command from its notes. Findings only add risk; the first refusal is final. */
 export class Judgement {
   readonly #program: string;
+  readonly #inLine: boolean;
   readonly #start: string;
   /** Workspace-relative directory that relative paths start in. */
   #directory: string;
@@ -48,9 +55,13 @@ export class Judgement {
   #needsPerson = false;
   #refused: Refused | undefined;
 
-  /** `start` is the workspace-relative directory that the program is started in. */
-  constructor(program: string, paths: PathValidator, start = '') {
+  /**
+   * `start` is the workspace-relative directory that the program is started in. `inLine`: the program is a part of a shell
+   * line, which a person may approve where execute_command refuses, and where git reads are harmless.
+   */
+  constructor(program: string, paths: PathValidator, start = '', { inLine = false } = {}) {
     this.#program = program;
+    this.#inLine = inLine;
     this.#start = start;
     this.#directory = start;
     this.#paths = paths;
@@ -76,6 +87,10 @@ export class Judgement {
         if (operand !== undefined) this.raise(note.rule, operand);
         break;
       }
+      case 'rule unless there':
+        if (this.#exists(this.#paths.root) && !this.#isThereOrAbove(note.text))
+          this.raise(note.rule, note.text);
+        break;
       case 'path':
         this.#path(note.text, note.use, note.makes);
         if (note.lookups && this.#entryOf(note.text) !== 'file')
@@ -111,6 +126,15 @@ export class Judgement {
       case 'git hooks':
         this.#noteHooks();
         break;
+      case 'git read':
+        this.#judgeGitRead({ entersSubmodules: note.entersSubmodules });
+        break;
+      case 'changed file':
+        this.#judgeChange(note.text);
+        break;
+      case 'secret':
+        this.#judgeSecret(note.text, note.use);
+        break;
       case 'network':
         this.needNetwork();
     }
@@ -121,18 +145,21 @@ export class Judgement {
     if (this.#refused) return;
     const shown = operand === undefined ? undefined : shorten(operand);
     const reason = { rule: rule.id, why: rule.why, ...(shown === undefined ? {} : { operand: shown }) };
-    if (rule.risk === 'REJECT') {
+    // A pattern that picks sensitive files is refused everywhere (VA-2).
+    const isRefused = rule.risk === 'REJECT' && !(this.#inLine && rule !== sensitiveGlob);
+    const risk = rule.risk === 'REJECT' && !isRefused ? 'HIGH' : rule.risk;
+    if (risk === 'REJECT') {
       const values = { program: this.#program, argument: shown ?? 'these arguments', problem: rule.why };
       this.#refused = refuse('ARGUMENT_REFUSED', values, reason);
       return;
     }
-    this.#level = higherRisk(this.#level, rule.risk);
+    this.#level = higherRisk(this.#level, risk);
     if (rule.network) this.#network = true;
     if (rule.needsPerson) this.#needsPerson = true;
     const key = `${rule.id} ${shown ?? ''}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
-    this.#reasons.push({ ...reason, risk: rule.risk });
+    this.#reasons.push({ ...reason, risk });
   }
 
   /** Only the first refusal counts. */
@@ -149,7 +176,8 @@ export class Judgement {
   }
 
   #path(text: string, use: PathUse, makes: boolean): CheckedPath | undefined {
-    const checked = this.#look(text);
+    if (this.#inLine && HARMLESS_DEVICE.test(text)) return undefined;
+    const checked = use === 'name' ? this.#paths.checkName(text, this.#directory) : this.#look(text);
     if (!checked.ok) {
       this.refuse(checked.refused);
       return undefined;
@@ -159,9 +187,10 @@ export class Judgement {
       this.#refuseBinary(text, checked.relative);
     }
     if (checked.entry?.type === 'file' && checked.entry.hardLinks > 1) this.raise(hardLinkedFile, text);
+    if (checked.isCertificate && use !== 'name') this.raise(hiddenCertificate, text);
     if (use === 'write' && checked.executesLater) this.raise(writesToExecutingPlace, text);
-    if (checked.liftedSensitive) this.raise(sensitiveLifted, text);
-    this.note(checked.relative, use);
+    if (checked.liftedSensitive && use !== 'name') this.raise(sensitiveLifted, text);
+    this.note(checked.relative, use === 'name' ? 'read' : use);
     return checked;
   }
 
@@ -170,9 +199,15 @@ export class Judgement {
   }
 
   /** Records a workspace-relative path for the rules of policy files, the card and the digest. */
-  note(path: string, use: PathUse): void {
+  note(path: string, use: CommandOperand['use']): void {
     this.#operands.set(`${use} ${path}`, { path, use });
     if (this.#operands.size > MAX_OPERANDS) this.raise(hugeList);
+  }
+
+  /** Records a folder in which a pattern picks files. It adds no reason. */
+  noteFolder(text: string): void {
+    const checked = this.#look(text);
+    if (checked.ok) this.note(checked.relative, 'read');
   }
 
   /** Lists a file that is executed if it exists, for card and digest (AP-8). It adds no reason. */
@@ -193,6 +228,52 @@ export class Judgement {
       for (const file of gitHookFiles) this.#noteRun(`${top}${file}`);
       return;
     }
+  }
+
+  #judgeSecret(text: string, use: 'made' | 'handed'): void {
+    const checked = this.#paths.checkName(text, this.#directory);
+    if (!checked.ok) {
+      this.refuse(checked.refused);
+      return;
+    }
+    if (this.#look(text).ok) {
+      if (use === 'made') this.#judgeChange(text);
+      else this.#path(text, 'read', false);
+      return;
+    }
+    this.raise(use === 'made' ? makesSecret : handsSecret, text);
+    this.note(checked.relative, use === 'made' ? 'write' : 'read');
+  }
+
+  /** A file whose content changes: as risky as write_file would be. */
+  #judgeChange(text: string): void {
+    const checked = this.#path(text, 'write', true);
+    if (!checked) return;
+    for (const name of new Set([checked.named, checked.relative])) {
+      const { id, why, effect } = writeRuleFor(name);
+      this.raise({ id, why, risk: effect, matches: [], doesNotMatch: [] }, text);
+    }
+  }
+
+  /**
+   * The runner reads the workspace's own repository without its configuration (RN-6). Any other repository that git would
+   * find may have a configuration that starts programs.
+   */
+  #judgeGitRead({ entersSubmodules }: { entersSubmodules: boolean }): void {
+    const isOther = this.#exists(this.#paths.root) && this.#repository() !== '';
+    const hasSubmodules = entersSubmodules && this.#exists(`${this.#paths.root}/.gitmodules`);
+    this.raise(this.#inLine && !isOther && !hasSubmodules ? readsRepository : usesGit);
+  }
+
+  /** The workspace-relative top of the repository that git finds from the current directory; undefined if there is none. */
+  #repository(): string | undefined {
+    const parts = this.#directory === '' ? [] : this.#directory.split('/');
+    for (let depth = parts.length; depth >= 0; depth--) {
+      const top = parts.slice(0, depth).join('/');
+      if (this.#exists(top === '' ? `${this.#paths.root}/.git` : `${this.#paths.root}/${top}/.git`))
+        return top;
+    }
+    return undefined;
   }
 
   #enter(text: string, use: PathUse): void {
@@ -250,6 +331,12 @@ export class Judgement {
   /** Always false without a disk. */
   #exists(text: string): boolean {
     return this.#entryOf(text) !== undefined;
+  }
+
+  #isThereOrAbove(text: string): boolean {
+    const depth = this.#directory === '' ? 0 : this.#directory.split('/').length;
+    for (let up = 0; up <= depth; up++) if (this.#exists(`${'../'.repeat(up)}${text}`)) return true;
+    return false;
   }
 
   #entryOf(text: string): DiskEntry['type'] | undefined {

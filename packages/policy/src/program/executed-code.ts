@@ -324,7 +324,7 @@ const INTERPRETERS: readonly Interpreter[] = [
   {
     names: /^(node|nodejs|deno|bun|tsx|ts-node|qjs|d8|jsc)$/,
     code: '-e -p --eval --print',
-    values: '-r -C',
+    values: '-r -C --env-file --env-file-if-exists',
   },
   { names: /^perl[\d.]*$/, code: '-e -E', values: '-I -M -m -0' },
   { names: /^(ruby|jruby)[\d.]*$/, code: '-e', values: '-I -r -C -E -K' },

@@ -1,3 +1,4 @@
+import { sensitivePlaces } from '../sensitive-places.ts';
 import { wordList } from '../text.ts';
 import { hasHole } from './marks.ts';
 import { readOptions } from './options.ts';
@@ -6,6 +7,11 @@ import { readOptions } from './options.ts';
 export interface FileUse {
   readonly path: string;
   readonly use: 'read' | 'write' | 'run';
+  /**
+   * VA-2: a use of a sensitive file that is not refused. `named`: its content is not read. `made`: it is made from its
+   * template. `handed`: a program that is started gets it.
+   */
+  readonly secret?: 'named' | 'made' | 'handed';
   /** The caller chooses its content, so it must not have the name of a binary (TL-4). */
   readonly makes?: true;
 }
@@ -16,7 +22,7 @@ const TEXT = new Set(
   man info help whatis tr yes whoami id uname hostname logger say figlet cowsay tput stty true false date cal
   factor numfmt getconf nproc uptime free ps top pgrep getent locale systemctl service brew apt apt-get dnf yum
   pacman notify-send gh command hash complete compgen bind export declare local unset let set shift return exit
-  break continue wait xdg-open open`),
+  break continue wait xdg-open open bazel bazelisk buck2`),
 );
 export const isTextProgram = (name: string): boolean => TEXT.has(name);
 
@@ -34,8 +40,53 @@ const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
 const READS_ALL =
   /^(cat|bat|tac|head|tail|less|more|wc|nl|od|xxd|hexdump|strings|base64|base32|sort|uniq|cut|paste|file|stat|md5sum|sha\d+sum|shasum|cksum|diff|cmp|comm|source|\.|vi|vim|nvim|nano|emacs|ed|code|ls|tree|du|gzip|gunzip|zcat|bzip2|xz|zip|tar|cpio|rev|fold|fmt|view|openssl|gpg|split|csplit|iconv|dos2unix|jq|column|tee|readlink|realpath)$/;
 
+/** Programs that show names, sizes and times of files, but not what is in them. */
+const NAMES_ONLY = /^(ls|stat|du|tree|readlink|realpath)$/;
+
 /** The files that a program's arguments name, for any program (VA-2, VA-3). */
 export function fileOperands(name: string, args: readonly string[]): readonly FileUse[] {
+  const found = findOperands(name, args);
+  if (NAMES_ONLY.test(name) || (name === 'git' && args[0] === 'check-ignore'))
+    return found.map((file) => (file.use === 'read' ? { ...file, secret: 'named' } : file));
+  const handed = handedFiles(name, args);
+  const template = copiedTemplate(name, args);
+  return found.map((file) => {
+    if (handed.includes(file.path)) return { ...file, secret: 'handed' };
+    return template && file.use === 'write' && file.path === template.target
+      ? { ...file, secret: 'made' }
+      : file;
+  });
+}
+
+/** Programs whose `--env-file` gives the variables of a file to what they start. */
+const HANDS_ON = /^(node|bun|deno|tsx|docker|docker-compose|podman|nerdctl)$/;
+const ENV_FILE = /^--env-file(?:-if-exists)?(?:=(.*))?$/s;
+
+/** The files that `--env-file` names. */
+export function handedFiles(name: string, args: readonly string[]): readonly string[] {
+  if (!HANDS_ON.test(name)) return [];
+  return args.flatMap((word, index) => {
+    const option = ENV_FILE.exec(word);
+    return option ? (option[1] ?? args[index + 1] ?? []) : [];
+  });
+}
+
+/** `cp .env.example .env`: a file with secrets that begins as a copy of its template. */
+export function copiedTemplate(
+  name: string,
+  args: readonly string[],
+): { readonly source: string; readonly target: string } | undefined {
+  if (!/^g?cp$/.test(name)) return undefined;
+  const { operands } = readOptions(args);
+  const [source = '', target = '', ...more] = operands;
+  const isMade = sensitivePlaces.find(lastPart(target))?.id === 'SENS-1' && TEMPLATE.test(lastPart(source));
+  return more.length === 0 && isMade ? { source, target } : undefined;
+}
+
+const TEMPLATE =
+  /^\.env[\w.-]*[._-](example|sample|template|tpl|dist|defaults?|schema)$|^(example|sample|template)\.env$/i;
+
+function findOperands(name: string, args: readonly string[]): readonly FileUse[] {
   if (isTextProgram(name)) return [];
   if (name === 'git') return gitFiles(args);
   if (name === 'dd' || name === 'dcfldd')
@@ -117,6 +168,7 @@ export function optionFiles(name: string, args: readonly string[]): readonly Fil
   return args.flatMap((word): FileUse[] => {
     const path = /^(?:--?[\w-]+=|-[A-Za-z](?=[./~])|[\w-]+=@|@|-[A-Za-z]@)(.+)$/s.exec(word)?.[1];
     if (path === undefined || !looksLikePath(path)) return [];
+    if (HANDS_ON.test(name) && ENV_FILE.test(word)) return [{ path, use: 'read', secret: 'handed' }];
     const isOutput = /^--(out|output)/.test(word) || (name === 'sort' && word.startsWith('-o'));
     return [{ path, use: isOutput ? 'write' : 'read' }];
   });

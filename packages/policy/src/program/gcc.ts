@@ -6,7 +6,7 @@ const compiles: CommandRule = {
   id: 'CMD-GCC-1',
   risk: 'HIGH',
   why: 'compiles code: reads whatever the source includes and writes a program',
-  matches: ['gcc main.c', 'gcc -o prog main.c', 'gcc --version', 'gcc -c -O2 -Wall main.c'],
+  matches: ['gcc main.c', 'gcc -o prog main.c', 'gcc -c -O2 -Wall main.c'],
   doesNotMatch: ['cat main.c', 'echo gcc'],
 };
 

@@ -1,5 +1,6 @@
 import { readGit } from './git/git-call.ts';
 import { type GitFamily, type GitSubcommand, isFamily } from './git/git-subcommand.ts';
+import { harmlessRead } from './git/harmless-reads.ts';
 import { historySubcommands } from './git/history-subcommands.ts';
 import { maintenanceSubcommands } from './git/maintenance-subcommands.ts';
 import { readingSubcommands } from './git/reading-subcommands.ts';
@@ -24,9 +25,13 @@ export const git: Manual = {
   names: ['git'],
   rules: Object.values(rules),
   read(args, notes) {
-    notes.raise(rules.usesGit);
-    const { options, subcommand: name, args: rest } = readGit(args);
+    const call = readGit(args);
+    const { options, subcommand: name, args: rest } = call;
+    const read = harmlessRead(call);
+    if (!read) notes.raise(rules.usesGit);
     for (const word of options) noteGlobal(word, notes);
+    // After -C: which repository git finds depends on the directory.
+    if (read) notes.gitRead(read);
     if (name === undefined) return;
     if (!Object.hasOwn(readingSubcommands, name)) notes.gitHooks();
     const entry = subcommands.get(name);

@@ -14,9 +14,9 @@ const runsScript: CommandRule = {
     'node --check src/app.js',
     'node --watch src/app.js',
     'node --run build',
-    'node -v',
+    'node --help',
   ],
-  doesNotMatch: ['echo node', 'python3 src/server.py'],
+  doesNotMatch: ['echo node', 'node -v', 'python3 src/server.py'],
 };
 
 const inlineCode: CommandRule = {
@@ -193,7 +193,12 @@ const options = optionTable({
       rule: preloads,
     },
     {
-      names: `--env-file --env-file-if-exists --experimental-package-map --experimental-policy --openssl-config
+      names: '--env-file --env-file-if-exists',
+      value: (file, notes) => notes.secret(file, 'handed'),
+      rule: preloads,
+    },
+    {
+      names: `--experimental-package-map --experimental-policy --openssl-config
         --icu-data-dir`,
       value: 'read',
       rule: preloads,

@@ -1,14 +1,16 @@
 import { type Operand, type OptionTable, type OptionWord, parseOptions } from './options.ts';
 import { type CommandRule, unknownOption, unknownOptionOfPowerful } from './rules.ts';
 
-/** What is done with a file. `run`: its content is executed. */
-export type PathUse = 'read' | 'write' | 'run';
+/** What is done with a file. `run`: its content is executed. `name`: it is looked at, but its content is not read. */
+export type PathUse = 'read' | 'write' | 'run' | 'name';
 
 /** Reads the words of one program that execute_command may start. */
 export interface Manual {
   readonly names: readonly string[];
   /** The program cannot run code, so an unknown option is less risky. */
   readonly onlyReads?: true;
+  /** The first operand is a script: in a shell line it must be known, not a pattern. */
+  readonly scriptFirst?: true;
   /** In shell lines, too, the files of a call come from this manual instead of a guess. */
   readonly inShell?: true;
   /** Every rule that `read` can raise, except the general ones in rules.ts. A test runs their examples. */
@@ -32,10 +34,15 @@ export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | '
  * One fact that the words of a call state. command/judgement.ts decides whether it is allowed.
  *
  * - `rule if there`: the rule is raised for `text` if that file exists, else for `otherwise` unless it is undefined.
+ * - `rule unless there`: the rule is raised if a disk is known, and `text` is neither there nor in a folder above.
  * - `path`: `lookups` are names that the program tries if `text` is not a file.
  * - `tree path`: a path in a commit of git; links on the disk say nothing about it.
  * - `pattern`: picks files by name. `made name`: a file called `name` is written.
  * - `implied run`: this file is executed if it exists, though no word names it.
+ * - `changed file`: its content is written, as by write_file: the extension decides about the risk.
+ * - `secret`: not refused, even if it is a sensitive file.
+ * - `git read`: harmless in a shell line if git finds the workspace's own repository. `entersSubmodules`: and if that has
+ *   none, because git would read them by their own configuration.
  * - `directory`: later relative paths start there. In a note with `fromStart`, they start where the program started.
  * - `unpack`: an archive decides which files are written below `text`. `onlyInShell`: only shell lines count this note; the
  *   manual knows that nothing is written there.
@@ -44,12 +51,15 @@ export type Note = Readonly<
   (
     | { kind: 'rule'; rule: CommandRule; operand: string | undefined }
     | { kind: 'rule if there'; rule: CommandRule; text: string; otherwise: string | undefined }
+    | { kind: 'rule unless there'; rule: CommandRule; text: string }
     | { kind: 'path'; text: string; use: PathUse; makes: boolean; lookups?: readonly string[] }
     | { kind: 'maybe path'; text: string; doubt: Doubt; word: string }
     | { kind: 'made name'; text: string; name: string }
     | { kind: 'directory'; text: string; use: PathUse }
     | { kind: 'unpack'; text: string; onlyInShell: boolean }
-    | { kind: 'tree path' | 'pattern' | 'implied run'; text: string }
+    | { kind: 'tree path' | 'pattern' | 'implied run' | 'changed file'; text: string }
+    | { kind: 'git read'; entersSubmodules: boolean }
+    | { kind: 'secret'; text: string; use: 'made' | 'handed' }
     | { kind: 'git hooks' | 'network' }
   ) & { fromStart?: true }
 >;
@@ -77,6 +87,11 @@ export class Notes {
     this.#add({ kind: 'rule if there', rule, text, otherwise });
   }
 
+  /** `rule` applies if a disk is known, and no such file is in the current directory or in one above it. */
+  raiseUnlessThere(rule: CommandRule, text: string): void {
+    this.#add({ kind: 'rule unless there', rule, text });
+  }
+
   unknownOption(spelled: string): void {
     this.raise(this.#unknownOption, spelled);
   }
@@ -95,6 +110,20 @@ export class Notes {
     { makes = use === 'write', lookups }: { makes?: boolean; lookups?: readonly string[] } = {},
   ): void {
     this.#add({ kind: 'path', text, use, makes, ...(lookups && { lookups }) });
+  }
+
+  /** A file whose content changes as by write_file: judged by its extension and place. */
+  changes(text: string): void {
+    this.#add({ kind: 'changed file', text });
+  }
+
+  /** A file that may hold secrets: it is made from its template, or handed to a program that is started (VA-2). */
+  secret(text: string, use: 'made' | 'handed'): void {
+    this.#add({ kind: 'secret', text, use });
+  }
+
+  gitRead({ entersSubmodules = false } = {}): void {
+    this.#add({ kind: 'git read', entersSubmodules });
   }
 
   /** Like `path`, for a program that reads `-` as standard input or output. For other programs `-` is a file. */

@@ -174,9 +174,9 @@ const runsScript: CommandRule = {
     'python scripts/gen.py -c x.ini',
     'python3 -I scripts/gen.py',
     'python3 .',
-    'python3 --version',
+    'python3 --help',
   ],
-  doesNotMatch: ['node src/app.js'],
+  doesNotMatch: ['node src/app.js', 'python3 --version'],
 };
 
 const runsModule: CommandRule = {
@@ -300,6 +300,12 @@ function noteImplementationOption(option: string, notes: Notes): void {
   if (option.startsWith('pycache_prefix=')) notes.path(option.slice('pycache_prefix='.length), 'write');
   if (/^(pycache_prefix|presite)=/.test(option)) notes.raise(loadsMore, option);
   else notes.unknownOption(option);
+}
+
+/** What the options of a well-known test module do beyond testing, whether it runs by `-m` or by its own name. */
+export function noteTestModule(name: string, args: readonly string[], notes: Notes): void {
+  const table = testModules.get(name);
+  if (table) noteTestOptions(table, args, notes);
 }
 
 function noteModule(name: string, rest: readonly string[], notes: Notes): void {

@@ -81,7 +81,8 @@ export const isFind = (name: string): boolean => /^(g?find|fd|fdfind)$/.test(nam
 function filesInNotes(notes: readonly Note[]): readonly FileUse[] {
   const unpacked = unpackedInNotes(notes).map((path): FileUse => ({ path, use: 'write' }));
   const named = notes.flatMap((note): FileUse[] => {
-    if (note.kind === 'path' || note.kind === 'directory') return [{ path: note.text, use: note.use }];
+    if (note.kind === 'path' || note.kind === 'directory')
+      return [{ path: note.text, use: note.use === 'name' ? 'read' : note.use }];
     const isPattern = note.kind === 'pattern' || (note.kind === 'maybe path' && looksLikePath(note.text));
     return isPattern ? [{ path: note.text, use: 'read' }] : [];
   });

@@ -97,7 +97,7 @@ function reader(name: string, options: OptionTable, rules: readonly CommandRule[
       for (const { text, afterDashes } of operands) {
         // `tail +5f x` is the old spelling of -n +5 -f. It is also noted as a file name.
         if (name === 'tail' && !afterDashes && /^\+\d*[bcl]?f$/.test(text)) notes.raise(neverEnds, text);
-        if (name === 'ls') notes.path(text, 'read');
+        if (name === 'ls') notes.path(text, 'name');
         else notes.pathOrStream(text, 'read');
       }
       if (name === 'ls' && operands.length === 0) notes.path('.', 'read');

@@ -37,8 +37,17 @@ export const onlyPrints: CommandRule = {
   id: 'CMD-PRINT',
   risk: 'LOW',
   why: 'only prints text or a fact about this machine',
-  matches: ['echo hello', "echo 'rm -rf /'", 'pwd', 'whoami', 'date +%F'],
-  doesNotMatch: ['date -f README.md', 'cat README.md'],
+  matches: [
+    'echo hello',
+    "echo 'rm -rf /'",
+    'pwd',
+    'whoami',
+    'date +%F',
+    'node -v',
+    'python3 --version',
+    'git --version',
+  ],
+  doesNotMatch: ['date -f README.md', 'cat README.md', 'node --version -e 1', 'git --version status'],
 };
 
 export const unknownOption: CommandRule = {
@@ -85,6 +94,14 @@ export const hardLinkedFile: CommandRule = {
   doesNotMatch: ['cat README.md'],
 };
 
+export const hiddenCertificate: CommandRule = {
+  id: 'CMD-CERT-1',
+  risk: 'MEDIUM',
+  why: 'uses a certificate, which is hidden from commands that run unasked',
+  matches: ['cat docs/cert.pem'],
+  doesNotMatch: ['cat README.md', 'ls docs/cert.pem'],
+};
+
 export const hugeList: CommandRule = {
   id: 'CMD-MANY',
   risk: 'MEDIUM',
@@ -107,6 +124,25 @@ export const sensitiveLifted: CommandRule = {
   id: 'CMD-LIFTED',
   risk: 'HIGH',
   why: 'uses a sensitive file that your own policy file allows',
+  needsPerson: true,
+  matches: [],
+  doesNotMatch: ['cat README.md'],
+};
+
+export const handsSecret: CommandRule = {
+  id: 'CMD-SECRET-1',
+  risk: 'HIGH',
+  why: 'hands a file with secrets to the program that it starts',
+  needsPerson: true,
+  matches: ['node --env-file=.env src/app.js', 'node --env-file-if-exists=.env.local src/app.js'],
+  doesNotMatch: ['node --env-file=data/x.conf src/app.js', 'node src/app.js'],
+};
+
+/** Only reachable in a shell line. */
+export const makesSecret: CommandRule = {
+  id: 'CMD-SECRET-2',
+  risk: 'HIGH',
+  why: 'makes a file with secrets from its template',
   needsPerson: true,
   matches: [],
   doesNotMatch: ['cat README.md'],

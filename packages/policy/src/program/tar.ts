@@ -6,7 +6,7 @@ const handlesArchive: CommandRule = {
   id: 'CMD-TAR-1',
   risk: 'HIGH',
   why: 'packs or unpacks many files at once',
-  matches: ['tar tzf bundle.tar.gz', 'tar -cf z.tar docs', 'tar --version', 'tar xf bundle.tar'],
+  matches: ['tar tzf bundle.tar.gz', 'tar -cf z.tar docs', 'tar xf bundle.tar'],
   doesNotMatch: ['cat bundle.tar', 'echo tar'],
 };
 

@@ -28,22 +28,27 @@ const SYSTEM_SECRET =
  * Checks one file that a command names: refuses secrets (VA-2) and writing to devices, warns of files outside the
  * workspace and of writing to places that execute later (VA-3), and records files inside for the approval's digest.
  */
-export function checkFile(run: ShellRun, path: string, use: CommandOperand['use']): void {
+export function checkFile(
+  run: ShellRun,
+  path: string,
+  use: CommandOperand['use'],
+  secret?: FileUse['secret'],
+): void {
   if (path === '' || path === '-') return;
   const { findings } = run;
   if (use === 'write' && resolvePlaces(run, path).some(mayBeDisk)) {
     findings.refuse(catastrophes.device, path);
     return;
   }
-  if (hasPattern(path)) checkPattern(run, path);
+  if (hasPattern(path) && secret !== 'named') checkPattern(run, path);
   if (hasHole(path)) {
     if (use === 'write' && path.includes('/')) warnOfExecutingPlace(run, findExecutingPlace(path), path);
     const tail = path.slice(path.lastIndexOf('/') + 1);
-    if (path.includes('/') && !hasHole(tail)) refuseSecret(run, path, tail);
+    if (path.includes('/') && !hasHole(tail) && secret !== 'named') refuseSecret(run, path, tail);
     if (use === 'write') findings.warn(warnings.unknownTarget, path);
     return;
   }
-  for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use);
+  for (const place of resolvePlaces(run, path)) checkPlace(run, path, place, use, secret);
 }
 
 /** Records a file that is executed if it exists, for card and digest (AP-8). It adds no reason to the verdict. */
@@ -57,11 +62,22 @@ export function noteImpliedRun(run: ShellRun, path: string): void {
   }
 }
 
-function checkPlace(run: ShellRun, path: string, place: string, use: CommandOperand['use']): void {
+function checkPlace(
+  run: ShellRun,
+  path: string,
+  place: string,
+  use: CommandOperand['use'],
+  secret: FileUse['secret'],
+): void {
   const { findings } = run;
   if (isHarmlessDevice(place)) return;
   const lexical = relativeInside(absoluteComponents(run.paths.root), absoluteComponents(place));
-  const check = run.paths.check(lexical === undefined ? place : lexical || '.');
+  const inside = lexical === undefined ? place : lexical || '.';
+  const strict = run.paths.check(inside);
+  const isSensitive = !strict.ok && strict.refused.code === 'PATH_SENSITIVE';
+  const check = isSensitive && secret && !hasMark(place) ? run.paths.checkName(inside) : strict;
+  if (isSensitive && check.ok && secret !== 'named')
+    findings.warn(secret === 'made' ? warnings.makesSecret : warnings.handsSecret, path);
   if (check.ok) {
     if (!hasMark(place)) findings.addOperand(check.relative, use);
     if (use === 'write') {
@@ -170,9 +186,9 @@ export function checkOperands(call: ProgramCall): void {
 
 /** Checks files. If the pattern `.*` is one of `operands`, warns that it may match secrets. */
 export function checkFiles(run: ShellRun, files: readonly FileUse[], operands: readonly string[] = []): void {
-  for (const { path, use, makes } of files) {
+  for (const { path, use, makes, secret } of files) {
     if (makes) refuseBinaryName(run, path);
-    checkFile(run, path, use);
+    checkFile(run, path, use, secret);
     if (/^\.[\uFDD7]$/.test(path) && operands.includes(path))
       run.findings.warn(warnings.searchesEverywhere, path);
   }

@@ -15,6 +15,8 @@ export interface Warning {
   readonly needsPerson?: true;
   /** The line may execute the files that it reads (see `Findings.countReadsAsRuns`). */
   readonly mayExecuteReads?: true;
+  /** It tells the person more. How risky the program is, its own table says, if the line is plain (docs/decisions/0026). */
+  readonly informs?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];
 }
@@ -134,6 +136,7 @@ export const warnings = {
   runsFile: {
     id: 'SHW-14',
     why: 'executes a file; its content is what will happen',
+    informs: true,
     matches: ['sh scripts/x.sh', './x.sh', 'node a.js', 'python3 tools/y.py', '. ./setup.sh'],
     doesNotMatch: ['cat x.sh', 'ls'],
   },
@@ -204,6 +207,24 @@ export const warnings = {
       'x=$(cat f); echo "$x"',
     ],
   },
+  makesSecret: {
+    id: 'SHW-22',
+    why: 'makes a file with secrets from its template',
+    needsPerson: true,
+    matches: ['cp .env.example .env', 'cp -n config/.env.sample config/.env.local'],
+    doesNotMatch: ['cp .env.example docs/env.txt', 'cat .env.example'],
+  },
+  handsSecret: {
+    id: 'SHW-23',
+    why: 'hands a file with secrets to the program that it starts',
+    needsPerson: true,
+    matches: [
+      'node --env-file=.env x.js',
+      'docker compose --env-file .env up',
+      'docker run --env-file=.env x',
+    ],
+    doesNotMatch: ['node x.js', 'node --env-file=settings.txt x.js'],
+  },
 } as const satisfies Record<string, Warning>;
 
 const hasArgument =
@@ -238,6 +259,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-32',
     why: 'moves or replaces files',
+    informs: true,
     programs: ['mv'],
     matches: ['mv a b'],
     doesNotMatch: ['cp a b'],
@@ -302,6 +324,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-40',
     why: 'installs packages, which run code of their authors',
+    informs: true,
     programs: wordList('npm pnpm yarn bun pip pip3 pipx uv poetry gem cargo go composer bundle conda'),
     when: hasArgument(/^(i|ci|install|add|update|upgrade|get|exec|dlx|x|create|publish|sync)$/),
     matches: ['npm ci', 'pip install x', 'cargo install y', 'npm publish'],
@@ -317,6 +340,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-42',
     why: 'changes or discards work in git, or sends it away',
+    informs: true,
     programs: ['git'],
     when: ({ args }) =>
       /(^| )(push|clean|reset( .*)? --hard|filter-branch|update-ref|gc|reflog (delete|expire)|checkout( .*)? --( |$)|restore|stash (drop|clear)|branch( .*)? -D|rebase|config)( |$)/.test(
@@ -358,6 +382,7 @@ export const programWarnings: readonly ProgramWarning[] = [
   {
     id: 'SHW-47',
     why: 'decodes or encodes data',
+    informs: true,
     programs: wordList('base64 base32 xxd uudecode'),
     matches: ['base64 -d a'],
     doesNotMatch: ['cat a'],
@@ -421,3 +446,10 @@ export const programWarnings: readonly ProgramWarning[] = [
 
 export const warningsFor = (call: ProgramCall): readonly ProgramWarning[] =>
   programWarnings.filter(({ programs, when }) => programs.includes(call.name) && (when?.(call) ?? true));
+
+/** The warnings that do not make a plain line HIGH by themselves. */
+export const informingWarnings: ReadonlySet<string> = new Set(
+  [...Object.values<Warning>(warnings), ...programWarnings].flatMap(({ id, informs }) =>
+    informs ? [id] : [],
+  ),
+);

@@ -51,7 +51,11 @@ describe('request bodies', () => {
   });
 
   it('[AP-4] approves this one call unless more is said, and never HIGH by silence', () => {
-    expect(routes.approve.body.parse({})).toEqual({ scope: 'once', include_high: false });
+    expect(routes.approve.body.parse({})).toEqual({
+      scope: 'once',
+      only_here: false,
+      include_high: false,
+    });
   });
 
   it('[RE-3] knows three ends of a call, with an error given as text or as a value', () => {

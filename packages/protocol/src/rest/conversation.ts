@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { idSchema, searchTextSchema, successSchema, timestampSchema } from '../common.ts';
 import { sentLimitsSchema } from '../limits.ts';
 import { messageSchema, queuedMessageSchema, whenBusySchema } from '../messages.ts';
+import { machinePolicySchema } from '../policy-file.ts';
 import { sessionModeSchema, sessionSchema } from '../session.ts';
 
 const contentSchema = z.string().min(1).max(200_000);
@@ -119,6 +120,9 @@ export const runnerSchema = z.object({
   connected: z.boolean(),
   last_seen_at: timestampSchema,
   limits: sentLimitsSchema.optional().describe('Limits of this runner, as it reported them last (TL-3).'),
+  policy: machinePolicySchema
+    .optional()
+    .describe("The person's policy file on that machine, as it reported it last (RK-5)."),
 });
 export const runnersResponseSchema = successSchema.extend({
   runners: z.array(runnerSchema),

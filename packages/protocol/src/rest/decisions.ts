@@ -16,7 +16,17 @@ export const approveBodySchema = z.strictObject({
     .optional()
     .describe('The digest of what was displayed. Required from the second revision on.'),
   scope: approvalScopeSchema.default('once'),
-  pattern: z.string().max(1000).optional().describe('The pattern of the offered scope that was chosen.'),
+  pattern: z
+    .string()
+    .max(10_000)
+    .optional()
+    .describe(
+      'The pattern of the offered scope that was chosen. For a line of several commands: one pattern a command, each on a line of its own, from any of the offers.',
+    ),
+  only_here: z
+    .boolean()
+    .default(false)
+    .describe('With the scope always: in this project, and not everywhere. It is a grant without an end.'),
   include_high: z.boolean().default(false).describe('True: the grant also covers HIGH calls.'),
   tool_params: toolParamsSchema
     .optional()

@@ -8,11 +8,29 @@ export const grantsResponseSchema = successSchema.extend({
 });
 export const grantResponseSchema = successSchema.extend({ grant: grantSchema });
 
-export const policyResponseSchema = successSchema.extend({ policy: policyFileSchema });
+export const policyResponseSchema = successSchema.extend({
+  policy: policyFileSchema,
+  file: z
+    .object({ path: z.string(), problem: z.string().optional() })
+    .optional()
+    .describe(
+      "The file on the server's machine that the rules are kept in, and why it cannot be used. If left out, they are kept at the server.",
+    ),
+});
+export const policyBodySchema = policyFileSchema.extend({
+  replaces: policyFileSchema
+    .optional()
+    .describe('The policy that was changed: 409 POLICY_CHANGED if it is another one by now.'),
+});
 
 /** Tests a new rule on the recorded history before it is saved (RK-5). */
 export const backtestBodySchema = z.strictObject({
   rule: policyRuleSchema,
+  further_rules: z
+    .array(policyRuleSchema)
+    .max(8)
+    .optional()
+    .describe('Rules that are tested together with the first.'),
   since: timestampSchema.optional(),
 });
 export const backtestResponseSchema = successSchema.extend({

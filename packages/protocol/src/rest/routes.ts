@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { successSchema } from '../common.ts';
 import { maxParamValues } from '../json-value.ts';
-import { policyFileSchema } from '../policy-file.ts';
 import * as conversation from './conversation.ts';
 import * as decisions from './decisions.ts';
 import * as executions from './executions.ts';
@@ -277,7 +276,7 @@ export const routes = {
     path: '/my/policy',
     summary: "Replace the person's own policy.",
     scopes: person,
-    body: policyFileSchema,
+    body: permissions.policyBodySchema,
     response: permissions.policyResponseSchema,
   }),
   backtestPolicy: post({

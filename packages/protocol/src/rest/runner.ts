@@ -3,6 +3,7 @@ import { digestSchema, idSchema, instanceSchema, successSchema } from '../common
 import { executionStatusSchema } from '../execution-status.ts';
 import { jsonValueSchema } from '../json-value.ts';
 import { defaultLimits, sentLimitsSchema } from '../limits.ts';
+import { machinePolicySchema } from '../policy-file.ts';
 import { commandOutputSchema } from '../progress.ts';
 import { customToolSchema } from '../tools/catalogue.ts';
 import { fileOperations } from '../tools/definition.ts';
@@ -133,6 +134,11 @@ export const heartbeatBodySchema = z.strictObject({
     .optional()
     .describe(
       "Limits of this machine, sent with the first heartbeat. The stricter of these and the server's apply.",
+    ),
+  policy: machinePolicySchema
+    .optional()
+    .describe(
+      "The person's policy file on this machine; sent with the first heartbeat and after each change.",
     ),
 });
 

@@ -115,7 +115,7 @@ const pinnedResults = {
   shell_exec:
     'success stdout stderr exit_code execution_time truncated? changed_files? changed_files_incomplete? error? code?',
   shell_background: 'success job_id',
-  shell_output: 'success stdout stderr running exit_code truncated?',
+  shell_output: 'success stdout stderr running exit_code ports? truncated?',
   shell_kill: 'success exit_code',
   git_status: 'success branch head upstream ahead behind files truncated',
   git_diff: 'success files truncated',
@@ -146,7 +146,7 @@ describe('the catalogue', () => {
     const factsOf = ({ kind, changes, readsBeyond, holdsText }: ToolDefinition) =>
       [kind, changes, readsBeyond, holdsText].filter(Boolean).join(' ');
     expect(byName(factsOf)).toEqual(pinnedFacts);
-    expect(changingToolsPattern).toBe('{write_file,edit_file,create_directory,copy_file}');
+    expect(changingToolsPattern).toBe('{write_file,edit_file,create_directory,copy_file,move_file}');
     expect(gitCommandsPattern).toBe('{execute_command,shell_exec,git_branch,git_commit}');
     expect(builtInToolNames.filter(waitsForCommand)).toEqual(['execute_command', 'shell_exec']);
   });

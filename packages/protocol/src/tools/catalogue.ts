@@ -41,13 +41,18 @@ export type BuiltInToolCall = { [N in BuiltInToolName]: { tool: N; params: ToolP
 export const builtInToolNames = catalogue.map((tool) => tool.name) as readonly BuiltInToolName[];
 const byName: ReadonlyMap<string, ToolDefinition> = new Map(catalogue.map((tool) => [tool.name, tool]));
 
-/** Pattern on the names of tools that a grant for "changes under src/" covers (AP-4). It does not cover deleting. */
+/**
+ * Pattern on the names of tools that a grant for "changes under src/" covers (AP-4). It does not cover deleting; moving is
+ * HIGH, because it deletes the source.
+ */
 export const changingToolsPattern = `{${catalogue
-  .filter(({ kind }) => kind === 'edit')
+  .filter(({ kind }) => kind === 'edit' || kind === 'move')
   .map(({ name }) => name)
   .join(',')}}`;
 /** Pattern on the names of tools that a grant for "git commands" covers (AP-4). Never change it: stored grants contain it. */
 export const gitCommandsPattern = '{execute_command,shell_exec,git_branch,git_commit}';
+/** Pattern on the names of tools that a grant for a command covers, whether it stands alone or in a shell line (AP-4). */
+export const commandToolsPattern = '{execute_command,shell_exec}';
 
 export const findTool = (name: string): ToolDefinition | undefined => byName.get(name);
 

@@ -9,7 +9,8 @@ export const shellTools = [
   defineToolRow({
     name: 'shell_exec',
     category: 'shell',
-    description: 'Run a bash command line and wait for it. The person is always asked.',
+    description:
+      'Run a bash command line and wait for it. A line whose commands only read inside the workspace runs at once; the person is asked about any other.',
     parameters: z.strictObject({
       command: z.string().min(1).describe('The command line.'),
       cwd: pathParameter('The directory to run in').optional(),

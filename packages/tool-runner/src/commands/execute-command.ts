@@ -1,14 +1,21 @@
 import { lookAtCommand } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
-import { commandConfinement, placeOf, runCommand } from './run-command.ts';
+import { fetchesOf, runPlainCommand } from './fetching-command.ts';
+import { writesOfGit } from './git-writes.ts';
+import { commandConfinement, placeOf } from './run-command.ts';
 
 /** Runs one program in isolation, without a shell (RN-4). */
 export const executeCommand: ToolModule<'execute_command'> = {
-  look: lookAtCommand,
+  async look(call, decision, services) {
+    const words = [call.params.command, ...call.params.args];
+    const fetches = await fetchesOf(words, decision, services);
+    return lookAtCommand(call, decision, services, { fetches });
+  },
   async execute({ params: { command, args, timeout } }, context, services) {
     const place = await placeOf(context, services.starter);
-    const confinement = commandConfinement(context, command, args);
+    const confinement = commandConfinement(context, command === 'git' ? writesOfGit(args) : undefined);
     const request = { program: command, args, cwd: '', confinement, place, stdin: 'ignore' } as const;
-    return runCommand({ text: command, name: command, request, timeout }, services, context);
+    const started = { text: command, name: command, request, timeout };
+    return runPlainCommand([command, ...args], started, services, context);
   },
 };

@@ -4,6 +4,7 @@ import type { ConversationPlace } from '../isolation/conversation-place.ts';
 import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { CommandServices } from '../tool-module.ts';
+import { failureNotes } from './failure-notes.ts';
 import { withLineProgress } from './line-progress.ts';
 import { type Ending, runToEnd } from './run-to-end.ts';
 import { withChanges } from './workspace-changes.ts';
@@ -36,7 +37,11 @@ export async function runCommand(
   const run = () =>
     runToEnd(starter, request, { timeoutSeconds, outputBytes, signal, onProgress, onProcess });
   const { value: ending, changes } = await withChanges(workspace, mayWrite, signal, run);
-  return { ...commandResult(name, ending, { timeout: timeoutSeconds, limit }), ...changes };
+  const result = commandResult(name, ending, { timeout: timeoutSeconds, limit });
+  const hidden = request.confinement.maskSensitive ? starter.readableSecrets() : [];
+  const notes = result.success ? [] : failureNotes(result, { ...request, root: workspace.root, hidden });
+  const stderr = [result.stderr, ...notes.map((note) => `\n[Countersign: ${note}]\n`)].join('');
+  return { ...result, stderr, ...changes };
 }
 
 /** The command's timeout and the workspace's maximum, in seconds. */
@@ -68,11 +73,6 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
 }
 
 /**
- * Git subcommands that neither check out files nor change git's configuration. `apply` is one of them, because the files
- * of a patch do not come from reviewed history.
- */
-const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
-
 /**
  * Returns what a command shares with the others of its conversation (RN-5): `/tmp` and the loopback. A LOW command shares
  * nothing, because it runs unasked: through a pipe, a link or a port it could make an approved job do what nobody approved.
@@ -87,20 +87,10 @@ export const placeOf = async (
  * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An
  * approved command may write in the workspace and has the network access that its card showed.
  */
-export function commandConfinement(
+export const commandConfinement = (
   { riskLevel, network }: Pick<CallContext, 'riskLevel' | 'network'>,
-  program: string,
-  args: readonly string[],
-): Confinement {
-  const subcommand = args[0] ?? '';
-  // `git am` must write its state for continuing after a conflict, but the files of a patch may be planted.
-  const gitWrites = dataOnly.has(subcommand) ? 'data' : subcommand === 'am' ? 'patches' : 'everything';
-  return riskLevel === 'LOW'
+  writableGit: Confinement['writableGit'],
+): Confinement =>
+  riskLevel === 'LOW'
     ? { workspace: 'read', network: false, maskSensitive: true, maskLinkedOutside: true }
-    : {
-        workspace: 'write',
-        network,
-        maskSensitive: false,
-        writableGit: program === 'git' ? gitWrites : undefined,
-      };
-}
+    : { workspace: 'write', network, maskSensitive: false, writableGit };

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { CountersignError } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
 import type { Planted } from '../isolation/executing-place-guard.ts';
-import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import type { ProcessRequest, ProcessStarter } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import { ExecutionCancelled } from '../runner-errors.ts';
 import { KeptOutput, OutputProgress } from './command-output.ts';
@@ -96,7 +96,7 @@ export async function runToEnd(
  * Throws ExecutionCancelled, and what `untilEnd` throws.
  */
 export async function stopInTime(
-  starter: IsolatingStarter,
+  starter: Pick<ProcessStarter, 'stop'>,
   child: ChildProcess,
   { timeoutSeconds, signal, onProcess }: StopOptions,
   untilEnd: () => Promise<void>,
@@ -125,7 +125,11 @@ export async function stopInTime(
  * may run timers before it reports an earlier exit. So this waits for one more turn of the event loop first. The first
  * immediate may still belong to the current turn, hence two.
  */
-function stopUnlessEnded(starter: IsolatingStarter, child: ChildProcess, onStop: () => void): void {
+function stopUnlessEnded(
+  starter: Pick<ProcessStarter, 'stop'>,
+  child: ChildProcess,
+  onStop: () => void,
+): void {
   const look = (): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     onStop();

@@ -4,6 +4,7 @@ import { type BuiltInToolCall, findTool } from '@countersign/protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BuiltInTools } from '../built-in-tools.ts';
 import type { CallContext, Progress, ToolResult } from '../executor.ts';
+import { GitRepository } from '../git/git-repository.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { failedReport } from '../result-outbox.ts';
 import { BackgroundJobs, maxRunningJobs } from './background-jobs.ts';
@@ -18,7 +19,8 @@ function setup(options: ConstructorParameters<typeof IsolationFixture>[0] = {}) 
   const fixture = new IsolationFixture({ killDelayMs: 300, ...options });
   const { workspace, starter } = fixture;
   const jobs = new BackgroundJobs(starter, workspace.limits.outputStreamBytes);
-  const executor = new BuiltInTools({ shell: { workspace, starter, jobs } });
+  const git = new GitRepository(workspace, starter);
+  const executor = new BuiltInTools({ shell: { workspace, starter, git, jobs } });
   const progress: Progress[] = [];
   cleanUps.push(
     () => fixture.remove(),

@@ -1,19 +1,28 @@
 import { PathValidator } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import type { CallContext } from '../executor.ts';
-import type { ProcessRequest } from '../isolation/isolated-process.ts';
+import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import { lookAtCommand, summarised, visibleName } from '../preview/look.ts';
 import { realDisk } from '../real-disk.ts';
-import type { CommandServices, ToolModule } from '../tool-module.ts';
+import type { CommandServices, ShellServices, ToolModule } from '../tool-module.ts';
+import { fetchesOf, runPlainCommand } from './fetching-command.ts';
+import { writesOfLine } from './git-writes.ts';
+import { plainWords } from './plain-words.ts';
 import { commandConfinement, placeOf, runCommand } from './run-command.ts';
 
 /** Runs a bash line and waits for its end (TL-1). */
 export const shellExec: ToolModule<'shell_exec'> = {
-  look: lookAtCommand,
+  async look(call, decision, services) {
+    const fetches = await fetchesOf(plainCall(call.params), decision, services);
+    return lookAtCommand(call, decision, services, { fetches });
+  },
   async execute({ params }, context, services) {
     const { command: text, timeout } = params;
-    const request = await bashRequest(params, context, services);
-    return runCommand({ text, name: 'The shell line', request, timeout }, services, context);
+    const plain = await bashRequest(params, context, services, writesOfLine(text, context.details));
+    const request = await withSafeGit(plain, text, context, services);
+    const line = { text, name: 'The shell line', request, timeout };
+    const words = plainCall(params);
+    return words ? runPlainCommand(words, line, services, context) : runCommand(line, services, context);
   },
 };
 
@@ -44,10 +53,29 @@ export const shellKill: ToolModule<'shell_kill'> = {
   },
 };
 
+/** A line that may run unasked and says `git` gets a git that starts none of the repository's programs (RN-6). */
+async function withSafeGit(
+  request: ProcessRequest,
+  line: string,
+  { riskLevel, signal }: CallContext,
+  { git }: ShellServices,
+): Promise<ProcessRequest> {
+  if (riskLevel !== 'LOW' || !/\bgit\b/.test(line)) return request;
+  const { environment, readable } = await git.forLine(signal);
+  return { ...request, environment, confinement: { ...request.confinement, readable } };
+}
+
+type ShellLine = { readonly command: string; readonly cwd?: string | undefined };
+
+/** The words of a line that is one plain command in the root of the workspace. */
+const plainCall = ({ command, cwd = '.' }: ShellLine): readonly string[] | undefined =>
+  cwd === '.' || cwd === '' ? plainWords(command) : undefined;
+
 async function bashRequest(
-  { command, cwd = '.' }: { readonly command: string; readonly cwd?: string | undefined },
+  { command, cwd = '.' }: ShellLine,
   context: CallContext,
   { workspace: { root }, starter }: CommandServices,
+  writableGit?: Confinement['writableGit'],
 ): Promise<ProcessRequest> {
   const checked = new PathValidator({ root, disk: realDisk }).check(cwd);
   if (!checked.ok) {
@@ -58,7 +86,7 @@ async function bashRequest(
     program: 'bash',
     args: ['--noprofile', '--norc', '-c', command],
     cwd: checked.relative,
-    confinement: commandConfinement(context, 'bash', []),
+    confinement: commandConfinement(context, writableGit),
     place: await placeOf(context, starter),
     stdin: 'ignore',
   };

@@ -1,5 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { CERTIFICATE_BYTES, holdsOnlyCertificates, mayBeCertificate } from '@countersign/policy';
 import { CountersignError } from '@countersign/protocol';
 import { unsavedText } from '../open-documents.ts';
 import { openInside } from '../open-inside.ts';
@@ -35,8 +36,9 @@ export async function inFile<T>(
     const stats = fstatSync(descriptor, { bigint: true });
     if (stats.isDirectory()) throw new CountersignError('IS_A_DIRECTORY', { path });
     const real = realPathOf(descriptor, root, path);
-    refuseSensitive(real, path, lifted);
     const unsaved = unsavedText(workspace, real);
+    if (!(mayBeCertificate(real) && (await isCertificate(descriptor, unsaved))))
+      refuseSensitive(real, path, lifted);
     if (isGitConfig(real) && !lifted?.has(real)) await refuseLogin(descriptor, unsaved, path);
     if (unsaved === undefined && stats.size > limits.fileBytes)
       throw new CountersignError('FILE_TOO_LARGE', {
@@ -50,6 +52,13 @@ export async function inFile<T>(
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** VA-2: whether the opened file holds certificates without a private key. */
+async function isCertificate(descriptor: number, unsaved: string | undefined): Promise<boolean> {
+  if (unsaved !== undefined && !holdsOnlyCertificates(Buffer.from(unsaved))) return false;
+  const buffer = Buffer.allocUnsafe(CERTIFICATE_BYTES + 1);
+  return holdsOnlyCertificates(buffer.subarray(0, await readFully(descriptor, buffer, 0)));
 }
 
 /** Returns the real path of an opened file, relative to the root. */

@@ -37,6 +37,10 @@ async function readsRunNothing(): Promise<void> {
   fixture.takeMarks();
   const answers = await fixture.allReads();
   expect(answers.filter((answer) => answer instanceof Error)).toEqual([]);
+  const lines = await fixture.allLines();
+  expect(lines.length).toBeGreaterThan(5);
+  // A line may end with what its last command says, but git must have found the repository.
+  expect(lines.filter(({ answer }) => /not a git repository|fatal/.test(answer.stderr))).toEqual([]);
   expect(fixture.takeMarks()).toEqual([]);
 }
 

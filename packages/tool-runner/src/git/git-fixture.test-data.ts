@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -18,10 +19,12 @@ import {
   findTool,
   type Limits,
   parseToolCall,
+  type RiskLevel,
   resultSchemaOf,
   type ToolSuccess,
 } from '@countersign/protocol';
 import { BuiltInTools } from '../built-in-tools.ts';
+import { BackgroundJobs } from '../commands/background-jobs.ts';
 import type { Progress } from '../executor.ts';
 import { IsolatingStarter } from '../isolation/process-starter.ts';
 import { realDisk } from '../real-disk.ts';
@@ -36,6 +39,18 @@ interface FixtureOptions {
   readonly reachablePorts?: readonly number[];
 }
 
+const readingLines = [
+  'git status && git status -sb',
+  'git diff; git diff --stat HEAD; git diff --cached',
+  'git log -p -3 | head -50',
+  'git show HEAD; git show HEAD:a.txt',
+  'git blame a.txt',
+  'git ls-files -s && git ls-tree -r HEAD',
+  'git branch -vv; git tag -l; git remote -v; git stash list; git worktree list',
+  'git grep -n two; git describe --always; git rev-parse HEAD; git reflog -2; git shortlog -s HEAD',
+  'cd . && git -C . --no-pager log --oneline --graph --all',
+];
+
 /** A real repository in a real workspace, a folder outside, a home with a name for git, and the executor on them. */
 export class GitFixture {
   readonly parent = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-git-')));
@@ -46,6 +61,11 @@ export class GitFixture {
   readonly repository: GitRepository;
   readonly executor: BuiltInTools;
   readonly progress: Progress[] = [];
+  /** The runner's own. */
+  readonly environment: Record<string, string> = {
+    PATH: process.env.PATH ?? '',
+    GIT_CONFIG_NOSYSTEM: '1',
+  };
   readonly #starter;
 
   constructor({ isolated = true, limits = {}, reachablePorts = [] }: FixtureOptions = {}) {
@@ -62,8 +82,14 @@ export class GitFixture {
       this.workspace,
       isolated ? { reachablePorts } : { allowUnisolated: true, bubblewrap: '/nonexistent/bwrap' },
     );
-    this.repository = new GitRepository(this.workspace, this.#starter);
-    this.executor = new BuiltInTools({ git: this.repository });
+    this.repository = new GitRepository(this.workspace, this.#starter, this.environment);
+    const services = { workspace: this.workspace, starter: this.#starter, git: this.repository };
+    const jobs = new BackgroundJobs(this.#starter, this.workspace.limits.outputStreamBytes);
+    this.executor = new BuiltInTools({
+      git: this.repository,
+      command: services,
+      shell: { ...services, jobs },
+    });
   }
 
   get isIsolated(): boolean {
@@ -95,9 +121,21 @@ export class GitFixture {
     });
   }
 
+  /** Adds to the person's own git configuration. */
+  personsGit(key: string, value: string): void {
+    execFileSync('git', ['config', '--file', join(this.home, '.gitconfig'), '--add', key, value]);
+  }
+
   /** Runs git where the test expects it to fail. */
   tryGit(args: readonly string[], input = ''): void {
     spawnSync('git', args, { cwd: this.root, env: this.#environment, input });
+  }
+
+  /** Git as the person runs it, against a server of this process. Resolves with its exit code. */
+  async naiveGit(...args: string[]): Promise<number | null> {
+    const child = spawn('git', args, { cwd: this.root, env: this.#environment, stdio: 'ignore' });
+    const [code] = await once(child, 'exit');
+    return code as number | null;
   }
 
   get #environment() {
@@ -105,8 +143,9 @@ export class GitFixture {
       PATH: process.env.PATH,
       HOME: this.home,
       GIT_CONFIG_NOSYSTEM: '1',
-      GIT_ALLOW_PROTOCOL: 'file:ext:ssh:git',
+      GIT_ALLOW_PROTOCOL: 'file:ext:ssh:git:http:https',
       GIT_EDITOR: 'true',
+      GIT_TERMINAL_PROMPT: '0',
     };
   }
 
@@ -131,12 +170,13 @@ export class GitFixture {
     tool: N,
     params: unknown = {},
     signal: AbortSignal = new AbortController().signal,
+    riskLevel: RiskLevel = 'LOW',
   ): Promise<ToolSuccess<N>> {
     const result = await this.executor.execute(this.parse(tool, params), {
       toolId: 'tool-1',
       attempt: 1,
       sessionId: 'session-1',
-      riskLevel: 'LOW',
+      riskLevel,
       network: true,
       signal,
       onProgress: (progress) => this.progress.push(progress),
@@ -153,8 +193,8 @@ export class GitFixture {
     return parsed.call as Extract<BuiltInToolCall, { tool: N }>;
   }
 
-  /** What the card of a commit or a push shows, and the base of its digest. */
-  async preview(tool: 'git_commit' | 'git_push', params: unknown) {
+  /** What the card shows, and the base of its digest. */
+  async preview(tool: BuiltInToolName, params: unknown) {
     const decision = new ToolCallPolicy({ root: this.root, disk: realDisk }).decide(tool, params);
     const call = this.parse(tool, params);
     const seen = await this.executor.preview(call, decision);
@@ -175,6 +215,17 @@ export class GitFixture {
     return (await Promise.allSettled(calls)).map((settled) =>
       settled.status === 'fulfilled' ? settled.value : settled.reason,
     );
+  }
+
+  /** The shell lines with git that would run unasked here, run one after the other. */
+  async allLines(): Promise<{ line: string; answer: ToolSuccess<'shell_exec'> }[]> {
+    const policy = new ToolCallPolicy({ root: this.root, disk: realDisk });
+    const answers = [];
+    for (const line of readingLines) {
+      if (policy.decide('shell_exec', { command: line }).verdict.decision !== 'LOW') continue;
+      answers.push({ line, answer: await this.call('shell_exec', { command: line }) });
+    }
+    return answers;
   }
 
   async remove(): Promise<void> {

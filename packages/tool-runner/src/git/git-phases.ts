@@ -6,6 +6,7 @@ const phases: Readonly<Record<string, readonly [from: number, to: number]>> = {
   'Compressing objects': [5, 20],
   'Writing objects': [20, 90],
   'Receiving objects': [20, 90],
+  'Unpacking objects': [20, 90],
   'Resolving deltas': [90, 95],
   'Updating files': [95, 100],
   'Checking out files': [95, 100],

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { progressTicks } from '../progress-ticks.test-data.ts';
 import { GitFixture } from './git-fixture.test-data.ts';
-import { startHttpRemote } from './http-remote.test-data.ts';
 import { planPush } from './push-plan.ts';
 
 let fixture: GitFixture;
@@ -208,9 +207,6 @@ cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; 
       await expect(fixture.preview('git_push', {})).rejects.toMatchObject({ code: 'REPOSITORY_UNSAFE' });
     }
     fixture.git('config', 'remote.origin.url', remote);
-    fixture.git('config', `url.ext::${canary}.insteadOf`, fixture.outside);
-    await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('ext::') });
-    fixture.git('config', '--remove-section', `url.ext::${canary}`);
     fixture.git('config', '--add', 'remote.origin.url', 'https://example.org/second');
     await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('several addresses') });
     fixture.git('remote', 'remove', 'origin');
@@ -219,51 +215,6 @@ cd ${remote} && echo evil >> config; echo evil > hooks/post-update; rm hooks/*; 
     fixture.git('checkout', '-q', '--detach');
     await expect(push()).rejects.toMatchObject({ message: expect.stringContaining('detached') });
     expect(fixture.takeMarks()).toEqual([]);
-  });
-
-  it('[RN-5] pushes over HTTP through the gate of isolation, with the login that the URL has', async () => {
-    const server = await startHttpRemote('ada:hunter2');
-    try {
-      await fixture.remove();
-      fixture = new GitFixture({ reachablePorts: [server.port] });
-      fixture.withCommit();
-      server.folder = fixture.outside;
-      remote = join(fixture.outside, 'remote.git');
-      fixture.git('init', '-q', '--bare', remote);
-      const tip = fixture.git('rev-parse', 'HEAD').trim();
-
-      fixture.git('remote', 'add', 'origin', `http://${server.address}/remote.git`);
-      await expect(fixture.call('git_push')).rejects.toMatchObject({
-        code: 'GIT_FAILED',
-        message: expect.stringContaining('the person must push: git push origin main'),
-      });
-      fixture.git('config', 'remote.origin.url', `http://ada:wrong-word@${server.address}/remote.git`);
-      const refused = await fixture.call('git_push').catch((error: Error) => error.message);
-      expect(refused).toContain('asks for credentials');
-      fixture.git('config', 'remote.origin.url', `http://ada:hunter2@${server.address}/remote.git`);
-      expect(await fixture.call('git_push')).toMatchObject({ from: null, to: tip });
-      expect(tipOf('main')).toBe(tip);
-      expect(JSON.stringify(fixture.progress)).not.toMatch(/hunter2|wrong-word/);
-      // Nothing that listens on this machine can be reached otherwise.
-      fixture.git('config', 'remote.origin.url', 'http://ada:hunter2@127.0.0.1:1/remote.git');
-      const failure = await fixture.call('git_push').catch((error: Error) => error.message);
-      expect(failure).toMatch(/unable to access/);
-      expect(failure).not.toContain('hunter2');
-      fixture.git('config', 'remote.origin.url', 'http://127.0.0.2:1/remote.git');
-      await expect(fixture.call('git_push')).rejects.toMatchObject({
-        message: expect.stringContaining('Countersign: 127.0.0.2:1 '),
-      });
-    } finally {
-      server.close();
-    }
-  });
-
-  it("over ssh says that it needs the person's key", async () => {
-    fixture.git('config', 'remote.origin.url', 'ssh://git@host.invalid/x.git');
-    await expect(fixture.call('git_push')).rejects.toMatchObject({
-      code: 'GIT_FAILED',
-      message: expect.stringContaining('the person must push: git push origin main'),
-    });
   });
 });
 
@@ -300,14 +251,23 @@ describe('the preview of a push', () => {
   });
 
   it('[AP-7] shows the URL that is really used, without its password', async () => {
+    const shown = async () => {
+      const { preview } = await fixture.preview('git_push', {});
+      return preview.kind === 'push' ? preview.url : undefined;
+    };
     fixture.git('config', 'remote.origin.url', 'https://good.example/x.git');
-    fixture.git('config', 'url.https://ada:hunter2@evil.example/.pushInsteadOf', 'https://good.example/');
-    const { preview } = await fixture.preview('git_push', {});
-    expect(preview).toMatchObject({ url: 'https://ada:***@evil.example/x.git' });
+    // The repository's own rewriting does not count; the person's does.
+    fixture.git('config', 'url.https://evil.example/.pushInsteadOf', 'https://good.example/');
+    expect(await shown()).toBe('https://good.example/x.git');
+    fixture.personsGit('url.https://ada:hunter2@mine.example/.pushInsteadOf', 'https://good.example/');
+    expect(await shown()).toBe('https://ada:***@mine.example/x.git');
     const { base } = await planPush(fixture.repository, { remote: 'origin' });
     expect(JSON.stringify(base)).not.toContain('hunter2');
     fixture.git('config', 'remote.origin.pushurl', 'git@other.example:x.git');
-    expect((await fixture.preview('git_push', {})).preview).toMatchObject({ url: 'git@other.example:x.git' });
+    expect(await shown()).toBe('git@other.example:x.git');
+    // Letters that look like Latin ones: the name's ASCII form is shown, and used.
+    fixture.git('config', 'remote.origin.pushurl', 'https://g\u0456thub.com/x.git');
+    expect(await shown()).toBe('https://xn--gthub-n2e.com/x.git');
   });
 
   it('says how many commits there are besides those it lists', async () => {
@@ -333,8 +293,8 @@ describe('the preview of a push', () => {
       ['a hook of the remote', () => fixture.write(`${remote}/hooks/update`, '#!/bin/sh\n')],
       ['the URL', () => fixture.git('config', 'remote.origin.url', 'https://example.org/x.git')],
       [
-        'a rewriting',
-        () => fixture.git('config', 'url.https://evil.example/.insteadOf', 'https://example.org/'),
+        'a rewriting of the person',
+        () => fixture.personsGit('url.https://mine.example/.insteadOf', 'https://example.org/'),
       ],
     ];
     for (const [what, change] of changes) {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isBranchName, isRemoteName } from '@countersign/policy';
 import { makeVisible } from '@countersign/protocol';
+import type { CallContext } from '../executor.ts';
 import { digestOfCall, visibleName } from '../preview/look.ts';
 import type { ToolModule } from '../tool-module.ts';
 import { reportProgress } from '../work-progress.ts';
@@ -9,14 +10,16 @@ import { gitCannot, gitFailed } from './git-failure.ts';
 import { commitFormat, parseLog } from './git-log.ts';
 import { GitProgressLines } from './git-phases.ts';
 import type { GitAnswer } from './git-process.ts';
+import type { GitRepository } from './git-repository.ts';
 import { hookEnvironment, invalidParams, withHookChanges, writingOptions } from './git-tools.ts';
 import { type PushPlan, planPush } from './push-plan.ts';
 import { hidePasswords } from './remote-address.ts';
+import { sendBranch } from './send-branch.ts';
 
 /**
- * Pushes one branch to the remote's branch of the same name, never by force. Isolation hides the person's credential
- * helper, keys and agent, so a push to a remote that asks for them fails and says what to do. If the remote is a folder,
- * it is the only folder outside the workspace that git may write; the preview shows its path.
+ * Pushes one branch to the remote's branch of the same name, never by force. Over the network the person's own git sends
+ * it, with the person's login, to exactly the address of the preview (send-branch.ts). If the remote is a folder, git
+ * works in isolation, and it is the only folder outside the workspace that git may write.
  */
 export const gitPush: ToolModule<'git_push'> = {
   /**
@@ -61,43 +64,46 @@ export const gitPush: ToolModule<'git_push'> = {
     if (wanted !== undefined && !isBranchName(wanted))
       throw invalidParams('git_push', `"${wanted}" is no branch name`);
     const plan = await planPush(repository, params, context.signal);
-    const { branch, address } = plan;
-    const writing = writingOptions(repository, context);
     mkdirSync(join(repository.workspace.root, '.git/logs'), { recursive: true });
     const progress = new GitProgressLines();
+    const { address } = plan;
     const push = () =>
-      plan.git.run(
-        [
-          ...[
-            'push',
-            '--porcelain',
-            '--no-follow-tags',
-            '--no-signed',
-            '--no-recurse-submodules',
-            '--progress',
-          ],
-          ...(address.kind === 'folder' ? [`--receive-pack=${receivePack(address.folder)}`] : []),
-          ...['--', remote, `refs/heads/${branch}:refs/heads/${branch}`],
-        ],
-        {
-          ...writing,
-          progress,
-          settings: plan.settings,
-          environment: { ...hookEnvironment, GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' },
-          confinement: {
-            ...writing.confinement,
-            network: address.kind === 'network' && context.network,
-            ...(address.kind === 'folder' ? { writable: [address.folder] } : {}),
-          },
-        },
-      );
-    const { value, changes } = await withHookChanges(repository, plan, context, async () => {
-      const telling = { report: context.onProgress, describe: () => progress.latest };
-      return readPush(await reportProgress(telling, push), plan);
-    });
-    return { success: true, remote, branch, ...value, ...changes };
+      address.kind === 'network'
+        ? sendBranch({ ...plan, address }, repository, context, progress)
+        : pushToFolder(plan, address, repository, context, progress);
+    const { value, changes } = await withHookChanges(repository, plan, context, () =>
+      reportProgress({ report: context.onProgress, describe: () => progress.latest }, push),
+    );
+    return { success: true, remote, branch: plan.branch, ...value, ...changes };
   },
 };
+
+/** Pushes in isolation to a repository on this machine, which needs no login. */
+async function pushToFolder(
+  plan: PushPlan,
+  { folder }: Extract<PushPlan['address'], { kind: 'folder' }>,
+  repository: GitRepository,
+  context: CallContext,
+  progress: GitProgressLines,
+): Promise<{ from: string | null; to: string }> {
+  const { remote, branch } = plan;
+  const writing = writingOptions(repository, context);
+  const answer = await plan.git.run(
+    [
+      ...['push', '--porcelain', '--no-follow-tags', '--no-signed', '--no-recurse-submodules', '--progress'],
+      `--receive-pack=${receivePack(folder)}`,
+      ...['--', remote, `refs/heads/${branch}:refs/heads/${branch}`],
+    ],
+    {
+      ...writing,
+      progress,
+      settings: plan.settings,
+      environment: hookEnvironment,
+      confinement: { ...writing.confinement, writable: [folder] },
+    },
+  );
+  return readPush(answer, plan);
+}
 
 const logOf = (most: number, revisions: readonly string[]): string[] => [
   ...['log', '-z', `--format=${commitFormat}`, `--max-count=${most}`],
@@ -115,14 +121,8 @@ function receivePack(folder: string): string {
   return `git ${settings.map((text) => `-c ${quoted(text)}`).join(' ')} -c gc.auto=0 receive-pack`;
 }
 
-const asksForCredentials =
-  /could not read (Username|Password)|Authentication failed|Permission denied|Host key verification failed|terminal prompts disabled|returned error: 40[13]/;
-
 /** Reads `git push --porcelain`. `from` is the remote branch's old commit, null for a new branch. Throws GIT_FAILED. */
-function readPush(
-  answer: GitAnswer,
-  { branch, remote, tip, address }: PushPlan,
-): { from: string | null; to: string } {
+function readPush(answer: GitAnswer, { branch, tip }: PushPlan): { from: string | null; to: string } {
   const line = answer.stdout
     .toString('utf8')
     .split('\n')
@@ -130,17 +130,7 @@ function readPush(
     .find(([, refs]) => refs?.endsWith(`:refs/heads/${branch}`));
   const [flag, , summary = ''] = line ?? [];
   if (flag === '!') throw gitCannot(`the remote did not take it: ${summary}. It is never pushed by force`);
-  if (answer.exitCode !== 0) {
-    // Any failure over ssh may be a missing key, because isolation hides the person's keys.
-    const isSsh = address.kind === 'network' && address.protocol === 'ssh';
-    // The isolation's network gate responds with 403 too, but names itself in the message.
-    const isGate = /^remote: Countersign: /m.test(answer.stderr);
-    if (isGate || !(isSsh || asksForCredentials.test(answer.stderr)))
-      throw gitFailed(answer.stderr, answer.exitCode);
-    throw gitCannot(
-      `"${remote}" asks for credentials, which tools do not have; the person must push: git push ${remote} ${branch}`,
-    );
-  }
+  if (answer.exitCode !== 0) throw gitFailed(answer.stderr, answer.exitCode);
   if (flag === '=') return { from: tip, to: tip };
   const [, from, to] = /^([0-9a-f]{40,64})\.\.([0-9a-f]{40,64})/.exec(summary) ?? [];
   return { from: from ?? null, to: to ?? tip };

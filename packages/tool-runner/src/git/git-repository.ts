@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CountersignError } from '@countersign/protocol';
 import { viewPrefix } from '../isolation/abandoned-isolation.ts';
-import type { Confinement } from '../isolation/isolated-process.ts';
+import type { Confinement, ProcessRequest } from '../isolation/isolated-process.ts';
 import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { Workspace } from '../workspace.ts';
-import { type ConfigEntry, parseConfigList, writeConfig } from './config-text.ts';
+import { type ConfigEntry, parseConfigList, setting, writeConfig } from './config-text.ts';
 import { gitFailed } from './git-failure.ts';
 import { type GitAnswer, type GitRun, runGit } from './git-process.ts';
+import { PersonsGit } from './persons-git.ts';
+import { hidePasswords } from './remote-address.ts';
 import { checkLayout, readSmallFile, unsafe } from './repository-layout.ts';
 import { checkSettings, includedFile, settingsForGit } from './repository-settings.ts';
 
@@ -46,14 +49,22 @@ const MEMORY_BYTES = 2 * 1024 ** 3;
  */
 export class GitRepository {
   readonly workspace: Workspace;
+  /** The person's own git, outside isolation, for what reaches a remote. */
+  readonly persons: PersonsGit;
   readonly #starter: IsolatingStarter;
   #views: string | undefined;
   readonly #knownViews = new Map<string, string>();
   /** Parsed configuration files, by the hash of their content: parsing one costs a process. */
   readonly #parsed = new Map<string, readonly ConfigEntry[]>();
 
-  constructor(workspace: Workspace, starter: IsolatingStarter) {
+  /** `environment` is the runner's own, of which the person's git gets what it needs. */
+  constructor(
+    workspace: Workspace,
+    starter: IsolatingStarter,
+    environment?: Readonly<Record<string, string | undefined>>,
+  ) {
     this.workspace = workspace;
+    this.persons = new PersonsGit(workspace, environment);
     this.#starter = starter;
   }
 
@@ -77,6 +88,34 @@ export class GitRepository {
     };
   }
 
+  /**
+   * What makes the git calls of a LOW shell line read as ours do, whatever the repository's configuration says: environment
+   * and a folder to show. Addresses of remotes are kept, without passwords. Sensitive files in commits count as binary, so
+   * that no diff shows their lines (VA-2). Without a repository, git finds none. Throws REPOSITORY_UNSAFE.
+   */
+  async forLine(
+    signal: AbortSignal,
+  ): Promise<Required<Pick<ProcessRequest, 'environment'>> & { readable: string[] }> {
+    const environment = { ...gitEnvironment, GIT_LITERAL_PATHSPECS: '0' };
+    let own: readonly ConfigEntry[];
+    try {
+      ({ own } = await this.open(signal));
+    } catch (error) {
+      if (!(error instanceof CountersignError) || error.code !== 'NOT_A_REPOSITORY') throw error;
+      return { environment: { ...environment, GIT_DIR: '/nonexistent' }, readable: [] };
+    }
+    const { root } = this.workspace;
+    const added = [
+      ...remoteAddresses(own),
+      setting('core.abbrev', 'auto'),
+      setting('diff.ignoresubmodules', 'dirty'),
+    ];
+    const attributes = readSmallFile(root, '.git/info/attributes')?.toString('latin1') ?? '';
+    const view = this.#viewOf(settingsForGit(own, added), `${attributes}\n${hiddenInDiffs}`);
+    const places = { GIT_DIR: join(root, '.git'), GIT_COMMON_DIR: view, GIT_WORK_TREE: root };
+    return { environment: { ...environment, ...places }, readable: [view] };
+  }
+
   #run(own: readonly ConfigEntry[], args: readonly string[], options: GitOptions): Promise<GitAnswer> {
     const { root, limits } = this.workspace;
     const view = this.#viewOf(settingsForGit(own, options.settings ?? []));
@@ -85,7 +124,7 @@ export class GitRepository {
       maxBytes: limits.outputStreamBytes,
       timeoutSeconds: limits.commandTimeoutDefaultSeconds,
       ...rest,
-      args: ['--no-pager', ...args],
+      args: options.program === undefined ? ['--no-pager', ...args] : args,
       confinement: {
         workspace: 'read',
         network: false,
@@ -149,10 +188,13 @@ export class GitRepository {
     return all;
   }
 
-  /** A folder for GIT_COMMON_DIR with this configuration, made when it is first needed. */
-  #viewOf(settings: readonly ConfigEntry[]): string {
+  /** A folder for GIT_COMMON_DIR with this configuration, made when it is first needed. `attributes` replace the repository's. */
+  #viewOf(settings: readonly ConfigEntry[], attributes?: string): string {
     const config = writeConfig(settings);
-    const key = createHash('sha256').update(config).digest('hex');
+    const key = createHash('sha256')
+      .update(config)
+      .update(attributes ?? '')
+      .digest('hex');
     const known = this.#knownViews.get(key);
     if (known !== undefined) return known;
     this.#views ??= mkdtempSync(join(this.workspace.stateFolder, viewPrefix));
@@ -160,12 +202,68 @@ export class GitRepository {
     const git = join(this.workspace.root, '.git');
     mkdirSync(join(view, 'info'), { recursive: true });
     for (const name of linked) symlinkSync(join(git, name), join(view, name));
-    for (const name of linkedInfo) symlinkSync(join(git, 'info', name), join(view, 'info', name));
+    for (const name of linkedInfo)
+      if (name !== 'attributes' || attributes === undefined)
+        symlinkSync(join(git, 'info', name), join(view, 'info', name));
+    if (attributes !== undefined)
+      writeFileSync(join(view, 'info/attributes'), Buffer.from(attributes, 'latin1'), { mode: 0o600 });
     writeFileSync(join(view, 'config'), config, { mode: 0o600 });
     this.#knownViews.set(key, view);
     return view;
   }
 }
+
+/** Names of sensitive files (VA-2), as attributes of git. Templates are shown. */
+const hiddenInDiffs = `${[
+  ...[
+    '.env',
+    '.env.*',
+    '.env[-_0-9]*',
+    '*.env',
+    '*.pem',
+    '*.key',
+    '*.p12',
+    '*.pfx',
+    '*.ppk',
+    '*.jks',
+    '*.keystore',
+    '*.kdbx',
+  ],
+  ...[
+    'id_rsa*',
+    'id_dsa*',
+    'id_ecdsa*',
+    'id_ed25519*',
+    '.npmrc',
+    '.netrc',
+    '_netrc',
+    '.pypirc',
+    '.pgpass',
+    '.my.cnf',
+  ],
+  ...[
+    '.htpasswd',
+    '.vault-token',
+    '.git-credentials',
+    '.dockercfg',
+    'credentials.json',
+    'service-account.json',
+  ],
+  ...['.aws/**', '.ssh/**', '.gnupg/**', '.azure/**', '.kube/**', '.gcloud/**', '**/.docker/config.json'],
+]
+  .map((pattern) => `${pattern} -diff`)
+  .join('\n')}
+${['example', 'sample', 'template', 'dist'].map((word) => `.env.${word} diff\n${word}.env diff`).join('\n')}
+*.pub !diff
+`;
+
+/** The addresses of remotes, which `git remote -v` shows. */
+const remoteAddresses = (own: readonly ConfigEntry[]): ConfigEntry[] =>
+  own
+    .filter(
+      ({ section, subsection, name }) => section === 'remote' && subsection && /^(push)?url$/.test(name),
+    )
+    .map((entry) => ({ ...entry, value: hidePasswords(entry.value) }));
 
 const gitEnvironment: Readonly<Record<string, string>> = {
   GIT_CONFIG_NOSYSTEM: '1',

@@ -8,8 +8,8 @@ import type { GitOptions, GitRepository } from './git-repository.ts';
 import { hidePasswords } from './remote-address.ts';
 
 // The git tools run real git, in isolation, on the workspace's own repository (RN-6). git-repository.ts explains how git
-// is kept from running the repository's programs. Reads run in the LOW confinement. A commit and a push run hooks, which
-// the preview lists and the digest covers; a commit has no network.
+// is kept from running the repository's programs, and persons-git.ts how a push reaches its remote. Reads run in the LOW
+// confinement. A commit and a push run hooks, which the preview lists and the digest covers; a commit has no network.
 
 export const lookAtRead = summarised<'git_status' | 'git_diff' | 'git_log'>(
   () => 'Reads from the git repository.',

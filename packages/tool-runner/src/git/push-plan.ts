@@ -6,8 +6,8 @@ import { type ConfigEntry, latin1, setting, writeConfig } from './config-text.ts
 import { gitCannot } from './git-failure.ts';
 import type { GitRepository, OpenedRepository } from './git-repository.ts';
 import { activeHooks, hookVersions, pushHooks, receiveHooks } from './hooks.ts';
-import { type RemoteAddress, readRemoteAddress } from './remote-address.ts';
-import { unsafe } from './repository-layout.ts';
+import type { RemoteAddress } from './remote-address.ts';
+import { addressOfRemote } from './remote-url.ts';
 import { hooksFolder } from './repository-settings.ts';
 
 /** Everything that determines a push: the preview shows it, the digest covers it, the executor follows it. */
@@ -21,14 +21,13 @@ export interface PushPlan {
   /** The remote branch's commit when this repository last saw it; null if it never did. */
   readonly remoteTip: string | null;
   readonly hooks: readonly string[];
+  /** Folder of the repository's own hooks, relative to the root; undefined if hooks are off. */
+  readonly hooksFolder: string | undefined;
   readonly settings: readonly ConfigEntry[];
   readonly base: readonly string[];
 }
 
-/**
- * Plans a push of one branch to a configured remote. The address is the one that git would use, after `pushurl` and
- * `insteadOf` of the repository's own configuration; the push itself does not rewrite it again.
- */
+/** Plans a push of one branch to a configured remote. */
 export async function planPush(
   repository: GitRepository,
   params: ToolParams<'git_push'>,
@@ -38,9 +37,7 @@ export async function planPush(
   const git = await repository.open(signal);
   const { own } = git;
   const { remote } = params;
-  const address = readRemoteAddress(await findUrl(git, remote), root);
-  if (address.kind === 'refused')
-    throw unsafe(`the remote "${remote}" cannot be pushed to: ${address.problem}`);
+  const address = await addressOfRemote({ git, persons: repository.persons, root, signal }, remote, 'push');
 
   const branch = params.branch ?? (await readHead(git)).branch;
   if (branch === null) throw gitCannot('the head is detached; name the branch to push');
@@ -57,8 +54,9 @@ export async function planPush(
   const hooks = [...ownHooks, ...theirHooks.map((hook) => join(received ?? '', hook))];
   const url = received ?? address.url;
   const settings = [
-    setting(`remote.${remote}.url`, latin1(url)),
-    setting(`protocol.${address.kind === 'folder' ? 'file' : address.protocol}.allow`, 'always'),
+    ...(received === undefined
+      ? []
+      : [setting(`remote.${remote}.url`, latin1(received)), setting('protocol.file.allow', 'always')]),
     ...(folder === undefined ? [] : [setting('core.hookspath', latin1(join(root, folder)))]),
   ];
   const base = [
@@ -70,30 +68,7 @@ export async function planPush(
     ...(received === undefined ? [] : hookVersions(received, 'hooks', theirHooks)),
     `settings ${versionOf(writeConfig([...own, ...settings]))}`,
   ];
-  return { git, remote, branch, address, tip, remoteTip, hooks, settings, base };
-}
-
-async function findUrl(git: OpenedRepository, remote: string): Promise<string> {
-  const addresses = git.own.filter(
-    ({ section, name }) =>
-      (section === 'remote' && (name === 'url' || name === 'pushurl')) ||
-      (section === 'url' && (name === 'insteadof' || name === 'pushinsteadof')),
-  );
-  const remotes = new Set(
-    addresses.flatMap(({ section, subsection }) => (section === 'remote' ? [subsection] : [])),
-  );
-  if (!remotes.has(remote)) {
-    const known = [...remotes].join(', ');
-    throw gitCannot(
-      `there is no remote "${remote}"; ${known === '' ? 'none is configured' : `there are: ${known}`}`,
-    );
-  }
-  const { stdout } = await git.ask(['remote', 'get-url', '--push', '--all', '--', remote], {
-    settings: addresses,
-  });
-  const urls = stdout.toString('utf8').trimEnd().split('\n');
-  if (urls.length > 1) throw gitCannot(`the remote "${remote}" has several addresses to push to`);
-  return urls[0] ?? '';
+  return { git, remote, branch, address, tip, remoteTip, hooks, hooksFolder: folder, settings, base };
 }
 
 async function findCommit(git: OpenedRepository, ref: string): Promise<string | null> {

@@ -1,11 +1,23 @@
 import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
+import { domainToASCII } from 'node:url';
 
 export type RemoteAddress =
-  | { readonly kind: 'network'; readonly url: string; readonly protocol: 'https' | 'http' | 'ssh' }
+  | NetworkAddress
   /** A repository on this machine; `folder` is its git folder, links resolved. */
   | { readonly kind: 'folder'; readonly url: string; readonly folder: string }
   | { readonly kind: 'refused'; readonly problem: string };
+
+export interface NetworkAddress {
+  readonly kind: 'network';
+  readonly url: string;
+  readonly protocol: 'https' | 'http' | 'ssh';
+  /**
+   * Whether the person's helpers, agent and prompts may be asked for a login. Not over a network without encryption; nor
+   * where the URL has a password: it is used, and a helper would store it in the place of the person's own.
+   */
+  readonly mayAskForLogin: boolean;
+}
 
 /**
  * Reads the URL of a remote as git does. Accepts https, http, ssh and repositories on this machine: `ext::` and
@@ -37,10 +49,33 @@ export function readRemoteAddress(url: string, root: string): RemoteAddress {
   }
 }
 
-const network = (url: string, protocol: 'https' | 'http' | 'ssh'): RemoteAddress =>
-  hostOf(url).startsWith('-') ? refused('its host looks like an option') : { kind: 'network', url, protocol };
+function network(given: string, protocol: NetworkAddress['protocol']): RemoteAddress {
+  // Programs disagree about where the host ends, and a helper may take an encoded line feed for the end of a line.
+  if (/[^\S ]|\\|%[01][0-9a-f]|%7f/i.test(given))
+    return refused('its URL contains characters that hide where it leads');
+  const [start = '', login = '', host = '', rest = ''] = partsOf(given);
+  if (/[?#]/.test(login)) return refused('the login in its URL hides where it leads');
+  if (host.startsWith('-') || login.startsWith('-')) return refused('its host looks like an option');
+  // A name in other letters may look like another one: its ASCII form is what is shown, and what is used.
+  const ascii = plainHost.test(host) ? host : domainToASCII(host);
+  if (ascii === '') return refused('the host of its URL is not usable');
+  const isClear = protocol === 'http' && !isLoopback(ascii);
+  const hasPassword = protocol !== 'ssh' && login.includes(':');
+  return {
+    kind: 'network',
+    url: start + login + ascii + rest,
+    protocol,
+    mayAskForLogin: !isClear && !hasPassword,
+  };
+}
+
 const refused = (problem: string): RemoteAddress => ({ kind: 'refused', problem });
-const hostOf = (url: string): string => url.replace(/^[a-z]+:\/\//, '').replace(/^[^/]*@/, '');
+
+/** `https://`, `user:word@`, `host` and the rest. */
+const partsOf = (url: string): readonly string[] =>
+  /^([a-z]+:\/\/|)((?:[^/@]*@)*)(\[[^\]]*\]|[^/:]*)(.*)$/s.exec(url)?.slice(1) ?? [];
+const plainHost = /^[\w.-]*$|^\[[\w.:%]*\]$/;
+const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host);
 
 function onThisMachine(url: string, path: string, root: string): RemoteAddress {
   const place = isAbsolute(path) ? path : resolve(root, path);

@@ -123,6 +123,11 @@ export class IsolatingStarter implements ProcessStarter {
     return linkedOutside.length <= maxHiddenLinks;
   }
 
+  /** PATH of the programs that an approved command finds. */
+  get path(): string {
+    return this.#programs.look({ connects: true, isIsolated: this.isIsolated }).path.join(':');
+  }
+
   start(request: ProcessRequest): ChildProcess {
     const probe = this.#probeOnce();
     if ('problem' in probe && !this.#options.allowUnisolated)

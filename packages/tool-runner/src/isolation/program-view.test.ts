@@ -170,7 +170,7 @@ describe.skipIf(cannotIsolate)('a program that the person has and isolation hide
       environment: { ...environment, PATH: `${folder}:${process.env.PATH}` },
     });
     const said =
-      'cargo-x is on this machine (~/.cargo/bin/cargo-x), but commands do not see that folder. The person shows it to them with: countersign doctor --add-programs';
+      'cargo-x is on this machine (~/.cargo/bin/cargo-x), but commands do not see that folder. The person shows it to them: countersign doctor --add-programs does it.';
     const request = { cwd: '', stdin: 'ignore', confinement: mayWrite } as const;
     expect(() => starter.start({ ...request, program: 'cargo-x', args: [] })).toThrow(said);
     const services = { workspace: fixture.workspace, starter };

@@ -26,11 +26,20 @@ export const summarised =
     draw: () => ({ kind: 'summary', summary: summaryOf(call.params) }),
   });
 
+/** What is known of a command besides its words. */
+export interface CommandFacts {
+  /** Where the person's own git fetches from for it. `base` goes into the digest. */
+  readonly fetches?:
+    | { readonly url: string; readonly refs: readonly string[]; readonly base: readonly string[] }
+    | undefined;
+}
+
 /** Returns the digest and preview of a command: its words, working directory, and scripts of the workspace that it runs. */
 export async function lookAtCommand(
   call: CallOf<'execute_command' | 'shell_exec' | 'shell_background'>,
   decision: PolicyDecision,
   services: Pick<CommandServices, 'workspace' | 'callNetwork'>,
+  { fetches }: CommandFacts = {},
 ): Promise<Look> {
   const { details, assessed } = decision;
   const { workspace, callNetwork } = services;
@@ -40,7 +49,12 @@ export async function lookAtCommand(
   const directory = workingDirectory(workspace, cwd ?? '');
   const files = await runFiles(workspace, details?.operands ?? []);
   return {
-    digest: digestOfCall(call, decision, workspace, { directory, files, network }),
+    digest: digestOfCall(call, decision, workspace, {
+      directory,
+      files,
+      network,
+      base: fetches?.base ?? [],
+    }),
     draw: () => ({
       kind: 'command',
       commands: (details?.commands ?? []).map(({ words }) =>
@@ -52,6 +66,9 @@ export async function lookAtCommand(
       // Undo covers file tools, not programs. A LOW program only reads, so there is nothing to undo.
       reversible: assessed?.decision === 'LOW',
       scripts: files.map(({ path }) => visibleName(path || '.')),
+      ...(fetches && {
+        fetches: { url: visibleName(fetches.url), refs: fetches.refs.map(visibleName) },
+      }),
     }),
   };
 }
@@ -127,6 +144,12 @@ export function fitPreview(preview: Preview): Preview {
         ...preview,
         commands: budget.commands(preview.commands),
         scripts: budget.list(preview.scripts, 'scripts'),
+        ...(preview.fetches && {
+          fetches: {
+            url: budget.text(preview.fetches.url),
+            refs: budget.list(preview.fetches.refs, 'refs'),
+          },
+        }),
       };
     case 'custom':
       return {

@@ -1,12 +1,16 @@
 import {
   type ApprovalRequest,
   type ApproveChoice,
+  backtestOf,
   choiceOf,
-  ruleOf,
+  patternsAt,
+  patternsOf,
+  type ScopeChoice,
+  scopeChoices,
   scopeLabel,
 } from '@countersign/approvals';
 import type { CallResponse } from '@countersign/client';
-import type { OfferedScope, PolicyRule } from '@countersign/protocol';
+import type { OfferedScope, RequestBody } from '@countersign/protocol';
 import { useEffect, useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { useLive } from '../live/live-context.ts';
@@ -20,16 +24,20 @@ interface ScopeFormProps {
   onApprove(choice: ApproveChoice): void;
 }
 
-/** Approves a class of calls, the whole conversation, or always, and explains each choice (AP-4). */
+/**
+ * Approves a class of calls, the whole conversation, or always, and explains each choice. Of a line of several commands, the
+ * person may choose for each command how much of it is covered (AP-4).
+ */
 export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFormProps) {
   const words = useWords();
   const name = useId();
-  const offers = approval.offered_scopes;
+  const choices = scopeChoices(approval.offered_scopes);
   const [index, setIndex] = useState(0);
   const [includesHigh, setIncludesHigh] = useState(false);
-  const chosen = offers[index];
+  const [picked, setPicked] = useState<ReadonlyMap<number, string>>(new Map());
+  const choice = choices[index];
   const { approval: names } = words;
-  if (!chosen) {
+  if (!choice) {
     return (
       <div className="card-form card-step">
         <p>{names.scopeNone}</p>
@@ -39,6 +47,8 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
       </div>
     );
   }
+  const chosen = { ...choice, offer: withPatterns(choice.offer, approval.offered_scopes, picked) };
+  const { scope } = chosen.offer;
   const warning = warningOf(chosen, words);
   return (
     <form
@@ -46,29 +56,37 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
       aria-label={names.scopeTitle}
       onSubmit={(event) => {
         event.preventDefault();
-        onApprove(choiceOf(chosen, chosen.scope === 'session' && includesHigh));
+        onApprove(choiceOf(chosen, scope === 'session' && includesHigh));
       }}
     >
       <fieldset className="scopes">
         <legend>{names.scopeTitle}</legend>
-        {offers.map((offer, place) => (
-          <label key={`${offer.scope} ${offer.pattern}`} className="scope">
+        {choices.map((each, place) => (
+          <label key={`${each.offer.scope} ${each.onlyHere} ${each.offer.pattern}`} className="scope">
             <input
               type="radio"
               name={name}
               checked={place === index}
               // biome-ignore lint/a11y/noAutofocus: the person has just asked for this form
               autoFocus={place === 0}
-              onChange={() => setIndex(place)}
+              onChange={() => {
+                setIndex(place);
+                setPicked(new Map());
+              }}
             />
             <span>
-              <Visible text={scopeLabel(offer, words.approval)} />{' '}
-              <span className="muted">{names.scopeUpTo(words.risk.short[offer.max_risk])}</span>
+              <Visible text={scopeLabel(each, words.approval)} />{' '}
+              <span className="muted">{names.scopeUpTo(words.risk.short[each.offer.max_risk])}</span>
             </span>
           </label>
         ))}
       </fieldset>
-      {chosen.scope === 'session' && (
+      <CommandPatterns
+        offers={approval.offered_scopes}
+        chosen={chosen.offer}
+        onPick={(place, pattern) => setPicked(new Map([...picked, [place, pattern]]))}
+      />
+      {scope === 'session' && (
         <label className="check-field">
           <input
             type="checkbox"
@@ -79,13 +97,11 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
         </label>
       )}
       {warning !== null && <p className="notice">{warning}</p>}
-      {chosen.scope === 'session' && includesHigh && (
-        <p className="notice danger">{names.includeHighWarning}</p>
-      )}
-      {chosen.scope === 'always' && <BacktestLine rule={ruleOf(chosen)} />}
+      {scope === 'session' && includesHigh && <p className="notice danger">{names.includeHighWarning}</p>}
+      {scope === 'always' && <BacktestLine body={backtestOf(chosen.offer)} />}
       <div className="buttons">
         <Button type="submit" look="primary" disabled={isBlocked}>
-          {chosen.scope === 'always' ? names.alwaysApprove : names.scopeApprove}
+          {scope === 'always' && !chosen.onlyHere ? names.alwaysApprove : names.scopeApprove}
         </Button>
         <Button onClick={onCancel}>{names.cancel}</Button>
       </div>
@@ -93,24 +109,73 @@ export function ScopeForm({ approval, isBlocked, onCancel, onApprove }: ScopeFor
   );
 }
 
-function warningOf({ scope }: OfferedScope, { approval }: Words): string | null {
+interface CommandPatternsProps {
+  readonly offers: readonly OfferedScope[];
+  readonly chosen: OfferedScope;
+  onPick(place: number, pattern: string): void;
+}
+
+/** For a line of several commands: how much of each command is covered, from exactly it to its program. */
+function CommandPatterns({ offers, chosen, onPick }: CommandPatternsProps) {
+  const { approval } = useWords();
+  const patterns = patternsOf(chosen);
+  if (patterns.length < 2) return null;
+  return patterns.map((pattern, place) => {
+    const found = patternsAt(offers, place);
+    if (found.length < 2) return null;
+    return (
+      // The commands of a line keep their places.
+      // biome-ignore lint/suspicious/noArrayIndexKey: see above
+      <label key={place} className="command-pattern">
+        <span>
+          <Visible text={approval.coversOf(found[0] ?? '')} />
+        </span>
+        <select value={pattern} onChange={(event) => onPick(place, event.target.value)}>
+          {found.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  });
+}
+
+/** The offer with other patterns for some commands of the line, and the rules of those patterns. */
+function withPatterns(
+  offer: OfferedScope,
+  offers: readonly OfferedScope[],
+  picked: ReadonlyMap<number, string>,
+): OfferedScope {
+  if (picked.size === 0) return offer;
+  const patterns = patternsOf(offer).map((pattern, place) => picked.get(place) ?? pattern);
+  const all = offers.flatMap(({ rules }) => rules);
+  const rules = [...new Set(patterns)].flatMap(
+    (pattern) => all.find(({ command }) => command === pattern) ?? [],
+  );
+  return { ...offer, pattern: patterns.join('\n'), rules };
+}
+
+function warningOf({ offer: { scope }, onlyHere }: ScopeChoice, { approval }: Words): string | null {
   if (scope === 'session') return approval.scopeSessionWarning;
-  return scope === 'always' ? approval.scopeAlwaysWarning : null;
+  if (scope !== 'always') return null;
+  return onlyHere ? approval.scopeProjectWarning : approval.scopeAlwaysWarning;
 }
 
 type Outcome = { readonly found: CallResponse<'backtestPolicy'> } | { readonly problem: string } | null;
 
-/** Says how many recorded calls the rule matches, before it is saved (RK-5). */
-function BacktestLine({ rule }: { readonly rule: PolicyRule }) {
+/** Says how many recorded calls the rules match, before they are granted (RK-5). */
+function BacktestLine({ body }: { readonly body: RequestBody<'backtestPolicy'> }) {
   const { client } = useLive();
   const { approval, said } = useWords();
   const [outcome, setOutcome] = useState<Outcome>(null);
-  const asked = JSON.stringify(rule);
+  const asked = JSON.stringify(body);
   useEffect(() => {
     const stop = new AbortController();
     setOutcome(null);
-    const body = { rule: JSON.parse(asked) as PolicyRule };
-    client.backtestPolicy({ body }, { signal: stop.signal }).then(
+    const rules = JSON.parse(asked) as RequestBody<'backtestPolicy'>;
+    client.backtestPolicy({ body: rules }, { signal: stop.signal }).then(
       (found) => setOutcome({ found }),
       (error: unknown) => {
         if (!stop.signal.aborted)

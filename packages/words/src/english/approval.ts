@@ -71,13 +71,18 @@ export const englishApproval = {
     file: (path: string) => `changes to ${path}`,
     deletedFolder: (folder: string) => `deleting files under ${folder}`,
     deletedFile: (path: string) => `deleting ${path}`,
+    both: (first: string, second: string) => `${first} and ${second}`,
   },
   scope: {
     class: (what: string) => `${what} in this conversation`,
     session: 'Whole conversation: every tool',
+    project: (what: string) => `Always in this project: ${what}`,
     always: (what: string) => `Always: ${what}`,
   },
   scopeAlwaysWarning: 'A rule is saved in your policy and counts in every conversation.',
+  scopeProjectWarning: 'It counts in every conversation of this project, until you revoke it.',
+  /** Label of the list that chooses how much of one command of a line is covered. */
+  coversOf: (command: string) => `Of ${command}`,
   scopeSessionWarning:
     'The agent changes files and runs commands in this conversation without asking you again. High-risk calls still ask.',
   includeHigh: 'High-risk calls too, without asking',

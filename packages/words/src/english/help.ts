@@ -38,6 +38,8 @@ countersign policy explain TOOL …  what would be decided about one call, and w
 countersign policy check  the same for many calls, as JSON Lines
 countersign policy try  type calls and see the decisions; nothing is executed
 countersign policy backtest FILE  what a new rule would have decided on your recorded calls
+countersign policy allow|ask|deny PATTERN  a rule of your own; list, remove ID and edit for those there are
+countersign policy import AGENT  what you allowed and denied in Claude Code, Codex, Gemini, opencode or VS Code
 
 countersign audit verify  whether the log of decisions is whole
 countersign audit export  the log, as JSON Lines or CSV
@@ -195,8 +197,24 @@ countersign open PORT  forwards one to your browser, until Ctrl-C`,
     end: 'It listens on 127.0.0.1 alone, and speaks HTTP.',
   },
   policy: {
-    about: 'what would be decided about tool calls. Nothing is executed.',
-    usage: `countersign policy explain [OPTIONS] TOOL [NAME=VALUE …]
+    about: 'your own rules, and what would be decided about tool calls. Nothing is executed.',
+    usage: `countersign policy allow|ask|deny [PATTERN] [--path GLOB] [--tool TOOL] [--max-risk HIGH] [--why TEXT] [--id ID]
+    countersign policy allow npm run test '*'
+    countersign policy allow --path 'docs/**'
+    countersign policy deny git push '*'
+    shows what the rule would have decided on your recorded calls, and asks before it saves; --yes saves at once,
+    --dry-run never; --server URL names the server that has the history
+
+countersign policy import claude|codex|gemini|opencode|vscode [FILE] [--workspace DIR] [--json] [--all-exact]
+    what you allowed and denied in another agent, as rules here: exact, narrower or impossible, and what each would have
+    decided; you tick what is saved. Without FILE, from the usual places and the project in DIR. --all-exact saves
+    what is exact or only makes stricter; --json prints one rule a line, and saves nothing without --all-exact
+
+countersign policy list, countersign policy remove ID
+countersign policy edit [--yes]  opens the file in $EDITOR, and keeps it only if it is valid
+    the file is policy.json in your configuration folder (~/.config/countersign); every runner here obeys it
+
+countersign policy explain [OPTIONS] TOOL [NAME=VALUE …]
     countersign policy explain write_file path=README.md content=hello
     countersign policy explain run npm install express
     countersign policy explain shell_exec command='rm -rf build'

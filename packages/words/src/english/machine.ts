@@ -146,4 +146,25 @@ export const englishMachine = {
   'this-undo-made-without': 'this undo is made without a server',
   'does-not-fit-digest':
     'it does not fit its digest, so it is not shown and cannot be approved. Reject the call, and look at the machine that executes it',
+
+  // git with the person's login
+  'remote-redirects':
+    '"{remote}" redirects to another address, and only the address of the card is used; the person must correct it with git remote set-url ({said})',
+  'remote-refused-login':
+    '"{remote}" did not accept the login that the person\'s git has for it; the person must try it once: {command} ({said})',
+  'remote-refused-without-login':
+    '"{remote}" did not accept the login: {how}; the person must correct the address ({said})',
+  'http-not-encrypted': "its http:// address is not encrypted, so the person's login is not sent there",
+  'login-in-address': 'the login in its address is the one that is used',
+  'git-settings-in-workspace':
+    'your git configuration is inside the workspace ({file}), where a tool could change it, so your login is not used; the person must do this',
+  'commits-not-shown':
+    'the remote lacks {hidden} commits that the card did not show, because they count as published here; run git fetch --prune {remote} and push again',
+  'push-not-taken': 'the remote did not take it: {problem}. It is never pushed by force',
+  'push-fetch-first':
+    '[rejected] (fetch first): the branch there has commits that are not here, so run git fetch {remote}',
+  'hook-refused': 'the hook {hook} refused it: {said}',
+  'url-hides-where': 'its URL contains characters that hide where it leads',
+  'url-login-hides-where': 'the login in its URL hides where it leads',
+  'url-host-unusable': 'the host of its URL is not usable',
 };

@@ -13,6 +13,7 @@ export const englishPreview = {
   noNetwork: 'No network access',
   irreversible: 'Cannot be undone',
   unknownWord: '⟨known only when it runs⟩',
+  fetches: 'Fetches from',
   hooks: 'Hooks',
   noHooks: 'No hooks run',
   message: 'Message',

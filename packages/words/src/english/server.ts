@@ -36,9 +36,10 @@ export const englishServer = {
 countersign serve --link  another sign-in link of the server that runs here, for a second browser or editor
 countersign serve --token-for PERSON  a token for a second person or another machine; it is printed once`,
     options: {
-      host: 'HOST  the same as COUNTERSIGN_HOST, and so on for the next two',
+      host: 'HOST  the same as COUNTERSIGN_HOST, and so on for the next three',
       port: 'PORT  ',
       database: 'WHERE  ',
+      'policy-file': 'FILE  ',
       config: 'FILE  settings by name in a JSON file, such as {"port": 4180}',
       'print-config': 'print the configuration, secrets masked, and end',
       link: 'with the options that the server was started with; the link is good once, for 60 s',

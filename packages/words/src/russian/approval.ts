@@ -68,13 +68,17 @@ export const russianApproval: typeof englishApproval = {
     file: (path) => `изменения ${path}`,
     deletedFolder: (folder) => `удаление файлов внутри ${folder}`,
     deletedFile: (path) => `удаление ${path}`,
+    both: (first, second) => `${first} и ${second}`,
   },
   scope: {
     class: (what) => `${what} в этой беседе`,
     session: 'Вся беседа: любой инструмент',
+    project: (what) => `Всегда в этом проекте: ${what}`,
     always: (what) => `Всегда: ${what}`,
   },
   scopeAlwaysWarning: 'Правило сохраняется в вашей политике и действует во всех беседах.',
+  scopeProjectWarning: 'Действует во всех беседах этого проекта, пока вы не отзовёте.',
+  coversOf: (command) => `Из ${command}`,
   scopeSessionWarning:
     'Агент будет менять файлы и запускать команды в этой беседе, больше не спрашивая. Вызовы с высоким риском всё равно спросят.',
   includeHigh: 'И вызовы с высоким риском, без вопросов',

@@ -138,6 +138,7 @@ export const russianEmacs = {
   no: 'нет',
   'It cannot be undone.': 'Отменить нельзя.',
   '⟨known only when it runs⟩': '⟨известно только при запуске⟩',
+  '  Fetches from': '  Заберёт из',
   '  Pushes': '  Отправит',
   '%s to %s': '%s в %s',
   '  Where': '  Куда',

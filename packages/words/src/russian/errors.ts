@@ -48,7 +48,7 @@ export const russianErrors: Readonly<Record<ErrorCode, string>> = {
     'Команда не закончилась за {timeout} с и остановлена. Просите больше времени (не более {limit} с) или используйте shell_background.',
   COMMAND_FAILED: '{program}: завершилась так: {outcome}. Почему — сказано в её выводе.',
   PROGRAM_HIDDEN:
-    '{program} есть на этой машине ({path}), но команды не видят этой папки. Человек покажет её им командой: countersign doctor --add-programs',
+    '{program} есть на этой машине ({path}), но команды не видят этой папки. Человек покажет её им: это делает countersign doctor --add-programs.',
   PROGRAM_NOT_FOUND: '{program} не установлена на этой машине. Её должен установить человек.',
   SPAWN_FAILED: '{program} не удалось запустить: {problem}. Попробуйте снова.',
   JOB_NOT_FOUND: 'Фоновой задачи «{job}» в этой беседе нет. Её job_id возвращает shell_background.',
@@ -56,6 +56,11 @@ export const russianErrors: Readonly<Record<ErrorCode, string>> = {
     'Эта машина не может изолировать команды: {problem}. Что делать, скажет countersign doctor.',
   DENIED_BY_POLICY: 'Запрещено политикой ({owner}): {why}.',
   POLICY_INVALID: 'Политика содержит ошибку: {problem}. Ничего не изменено; исправьте и повторите.',
+  IMPORT_UNREADABLE:
+    '«{file}» перенести нельзя: {problem}. Ничего не сохранено; исправьте или назовите другой файл.',
+  IMPORT_NOTHING_FOUND: 'В обычных местах и в этом проекте настроек {source} нет. Назовите файл.',
+  POLICY_CHANGED:
+    'Ваши правила тем временем изменила другая программа. Ничего не сохранено; посмотрите на них и повторите.',
   APPROVAL_REJECTED: 'Человек отклонил этот вызов. Продолжайте без него и не просите о том же снова.',
   APPROVAL_TIMEOUT: 'Время на решение истекло',
   APPROVAL_STALE: 'Одобренное с тех пор изменилось: {problem}. Ничего не выполнено; нужно решить заново.',

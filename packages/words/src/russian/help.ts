@@ -37,6 +37,8 @@ countersign policy explain TOOL …  что было бы решено об од
 countersign policy check  то же о многих вызовах, в JSON Lines
 countersign policy try  набирайте вызовы и смотрите решения; ничего не выполняется
 countersign policy backtest ФАЙЛ  что новое правило решило бы о ваших записанных вызовах
+countersign policy allow|ask|deny ОБРАЗЕЦ  собственное правило; list, remove ID и edit для тех, что есть
+countersign policy import АГЕНТ  что вы разрешили и запретили в Claude Code, Codex, Gemini, opencode или VS Code
 
 countersign audit verify  цел ли журнал решений
 countersign audit export  сам журнал, в JSON Lines или CSV
@@ -196,8 +198,24 @@ countersign open ПОРТ  открывает один из них вашему 
     end: 'Слушает только 127.0.0.1 и понимает только HTTP.',
   },
   policy: {
-    about: 'что было бы решено о вызовах инструментов. Ничего не выполняется.',
-    usage: `countersign policy explain [КЛЮЧИ] TOOL [ИМЯ=ЗНАЧЕНИЕ …]
+    about: 'ваши собственные правила и что было бы решено о вызовах инструментов. Ничего не выполняется.',
+    usage: `countersign policy allow|ask|deny [ОБРАЗЕЦ] [--path GLOB] [--tool TOOL] [--max-risk HIGH] [--why ТЕКСТ] [--id ID]
+    countersign policy allow npm run test '*'
+    countersign policy allow --path 'docs/**'
+    countersign policy deny git push '*'
+    показывает, что правило решило бы о ваших записанных вызовах, и спрашивает, прежде чем сохранить; --yes сохраняет сразу,
+    --dry-run никогда; --server URL называет сервер, у которого записаны вызовы
+
+countersign policy import claude|codex|gemini|opencode|vscode [ФАЙЛ] [--workspace ПАПКА] [--json] [--all-exact]
+    что вы разрешили и запретили другому агенту, как правила здесь: точно, уже или нельзя, и что каждое решило бы;
+    вы отмечаете, что сохранить. Без ФАЙЛА — из обычных мест и из проекта в ПАПКЕ. --all-exact сохраняет точное
+    и то, что делает только строже; --json печатает по правилу на строку и без --all-exact ничего не сохраняет
+
+countersign policy list, countersign policy remove ID
+countersign policy edit [--yes]  открывает файл в $EDITOR и сохраняет его, только если в нём нет ошибок
+    это policy.json в вашей папке настроек (~/.config/countersign); его соблюдает каждый исполнитель здесь
+
+countersign policy explain [КЛЮЧИ] TOOL [ИМЯ=ЗНАЧЕНИЕ …]
     countersign policy explain write_file path=README.md content=hello
     countersign policy explain run npm install express
     countersign policy explain shell_exec command='rm -rf build'

@@ -13,6 +13,7 @@ export const russianPreview: typeof englishPreview = {
   noNetwork: 'Без доступа к сети',
   irreversible: 'Отменить нельзя',
   unknownWord: '⟨станет известно при запуске⟩',
+  fetches: 'Заберёт из',
   hooks: 'Хуки',
   noHooks: 'Хуки не запускаются',
   message: 'Сообщение',

@@ -185,8 +185,7 @@ export const russianTerminal: typeof englishTerminal = {
     failed: (why) => `Не получилось: ${why}`,
     prompt: 'вы',
     inputHint: 'Enter отправит · / команды · Shift-Tab режим · Ctrl-O последний результат · Ctrl-D выход',
-    changed: (n, files) =>
-      `${plural(n, 'Изменён файл', 'Изменены файлы', 'Изменены файлы')}: ${files}  (/undo вернёт как было)`,
+    changed: (n, files) => `изменено файлов: ${n}: ${files}  (/undo вернёт как было)`,
     queued: (text) => `в очереди: ${text}`,
     queueHint: 'Enter отправит сейчас · ↑ вернёт в строку',
     writingHint: 'Enter поставит в очередь до следующего шага · Esc очистит',

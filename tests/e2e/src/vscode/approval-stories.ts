@@ -210,7 +210,7 @@ export function approvalStories(home: () => EditorHome): void {
     const { window } = home();
     const lines = Array.from({ length: 60 }, (_, index) => `echo line-${index}`);
     const toolId = await home().call('shell_exec', {
-      command: [...lines, 'echo the-end > long.md'].join('\n'),
+      command: [...lines, 'echo the-end > long.sh'].join('\n'),
     });
     await window.row('Pending Approvals', 'line-0').click();
     const dialog = window.dialog.filter({ hasText: 'line-0' });
@@ -230,7 +230,7 @@ export function approvalStories(home: () => EditorHome): void {
     await window.dialog.filter({ hasText: 'HIGH RISK' }).waitFor();
     await window.answer('Approve, it is deliberate');
     expect((await home().ended(toolId)).execution.status).toBe('completed');
-    expect(home().read('long.md')).toBe('the-end\n');
+    expect(home().read('long.sh')).toBe('the-end\n');
     await window.closeEditors();
   });
 

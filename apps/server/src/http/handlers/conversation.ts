@@ -153,6 +153,7 @@ export function conversationHandlers({ store, engine, runs, config }: ServerPart
             connected: engine.presence.isPresent(row),
             last_seen_at: isoTime(row.last_seen_at),
             limits: row.limits,
+            policy: row.policy,
           })),
       );
       return { success: true, runners, limits: sentLimits(engine.policies.limits) };

@@ -1,5 +1,5 @@
 import { type ExecutionRow, Refusal } from '@countersign/engine';
-import { makeVisible } from '@countersign/protocol';
+import { makeVisible, type PolicyFile } from '@countersign/protocol';
 import { approvalWords } from '@countersign/words';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { isLoopback } from '../../config.ts';
@@ -23,11 +23,12 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
     },
 
     async getPolicy({ caller }) {
-      return { success: true, policy: await engine.policies.policyFile(caller.userId) };
+      return policyView(caller.userId, await engine.policies.policyFile(caller.userId));
     },
 
     async putPolicy({ caller, body }) {
-      return { success: true, policy: await engine.policies.replace(caller.userId, body) };
+      const { replaces, ...policy } = body;
+      return policyView(caller.userId, await engine.policies.replace(caller.userId, policy, replaces));
     },
 
     async backtestPolicy({ caller, body }) {
@@ -35,7 +36,12 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
       const since = body.since === undefined ? undefined : Date.parse(body.since);
       return {
         success: true,
-        ...(await backtest(store, { userId: caller.userId, file, rule: body.rule, since })),
+        ...(await backtest(store, {
+          userId: caller.userId,
+          file,
+          rules: [body.rule, ...(body.further_rules ?? [])],
+          since,
+        })),
       };
     },
 
@@ -85,6 +91,11 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
       return { success: true, token, expires_at: isoTime(row.expires_at ?? row.created_at) };
     },
   } satisfies Partial<Handlers>;
+
+  async function policyView(userId: string, policy: PolicyFile) {
+    const file = await engine.policies.fileOf(userId);
+    return { success: true as const, policy, ...(file && { file }) };
+  }
 
   /** Cancels the pending calls of a revoked agent, so that the person is not asked about them any more. */
   async function withdrawCalls(caller: AuthenticatedCaller, tokenId: string): Promise<void> {

@@ -58,6 +58,7 @@ export function runnerHandlers(parts: ServerParts) {
       const report = {
         ...(body.custom_tools && { tools: body.custom_tools }),
         ...(body.limits && { limits: body.limits }),
+        ...(body.policy && { policy: body.policy }),
       };
       const hasChanged = await store.write(function* (tx) {
         yield* tx.update('runners', key, { last_seen_at: now });

@@ -24,7 +24,7 @@ const globalOptions = optionTable({
 });
 
 /** The parsed words of `git`: its global options, then the subcommand and its own words. */
-interface GitCall {
+export interface GitCall {
   readonly options: readonly OptionWord[];
   readonly subcommand: string | undefined;
   readonly args: readonly string[];

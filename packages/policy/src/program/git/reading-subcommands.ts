@@ -136,7 +136,7 @@ export const readingSubcommands: Readonly<Record<string, GitSubcommand | GitFami
     values: '--refs --exclude',
   }),
   'count-objects': pathless({ flags: '-H --human-readable' }),
-  'check-ignore': subcommand(files('read'), { flags: '--stdin -z -n --non-matching --no-index' }),
+  'check-ignore': subcommand(files('name'), { flags: '--stdin -z -n --non-matching --no-index' }),
   'check-attr': subcommand(revisions, { flags: '-a --all --cached --stdin -z', values: '--source' }),
   'verify-commit': pathless({ flags: '--raw' }),
   'verify-tag': pathless({ flags: '--raw', values: '--format' }),

@@ -12,11 +12,19 @@ export const usesGit: CommandRule = {
     "git commit -m 'x'",
     'git diff v1..v2',
     'git',
-    'git --version',
     'git fetch',
     'git --no-pager log --oneline',
   ],
   doesNotMatch: ['echo git', 'ls .git'],
+};
+
+/** Only in a shell line, where the runner takes the repository's configuration away (RN-6). */
+export const readsRepository: CommandRule = {
+  id: 'CMD-GIT-0',
+  risk: 'LOW',
+  why: 'only reads from the git repository',
+  matches: [],
+  doesNotMatch: ['git fetch'],
 };
 
 export const runsProgram: CommandRule = {

@@ -1,0 +1,84 @@
+import { type Effect, type ForeignRule, objectAt, textsAt, type Wanted } from './foreign-rule.ts';
+import { parseJsonWithComments } from './json-with-comments.ts';
+import { gitignoreGlob } from './path-pattern.ts';
+
+/** The rules of a `settings.json` of Claude Code: `permissions` with `allow`, `ask` and `deny`. */
+export function readClaude(text: string, file: string): ForeignRule[] {
+  const settings = objectAt(parseJsonWithComments(text, file), file, 'the file');
+  const permissions = objectAt(settings.permissions, file, 'permissions');
+  const rules = (['deny', 'ask', 'allow'] as const).flatMap((effect) =>
+    textsAt(permissions[effect], file, `permissions.${effect}`).map(
+      (rule): ForeignRule => ({ file, text: rule, effect, wanted: wantedBy(rule, effect) }),
+    ),
+  );
+  const mode = permissions.defaultMode;
+  if (typeof mode === 'string' && mode !== 'default')
+    rules.push({ file, text: `defaultMode: ${mode}`, effect: 'allow', wanted: unknown('mode') });
+  for (const folder of textsAt(permissions.additionalDirectories, file, 'permissions.additionalDirectories'))
+    rules.push({
+      file,
+      text: `additionalDirectories: ${folder}`,
+      effect: 'allow',
+      wanted: unknown('outside'),
+    });
+  return rules;
+}
+
+const unknown = (reason: Extract<Wanted, { kind: 'unknown' }>['reason']): Wanted => ({
+  kind: 'unknown',
+  reason,
+});
+
+function wantedBy(rule: string, effect: Effect): Wanted {
+  const [, tool = '', inner] = /^([A-Za-z_][\w*-]*)(?:\(([\s\S]*)\))?$/.exec(rule.trim()) ?? [];
+  const about = inner === undefined || inner === '*' || inner === '' ? undefined : inner;
+  if (tool.startsWith('mcp__')) return about === undefined ? customTool(tool) : unknown('parameters');
+  switch (tool) {
+    case 'Bash':
+      return about === undefined ? wholeShell(effect) : command(about);
+    case 'Edit':
+    case 'Write':
+    case 'MultiEdit':
+    case 'NotebookEdit':
+      // Claude Code looks at the paths of Edit alone: importing another one would allow what it does not.
+      if (about !== undefined && tool !== 'Edit' && effect === 'allow') return unknown('not_consulted');
+      return about === undefined
+        ? { kind: 'edit', glob: '**', only: tool === 'Write' ? 'write_file' : 'edit_file' }
+        : file('edit', about);
+    case 'Read':
+    case 'Glob':
+    case 'Grep':
+    case 'LS':
+      if (about !== undefined && tool !== 'Read' && effect === 'allow') return unknown('not_consulted');
+      return about === undefined ? { kind: 'read', glob: '**' } : file('read', about);
+    case 'WebFetch':
+    case 'WebSearch':
+      return unknown('no_web');
+    default:
+      return unknown('no_such_tool');
+  }
+}
+
+/** `npm run test:*` is `npm run test *`. */
+function command(text: string): Wanted {
+  if (text.endsWith(':*')) return { kind: 'command', text: text.slice(0, -2), wildcards: true, open: true };
+  return { kind: 'command', text, wildcards: true };
+}
+
+function file(kind: 'edit' | 'read', pattern: string): Wanted {
+  const glob = gitignoreGlob(pattern, { rooted: true });
+  return glob === undefined ? unknown('outside') : { kind, glob };
+}
+
+const wholeShell = (effect: Effect): Wanted =>
+  effect === 'allow'
+    ? unknown('everything')
+    : { kind: 'tool', tool: '{execute_command,shell_exec,shell_background}' };
+
+/** `mcp__server__tool` is our `server__tool`, if the server has the same name here. */
+function customTool(name: string): Wanted {
+  const [server = '', ...rest] = name.slice('mcp__'.length).split('__');
+  const tool = rest.join('__');
+  if (server === '' || server.includes('*')) return unknown('everything');
+  return { kind: 'tool', tool: `${server}__${tool === '' ? '*' : tool}` };
+}

@@ -1,0 +1,60 @@
+import { ApiError, type CallResponse, type Client } from '@countersign/client';
+import { CountersignError, type PolicyRule } from '@countersign/protocol';
+import type { Environment } from '../command-context.ts';
+import { visible } from '../screen/paragraph.ts';
+import { serverAccess } from '../sign-in/server-access.ts';
+import type { Words } from '../words.ts';
+
+/** What a rule would have decided on the recorded calls. */
+export type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
+
+export interface RuleHistory {
+  /** Undefined if it cannot be asked; `problem` then says why. */
+  backtest(rule: PolicyRule): Promise<Found | undefined>;
+  readonly problem: string | undefined;
+}
+
+/** Tries rules on the history that a server has recorded (RK-5). Saving needs no server, so its absence is no error. */
+export function ruleHistory(server: string | undefined, words: Words, env: Environment): RuleHistory {
+  let problem: string | undefined;
+  let client: Client | undefined;
+  try {
+    client = serverAccess(server, words, env).client;
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    problem = words.said(error);
+  }
+  return {
+    get problem() {
+      return problem;
+    },
+    async backtest(rule) {
+      if (!client) return undefined;
+      try {
+        const { success: _, ...found } = await client.backtestPolicy({ body: { rule } });
+        return found;
+      } catch (error) {
+        // A rule that the server refuses must not be saved; a server that is not there need not be asked again.
+        if (!(error instanceof ApiError) || error.code === 'POLICY_INVALID') throw error;
+        problem = words.said(error);
+        client = undefined;
+        return undefined;
+      }
+    },
+  };
+}
+
+/** What a rule would have decided, in lines. */
+export function foundLines(found: Found, { policy }: Words, mostExamples = 5): string[] {
+  const { considered, matched, would_change, approved_before, rejected_before, examples } = found;
+  return [
+    policy.matched({ considered, matched, wouldChange: would_change }),
+    ...(matched > 0 ? [policy.decided(approved_before, rejected_before)] : []),
+    ...examples
+      .slice(0, mostExamples)
+      .map(
+        ({ description, before, after }) =>
+          `  ${visible(before)} → ${visible(after)}  ${visible(description)}`,
+      ),
+  ];
+}

@@ -1,0 +1,70 @@
+import { isAbsolute, join, relative } from 'node:path';
+import { executingPlaces } from '@countersign/policy';
+import type { ProcessRequest } from '../isolation/isolated-process.ts';
+
+/** The most lines of output that are looked at, from the end. */
+const MOST_LINES = 200;
+const readOnly = /read-only file system|\bEROFS\b/i;
+const asksForLogin =
+  /could not read (Username|Password) for|Authentication failed for|terminal prompts disabled|Host key verification failed|Permission denied \(publickey|Could not read from remote repository|ssh: Could not resolve hostname/;
+
+/** A command that failed, and what isolation had kept from it. */
+interface Failed extends Pick<ProcessRequest, 'confinement' | 'cwd'> {
+  readonly root: string;
+  /** Workspace-relative paths of files that were empty for it. */
+  readonly hidden: readonly string[];
+}
+
+/** Why isolation made a command fail, as far as its output tells, and how to get there: at most one sentence of a kind. */
+export function failureNotes(
+  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
+  { confinement, cwd, root, hidden }: Failed,
+): string[] {
+  const lines = `${stdout}\n${stderr}`.split('\n').slice(-MOST_LINES);
+  const blocked = lines.find((line) => readOnly.test(line));
+  const named = hidden.find((path) => lines.some((line) => namesPath(line, path)));
+  return [
+    ...(blocked === undefined ? [] : [readOnlyNote(placeIn(blocked, join(root, cwd)), root, confinement)]),
+    ...(named === undefined
+      ? []
+      : [
+          `"${named}" is hidden from commands that run unasked, so it was empty; a command that names it is asked about`,
+        ]),
+    ...(lines.some((line) => asksForLogin.test(line))
+      ? [
+          'commands have no login of the person; git_push sends with it, and a git fetch or git pull that is the whole command fetches with it',
+        ]
+      : []),
+  ];
+}
+
+/** The path that the line of an error is about: in quotes, or before the error's text. */
+function placeIn(line: string, folder: string): string | undefined {
+  const quoted = [...line.matchAll(/['"‘`]([^'"’`]+)['"’`]/g)].map(([, text = '']) => text);
+  const before = /(?:^|[\s])([^\s:]+): read-only file system/i.exec(line)?.[1];
+  const found = quoted.at(-1) ?? before;
+  if (found === undefined) return undefined;
+  return isAbsolute(found) ? join(found) : join(folder, found);
+}
+
+function readOnlyNote(place: string | undefined, root: string, { workspace }: Failed['confinement']): string {
+  if (place === undefined)
+    return 'commands can write only in the workspace and in /tmp, and not where files execute later';
+  const path = relative(root, place);
+  if (path.startsWith('..'))
+    return `"${place}" is outside the workspace, where commands write nothing; write in the workspace or in /tmp`;
+  if (workspace === 'read')
+    return `"${path}" could not be written, because a command that runs unasked only reads; use a tool or a command that says that it writes, and the person is asked`;
+  const kind = executingPlaces.find(path)?.kind;
+  if (/(^|\/)\.git(\/|$)/.test(path) && !gitDecides.test(path))
+    return `"${path}" is of git's own data, which only git calls write: run the git command alone (execute_command, or a shell line of nothing else), or in a line only add, commit, stash, branch, fetch, switch -c and others that check out nothing, with every word written out`;
+  if (kind !== undefined)
+    return `"${path}" executes later (${kind}), so commands cannot change it; change it with write_file, edit_file or delete_file, and the person is asked`;
+  return `"${path}" is read-only for commands; change it with a file tool, and the person is asked`;
+}
+
+/** What decides what git runs: read-only for every command but git's own configuration commands. */
+const gitDecides = /(^|\/)\.git\/(config|config\.worktree|commondir|hooks|modules|worktrees)(\.lock)?(\/|$)/;
+
+const namesPath = (line: string, path: string): boolean =>
+  line.includes(path) && !/[\w./-]/.test(line[line.indexOf(path) + path.length] ?? ' ');

@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ToolCallPolicy } from '@countersign/policy';
+import { parseToolCall } from '@countersign/protocol';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BuiltInTools } from '../built-in-tools.ts';
+import type { ToolResult } from '../executor.ts';
+import { GitRepository } from '../git/git-repository.ts';
+import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
+import { realDisk } from '../real-disk.ts';
+import { BackgroundJobs } from './background-jobs.ts';
+import { writesOfLine } from './git-writes.ts';
+
+const readLine = (root: string, command: string) =>
+  new ToolCallPolicy({ root, disk: realDisk }).decide('shell_exec', { command });
+
+describe('[VA-3] what a shell line may write of .git', () => {
+  const writesOf = (line: string) => writesOfLine(line, readLine('/nowhere', line).details);
+
+  it.each([
+    'git add . && git commit -m "two words"',
+    "cd src && git add -A && git commit -m 'x' && git log -1",
+    'npm test && git commit -am x',
+    'git add a.txt; git status | head -3',
+    'git switch -c topic && touch a',
+    'git checkout -b topic; git branch -v',
+    'git stash && make; git stash pop',
+    'git fetch && git log ..FETCH_HEAD | cat',
+    'git reset -q HEAD -- a.txt; git restore --staged b.txt; echo done',
+  ])('%s: the data', (line) => {
+    expect(writesOf(line)).toBe('data');
+  });
+
+  it.each([
+    'make && echo git',
+    'git checkout main && make',
+    'git add . && git config user.name x',
+    'git add . && git remote add x https://example.org/x',
+    'git add . && git -c core.pager=x log',
+    'git add . && git -C sub commit -m x',
+    'git add . && git rebase main',
+    'git add . && git clone https://example.org/x y',
+    'git add . && git frobnicate',
+    'git commit -m "$(date)" && make',
+    'x=commit; git $x -m y; $z',
+    'git add $(cat list) && make',
+    'find . -name x | xargs git add',
+    'GIT_DIR=sub/.git git add . && make',
+    'PATH=.:$PATH git add . && make',
+    './git add . && git commit -m x',
+    'git reset --hard && make',
+    'git switch -c new start && make',
+  ])('%s: nothing', (line) => {
+    expect(writesOf(line)).toBeUndefined();
+  });
+
+  it('a line that is one plain call is that call', () => {
+    expect(writesOf('git rebase main')).toBe('everything');
+    expect(writesOf('git am x.patch')).toBe('patches');
+    expect(writesOf("git commit -m 'one'")).toBe('data');
+    expect(writesOf('git rebase main > log')).toBeUndefined();
+  });
+});
+
+describe.skipIf(cannotIsolate)('git in a shell line', () => {
+  let fixture: IsolationFixture;
+  let tools: BuiltInTools;
+  beforeEach(() => {
+    fixture = new IsolationFixture({ killDelayMs: 300 });
+    const { workspace, starter } = fixture;
+    const jobs = new BackgroundJobs(starter, workspace.limits.outputStreamBytes);
+    const git = new GitRepository(workspace, starter);
+    tools = new BuiltInTools({ shell: { workspace, starter, git, jobs }, command: { workspace, starter } });
+    person('init', '--quiet', '--initial-branch=main', '.');
+    person('config', 'user.name', 'Ada');
+    person('config', 'user.email', 'ada@example.org');
+  });
+  afterEach(async () => {
+    await tools.dispose();
+    await fixture.remove();
+  });
+
+  const person = (...args: string[]): string =>
+    execFileSync('git', ['-C', fixture.root, ...args], { encoding: 'utf8' });
+  const run = async (tool: string, params: object): Promise<ToolResult> => {
+    const parsed = parseToolCall(tool, { timeout: 200, ...params });
+    if (!parsed.ok) throw new Error(parsed.error.message);
+    const { details, verdict } = new ToolCallPolicy({ root: fixture.root, disk: realDisk }).decide(
+      tool,
+      params,
+    );
+    return tools.execute(parsed.call as Parameters<BuiltInTools['execute']>[0], {
+      toolId: 'tool-1',
+      attempt: 1,
+      sessionId: 'session-1',
+      riskLevel: verdict.decision === 'LOW' ? 'LOW' : 'HIGH',
+      network: false,
+      details,
+      signal: new AbortController().signal,
+      onProgress: () => {},
+      changes: { begin: () => {} },
+    });
+  };
+  const exec = (command: string) => run('shell_exec', { command });
+
+  it('[VA-3] adds, commits, makes a branch and stashes, and its hooks run as they do elsewhere', async () => {
+    fixture.write('a.txt', 'one\n');
+    fixture.write('.git/hooks/commit-msg', '#!/bin/sh\necho "by a hook" >> "$1"\n');
+    chmodSync(join(fixture.root, '.git/hooks/commit-msg'), 0o755);
+    expect(
+      await exec("git add . && git commit -qm 'first commit' && git switch -qc topic && git log --format=%B"),
+    ).toMatchObject({ success: true, stdout: 'first commit\nby a hook\n\n' });
+    fixture.write('a.txt', 'two\n');
+    expect(await exec('git stash -q && cat a.txt && git stash pop -q && cat a.txt')).toMatchObject({
+      stdout: 'one\ntwo\n',
+    });
+    expect(person('branch', '--show-current')).toBe('topic\n');
+  });
+
+  it('[VA-3] configuration and hooks stay out of reach of every program of such a line', async () => {
+    const config = readFileSync(join(fixture.root, '.git/config'), 'utf8');
+    fixture.write('a.txt', 'one\n');
+    const result = await exec(
+      "git add a.txt; echo '[core] pager = evil' >> .git/config; echo evil > .git/hooks/pre-commit; rm -f .git/config",
+    );
+    expect(result.success).toBe(false);
+    expect(person('diff', '--cached', '--name-only')).toBe('a.txt\n');
+    expect(readFileSync(join(fixture.root, '.git/config'), 'utf8')).toBe(config);
+    expect(fixture.has('.git/hooks/pre-commit')).toBe(false);
+  });
+
+  it.each([
+    [
+      'echo x >> .git/config',
+      /"\.git\/config" executes later \(part of the git repository itself.*write_file/,
+    ],
+    [
+      'echo x > .git/hooks/pre-commit',
+      /"\.git\/hooks\/pre-commit" executes later \(part of the git repository.*the person is asked/,
+    ],
+    [
+      'mkdir -p .github/workflows && echo x > .github/workflows/ci.yml',
+      /"\.github\/workflows\/ci\.yml" executes later \(workflow/,
+    ],
+    [
+      'git add . && git rebase main',
+      /"\.git\/index\.lock" is of git's own data, which only git calls write: run the git command alone/,
+    ],
+    ['touch /usr/x', /"\/usr\/x" is outside the workspace.*in \/tmp/],
+    [
+      `node -e "require('fs').writeFileSync('.vscode/x', '')"`,
+      /"\.vscode\/x" executes later \(editor or agent configuration/,
+    ],
+  ])('[RN-5] says why %s failed, and how to do it', async (line, note) => {
+    fixture.write('a.txt', 'one\n');
+    const result = await exec(line);
+    expect(result.success).toBe(false);
+    expect(String(result.stderr)).toMatch(note);
+  });
+
+  it('says nothing about a failure that isolation did not make, or where all went well', async () => {
+    writeFileSync(join(fixture.root, 'read.txt'), 'Read-only file system\n');
+    expect(await exec('ls missing')).toMatchObject({ stderr: expect.not.stringContaining('Countersign') });
+    expect(await run('execute_command', { command: 'cat', args: ['read.txt'] })).toMatchObject({
+      success: true,
+      stderr: '',
+    });
+  });
+
+  it('[VA-2] says which hidden file a command that ran unasked had named', async () => {
+    fixture.write('sub/.env', 'KEY=1\n');
+    const result = await run('execute_command', {
+      command: 'grep',
+      args: ['-rL', 'nothing', 'sub', 'missing'],
+    });
+    expect(result).toMatchObject({
+      success: false,
+      stderr: expect.stringContaining('"sub/.env" is hidden from commands that run unasked'),
+    });
+  });
+
+  it("[RN-6] says how to reach a remote that asks for the person's login", async () => {
+    const result = await exec(
+      'echo "fatal: could not read Username for \'https://x\': terminal prompts disabled" >&2; false',
+    );
+    expect(result.stderr).toContain('git_push sends with it');
+  });
+});
