@@ -6,6 +6,7 @@ import { BuiltInTools } from '../built-in-tools.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { CallNetwork } from './call-network.ts';
 import { PackageSources } from './package-sources.ts';
+import { hostsOfAddress } from './remote-hosts.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -114,5 +115,20 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(second.base).not.toBe(first.base);
     expect((await look(['ls'])).preview).toMatchObject({ network: false });
     expect((await look(['ls'])).preview).not.toHaveProperty('hosts');
+  });
+});
+
+describe('[RN-6] the host that a push talks to', () => {
+  it.each([
+    ['https://ann:pw@Git.example:8443/x.git', ['git.example:8443']],
+    ['https://git.example/x@y', ['git.example']],
+    ['ssh://git@git.example:2222/x', ['git.example']],
+    ['git@git.example:x/y.git', ['git.example']],
+    ['git.example:x', ['git.example']],
+    ['https://[2001:db8::7]:8443/x', ['[2001:db8::7]:8443']],
+    ['https://localhost:3000/x', []],
+    ['', []],
+  ])('%s', (url, hosts) => {
+    expect(hostsOfAddress(url)).toEqual(hosts);
   });
 });
