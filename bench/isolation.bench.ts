@@ -13,6 +13,8 @@ const promised = 20e6;
 const folders = 400;
 const filesInEach = 10;
 
+type Confinement = Parameters<IsolatingStarter['start']>[0]['confinement'];
+
 /** A command with and without isolation, in a workspace of ordinary size with some secrets. */
 const isolationBench: Bench = {
   name: `a command in a workspace of ${folders * filesInEach} files`,
@@ -28,17 +30,20 @@ const isolationBench: Bench = {
     };
     const starter = new IsolatingStarter(workspace);
     if (!starter.isIsolated) throw new Error('This machine cannot isolate: countersign doctor says why.');
-    const isolated = (confinement: Parameters<typeof starter.start>[0]['confinement']) => async () => {
+    const inConversation = await starter.placeOf('a conversation', { withNetwork: true });
+    const isolated = (confinement: Confinement, place?: typeof inConversation) => async () => {
       const child = starter.start({
         program: 'wc',
         args: ['README.md'],
         cwd: '',
         confinement,
+        place,
         stdin: 'ignore',
       });
       await ended(child);
       await starter.stop(child);
     };
+    const withNetwork: Confinement = { workspace: 'write', network: true, maskSensitive: false };
     try {
       const rows = await measureSlow(
         {
@@ -50,19 +55,16 @@ const isolationBench: Bench = {
             maskSensitive: true,
           }),
           'in isolation, writing': isolated({ workspace: 'write', network: false, maskSensitive: false }),
-          'in isolation, writing, with network': isolated({
-            workspace: 'write',
-            network: true,
-            maskSensitive: false,
-          }),
+          'in isolation, writing, with network': isolated(withNetwork),
+          'in isolation, writing, with network, in a conversation': isolated(withNetwork, inConversation),
         },
         { runs: 40 },
       );
       const alone = rows[0]?.median ?? Number.NaN;
       return rows.map((row, place): Row => {
         const note = place === 0 ? '' : `${((row.median - alone) / 1e6).toFixed(1)} ms more`;
-        // Network is granted to installs and the like; their network bridge is a Node process of its own.
-        return place === 1 || place === 2 ? { ...row, limit: alone + promised, note } : { ...row, note };
+        // Outside of a conversation the network bridge is a Node process of its own.
+        return place !== 0 && place !== 3 ? { ...row, limit: alone + promised, note } : { ...row, note };
       });
     } finally {
       await starter.dispose();

@@ -218,6 +218,35 @@ for (const { who, uid, why } of users) {
       expect(await codeOf('shell_exec', { command: 'sleep 60', timeout: 1 })).toBe('COMMAND_TIMEOUT');
     });
 
+    it('[RN-5] [TL-1] network by name: the card names the hosts, and the command reaches no other', async () => {
+      // A URL in the words of curl would be named by that; code may reach for anything.
+      const fetching = (url: string) =>
+        `python3 -c 'import urllib.request as u; u.urlopen("${url}")' 2>&1 | tail -1`;
+      const command = `${fetching('http://named.invalid/')}; ${fetching('http://other.invalid:8080/')}`;
+      const params = { command, network: ['NAMED.invalid.', 'пример.invalid:8443'] };
+      const asked = await story.ask('shell_exec', params);
+      if (typeof asked !== 'string') throw new Error(`it ended at once: ${asked.status}`);
+      const ended = await story.approvedToTheEnd(asked);
+      const card = story.person.all('approval.updated').findLast(({ tool_id }) => tool_id === asked);
+      expect(card).toMatchObject({
+        network: true,
+        tool_params: { network: ['named.invalid', 'xn--e1afmkfd.invalid:8443'] },
+        preview: { hosts: expect.arrayContaining(['named.invalid', 'xn--e1afmkfd.invalid:8443']) },
+      });
+      expect(card?.reasons).toContainEqual({
+        rule: 'NET-1',
+        why: 'asks for network access',
+        operand: 'named.invalid, xn--e1afmkfd.invalid:8443',
+      });
+      // A name that is let through is looked up, and .invalid does not exist.
+      expect(ended.result.stdout).toMatch(/ 502: .*\n.* 403: /);
+      expect(ended.result.stderr).toContain('call again with network: ["other.invalid:8080"]');
+      expect(await codeOf('shell_exec', { command: 'ls', network: ['localhost'] })).toBe('INVALID_PARAMS');
+      expect(await codeOf('shell_exec', { command: 'ls', network: ['http://a.example/'] })).toBe(
+        'INVALID_PARAMS',
+      );
+    });
+
     it('[TL-2] shell_background, shell_output and shell_kill', async () => {
       const { job_id } = await resultOf('shell_background', { command: 'echo up; sleep 60' });
       const output = () => resultOf('shell_output', { job_id });

@@ -27,6 +27,12 @@ describe('[RN-5] what the agent learns about a network that it did not have', ()
       'urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>',
       'the name of the host',
     ],
+    [
+      'go: m: Get "https://x.example/": dial tcp: lookup x.example on [::1]:53: read udp: connection refused',
+      'x.example',
+    ],
+    ['[ERROR] java.net.UnknownHostException: maven.example', 'maven.example'],
+    ["warning: spurious network error: [6] Couldn't resolve host name", 'the name of the host'],
     ['connect: Network is unreachable', 'the name of the host'],
     ['getaddrinfo ENOTFOUND localhost', 'the name of the host'],
   ])('%s', (output, host) => {

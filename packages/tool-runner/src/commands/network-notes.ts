@@ -9,7 +9,7 @@ export function refusedNotes(refused: readonly string[] = []): string[] {
 
 /** How programs say that they could not reach a host. A refused connection is not among them: it may be the loopback. */
 const failures =
-  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|Could not resolve (?:host|hostname|proxy)|Temporary failure (?:in name resolution|resolving)|Name or service not known|Network is unreachable|No address associated with hostname|failed to lookup address|nodename nor servname|no such host|unable to resolve host/i;
+  /ENOTFOUND|EAI_AGAIN|ENETUNREACH|Could(?: not|n't) resolve (?:host|proxy)|Could not reach host|dial tcp: lookup|UnknownHostException|NameResolutionError|dns error|Temporary failure (?:in name resolution|resolving)|Name or service not known|Network is unreachable|No address associated with hostname|failed to lookup address|nodename nor servname|no such host|unable to resolve host/i;
 
 /** Where a program names the host that it could not reach. */
 const namedHosts = [
@@ -18,6 +18,7 @@ const namedHosts = [
   /Temporary failure resolving ['"]?([\w.-]+)/i,
   /unable to resolve host(?: address)? ['"‘“]?([\w.-]+)/i,
   /lookup ([\w.-]+)[: ]/,
+  /(?:UnknownHostException:|Could not reach host) ([\w.-]+)/,
   /https?:\/\/([\w.-]+)/,
 ];
 

@@ -78,9 +78,10 @@ function failureOf(program: string, status: Ending['status'], times: CommandTime
  * nothing, because it runs unasked: through a pipe, a link or a port it could make an approved job do what nobody approved.
  */
 export const placeOf = async (
-  { riskLevel, sessionId }: Pick<CallContext, 'riskLevel' | 'sessionId'>,
+  { riskLevel, sessionId, network }: Pick<CallContext, 'riskLevel' | 'sessionId' | 'network'>,
   starter: IsolatingStarter,
-): Promise<ConversationPlace | undefined> => (riskLevel === 'LOW' ? undefined : starter.placeOf(sessionId));
+): Promise<ConversationPlace | undefined> =>
+  riskLevel === 'LOW' ? undefined : starter.placeOf(sessionId, { withNetwork: network !== false });
 
 /**
  * Returns a command's confinement (RN-5). A LOW command runs without approval, so it may only read, but not secrets. An

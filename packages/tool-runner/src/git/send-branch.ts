@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallContext } from '../executor.ts';
+import { hostsOfAddress } from '../network/remote-hosts.ts';
 import { gitCannot } from './git-failure.ts';
 import type { GitProgressLines } from './git-phases.ts';
 import type { GitRepository } from './git-repository.ts';
@@ -149,7 +150,11 @@ async function runPrePush(
     program: 'sh',
     input: Buffer.from(line),
     environment: hookEnvironment,
-    confinement: { ...writing.confinement, network: context.network },
+    // Its card names the address of the push, so a hook such as that of git-lfs reaches this host alone.
+    confinement: {
+      ...writing.confinement,
+      network: context.network !== false && hostsOfAddress(address.url),
+    },
   });
   if (answer.exitCode === 0) return;
   const said = answer.stderr.trim().split('\n').at(-1) ?? '';

@@ -179,7 +179,7 @@ const withoutIsolation = [
 
 function isolatedNotes(): string[] {
   return [
-    'Commands with network reach it through a proxy of the runner, never this machine itself. Programs that know no proxy, such as ssh, have no network.',
+    'Commands with network reach the hosts on their card through a proxy of the runner, never this machine itself. Programs that know no proxy, such as ssh, have no network.',
     ...(process.getuid?.() === 0
       ? ['This runner is root: the kernel does not limit how many processes root starts.']
       : []),

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type Server } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -314,6 +314,32 @@ describe('NetworkGate', () => {
     const { key } = gate.admit([]); // a port of this machine that the person opened needs no name
     expect(await ask(gate, key, `GET http://localhost:${port}/`, 'host: evil.example\r\n')).toMatch(/answer/);
     expect(hosts).toEqual([`localhost:${port}`, undefined]);
+  });
+
+  it('[RN-5] bounds the connections of a listener of ours, too', async () => {
+    const gate = await gateTo(1, 1);
+    const listener = createServer((socket) => gate.accept(socket));
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => new Promise((resolve) => listener.close(resolve)));
+    const { port } = listener.address() as { port: number };
+    const join = () =>
+      new Promise<Socket>((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => resolve(socket)).on('error', () => {});
+      });
+    const held = [await join(), await join()];
+    const refused = await join();
+    await new Promise((resolve) => refused.once('close', resolve).resume());
+    expect(held.map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    for (const socket of held) socket.destroy();
+    const answer = async (): Promise<string> => {
+      const socket = await join();
+      socket.write('CONNECT a.invalid:443 HTTP/1.1\r\n\r\n');
+      return new Promise((resolve) => {
+        socket.once('data', (data) => resolve(data.toString()));
+        socket.once('close', () => resolve(''));
+      });
+    };
+    await expect.poll(answer).toMatch(/^HTTP\/1.1 407 /);
   });
 
   it('[RN-5] takes so many connections and no more, and one request of each at a time', async () => {

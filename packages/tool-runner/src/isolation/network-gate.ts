@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import { BlockList, connect, isIP, isIPv6 } from 'node:net';
+import { BlockList, connect, isIP, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type Duplex, pipeline } from 'node:stream';
@@ -30,6 +30,7 @@ export class NetworkGate {
   readonly #reachable: ReadonlySet<number>;
   readonly #refused: readonly URL[];
   readonly #server: Server;
+  readonly #connections: number;
   readonly #open = new Set<Duplex>();
   readonly #busy = new WeakSet<Duplex>();
   /** The commands that may use the gate now, by their Proxy-Authorization. */
@@ -44,6 +45,7 @@ export class NetworkGate {
     this.#reachable = new Set(reachablePorts);
     this.#refused = refusedHosts.map((host) => new URL(`tcp://${host}`));
     this.#server = createServer((incoming, response) => this.#handle(incoming, response));
+    this.#connections = connections;
     this.#server.maxConnections = connections;
     this.#server.on('connect', (incoming, socket, head) => void this.#tunnel(incoming, socket, head));
     this.#server.on('connection', (socket) => this.#track(socket));
@@ -61,6 +63,12 @@ export class NetworkGate {
     const pass = new GatePass(access, ({ credentials }) => this.#passes.delete(credentials));
     this.#passes.set(pass.credentials, pass);
     return pass;
+  }
+
+  /** Serves a connection that a command made to a listener of ours in its network. */
+  accept(socket: Socket): void {
+    if (this.#open.size < 2 * this.#connections) this.#server.emit('connection', socket);
+    else socket.destroy();
   }
 
   async close(): Promise<void> {
@@ -250,11 +258,11 @@ export const gatePlace = '/run/countersign/network';
 export const bridgePlace = '/run/countersign/bridge.cjs';
 
 /**
- * Returns environment variables that make programs use the bridge as their proxy. The bridge puts its port where they say
- * 0: the kernel chooses a free one, so that no other command can listen there before and get the key.
+ * Returns environment variables that make programs use the gate as their proxy. Without a port of ours, the bridge puts its
+ * own where they say 0: the kernel chooses a free one, so that no other command can listen there before and get the key.
  */
-export function bridgeEnvironment(key: string): Readonly<Record<string, string>> {
-  const proxy = `http://${proxyUser}:${key}@127.0.0.1:0`;
+export function proxyEnvironment(key: string, port = 0): Readonly<Record<string, string>> {
+  const proxy = `http://${proxyUser}:${key}@127.0.0.1:${port}`;
   return {
     ...{ http_proxy: proxy, https_proxy: proxy, HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
     no_proxy: 'localhost,127.0.0.1,::1',

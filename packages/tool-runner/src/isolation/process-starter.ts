@@ -20,7 +20,8 @@ import { findProgram, isInside } from './fixed-path.ts';
 import type { GatePass } from './gate-pass.ts';
 import type { Confinement, ProcessRequest, ProcessStarter } from './isolated-process.ts';
 import { type IsolationTools, type Probe, probeIsolation } from './isolation-probe.ts';
-import { bridgeEnvironment, bridgePlace, NetworkGate } from './network-gate.ts';
+import { bridgePlace, NetworkGate, proxyEnvironment } from './network-gate.ts';
+import { listenInPlace } from './place-listener.ts';
 import { type Prepared, prepareIsolation } from './prepared-isolation.ts';
 import { ProgramView, type ShownFolders } from './program-view.ts';
 import { noProgramFolders, type ProgramFolders } from './shown-folders.ts';
@@ -89,6 +90,9 @@ export class IsolatingStarter implements ProcessStarter {
   readonly #started = new Map<ChildProcess, StartedProcess>();
   readonly #ended = new WeakMap<ChildProcess, StartedProcess>();
   readonly #passes = new WeakMap<ChildProcess, GatePass>();
+  /** Where the commands of a conversation reach the network gate. Other commands have a bridge of their own. */
+  readonly #listening = new WeakMap<ConversationPlace, Promise<void>>();
+  readonly #gatePorts = new WeakMap<ConversationPlace, number>();
   #places: SpecialPlaces | undefined;
   #probe: Probe | undefined;
   #prepared: Prepared | undefined;
@@ -196,9 +200,12 @@ export class IsolatingStarter implements ProcessStarter {
 
   /**
    * Returns the place that the commands of a conversation share (RN-5), made at its first use. Undefined where there is none:
-   * then each command has a `/tmp` and a loopback of its own.
+   * then each command has a `/tmp` and a loopback of its own. `withNetwork`: a command of it is about to use the network gate.
    */
-  async placeOf(session: string): Promise<ConversationPlace | undefined> {
+  async placeOf(
+    session: string,
+    { withNetwork }: { readonly withNetwork: boolean } = { withNetwork: false },
+  ): Promise<ConversationPlace | undefined> {
     const probe = this.#probeOnce();
     if ('problem' in probe) return undefined;
     const { bubblewrap, nsenter } = this.#prepare(probe.tools).tools;
@@ -208,7 +215,19 @@ export class IsolatingStarter implements ProcessStarter {
       temporaryBytes: this.#settings().commands.temporaryBytes,
       guarded: guardedNames(this.#mountsOf(this.#programs.look({ connects: false, isIsolated: false }))),
     }));
-    return this.#conversations.open(session);
+    const place = await this.#conversations.open(session);
+    if (place && withNetwork) {
+      const listening = this.#listening.get(place) ?? this.#listenIn(place);
+      this.#listening.set(place, listening);
+      await listening;
+    }
+    return place;
+  }
+
+  async #listenIn(place: ConversationPlace): Promise<void> {
+    const gate = this.#openGate();
+    const port = await listenInPlace(place, (socket) => gate.accept(socket));
+    if (port !== undefined) this.#gatePorts.set(place, port);
   }
 
   /** Returns the place if the conversation has one. */
@@ -238,6 +257,8 @@ export class IsolatingStarter implements ProcessStarter {
         ? guard.protect(places, confinement)
         : unprotected;
     const pass = confinement.network ? this.#openGate().admit(confinement.network) : undefined;
+    const gatePort = place && this.#gatePorts.get(place);
+    const isBridged = pass !== undefined && gatePort === undefined;
     try {
       const isolation = bubblewrapArguments({
         root: this.#workspace.root,
@@ -249,7 +270,7 @@ export class IsolatingStarter implements ProcessStarter {
         place,
         temporaryBytes: commands.temporaryBytes,
         hasSeccomp: seccomp !== undefined,
-        gate: pass && this.#openGate().path,
+        gate: isBridged ? this.#openGate().path : undefined,
         places,
         protection,
         cwd,
@@ -257,7 +278,7 @@ export class IsolatingStarter implements ProcessStarter {
       const limits = [tools.prlimit, ...limitArguments(confinement.limits, commands, limitsOfRunner), '--'];
       // Others would reach these listeners on a shared loopback.
       const ports = place ? '' : (this.#options.reachablePorts ?? []).join(',');
-      const bridge = pass ? [this.#findNode(shown), bridgePlace, ports] : [];
+      const bridge = isBridged ? [this.#findNode(shown), bridgePlace, ports] : [];
       const inside = [...limits, ...bridge, program, ...request.args];
       const line = [...(place?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
       const filter =
@@ -272,7 +293,7 @@ export class IsolatingStarter implements ProcessStarter {
           stdio: [request.stdin, 'pipe', 'pipe', 'pipe', ...(filter === undefined ? [] : [filter])],
           home: privateHome,
           path: shown.path,
-          environment: { ...shown.environment, ...(pass && bridgeEnvironment(pass.key)) },
+          environment: { ...shown.environment, ...(pass && proxyEnvironment(pass.key, gatePort)) },
           protection,
           isIsolated: true,
           place,

@@ -6,6 +6,7 @@ import { BuiltInTools } from '../built-in-tools.ts';
 import { cannotIsolate, IsolationFixture } from '../isolation/isolation-fixture.test-data.ts';
 import { CallNetwork } from './call-network.ts';
 import { PackageSources } from './package-sources.ts';
+import { hostsOfAddress } from './remote-hosts.ts';
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -85,6 +86,17 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(await networkOf('git pull origin main')).toEqual(['git.example']);
   });
 
+  it('are so many that a person can read them', async () => {
+    const { networkOf, put, root } = setup();
+    const remotes = Array.from(
+      { length: 80 },
+      (_, n) => `[remote "r${n}"]\n\turl = https://r${n}.example/x\n`,
+    );
+    put(join(root, '.git/config'), remotes.join(''));
+    expect(await networkOf('git fetch --all', ['named.example'])).toHaveLength(50);
+    expect(await networkOf('git fetch --all', ['named.example'])).toContain('named.example');
+  });
+
   it('do not include what a link in place of the configuration leads to', async () => {
     const { networkOf, put, root, home } = setup();
     put(join(home, 'secret'), '[remote "origin"]\nurl = https://secret.example/\n');
@@ -103,5 +115,20 @@ describe.skipIf(cannotIsolate)('[RN-5] the hosts that a command may reach', () =
     expect(second.base).not.toBe(first.base);
     expect((await look(['ls'])).preview).toMatchObject({ network: false });
     expect((await look(['ls'])).preview).not.toHaveProperty('hosts');
+  });
+});
+
+describe('[RN-6] the host that a push talks to', () => {
+  it.each([
+    ['https://ann:pw@Git.example:8443/x.git', ['git.example:8443']],
+    ['https://git.example/x@y', ['git.example']],
+    ['ssh://git@git.example:2222/x', ['git.example']],
+    ['git@git.example:x/y.git', ['git.example']],
+    ['git.example:x', ['git.example']],
+    ['https://[2001:db8::7]:8443/x', ['[2001:db8::7]:8443']],
+    ['https://localhost:3000/x', []],
+    ['', []],
+  ])('%s', (url, hosts) => {
+    expect(hostsOfAddress(url)).toEqual(hosts);
   });
 });

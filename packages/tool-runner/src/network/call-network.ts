@@ -4,6 +4,9 @@ import type { IsolatingStarter } from '../isolation/process-starter.ts';
 import type { PackageSources } from './package-sources.ts';
 import { remoteHosts } from './remote-hosts.ts';
 
+/** More would not be read: a repository may name thousands of remotes. */
+const maxHosts = 50;
+
 export interface CallNetworkOptions {
   readonly root: string;
   readonly starter: Pick<IsolatingStarter, 'isIsolated'>;
@@ -29,6 +32,7 @@ export class CallNetwork {
     const needs = networkNeeds(call, commands);
     if (needs.anyHost || !starter.isIsolated) return true;
     const known = await Promise.all(needs.sources.map((source) => sources.hostsOf(source)));
-    return [...new Set([...needs.hosts, ...known.flat(), ...remoteHosts(root, needs.remotes)])].sort();
+    const hosts = new Set([...needs.hosts, ...known.flat(), ...remoteHosts(root, needs.remotes)]);
+    return [...hosts].slice(0, maxHosts).sort();
   }
 }

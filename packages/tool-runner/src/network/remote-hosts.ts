@@ -19,10 +19,17 @@ export function remoteHosts(root: string, names: readonly string[]): readonly st
     const url = /^\s*(?:push)?url\s*=\s*"?(https?:\/\/\S+?)"?\s*$/i.exec(line)?.[1];
     if (remote === undefined || url === undefined || !(names.includes('') || names.includes(remote)))
       continue;
-    const host = readNetworkHost(/^https?:\/\/(?:[^/@]*@)?([^/?#]+)/i.exec(url)?.[1] ?? '');
-    if (host !== undefined) hosts.push(host);
+    hosts.push(...hostsOfAddress(url));
   }
   return [...new Set(hosts)];
+}
+
+/** Returns the host of a URL as git writes it: `https://ann@host:8443/x`, `ssh://git@host:22/x`, `git@host:x`. */
+export function hostsOfAddress(url: string): readonly string[] {
+  const [, scheme = 'ssh', name = '', port = ''] =
+    /^(?:(https?|ssh):\/\/)?(?:[^/@]*@)?(\[[^\]]*\]|[^/:?#]+)(:\d+)?/i.exec(url) ?? [];
+  // What accompanies ssh, such as git-lfs, speaks HTTPS with the same host.
+  return [readNetworkHost(scheme === 'ssh' ? name : `${name}${port}`) ?? []].flat();
 }
 
 /** Links are not followed: a link may lead to a file that nobody may read. */

@@ -28,7 +28,7 @@ export const englishMachine = {
   'without-isolation-commands-would':
     'Without isolation, commands that would run unasked ask first, and the others do not run unless the operator allows it.',
   'commands-with-network-reach':
-    'Commands with network reach it through a proxy of the runner, never this machine itself. Programs that know no proxy, such as ssh, have no network.',
+    'Commands with network reach the hosts on their card through a proxy of the runner, never this machine itself. Programs that know no proxy, such as ssh, have no network.',
   'this-runner-root-kernel': 'This runner is root: the kernel does not limit how many processes root starts.',
   'install-package-system': 'Install the package {name} of your system.',
   'ubuntu-keeps-programs-from':
