@@ -5,6 +5,7 @@ import { useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
+import { useSavingRule } from '../queries/permissions.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
 
@@ -22,6 +23,7 @@ export function BacktestPanel() {
   const [text, setText] = useState(example);
   const parsed = parseRule(text);
   const test = useMutation({ mutationFn: (rule: PolicyRule) => client.backtestPolicy({ body: { rule } }) });
+  const saving = useSavingRule();
   const problem = parsed.ok ? (test.error?.message ?? null) : parsed.problem;
   return (
     <section className="panel" aria-labelledby="backtest-title">
@@ -42,7 +44,11 @@ export function BacktestPanel() {
           spellCheck={false}
           value={text}
           aria-invalid={!parsed.ok}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => {
+            setText(event.target.value);
+            test.reset(); // it was about another rule
+            saving.reset();
+          }}
         />
         {problem !== null && (
           <p className="field-problem" role="alert">
@@ -55,12 +61,33 @@ export function BacktestPanel() {
           </Button>
         </div>
       </form>
-      {test.data && <Outcome found={test.data} />}
+      {test.data && (
+        <>
+          <BacktestOutcome found={test.data} />
+          <div className="buttons">
+            <Button
+              disabled={saving.isPending || test.variables === undefined}
+              onClick={() => test.variables && saving.mutate(test.variables)}
+            >
+              {permissions.saveRule}
+            </Button>
+          </div>
+          {saving.isSuccess && <p role="status">{permissions.saved}</p>}
+          {saving.isError && (
+            <Visible as="p" className="field-problem" role="alert" text={said(saving.error)} />
+          )}
+        </>
+      )}
     </section>
   );
 }
 
-function Outcome({ found }: { readonly found: CallResponse<'backtestPolicy'> }) {
+/** What a rule would have decided on the recorded calls. */
+export function BacktestOutcome({
+  found,
+}: {
+  readonly found: Omit<CallResponse<'backtestPolicy'>, 'success'>;
+}) {
   const { permissions } = useWords();
   return (
     <div role="status" className="backtest-found">

@@ -126,7 +126,8 @@ describe('[RK-5] the policy', () => {
     ]);
     await userEvent.click(revoke()[0] as HTMLElement);
     await settle();
-    expect(server.bodiesOf('putPolicy')).toEqual([{ version: 1, rules: [denied, later] }]);
+    const replaces = { version: 1, rules: [allowed, denied, later] };
+    expect(server.bodiesOf('putPolicy')).toEqual([{ version: 1, rules: [denied, later], replaces }]);
     expect(revoke()).toEqual([]);
     expect(panel('Policy').textContent).toContain('Ask write_file');
   });
@@ -154,7 +155,7 @@ describe('[RK-5] the policy', () => {
     server.on('putPolicy', { success: true, policy: { version: 1, rules: [] } });
     await userEvent.click(save());
     await settle();
-    expect(server.bodiesOf('putPolicy')).toEqual([{ version: 1, rules: [] }]);
+    expect(server.bodiesOf('putPolicy')).toEqual([{ version: 1, rules: [], replaces: policy }]);
     expect(panel('Policy').textContent).toContain('Saved. It counts from the next call on.');
     expect(panel('Policy').textContent).toContain('No rules yet.');
   });
@@ -173,6 +174,73 @@ describe('[RK-5] the policy', () => {
     expect(screen.queryByLabelText('Policy as JSON')).toBeNull();
   });
 
+  it('is tried on the history before a new rule is saved, and again when it changes', async () => {
+    const { server } = await open((one) =>
+      one.on('backtestPolicy', {
+        ...{ success: true, considered: 30, matched: 7, would_change: 3, examples: [] },
+        ...{ approved_before: 5, rejected_before: 2 },
+      }),
+    );
+    const added = { id: 'r3', effect: 'ask', tool: 'write_file' };
+    const edited = { version: 1, rules: [...policy.rules, added] };
+    await userEvent.click(screen.getByRole('button', { name: 'Edit as JSON' }));
+    type(JSON.stringify(edited));
+    await userEvent.click(save());
+    await settle();
+    expect(server.bodiesOf('backtestPolicy')).toEqual([{ rule: added }]);
+    expect(panel('Policy').textContent).toContain('it covers 7 and changes the outcome of 3');
+    expect(server.bodiesOf('putPolicy')).toEqual([]);
+    type(JSON.stringify({ ...edited, rules: [...policy.rules, { ...added, tool: 'git_push' }] }));
+    expect(panel('Policy').textContent).not.toContain('it covers 7');
+    await userEvent.click(save());
+    await settle();
+    server.on('putPolicy', () => {
+      throw new Refused(409, 'POLICY_CHANGED');
+    });
+    await userEvent.click(screen.getByRole('button', { name: 'Save it now' }));
+    await settle();
+    expect(server.bodiesOf('putPolicy')).toMatchObject([{ replaces: policy }]);
+    expect(screen.getByRole('alert').textContent).toContain('POLICY_CHANGED');
+    expect(editor()).toBeTruthy(); // what was typed is still there
+  });
+
+  it('says where it is kept, and what the file of this machine is good for', async () => {
+    await open();
+    expect(panel('Policy').textContent).toContain('Kept at this server, for all of your machines');
+    cleanup();
+    const file = { path: '/home/ada/.config/countersign/policy.json' };
+    await open((server) => server.on('getPolicy', { success: true, policy, file }));
+    expect(panel('Policy').textContent).toContain(
+      `Kept on this machine, for everything that runs here: ${file.path}`,
+    );
+    cleanup();
+    const broken = { ...file, problem: 'it is not JSON' };
+    await open((server) => server.on('getPolicy', { success: true, policy, file: broken }));
+    expect(screen.getByRole('alert').textContent).toContain('it is not JSON');
+  });
+
+  it('shows the files of other machines, to be changed there', async () => {
+    const runner = examples<{ runners: object[] }>('bodies/listRunners.response')[0]?.runners[0];
+    const rules = [{ id: 'm1', effect: 'allow', tool: '*', command: 'make test' }];
+    await open((server) =>
+      server.on('listRunners', {
+        success: true,
+        runners: [
+          { ...runner, policy: { policy: { version: 1, rules } } },
+          {
+            ...runner,
+            runner_id: '0199f3a0-7c1e-7b4a-9d20-000000000009',
+            policy: { problem: 'it is not JSON' },
+          },
+        ],
+      }),
+    );
+    const text = panel('Policy').textContent;
+    expect(text).toContain('They cannot be changed from here: use countersign policy on that machine.');
+    expect(text).toContain('Allow * make test');
+    expect(text).toContain('it is not JSON');
+  });
+
   it('says when it could not be read', async () => {
     await open((server) => {
       const refuse = () => {
@@ -184,6 +252,28 @@ describe('[RK-5] the policy', () => {
     expect(screen.getAllByRole('alert')).toHaveLength(2);
     for (const button of screen.getAllByRole('button', { name: 'Try again' })) await userEvent.click(button);
   });
+});
+
+it('[RK-5] a rule that was tried is saved beside those there are by then', async () => {
+  const { server } = await open((one) =>
+    one.on('backtestPolicy', {
+      ...{ success: true, considered: 3, matched: 1, would_change: 1, examples: [] },
+      ...{ approved_before: 1, rejected_before: 0 },
+    }),
+  );
+  const rule = { id: 'tests', effect: 'allow', tool: 'execute_command', command: 'npm test *' };
+  expect(screen.queryByRole('button', { name: 'Save this rule' })).toBeNull();
+  await userEvent.click(screen.getByRole('button', { name: 'Test it' }));
+  await settle();
+  const later = { version: 1, rules: [...policy.rules, { id: 'r3', effect: 'ask', tool: 'git_push' }] };
+  server.on('getPolicy', { success: true, policy: later });
+  server.on('putPolicy', { success: true, policy: { ...later, rules: [...later.rules, rule] } });
+  await userEvent.click(screen.getByRole('button', { name: 'Save this rule' }));
+  await settle();
+  expect(server.bodiesOf('putPolicy')).toEqual([
+    { ...later, rules: [...later.rules, rule], replaces: later },
+  ]);
+  expect(panel('Policy').textContent).toContain('npm test *');
 });
 
 describe('[RK-5] the backtest', () => {

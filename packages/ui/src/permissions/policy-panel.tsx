@@ -1,10 +1,19 @@
-import { describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
+import { areSameRules, describeIssues, type PolicyFile, policyFileSchema } from '@countersign/protocol';
 import { useId, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { QueryState } from '../frame/states.tsx';
-import { usePolicy, useRemovingRule, useSavingPolicy } from '../queries/permissions.ts';
+import {
+  type KeptPolicy,
+  usePolicy,
+  useRemovingRule,
+  useSavingPolicy,
+  useTryingRules,
+} from '../queries/permissions.ts';
+import { useRunners } from '../queries/workspace.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
+import { BacktestOutcome } from './backtest-panel.tsx';
+import { RuleText } from './rule-text.tsx';
 
 /** The person's own policy (RK-5): a list of its rules, and an editor of its JSON. */
 export function PolicyPanel() {
@@ -17,9 +26,10 @@ export function PolicyPanel() {
       <h2 id="policy-title">{permissions.policy}</h2>
       <p className="muted">{permissions.policyHint}</p>
       <QueryState query={policy} />
+      {policy.data && <KeptIn kept={policy.data} />}
       {policy.data && !isEditing && (
         <>
-          <RuleList policy={policy.data} />
+          <RuleList policy={policy.data.policy} />
           <div className="buttons">
             <Button onClick={() => setEditing(true)}>{permissions.edit}</Button>
           </div>
@@ -28,14 +38,74 @@ export function PolicyPanel() {
       )}
       {policy.data && isEditing && (
         <PolicyEditor
-          policy={policy.data}
+          policy={policy.data.policy}
           problem={saving.error?.message ?? null}
           isSaving={saving.isPending}
           onCancel={() => setEditing(false)}
-          onSave={(edited) => saving.mutate(edited, { onSuccess: () => setEditing(false) })}
+          onSave={(edited, replaces) =>
+            saving.mutate({ policy: edited, replaces }, { onSuccess: () => setEditing(false) })
+          }
         />
       )}
+      <MachinePolicies />
     </section>
+  );
+}
+
+/** Says where the rules are, and so for which machines they count (docs/decisions/0027). */
+function KeptIn({ kept: { file } }: { readonly kept: KeptPolicy }) {
+  const { permissions, said } = useWords();
+  if (!file) return <p className="muted">{permissions.keptAtServer}</p>;
+  return (
+    <>
+      <p className="muted">
+        {permissions.keptInFile} <Visible as="code" text={file.path} />
+      </p>
+      {file.problem !== undefined && (
+        <p className="field-problem" role="alert">
+          {permissions.fileBroken} <Visible text={said(file.problem)} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The policy files of machines whose runners work for this server. They are changed there, never from here. */
+function MachinePolicies() {
+  const { permissions, said } = useWords();
+  const runners = useRunners();
+  const kept = usePolicy().data;
+  if (kept?.file) return null;
+  const machines = (runners.data ?? []).filter(
+    ({ policy }) => policy?.problem ?? policy?.policy?.rules.length,
+  );
+  if (machines.length === 0) return null;
+  return (
+    <>
+      <h3>{permissions.machines}</h3>
+      <p className="muted">{permissions.machinesHint}</p>
+      {machines.map(({ runner_id, workspace, policy }) => (
+        <div key={`${runner_id} ${workspace}`}>
+          <p>
+            <Visible as="code" text={workspace} />
+          </p>
+          {policy?.problem !== undefined && (
+            <p className="field-problem" role="alert">
+              {permissions.fileBroken} <Visible text={said(policy.problem)} />
+            </p>
+          )}
+          <ul className="rows">
+            {policy?.policy?.rules.map((rule) => (
+              <li key={rule.id} className="row">
+                <div className="row-main">
+                  <RuleText rule={rule} />
+                </div>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </>
   );
 }
 
@@ -48,21 +118,7 @@ function RuleList({ policy }: { readonly policy: PolicyFile }) {
       {policy.rules.map((rule) => (
         <li key={rule.id} className="row">
           <div className="row-main">
-            <p>
-              <span className={`effect effect-${rule.effect}`}>{permissions.effects[rule.effect]}</span>{' '}
-              <Visible as="code" className="tool-name" text={rule.tool} />{' '}
-              <Visible as="code" text={rule.path ?? rule.command ?? permissions.allCalls} />
-              {rule.max_risk && (
-                <span className="muted">
-                  {' '}
-                  {permissions.upTo} {rule.max_risk}
-                </span>
-              )}
-              {rule.harmless_only && <span className="muted"> · {permissions.harmlessOnly}</span>}
-            </p>
-            <p className="muted">
-              {rule.why !== undefined && <Visible text={said(rule.why)} />} <code>{rule.id}</code>
-            </p>
+            <RuleText rule={rule} />
           </div>
           {/* A rule that allows calls was made with one click, so one click removes it. */}
           {rule.effect === 'allow' && (
@@ -89,21 +145,30 @@ interface PolicyEditorProps {
   readonly problem: string | null;
   readonly isSaving: boolean;
   onCancel(): void;
-  onSave(policy: PolicyFile): void;
+  /** `replaces`: the policy that was edited. */
+  onSave(policy: PolicyFile, replaces: PolicyFile): void;
 }
 
 function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEditorProps) {
   const { permissions, said } = useWords();
   const id = useId();
+  // What another program saves while the person edits must not be lost: the server compares.
+  const [replaces] = useState(policy);
   const [text, setText] = useState(() => JSON.stringify(policy, null, 2));
+  const trial = useTryingRules();
   const parsed = parsePolicy(text);
-  const wrong = parsed.ok ? problem && said(problem) : parsed.problem;
+  const wrong = parsed.ok ? (trial.error?.message ?? problem) : parsed.problem;
   return (
     <form
       className="json-editor"
       onSubmit={(event) => {
         event.preventDefault();
-        if (parsed.ok) onSave(parsed.policy);
+        if (!parsed.ok) return;
+        const added = parsed.policy.rules.filter(
+          (rule) => !replaces.rules.some((old) => areSameRules(old, rule)),
+        );
+        if (trial.data === undefined && added.length > 0) trial.mutate(added);
+        else onSave(parsed.policy, replaces);
       }}
     >
       <label htmlFor={id}>{permissions.json}</label>
@@ -114,16 +179,27 @@ function PolicyEditor({ policy, problem, isSaving, onCancel, onSave }: PolicyEdi
         spellCheck={false}
         value={text}
         aria-invalid={!parsed.ok}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => {
+          setText(event.target.value);
+          trial.reset(); // it was about another text
+        }}
       />
       {wrong !== null && (
         <p className="field-problem" role="alert">
-          {permissions.invalid} <Visible text={wrong} />
+          {permissions.invalid} <Visible text={said(wrong)} />
         </p>
       )}
+      {trial.data?.map(({ rule, found }) => (
+        <div key={rule.id}>
+          <p>
+            <Visible as="code" text={rule.id} />
+          </p>
+          <BacktestOutcome found={found} />
+        </div>
+      ))}
       <div className="buttons">
-        <Button type="submit" look="primary" disabled={!parsed.ok || isSaving}>
-          {permissions.save}
+        <Button type="submit" look="primary" disabled={!parsed.ok || isSaving || trial.isPending}>
+          {trial.data === undefined ? permissions.save : permissions.saveNow}
         </Button>
         <Button onClick={onCancel}>{permissions.cancel}</Button>
       </div>

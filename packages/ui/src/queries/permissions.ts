@@ -1,5 +1,5 @@
-import type { CallInput, Client } from '@countersign/client';
-import type { PolicyFile } from '@countersign/protocol';
+import type { CallInput, CallResponse, Client } from '@countersign/client';
+import type { PolicyFile, PolicyRule } from '@countersign/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useLive } from '../live/live-context.ts';
 import { keys } from './keys.ts';
@@ -11,18 +11,49 @@ export const useGrants = () =>
 export const useRevoking = () =>
   useChange(keys.grants, (client, grant_id: string) => client.revokeGrant({ params: { grant_id } }));
 
-export const usePolicy = () =>
-  useRead(keys.policy, async (client, options) => (await client.getPolicy({}, options)).policy);
+/** The person's rules, and the file that they are kept in if the server runs on their machine. */
+export type KeptPolicy = Pick<CallResponse<'getPolicy'>, 'policy' | 'file'>;
 
+export const usePolicy = () =>
+  useRead(
+    keys.policy,
+    async (client, options): Promise<KeptPolicy> => kept(await client.getPolicy({}, options)),
+  );
+
+const kept = ({ policy, file }: KeptPolicy): KeptPolicy => ({ policy, ...(file && { file }) });
+
+/** Replaces the policy that was edited; refused if another program has changed it meanwhile. */
 export const useSavingPolicy = () =>
-  usePolicyChange((client, policy: PolicyFile) => client.putPolicy({ body: policy }));
+  usePolicyChange((client, { policy, replaces }: { policy: PolicyFile; replaces: PolicyFile }) =>
+    client.putPolicy({ body: { ...policy, replaces } }),
+  );
 
 /** Removes one rule from the server's current policy, not from this page's copy. */
 export const useRemovingRule = () =>
-  usePolicyChange(async (client, ruleId: string) => {
-    const { policy } = await client.getPolicy();
-    return client.putPolicy({ body: { ...policy, rules: policy.rules.filter(({ id }) => id !== ruleId) } });
+  useRulesChange((rules, ruleId: string) => rules.filter(({ id }) => id !== ruleId));
+
+/** Adds a rule, or replaces the one with its id. */
+export const useSavingRule = () =>
+  useRulesChange((rules, rule: PolicyRule) => [...rules.filter(({ id }) => id !== rule.id), rule]);
+
+/** What each of these rules would have decided on the recorded calls, before they are saved (RK-5). */
+export function useTryingRules() {
+  const { client } = useLive();
+  return useMutation({
+    mutationFn: async (rules: readonly PolicyRule[]) => {
+      const tried: { rule: PolicyRule; found: CallResponse<'backtestPolicy'> }[] = [];
+      for (const rule of rules) tried.push({ rule, found: await client.backtestPolicy({ body: { rule } }) });
+      return tried;
+    },
   });
+}
+
+function useRulesChange<Input>(change: (rules: readonly PolicyRule[], input: Input) => PolicyRule[]) {
+  return usePolicyChange(async (client, input: Input) => {
+    const { policy } = await client.getPolicy();
+    return client.putPolicy({ body: { ...policy, rules: change(policy.rules, input), replaces: policy } });
+  });
+}
 
 export const useTokens = () =>
   useRead(keys.tokens, async (client, options) => (await client.listTokens({}, options)).tokens);
@@ -52,13 +83,11 @@ function useChange<Input, Response>(
 }
 
 /** A request that responds with the new policy, which replaces the page's copy. */
-function usePolicyChange<Input>(
-  change: (client: Client, input: Input) => Promise<{ readonly policy: PolicyFile }>,
-) {
+function usePolicyChange<Input>(change: (client: Client, input: Input) => Promise<KeptPolicy>) {
   const { client } = useLive();
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (input: Input) => change(client, input),
-    onSuccess: ({ policy }) => queries.setQueryData(keys.policy, policy),
+    onSuccess: (saved) => queries.setQueryData(keys.policy, kept(saved)),
   });
 }

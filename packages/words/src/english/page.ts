@@ -316,6 +316,16 @@ export const englishPage = {
     edit: 'Edit as JSON',
     json: 'Policy as JSON',
     save: 'Save the policy',
+    saveNow: 'Save it now',
+    saveRule: 'Save this rule',
+    keptInFile: 'Kept on this machine, for everything that runs here:',
+    keptAtServer:
+      'Kept at this server, for all of your machines. A machine’s own policy.json counts beside them, on that machine.',
+    fileBroken:
+      'This file cannot be used. Until you correct it (countersign policy edit), its machine refuses every call:',
+    machines: 'In the files of your machines',
+    machinesHint:
+      'Each counts on its own machine. They cannot be changed from here: use countersign policy on that machine.',
     saved: 'Saved. It counts from the next call on.',
     cancel: 'Cancel',
     invalid: 'This policy is not valid:',
