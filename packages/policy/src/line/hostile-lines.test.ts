@@ -16,7 +16,7 @@ const READS: readonly string[] = readFileSync(
   .filter((text) => text !== '')
   .map((text) => JSON.parse(text) as { line: string; expect: string; onServer?: { expect: string } })
   .filter(({ expect, onServer = { expect } }) => expect === 'LOW' && onServer.expect === 'LOW')
-  .map(({ line }) => line);
+  .map(({ line }) => line.replaceAll('{workspace}', '/home/ann/code/project'));
 
 const onServer = new LineAssessor({
   paths: new PathValidator({ root: '/home/ann/code/project' }),
@@ -51,8 +51,10 @@ it.each([
 
 describe('[VA-5] any line', () => {
   const hostile = fc.constantFrom(...Object.values(NOT_LOW).flat());
-  // After a here-document, what follows on its last line would be its text.
-  const reading = fc.constantFrom(...READS.filter((line) => !line.includes('<<')));
+  // After a here-document, what follows on its last line would be its text. In a folder below, `..` is the workspace.
+  const reading = fc.constantFrom(
+    ...READS.filter((line) => !/<<|\b(cd|pushd) (?!\/home\/ann\/code\/project( |$))/.test(line)),
+  );
 
   it('is not LOW with a command in it that is not', () => {
     const joined = fc

@@ -169,6 +169,7 @@ function readsFolders({ words }: PlainCommand): boolean {
   const [program, ...args] = words;
   const name = program?.text ?? '';
   if (/^(rg|xargs)$/.test(name)) return true;
+  if (name === 'find') return args.some(({ text }) => text === '-exec');
   if (
     /^[ef]?grep$/.test(name) &&
     args.some(({ text }) => /^(-[a-zA-Z]*[rR]|--(dereference-)?recursive)/.test(text))
