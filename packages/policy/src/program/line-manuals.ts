@@ -89,11 +89,11 @@ const xargs: Manual = {
 
 const plainFind = manuals.get('find') as Manual;
 
-const startsReader: CommandRule = {
+export const startsReader: CommandRule = {
   id: 'CMD-FIND-6',
   risk: 'MEDIUM',
   why: 'starts a reading program for the files that it finds',
-  matches: ["find . -name '*.md' -exec grep -l foo {} +", 'find docs -type f -exec cat {} ;'],
+  matches: ["find . -name '*.md' -exec grep -l foo {} +", 'find docs -type f -exec cat {} +'],
   doesNotMatch: ["find . -name '*.md'", 'find docs -type f | xargs cat'],
 };
 
