@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realDisk, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
@@ -101,6 +101,18 @@ describe('on a hostile disk', () => {
     for (const name of ['-o', '--pre=x', '-i', 'a.txt']) writeFileSync(join(root, 'odd', name), '');
     symlinkSync(join(outside, 'secret.txt'), join(root, '.venv/bin/pytest'));
     symlinkSync(join(outside, 'secret.txt'), join(root, 'node_modules/.bin/some-tool'));
+    // The interpreter of a virtual environment: of the system, from outside, by a folder outside, and another program.
+    for (const folder of ['good/.venv/bin', 'home/.venv/bin', 'other/.venv/bin', 'between/.venv/bin', 'far'])
+      workspace.apply([{ op: 'dir', path: folder }]);
+    mkdirSync(join(outside, 'venv/bin'), { recursive: true });
+    symlinkSync('/usr/bin/python3', join(outside, 'venv/bin/python'));
+    symlinkSync('/usr/bin/python3', join(root, 'good/.venv/bin/python'));
+    symlinkSync('python', join(root, 'good/.venv/bin/python3'));
+    symlinkSync(join(outside, 'secret.txt'), join(root, 'home/.venv/bin/python'));
+    symlinkSync('/usr/bin/env', join(root, 'other/.venv/bin/python'));
+    symlinkSync('/usr/bin/python3', join(root, 'other/.venv/bin/pytest'));
+    symlinkSync(join(outside, 'venv/bin/python'), join(root, 'between/.venv/bin/python'));
+    symlinkSync(join(outside, 'venv'), join(root, 'far/.venv'));
     lines = new LineAssessor({ paths: new PathValidator({ root, disk: realDisk }) });
   });
   afterAll(() => workspace.remove());
@@ -144,6 +156,19 @@ describe('on a hostile disk', () => {
       line,
       decision: expect.not.stringMatching(/^LOW$/),
     });
+  });
+
+  it.each([
+    ['cd good && .venv/bin/python -m pytest', 'MEDIUM'],
+    ['cd good && .venv/bin/python3 ../src/a.py', 'MEDIUM'],
+    ['cd good && .venv/bin/python -c 1', 'HIGH'],
+    ['cd home && .venv/bin/python -m pytest', 'HIGH'],
+    ['cd other && .venv/bin/python -m pytest', 'HIGH'],
+    ['cd other && .venv/bin/pytest', 'HIGH'],
+    ['cd between && .venv/bin/python -m pytest', 'HIGH'],
+    ['cd far && .venv/bin/python -m pytest', 'HIGH'],
+  ])('[VA-1] only the Python of the system may be linked: %s', (line, decision) => {
+    expect({ line, decision: decide(line, lines) }).toEqual({ line, decision });
   });
 
   it.each([
