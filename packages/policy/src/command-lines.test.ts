@@ -50,7 +50,11 @@ const setup: readonly SetupStep[] = [
   ...['.env', '.env.local', '.env.development'].map(
     (path): SetupStep => ({ op: 'file', path, content: 'API_KEY=made-up\n' }),
   ),
-  { op: 'file', path: 'tests/fixtures/cert.pem', content: '-----BEGIN CERTIFICATE-----\nMIIB\n' },
+  {
+    op: 'file',
+    path: 'tests/fixtures/cert.pem',
+    content: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
+  },
   { op: 'file', path: 'keys/server.pem', content: '-----BEGIN PRIVATE KEY-----\nMIIB\n' },
   { op: 'file', path: 'pyproject.toml', content: '[project]\nname = "demo"\n' },
   { op: 'file', path: 'Makefile', content: 'test:\n\tnpm test\n' },

@@ -47,6 +47,8 @@ export type PathCheck = CheckedPath | { readonly ok: false; readonly refused: Re
 const MAX_LINKS = 40;
 /** A folder with more names is not searched. */
 const MAX_NAMES = 2_000;
+const SYSTEM_FOLDER = /^\/(usr|bin|etc\/alternatives)(\/|$)/;
+const SYSTEM_PYTHON = /^\/(usr\/(local\/)?)?bin\/python[\d.]*$/;
 
 /**
  * Decides whether a tool may use a path in one workspace (VA-1, VA-2). The disk may change after this check, so the
@@ -91,6 +93,23 @@ export class PathValidator {
     if (names === undefined) return disk.look(folder) !== undefined;
     const matches = looseNameMatcher(first);
     return names.some((name) => name.startsWith('-') && (rest.length > 0 || matches(name)));
+  }
+
+  /**
+   * Whether a program called `python` is a link to the Python of the system, as in every virtual environment: it runs the
+   * same in isolation. The way there may only pass through links of the workspace and of the system, because Python loads
+   * packages from the folders that it passes.
+   */
+  isSystemPython(path: string, from: string): boolean {
+    const { disk } = this.#options;
+    if (!disk || !/(^|\/)python[\d.]*$/.test(path) || path.startsWith('/')) return false;
+    const root = this.#resolvedRoot(disk);
+    const walk = walkLinks(disk, root, `${from}/${path}`);
+    if (walk === 'LOOP') return false;
+    const target = joinAbsolute(walk.real);
+    const isKnown = (link: readonly string[]): boolean =>
+      relativeInside(root, link) !== undefined || SYSTEM_FOLDER.test(joinAbsolute(link));
+    return SYSTEM_PYTHON.test(target) && walk.links.every(isKnown) && disk.look(target)?.type === 'file';
   }
 
   #check(path: unknown, from: string, { mayBeSensitive = false } = {}): PathCheck {

@@ -2,6 +2,7 @@ import { higherRisk, type Reason, type RiskLevel, riskLevels } from '@countersig
 import type { CommandCheck, CommandOperand } from '../call-assessment.ts';
 import { executingPlaces } from '../executing-places.ts';
 import type { CheckedPath, DiskEntry, PathCheck, PathValidator } from '../path-validator.ts';
+import { runsInstalled } from '../program/build/rules.ts';
 import { readsRepository, usesGit } from '../program/git/rules.ts';
 import { gitHookFiles } from '../program/implied-scripts.ts';
 import type { Doubt, Note, PathUse } from '../program/notes.ts';
@@ -95,6 +96,10 @@ export class Judgement {
         this.#path(note.text, note.use, note.makes);
         if (note.lookups && this.#entryOf(note.text) !== 'file')
           for (const file of note.lookups) this.#noteRun(file);
+        break;
+      case 'installed program':
+        if (this.#paths.isSystemPython(note.text, this.#directory)) this.raise(runsInstalled, note.text);
+        else this.#path(note.text, 'run', false);
         break;
       case 'tree path': {
         const checked = this.#look(note.text);

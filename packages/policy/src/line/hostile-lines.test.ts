@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realDisk, type TemporaryWorkspace, temporaryWorkspace } from '@countersign/testing';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const READS: readonly string[] = readFileSync(
   .filter((text) => text !== '')
   .map((text) => JSON.parse(text) as { line: string; expect: string; onServer?: { expect: string } })
   .filter(({ expect, onServer = { expect } }) => expect === 'LOW' && onServer.expect === 'LOW')
-  .map(({ line }) => line);
+  .map(({ line }) => line.replaceAll('{workspace}', '/home/ann/code/project'));
 
 const onServer = new LineAssessor({
   paths: new PathValidator({ root: '/home/ann/code/project' }),
@@ -51,8 +51,10 @@ it.each([
 
 describe('[VA-5] any line', () => {
   const hostile = fc.constantFrom(...Object.values(NOT_LOW).flat());
-  // After a here-document, what follows on its last line would be its text.
-  const reading = fc.constantFrom(...READS.filter((line) => !line.includes('<<')));
+  // After a here-document, what follows on its last line would be its text. In a folder below, `..` is the workspace.
+  const reading = fc.constantFrom(
+    ...READS.filter((line) => !/<<|\b(cd|pushd) (?!\/home\/ann\/code\/project( |$))/.test(line)),
+  );
 
   it('is not LOW with a command in it that is not', () => {
     const joined = fc
@@ -99,6 +101,18 @@ describe('on a hostile disk', () => {
     for (const name of ['-o', '--pre=x', '-i', 'a.txt']) writeFileSync(join(root, 'odd', name), '');
     symlinkSync(join(outside, 'secret.txt'), join(root, '.venv/bin/pytest'));
     symlinkSync(join(outside, 'secret.txt'), join(root, 'node_modules/.bin/some-tool'));
+    // The interpreter of a virtual environment: of the system, from outside, by a folder outside, and another program.
+    for (const folder of ['good/.venv/bin', 'home/.venv/bin', 'other/.venv/bin', 'between/.venv/bin', 'far'])
+      workspace.apply([{ op: 'dir', path: folder }]);
+    mkdirSync(join(outside, 'venv/bin'), { recursive: true });
+    symlinkSync('/usr/bin/python3', join(outside, 'venv/bin/python'));
+    symlinkSync('/usr/bin/python3', join(root, 'good/.venv/bin/python'));
+    symlinkSync('python', join(root, 'good/.venv/bin/python3'));
+    symlinkSync(join(outside, 'secret.txt'), join(root, 'home/.venv/bin/python'));
+    symlinkSync('/usr/bin/env', join(root, 'other/.venv/bin/python'));
+    symlinkSync('/usr/bin/python3', join(root, 'other/.venv/bin/pytest'));
+    symlinkSync(join(outside, 'venv/bin/python'), join(root, 'between/.venv/bin/python'));
+    symlinkSync(join(outside, 'venv'), join(root, 'far/.venv'));
     lines = new LineAssessor({ paths: new PathValidator({ root, disk: realDisk }) });
   });
   afterAll(() => workspace.remove());
@@ -142,6 +156,19 @@ describe('on a hostile disk', () => {
       line,
       decision: expect.not.stringMatching(/^LOW$/),
     });
+  });
+
+  it.each([
+    ['cd good && .venv/bin/python -m pytest', 'MEDIUM'],
+    ['cd good && .venv/bin/python3 ../src/a.py', 'MEDIUM'],
+    ['cd good && .venv/bin/python -c 1', 'HIGH'],
+    ['cd home && .venv/bin/python -m pytest', 'HIGH'],
+    ['cd other && .venv/bin/python -m pytest', 'HIGH'],
+    ['cd other && .venv/bin/pytest', 'HIGH'],
+    ['cd between && .venv/bin/python -m pytest', 'HIGH'],
+    ['cd far && .venv/bin/python -m pytest', 'HIGH'],
+  ])('[VA-1] only the Python of the system may be linked: %s', (line, decision) => {
+    expect({ line, decision: decide(line, lines) }).toEqual({ line, decision });
   });
 
   it.each([

@@ -9,7 +9,7 @@ import {
 import type { CommandOperand, ShellCheck } from '../call-assessment.ts';
 import { Judgement } from '../command/judgement.ts';
 import type { PathValidator } from '../path-validator.ts';
-import { lineManual } from '../program/line-manuals.ts';
+import { lineManual, startsReader } from '../program/line-manuals.ts';
 import { Notes } from '../program/notes.ts';
 import { addedProgram, type CommandRule, sensitiveGlob } from '../program/rules.ts';
 import { ShellValidator } from '../shell/shell-validator.ts';
@@ -207,6 +207,7 @@ class Parts {
     for (const operand of operands) this.#operands.set(`${operand.use} ${operand.path}`, operand);
     this.#network ||= verdict.network;
     this.#needsPerson ||= needsPerson;
+    this.readsFolders ||= verdict.reasons.some(({ rule }) => rule === startsReader.id);
     this.runsCode ||= verdict.reasons.some(({ rule }) => RUNS_CODE.test(rule));
   }
 

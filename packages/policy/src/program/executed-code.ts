@@ -15,6 +15,8 @@ interface CodeOption {
   readonly prefix?: RegExp;
   /** Commas separate the words of the code. */
   readonly commas?: true;
+  /** The programs know no abbreviations: `node --test src` is not `--test-reporter src`. */
+  readonly inFull?: true;
   readonly matches: readonly string[];
 }
 
@@ -111,6 +113,7 @@ export const codeOptions: readonly CodeOption[] = [
       `--import --loader --experimental-loader --require --test-reporter --test-global-setup`,
     ),
     prefix: /^data:[^,]*,/i,
+    inFull: true,
     matches: [
       `node --import='data:text/javascript,process.getBuiltinModule("child_process").execSync("rm -rf /")' x.js`,
       `node --test --test-reporter 'data:text/javascript,import{execSync}from"child_process";execSync("rm -rf /")'`,
@@ -134,9 +137,9 @@ export const codeOptions: readonly CodeOption[] = [
 /** The lines that a program's options make it execute. */
 export function codeInOptions(name: string, args: readonly string[]): readonly string[] {
   const found: string[] = [];
-  for (const { programs, options, prefix, commas } of codeOptions) {
+  for (const { programs, options, prefix, commas, inFull } of codeOptions) {
     if (!programs.includes(name)) continue;
-    for (const value of valuesAnywhere(args, options, { abbreviations: true })) {
+    for (const value of valuesAnywhere(args, options, { abbreviations: !inFull })) {
       const code = value.replace(prefix ?? '', '').replace(/\)$/, '');
       found.push(commas ? code.replaceAll(',', ' ') : code);
       if (/^data:/i.test(value)) found.push(/;base64,/i.test(value) ? HIDDEN : decodedUrl(code));

@@ -25,8 +25,16 @@ const copiesFolder: CommandRule = {
   id: 'CMD-FILE-3',
   risk: 'MEDIUM',
   why: 'copies into a folder: each file keeps its name',
-  matches: ['cp -r docs out/', 'cp a.txt src/'],
+  matches: ['cp -r a.md out/', 'cp a.txt src/'],
   doesNotMatch: ['cp a.txt b.txt'],
+};
+
+const copiesTree: CommandRule = {
+  id: 'CMD-FILE-4',
+  risk: 'HIGH',
+  why: 'copies a folder with everything in it, of whatever kind',
+  matches: ['cp -r docs out', 'cp -a docs out/', 'cp -R src/ lib', 'cp -r docs a.md out/'],
+  doesNotMatch: ['cp a.txt out/', 'cp -a a.txt b.txt', 'cp -r a.md docs/'],
 };
 
 const copyTable = optionTable({
@@ -101,10 +109,11 @@ function noteCopies(operands: readonly string[], notes: Notes, state: OptionStat
   }
   for (const source of sources) {
     notes.path(source, 'read');
-    if (!isFolder) notes.changes(target);
-    else if (isRecursive && !/\.\w+$/.test(lastPart(source)))
-      notes.path(`${place}/${lastPart(source)}`, 'write', { makes: false });
-    else notes.changes(`${place}/${lastPart(source)}`);
+    const made = isFolder ? `${place}/${lastPart(source)}` : target;
+    if (isRecursive && !/\.\w+$/.test(lastPart(source))) {
+      notes.raise(copiesTree, source);
+      notes.path(made, 'write', { makes: false });
+    } else notes.changes(made);
   }
   if (isFolder || isRecursive) notes.raise(copiesFolder, target);
 }
@@ -121,7 +130,7 @@ export const fileChangers: readonly Manual[] = [
     notes.raise(onlyReads);
     for (const text of operands) if (text !== '/dev/null' && text !== '/dev/stderr') notes.changes(text);
   }),
-  changer('cp', copyTable, [copiesFolder], noteCopies),
+  changer('cp', copyTable, [copiesFolder, copiesTree], noteCopies),
   changer('mv', copyTable, [deletes], (operands, notes, state) => {
     notes.raise(deletes, operands.join(' '));
     noteCopies(operands, notes, state);

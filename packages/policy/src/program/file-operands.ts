@@ -1,6 +1,7 @@
 import { sensitivePlaces } from '../sensitive-places.ts';
 import { wordList } from '../text.ts';
 import { hasHole } from './marks.ts';
+import { withDashes } from './msbuild.ts';
 import { readOptions } from './options.ts';
 
 /** A file that a program call uses, spelled as in the call. */
@@ -42,10 +43,14 @@ const READS_ALL =
 
 /** Programs that show names, sizes and times of files, but not what is in them. */
 const NAMES_ONLY = /^(ls|stat|du|tree|readlink|realpath)$/;
+/** Programs that change who may use a file, but do not read what is in it. */
+const CHANGES_RIGHTS = /^(chmod|chown|chgrp)$/;
 
 /** The files that a program's arguments name, for any program (VA-2, VA-3). */
-export function fileOperands(name: string, args: readonly string[]): readonly FileUse[] {
+export function fileOperands(name: string, words: readonly string[]): readonly FileUse[] {
+  const args = withDashes(name, words);
   const found = findOperands(name, args);
+  if (CHANGES_RIGHTS.test(name)) return found.map((file) => ({ ...file, secret: 'named' }));
   if (NAMES_ONLY.test(name) || (name === 'git' && args[0] === 'check-ignore'))
     return found.map((file) => (file.use === 'read' ? { ...file, secret: 'named' } : file));
   const handed = handedFiles(name, args);

@@ -89,9 +89,18 @@ const xargs: Manual = {
 
 const plainFind = manuals.get('find') as Manual;
 
-/** `-exec` may start the programs that xargs may. */
+export const startsReader: CommandRule = {
+  id: 'CMD-FIND-6',
+  risk: 'MEDIUM',
+  why: 'starts a reading program for the files that it finds',
+  matches: ["find . -name '*.md' -exec grep -l foo {} +", 'find docs -type f -exec cat {} +'],
+  doesNotMatch: ["find . -name '*.md'", 'find docs -type f | xargs cat'],
+};
+
+/** `-exec` may start the programs that xargs may, but is never LOW (VA-5). */
 const find: Manual = {
   ...plainFind,
+  rules: [startsReader],
   read(args, notes) {
     const rest: string[] = [];
     for (let at = 0; at < args.length; at++) {
@@ -105,6 +114,7 @@ const find: Manual = {
         continue;
       }
       manual.read(words, notes);
+      notes.raise(startsReader, program);
       // It prints nothing else, and is no test that could be negated.
       rest.push('-print');
       at = end;
@@ -157,7 +167,7 @@ export function lineManual([program = '', ...args]: readonly string[]): Manual |
 /** Rules of programs that only shell lines may use, for the documentation and for the test that runs their examples. */
 export const lineProgramRules: readonly CommandRule[] = [
   ...new Set([
-    ...readers.filter((manual) => manual !== find && manual !== grep).flatMap(({ rules }) => rules),
+    ...readers.filter((manual) => manual !== grep).flatMap(({ rules }) => rules),
     ...Object.values(buildRules),
   ]),
 ];

@@ -36,6 +36,7 @@ export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | '
  * - `rule if there`: the rule is raised for `text` if that file exists, else for `otherwise` unless it is undefined.
  * - `rule unless there`: the rule is raised if a disk is known, and `text` is neither there nor in a folder above.
  * - `path`: `lookups` are names that the program tries if `text` is not a file.
+ * - `installed program`: it is executed. An interpreter may be a link to that of the system, as `.venv/bin/python` is.
  * - `tree path`: a path in a commit of git; links on the disk say nothing about it.
  * - `pattern`: picks files by name. `made name`: a file called `name` is written.
  * - `implied run`: this file is executed if it exists, though no word names it.
@@ -57,6 +58,7 @@ export type Note = Readonly<
     | { kind: 'made name'; text: string; name: string }
     | { kind: 'directory'; text: string; use: PathUse }
     | { kind: 'unpack'; text: string; onlyInShell: boolean }
+    | { kind: 'installed program'; text: string }
     | { kind: 'tree path' | 'pattern' | 'implied run' | 'changed file'; text: string }
     | { kind: 'git read'; entersSubmodules: boolean }
     | { kind: 'secret'; text: string; use: 'made' | 'handed' }
@@ -90,6 +92,10 @@ export class Notes {
   /** `rule` applies if a disk is known, and no such file is in the current directory or in one above it. */
   raiseUnlessThere(rule: CommandRule, text: string): void {
     this.#add({ kind: 'rule unless there', rule, text });
+  }
+
+  installed(text: string): void {
+    this.#add({ kind: 'installed program', text });
   }
 
   unknownOption(spelled: string): void {

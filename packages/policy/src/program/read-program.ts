@@ -134,6 +134,8 @@ const NETWORK_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
   conda: /^(install|create|update|search)$/,
   cargo: /^(install|add|update|fetch|publish|search)$/,
   go: /^(get|install|mod)$/,
+  dotnet: /^(nuget|restore|tool|workload)$/,
+  twine: /^(upload|register)$/,
   gem: /^(install|update|push|fetch)$/,
   bundle: /^(install|update)$/,
   composer: /^(install|update|require)$/,
@@ -151,6 +153,7 @@ const NETWORK_PROGRAMS =
 /** Whether a program call cannot do its work without network. */
 function needsNetwork(name: string, args: readonly string[]): boolean {
   if (FETCHERS.test(name) || NETWORK_PROGRAMS.test(name)) return true;
+  if (/^python[\d.]*$/.test(name) && args[0] === '-m') return needsNetwork(args[1] ?? '', args.slice(2));
   if (name === 'rsync')
     return args.some((word) => /^[\w.@-]+::?\S/.test(word) || word.startsWith('rsync://'));
   const subcommands = Object.hasOwn(NETWORK_SUBCOMMANDS, name) ? NETWORK_SUBCOMMANDS[name] : undefined;

@@ -66,8 +66,11 @@ export const sed: Manual = {
     if (!isHarmlessScript(script)) notes.raise(unknownScript, script);
     const edits = state.wasGiven('-i');
     for (const text of hasScript ? operands : operands.slice(1))
-      if (edits) notes.changes(text);
-      else notes.pathOrStream(text, 'read');
+      if (edits) {
+        notes.changes(text);
+        for (const suffix of state.valuesOf('-i'))
+          if (!/[*/]/.test(suffix)) notes.changes(`${text}${suffix}`);
+      } else notes.pathOrStream(text, 'read');
     // `-i*suffix` and `-i/dir/` write the copy elsewhere.
     for (const suffix of state.valuesOf('-i')) if (/[*/]/.test(suffix)) notes.raise(unknownScript, suffix);
   },

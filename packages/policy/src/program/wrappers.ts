@@ -244,7 +244,8 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
   const calls: InnerCall[] = rest.length > 0 ? [{ words: rest, certainty: 'sure' }] : [];
   // The first words may be the wrapper's own (`chroot /x`, `perf stat`, `tmux new`): also try the calls after them.
   for (let skip = 1; skip <= 3 && skip < rest.length; skip++)
-    if (mayBeOwnWord(name, rest[skip - 1] as string))
+    // A name that ends in a slash is a folder, which nothing can start: `poetry run pytest tests/`.
+    if (mayBeOwnWord(name, rest[skip - 1] as string) && !rest[skip]?.endsWith('/'))
       calls.push({ words: rest.slice(skip), certainty: 'guess' });
   if (wrapper.joined && rest.length > 0)
     code.push(

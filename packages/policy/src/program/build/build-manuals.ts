@@ -1,6 +1,7 @@
 import { wordList } from '../../text.ts';
 import { handedFiles } from '../file-operands.ts';
 import { git } from '../git.ts';
+import { withDashes } from '../msbuild.ts';
 import { node } from '../node.ts';
 import type { Manual, Notes } from '../notes.ts';
 import { npm } from '../npm.ts';
@@ -56,7 +57,9 @@ function operandsOf(
   return found;
 }
 
-const OTHER_SOURCE = /^(git\+|https?:|ssh:|git@|file:)|@latest$/;
+const OTHER_SOURCE = /^(git\+|https?:|ssh:|git@|file:)/;
+/** `example.com/x@latest`: go runs and installs it without the project naming it. `go get` writes it into go.mod. */
+const GO_MODULE = /^[\w.-]+\.[\w-]+\/\S+@\w/;
 
 function toolManual(tool: BuildTool): Manual {
   const values = optionNames(tool.values);
@@ -71,8 +74,9 @@ function toolManual(tool: BuildTool): Manual {
   return {
     names: wordList(tool.names),
     rules: [],
-    read(words, notes) {
+    read(spelled, notes) {
       notes.raise(rules.buildsProject);
+      const words = withDashes(tool.names, spelled);
       const handed = handedFiles(wordList(tool.names)[0] ?? '', words);
       for (const file of handed) notes.secret(file, 'handed');
       const args = words.filter((word) => !handed.some((file) => word === file || word.endsWith(`=${file}`)));
@@ -97,6 +101,8 @@ function toolManual(tool: BuildTool): Manual {
         else if (!tool.alone && !asks) notes.raise(rules.unknownSubcommand, 'standard input');
         return;
       }
+      if (tool.forAccount?.(first.text, args.slice(first.at + 1)))
+        notes.raise(rules.installsForAccount, first.text);
       for (const { text, at } of tool.every ? operands : [first])
         noteSubcommand(text, args.slice(at + 1), notes);
       if (tool.tasks || /^(task|run|run-script|go)$/.test(first.text))
@@ -105,7 +111,9 @@ function toolManual(tool: BuildTool): Manual {
           : more.slice(0, 1))
           noteTask(text, notes);
       if ((lists.network.has(first.text) || first.text === 'run') && !tool.every)
-        for (const { text } of more) if (OTHER_SOURCE.test(text)) notes.raise(rules.otherSource, text);
+        for (const { text } of more)
+          if (OTHER_SOURCE.test(text) || (first.text !== 'get' && GO_MODULE.test(text)))
+            notes.raise(rules.otherSource, text);
     },
   };
 
@@ -237,15 +245,13 @@ function noteInstalled(folder: string, name: string, args: readonly string[], no
   notes.impliedRun(`${folder}/${name}`);
 }
 
-/** `uvx ruff` and `pipx run black` download a known tool and run it. */
+/** `uvx ruff` downloads a tool that the project has not installed, and runs it. */
 const uvx: Manual = {
   names: ['uvx'],
   rules: [],
   read(args, notes) {
-    notes.raise(rules.installsForProject, args[0]);
-    const [name = '', ...rest] = args;
-    if (/^[a-z][\w-]*$/.test(name) && toolsByName.has(name)) noteProgram([name, ...rest], notes);
-    else notes.raise(rules.unknownPackage, name);
+    notes.raise(rules.unknownPackage, args[0] ?? 'uvx');
+    notes.unknownWords(args);
   },
 };
 
@@ -275,7 +281,7 @@ export function buildManual(program: string): Manual | undefined {
     rules: [],
     read(args, notes) {
       notes.raise(rules.buildsProject);
-      notes.path(program, 'run');
+      notes.installed(program);
       if (/^python[\d.]*$/.test(name)) pythonInLine.read(args, notes);
       else if (name === 'activate' || name === 'node') notes.raise(rules.unknownPackage, name);
       else noteInstalled(folder, name, args, notes);

@@ -27,6 +27,8 @@ export interface BuildTool {
   readonly needsNetwork?: true;
   /** `runs` needs network too: the program first installs what is missing. */
   readonly runsOnline?: true;
+  /** Whether a subcommand with these words installs for the person's account, outside the workspace. */
+  readonly forAccount?: (subcommand: string, words: readonly string[]) => boolean;
   /** Without a subcommand it builds, or installs. */
   readonly alone?: 'builds' | 'network';
   /** Options that bring code of their own, or another program to start. */

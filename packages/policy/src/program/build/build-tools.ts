@@ -68,10 +68,12 @@ export const compiledTools: readonly BuildTool[] = [
       pkgid expand machete udeps deny hack llvm-cov tarpaulin miri insta`,
     network: 'fetch add update generate-lockfile install remove vendor audit outdated search info',
     code: '--config',
+    forAccount: (subcommand, words) =>
+      subcommand === 'install' && !words.some((word) => /^--path(=|$)/.test(word)),
     medium: `cargo build --release; cargo test -p core; cargo clippy --all-targets -- -D warnings; cargo fmt --check; cargo run;
       cargo +nightly fmt; cargo --locked test`,
     online: 'cargo add serde; cargo fetch; cargo install --path .; cargo update',
-    high: 'cargo publish; cargo yank x; cargo login; cargo owner --add a; cargo --config \'build.rustc="./x"\' build; cargo frobnicate',
+    high: 'cargo publish; cargo yank x; cargo login; cargo owner --add a; cargo install cargo-insta; cargo --config \'build.rustc="./x"\' build; cargo frobnicate',
   },
   {
     names: 'rustc',
@@ -88,10 +90,13 @@ export const compiledTools: readonly BuildTool[] = [
     builds: 'build test vet fmt run generate list doc clean fix',
     network: 'get install mod work',
     code: '-exec -toolexec -vettool',
+    // `./cmd/x` is of the workspace, `example.com/x` is not.
+    forAccount: (subcommand, words) => subcommand === 'install' && words.some((word) => !/^[-.]/.test(word)),
     medium:
       'go build ./...; go test ./... -run TestX; go vet ./...; go run ./cmd/app; go fmt ./...; go list ./...',
-    online: 'go get example.com/x; go mod tidy; go install ./...; go mod download',
-    high: 'go env -w GOFLAGS=x; go tool x; go test -exec ./x ./...; go build -toolexec=./x; go bug; go run example.com/x@latest',
+    online:
+      'go get example.com/x; go get example.com/x@latest; go mod tidy; go install ./...; go mod download',
+    high: 'go env -w GOFLAGS=x; go tool x; go test -exec ./x ./...; go build -toolexec=./x; go bug; go run example.com/x@latest; go run example.com/x@v1; go install example.com/x; go install example.com/x@v1',
   },
   {
     names: 'gofmt goimports golines gofumpt staticcheck revive errcheck ineffassign',
@@ -135,9 +140,10 @@ export const compiledTools: readonly BuildTool[] = [
     builds: 'build test run format clean publish pack sln list msbuild vstest watch new',
     network: 'restore add remove',
     code: '--configfile',
-    medium: 'dotnet build; dotnet test --no-build; dotnet format; dotnet publish -c Release; dotnet run',
+    medium:
+      'dotnet build; dotnet build /t:Test a.csproj; dotnet test --no-build; dotnet format; dotnet publish -c Release; dotnet run',
     online: 'dotnet restore; dotnet add package X',
-    high: 'dotnet nuget push x.nupkg; dotnet tool install x; dotnet script x; dotnet x.dll',
+    high: 'dotnet nuget push x.nupkg; dotnet tool install x; dotnet script x; dotnet x.dll; dotnet build /etc/a.csproj; dotnet build /p:OutputPath=/etc',
   },
   {
     names: 'mvn mvnw ./mvnw',
@@ -184,11 +190,11 @@ export const compiledTools: readonly BuildTool[] = [
   {
     names: 'mix',
     builds:
-      'test compile format credo dialyzer deps.compile deps.tree phx.routes phx.server phx.digest ecto.create ecto.migrate ecto.setup ecto.gen.migration clean docs xref help',
-    network: 'deps.get deps.update local.hex local.rebar hex.outdated hex.audit setup archive.install',
+      'test compile format credo dialyzer deps.compile deps.tree phx.routes phx.server phx.digest ecto.gen.migration clean docs xref help',
+    network: 'deps.get deps.update local.hex local.rebar hex.outdated hex.audit setup',
     medium: 'mix test; mix format --check-formatted; mix compile --warnings-as-errors',
     online: 'mix deps.get',
-    high: 'mix hex.publish; mix run -e 1; mix frobnicate; mix ecto.drop',
+    high: 'mix hex.publish; mix run -e 1; mix frobnicate; mix ecto.drop; mix ecto.migrate; mix archive.install x',
   },
   {
     names: 'rebar3 gleam elm',

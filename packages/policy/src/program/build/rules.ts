@@ -125,7 +125,22 @@ export const unknownPackage: CommandRule = {
     'npx rimraf src',
     'npx wrangler deploy',
     'uvx evil',
+    'uvx ruff check',
     'npx --package=x tsc',
   ],
-  doesNotMatch: ['npx eslint .', 'npx --no-install tsc', 'uvx ruff check'],
+  doesNotMatch: ['npx eslint .', 'npx --no-install tsc', 'uv run ruff check'],
+};
+
+export const installsForAccount: CommandRule = {
+  id: 'BUILD-9',
+  risk: 'HIGH',
+  why: 'installs programs for your account, outside the workspace',
+  network: true,
+  matches: [
+    'cargo install cargo-insta',
+    'go install example.com/x@v1',
+    'pip install --user httpie',
+    'pnpm add -g x',
+  ],
+  doesNotMatch: ['cargo install --path .', 'go install ./...', 'pip install httpie', 'go get example.com/x'],
 };

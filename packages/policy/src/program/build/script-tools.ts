@@ -6,6 +6,13 @@ const packageHarms = `publish unpublish dlx create init store config set login l
   setup self-update plugin import npm policies patch-commit whoami token access profile bin-links server deploy pack upgrade-interactive x
   licenses explore doctor star repl upgrade version`;
 
+/** Tasks that change a database, which may be anywhere. */
+const databaseTasks =
+  'db:migrate db:rollback db:create db:drop db:reset db:setup db:prepare db:seed db:schema:load';
+
+const isGlobal = (_: string, words: readonly string[]): boolean =>
+  words.some((word) => /^(-g|--global)$/.test(word));
+
 export const scriptTools: readonly BuildTool[] = [
   {
     names: 'pnpm',
@@ -20,7 +27,8 @@ export const scriptTools: readonly BuildTool[] = [
     medium:
       'pnpm test; pnpm build; pnpm --filter core run build; pnpm -r test; pnpm exec tsc --noEmit; pnpm lint --fix; pnpm run typecheck',
     online: 'pnpm install --frozen-lockfile; pnpm add x; pnpm i; pnpm -C app install',
-    high: 'pnpm publish; pnpm dlx x; pnpm create vite; pnpm run deploy; pnpm exec rm -rf x; pnpm -c exec id; pnpm config set a b; pnpm env use 20',
+    forAccount: isGlobal,
+    high: 'pnpm publish; pnpm add -g x; pnpm dlx x; pnpm create vite; pnpm run deploy; pnpm exec rm -rf x; pnpm -c exec id; pnpm config set a b; pnpm env use 20',
   },
   {
     names: 'yarn',
@@ -47,7 +55,8 @@ export const scriptTools: readonly BuildTool[] = [
     code: '-e --eval -p --print -r --preload --import --shell',
     medium: 'bun test; bun run build; bun build src/a.ts; bun lint; bun src/a.ts',
     online: 'bun install; bun add x',
-    high: 'bun x cowsay; bun -e 1; bun publish; bun create x; bun --preload ./x.ts test; bun run deploy; bun',
+    forAccount: isGlobal,
+    high: 'bun x cowsay; bun add -g x; bun -e 1; bun publish; bun create x; bun --preload ./x.ts test; bun run deploy; bun',
   },
   {
     names: 'deno',
@@ -162,7 +171,8 @@ export const scriptTools: readonly BuildTool[] = [
     medium: 'pip list; pip show requests; pip freeze; pip check; .venv/bin/pip list',
     online:
       'pip install -r requirements.txt; pip install -e .; pip3 install requests; python3 -m pip install x',
-    high: 'pip install -i https://example.com/ x; pip config set a b; pip install git+https://example.com/x; pip install https://example.com/x.whl; pip cache purge',
+    forAccount: (subcommand, words) => subcommand === 'install' && words.includes('--user'),
+    high: 'pip install --user x; pip install -i https://example.com/ x; pip config set a b; pip install git+https://example.com/x; pip install https://example.com/x.whl; pip cache purge',
   },
   {
     names: 'uv',
@@ -205,8 +215,9 @@ export const scriptTools: readonly BuildTool[] = [
     tasks: true,
     alone: 'builds',
     code: '-e --execute -E -p --execute-print --execute-continue -r --require',
-    medium: 'rake test; rake; rake db:migrate; rake -T',
-    high: 'rake -e 1; rake release; rake deploy; rake -r ./x test',
+    refused: databaseTasks,
+    medium: 'rake test; rake; rake -T',
+    high: 'rake -e 1; rake db:migrate; rake release; rake deploy; rake -r ./x test',
   },
   {
     names: 'rspec rubocop standardrb erblint brakeman reek cucumber minitest sorbet srb steep',
@@ -218,9 +229,9 @@ export const scriptTools: readonly BuildTool[] = [
   {
     names: 'rails bin/rails ./bin/rails',
     builds:
-      'test spec routes db:migrate db:test:prepare db:schema:load db:create db:prepare db:seed about stats assets:precompile zeitwerk:check generate g server s',
-    medium: 'rails test; bin/rails db:migrate; rails routes; ./bin/rails test',
-    high: 'rails runner 1; rails console; rails db:drop; rails dbconsole; rails destroy model x',
+      'test spec routes db:test:prepare about stats assets:precompile zeitwerk:check generate g server s',
+    medium: 'rails test; bin/rails test; rails routes; ./bin/rails test',
+    high: 'rails runner 1; rails console; bin/rails db:migrate; rails db:drop; rails dbconsole; rails destroy model x',
   },
   {
     names: 'composer',
