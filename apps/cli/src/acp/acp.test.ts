@@ -111,10 +111,10 @@ describe('a paired editor', () => {
         { type: 'diff', path: at('a.ts'), oldText: 'one\ntwo\nthree\n', newText: 'one\n2\nthree\n' },
       ]),
     });
-    // Every scope that is offered elsewhere: the file and all edits, each for the session and always, and the session.
+    // Every scope that is offered elsewhere: the file and all edits, each for the session, this project and always, and the session.
     expect(kinds(editor)).toEqual([
       'allow_once',
-      ...Array(5).fill('allow_always'),
+      ...Array(7).fill('allow_always'),
       'reject_once',
       'reject_always',
     ]);
@@ -164,7 +164,7 @@ describe('a paired editor', () => {
     const first = editor.prompt(sessionId, '/write_file path=g.ts content=1');
     const question = await editor.question(0);
     const option = question.request.options.find(({ optionId }) => optionId === 'scope-0');
-    expect(option?.name).toBe('Changes to g.ts in this session');
+    expect(option?.name).toBe('Changes to g.ts in this conversation');
     question.choose('scope-0');
     await first;
     expect(await editor.prompt(sessionId, '/write_file path=g.ts content=2')).toEqual({
