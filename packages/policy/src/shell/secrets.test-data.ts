@@ -89,10 +89,14 @@ export const NAMED = [
   'ls -la .env | head -3',
 ];
 
+/** Lines that change who may use a sensitive file, or take its rights as a model. */
+export const CHANGES_RIGHTS = ['chmod 600 .env', 'chown me .env', 'chmod --reference=.env a.txt'];
+
 /** Lines that make a sensitive file from its template, or hand one to a program. */
 export const HANDED = [
   'cp .env.example .env',
   'cp -n .env.sample .env.local',
+  'cp .env.example .env && chmod 600 .env',
   'cp config/.env.template config/.env',
   'docker run --env-file .env x',
   'docker run --env-file=.env x',
@@ -106,6 +110,7 @@ export const HANDED = [
 /** Lines that look like those, but read the secret or write something else to it. */
 export const STILL_REFUSED = [
   'ls .env; cat .env',
+  'chmod 644 .env && cat .env',
   'cp .env x.txt',
   'cp .env .env.example',
   'cp x.txt .env',

@@ -37,6 +37,13 @@ describe('[RK-3] what was understood of a line', () => {
     ]);
   });
 
+  it('takes a folder for no program', () => {
+    expect(wordsOf('node --test src')).toEqual([['node', '--test', 'src']]);
+    expect(wordsOf('node --test tests/')).toEqual([['node', '--test', 'tests/']]);
+    expect(validator.check('node --test tests/').needsPerson).toBe(false);
+    expect(validator.check('uv run pytest tests/ -x').needsPerson).toBe(false);
+  });
+
   it('names the files of the workspace and what happens to them', () => {
     expect(
       validator.check('cd src && sh build.sh < in.txt > out.txt; ./tool.sh; node ../x.js').operands,
