@@ -1,4 +1,5 @@
 import { wordList } from '../text.ts';
+import { hasHole, hasPattern } from './marks.ts';
 import { namesOf, readOptions } from './options.ts';
 import type { InnerCall } from './read-program.ts';
 
@@ -244,8 +245,7 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
   const calls: InnerCall[] = rest.length > 0 ? [{ words: rest, certainty: 'sure' }] : [];
   // The first words may be the wrapper's own (`chroot /x`, `perf stat`, `tmux new`): also try the calls after them.
   for (let skip = 1; skip <= 3 && skip < rest.length; skip++)
-    // A name that ends in a slash is a folder, which nothing can start: `poetry run pytest tests/`.
-    if (mayBeOwnWord(name, rest[skip - 1] as string) && !rest[skip]?.endsWith('/'))
+    if (mayBeOwnWord(name, rest[skip - 1] as string) && !isForFiles(rest[skip] as string))
       calls.push({ words: rest.slice(skip), certainty: 'guess' });
   if (wrapper.joined && rest.length > 0)
     code.push(
@@ -259,3 +259,7 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
 
 const mayBeOwnWord = (name: string, word: string): boolean =>
   !['command', 'builtin', 'exec', 'env', 'nohup', 'busybox', 'toybox'].includes(name) && !word.includes(' ');
+
+/** A folder or a pattern for files with an extension is no program: `poetry run pytest tests/`, `npx eslint src/*.ts`. */
+const isForFiles = (word: string): boolean =>
+  word.endsWith('/') || (hasPattern(word) && !hasHole(word) && /^[\w-].*\/[^/]*\.\w+$/.test(word));

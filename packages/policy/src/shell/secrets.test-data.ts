@@ -91,6 +91,9 @@ export const NAMED = [
   'chmod --reference=.env a.txt',
 ];
 
+/** Lines that change who may use a sensitive file, or take its rights as a model. */
+export const CHANGES_RIGHTS = ['chmod 600 .env', 'chown me .env', 'chmod --reference=.env a.txt'];
+
 /** Lines that make a sensitive file from its template, or hand one to a program. */
 export const HANDED = [
   'cp .env.example .env',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ToolCallPolicy } from '../tool-call-policy.ts';
-import { HANDED, NAMED, SECRETS, STILL_REFUSED } from './secrets.test-data.ts';
+import { CHANGES_RIGHTS, HANDED, NAMED, SECRETS, STILL_REFUSED } from './secrets.test-data.ts';
 
 const policy = new ToolCallPolicy({ root: '/home/ann/code/work/project', home: '/home/ann' });
 const decide = (command: string) => policy.decide('shell_exec', { command });
@@ -17,6 +17,10 @@ describe('[VA-2] sensitive files', () => {
 
   it.each(NAMED)('may be named: %s', (line) => {
     expect({ line, decision: decide(line).verdict.decision }).toEqual({ line, decision: 'LOW' });
+  });
+
+  it.each(CHANGES_RIGHTS)('may have its rights changed, at HIGH: %s', (line) => {
+    expect(decide(line).verdict.decision).toBe('HIGH');
   });
 
   it.each(HANDED)('may be made or handed on, when a person says so: %s', (line) => {

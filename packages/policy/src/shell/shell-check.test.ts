@@ -37,11 +37,14 @@ describe('[RK-3] what was understood of a line', () => {
     ]);
   });
 
-  it('takes a folder for no program', () => {
+  it('takes neither a folder nor a pattern for files for a program', () => {
     expect(wordsOf('node --test src')).toEqual([['node', '--test', 'src']]);
     expect(wordsOf('node --test tests/')).toEqual([['node', '--test', 'tests/']]);
     expect(validator.check('node --test tests/').needsPerson).toBe(false);
     expect(validator.check('uv run pytest tests/ -x').needsPerson).toBe(false);
+    expect(validator.check('npx eslint src/*.ts').needsPerson).toBe(false);
+    expect(validator.check('npx src/*.ts').needsPerson).toBe(true);
+    expect(validator.check('npx x src/r?').needsPerson).toBe(true);
   });
 
   it('names the files of the workspace and what happens to them', () => {

@@ -18,7 +18,7 @@ import { isRefused } from '@countersign/policy';
 import { type BuiltInToolCall, defaultLimits, type ToolSuccess } from '@countersign/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RecordedLogger } from '../handler-fixture.test-data.ts';
-import { findOwnNode, fixedPath } from '../isolation/fixed-path.ts';
+import { findOwnNode, fixedPath, isFirstNode } from '../isolation/fixed-path.ts';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { findTool } from '../isolation/isolation-probe.ts';
 import { openWorkspace, type WorkspaceParts } from '../open-workspace.ts';
@@ -37,7 +37,10 @@ const lines = readFileSync(new URL('../../corpus/executed-lines.jsonl', import.m
   .filter((text) => text !== '')
   .map((text) => JSON.parse(text) as ExecutedLine);
 
-const path = fixedPath([], findOwnNode('/nowhere', '/nowhere'));
+/** As isolation has it: the person's Node comes first, if it is the one that runs us. */
+const node = findOwnNode('/nowhere', '/nowhere');
+const isPersons = node !== undefined && isFirstNode(node, process.env.PATH ?? '', '/nowhere');
+const path = fixedPath(isPersons ? [node.programs] : [], node);
 
 interface Outcome {
   readonly exitCode: number | null;

@@ -84,7 +84,7 @@ describe.skipIf(cannotIsolate)('[RK-2] [RN-5] a LOW shell line', () => {
     'ls -la .env; stat -c %n .env; test -f .env && echo there',
     'grep -rn KEY . ; cat data/*.json; cat docs/* src/*; head -5 */*',
     'find . -type f | xargs cat',
-    'find . -name "*.json" -exec cat {} +',
+    'find . -name "*.json" -print0 | xargs -0 cat',
     'for f in data/*; do cat "$f"; done',
     'du -a . | tail -3; tree -a . 2>/dev/null | tail -2',
     'cat data/c* 2>/dev/null; strings data/* | head',

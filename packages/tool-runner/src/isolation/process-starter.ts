@@ -249,7 +249,9 @@ export class IsolatingStarter implements ProcessStarter {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { commands } = this.#settings();
     const { confinement } = request;
-    const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
+    // Ports of this machine are opened on the command's own loopback: others of the conversation would share them.
+    const opensPorts = Boolean(confinement.network) && (this.#options.reachablePorts ?? []).length > 0;
+    const place = !opensPorts && request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
     const places =
       confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
@@ -277,7 +279,7 @@ export class IsolatingStarter implements ProcessStarter {
       });
       const limits = [tools.prlimit, ...limitArguments(confinement.limits, commands, limitsOfRunner), '--'];
       // Others would reach these listeners on a shared loopback.
-      const ports = place ? '' : (this.#options.reachablePorts ?? []).join(',');
+      const ports = (this.#options.reachablePorts ?? []).join(',');
       const bridge = isBridged ? [this.#findNode(shown), bridgePlace, ports] : [];
       const inside = [...limits, ...bridge, program, ...request.args];
       const line = [...(place?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
