@@ -207,7 +207,9 @@ export class IsolatingStarter implements ProcessStarter {
     { withNetwork }: { readonly withNetwork: boolean } = { withNetwork: false },
   ): Promise<ConversationPlace | undefined> {
     const probe = this.#probeOnce();
-    if ('problem' in probe) return undefined;
+    // Ports of this machine are opened on a command's own loopback: others of the conversation would share them.
+    const opensPorts = withNetwork && (this.#options.reachablePorts ?? []).length > 0;
+    if ('problem' in probe || opensPorts) return undefined;
     const { bubblewrap, nsenter } = this.#prepare(probe.tools).tools;
     if (nsenter === undefined) return undefined;
     this.#conversations ??= new ConversationPlaces({ bubblewrap, nsenter }, () => ({
@@ -249,9 +251,7 @@ export class IsolatingStarter implements ProcessStarter {
     const { tools, seccomp, inherited, guard, limitsOfRunner } = prepared;
     const { commands } = this.#settings();
     const { confinement } = request;
-    // Ports of this machine are opened on the command's own loopback: others of the conversation would share them.
-    const opensPorts = Boolean(confinement.network) && (this.#options.reachablePorts ?? []).length > 0;
-    const place = !opensPorts && request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
+    const place = request.place?.holds(this.#mountsOf(shown)) ? request.place : undefined;
     const places =
       confinement.workspace === 'none' ? noPlaces : this.#placesFor(mayUseUnixSockets(confinement));
     const protection =
@@ -279,7 +279,7 @@ export class IsolatingStarter implements ProcessStarter {
       });
       const limits = [tools.prlimit, ...limitArguments(confinement.limits, commands, limitsOfRunner), '--'];
       // Others would reach these listeners on a shared loopback.
-      const ports = (this.#options.reachablePorts ?? []).join(',');
+      const ports = place ? '' : (this.#options.reachablePorts ?? []).join(',');
       const bridge = isBridged ? [this.#findNode(shown), bridgePlace, ports] : [];
       const inside = [...limits, ...bridge, program, ...request.args];
       const line = [...(place?.enter ?? []), tools.bubblewrap, ...isolation, ...inside];
