@@ -98,17 +98,22 @@ function outcomeOf(view: ResultView, words: CallWords['outcome']): string {
 
 const countLines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length);
 
-/** The state of a call as its row shows it. `nonzero` is a command that ended with an exit code other than 0 (TL-2). */
-export type CallState = ExecutionStatus | 'blocked' | 'undone' | 'nonzero';
+/**
+ * The state of a call as its row shows it. `nonzero` is a command that ended with an exit code other than 0 (TL-2).
+ * `not_started` was cancelled before it began.
+ */
+export type CallState = ExecutionStatus | 'blocked' | 'undone' | 'nonzero' | 'not_started';
 
 interface EndedCall {
   readonly status: ExecutionStatus;
   readonly isUndone: boolean;
+  readonly isNotStarted: boolean;
   readonly exitCode: number | undefined;
   readonly error: { readonly code: string } | null;
 }
 
-export function callState({ status, isUndone, exitCode, error }: EndedCall): CallState {
+export function callState({ status, isUndone, isNotStarted, exitCode, error }: EndedCall): CallState {
+  if (status === 'cancelled' && isNotStarted) return 'not_started';
   if (status === 'completed' && isUndone) return 'undone';
   if (status === 'completed' && exitCode !== undefined && exitCode !== 0) return 'nonzero';
   return isBlocked(status, error) ? 'blocked' : status;

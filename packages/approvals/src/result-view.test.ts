@@ -295,8 +295,10 @@ it.each([
   [{ status: 'completed', exitCode: 2 }, 'nonzero'],
   [{ status: 'completed', exitCode: 0 }, 'completed'],
   [{ status: 'completed', isUndone: true }, 'undone'],
+  [{ status: 'cancelled' }, 'cancelled'],
+  [{ status: 'cancelled', isNotStarted: true }, 'not_started'],
 ] as const)('the state of %j is %s', (change, state) => {
-  expect(callState({ isUndone: false, exitCode: undefined, error: null, ...change })).toBe(state);
+  expect(callState({ isUndone: false, isNotStarted: false, exitCode: undefined, error: null, ...change })).toBe(state);
 });
 
 it('[RN-5] the output of a background job ends with its ports, and how to open them', () => {

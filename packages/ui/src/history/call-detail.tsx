@@ -41,7 +41,8 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
   const { status, error, reasons, tool_name, tool_params, exit_code } = execution;
   const isUndone = execution.undone_at !== null;
-  const state = callState({ status, isUndone, exitCode: exit_code, error });
+  const isNotStarted = execution.not_started ?? false;
+  const state = callState({ status, isUndone, isNotStarted, exitCode: exit_code, error });
   const isEdited =
     requested_params !== undefined && JSON.stringify(requested_params) !== JSON.stringify(tool_params);
   return (

@@ -139,6 +139,7 @@ export const englishCalls = {
     rejected: 'Rejected',
     timeout: 'Expired',
     cancelled: 'Cancelled',
+    not_started: 'Not started',
     undone: 'Undone',
   },
   /** Who decided about a call, and what else the decision covers. */

@@ -132,6 +132,7 @@ export const russianCalls: typeof englishCalls = {
     rejected: 'Отклонён',
     timeout: 'Истёк',
     cancelled: 'Отменён',
+    not_started: 'Не начат',
     undone: 'Изменение отменено',
   },
   decided: {
