@@ -498,7 +498,8 @@ describe('chat', () => {
     screen.send('\r');
     await screen.shows('wants to create i.md');
     screen.send('\u0003');
-    await screen.shows('Stopped.');
+    await screen.shows('Write i.md · not started');
+    expect(screen.text.split('You stopped this run.')).toHaveLength(2);
     expect(existsSync(join(server.workspace, 'i.md'))).toBe(false);
     screen.send('\u001b[B');
     screen.send('\u0004');

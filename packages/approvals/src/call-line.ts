@@ -6,6 +6,7 @@ import {
   errorCodes,
   findTool,
   type JsonValue,
+  tokenOfDevice,
   visibleLine,
 } from '@countersign/protocol';
 import { type CallWords, fill } from '@countersign/words';
@@ -149,8 +150,11 @@ export function decisionText(
   return `${decided[status]}${place}${wider}`;
 }
 
-function placeText(device: string | null, mayBeHere: boolean, decided: CallWords['decided']): string {
+/** Where a decision was made, with a space before it; empty if that is not known and `mayBeHere`. */
+export function placeText(device: string | null, mayBeHere: boolean, decided: CallWords['decided']): string {
   if (device === null) return mayBeHere ? '' : decided.elsewhere;
+  const token = tokenOfDevice(device);
+  if (token !== undefined) return decided.withToken(visibleLine(token));
   const name = visibleLine(device);
   // The extension calls itself VS Code; other programs name their machine too, such as "Chrome on Linux".
   return name === 'VS Code' || / on /.test(name) ? decided.inProgram(name) : decided.onDevice(name);

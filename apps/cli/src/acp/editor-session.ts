@@ -186,7 +186,7 @@ export class EditorSession {
         this.#say(piece);
       },
       onMessageEnd: () => this.#showPlan(),
-      onNotice: (text) => this.#say(`\n${text}\n`),
+      onNotice: (text) => this.#say(`\n${words.said(text)}\n`),
       onState: () => {},
     });
     turn.follower = follower;

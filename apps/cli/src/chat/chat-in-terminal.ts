@@ -220,7 +220,6 @@ export class ChatInTerminal {
     send: (listener: Parameters<Conversation['send']>[1]) => ReturnType<Conversation['send']>,
   ): Promise<void> {
     const { words, terminal, message } = this.#chat;
-    const paint = paints(terminal.color);
     if (!this.#isRunning) {
       this.#state = 'thinking';
       this.#isStopping = false;
@@ -232,7 +231,10 @@ export class ChatInTerminal {
           this.#inOrder(() => this.#stage.print(this.#reply.push(lines, this.#width, terminal.color))),
         onMessageEnd: () =>
           this.#inOrder(() => this.#stage.print(this.#reply.end(this.#width, terminal.color))),
-        onNotice: (text) => this.#print(words.said(text), 'yellow'),
+        onNotice: (text) => {
+          this.#activity.noteTold(text);
+          this.#print(words.said(text), 'yellow');
+        },
         onState: (state) => {
           this.#state = state;
         },
@@ -244,7 +246,6 @@ export class ChatInTerminal {
       const ended = await follower.ended;
       await this.#printing;
       this.#exitCode = exitCodeOf(ended);
-      if (ended.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
       if (message.trim() === '') await this.#printChanges(runId);
     } catch (error) {
       this.#exitCode = 1;

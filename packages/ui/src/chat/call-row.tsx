@@ -163,7 +163,9 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
         </div>
       )}
       {notice && <NoticeLine notice={notice} askedAgain={false} />}
-      {error && status !== 'rejected' && !isToldBelow && <Visible as="p" className="call-error" text={words.told(error)} />}
+      {error && status !== 'rejected' && !isToldBelow && (
+        <Visible as="p" className="call-error" text={words.told(error)} />
+      )}
       {decision && <SaidToAgent {...decision} />}
       {!isOpen && tail !== '' && <TerminalView output={tail} />}
       {isOpen && <CallDetails call={call} view={view} />}
