@@ -505,6 +505,26 @@ describe('a tool call', () => {
     expect(transcript().querySelector('.call')?.textContent).toContain('In the queue');
   });
 
+  it('[EV-4] of a message that ended while the conversation was read is shown', async () => {
+    const read = Promise.withResolvers<void>();
+    const { server } = await openChat({
+      prepare: (server) =>
+        server.on('listMessages', async () => {
+          await read.promise;
+          const begun = message('m2', { role: 'assistant', content: 'I te', complete: false });
+          return { success: true, messages: [hello, begun], queued: [], next_cursor: null };
+        }),
+    });
+    const said = { content: 'I test.', tool_calls: asking.tool_calls };
+    await server.emit(created('m2', { role: 'assistant', ...said }), call({ status: 'executing' }));
+    read.resolve();
+    await settle();
+    const shown = transcript().querySelector('[data-message=m2]');
+    expect(shown?.textContent).toContain('I test.');
+    expect(shown?.querySelector('.call-title')?.textContent).toBe('Running npm test');
+    expect(shown?.querySelector('.caret')).toBeNull();
+  });
+
   it('shows its approval in its place, and what became of it', async () => {
     const { server, live } = await openChat({ messages: [hello, asking] });
     const approval = anApproval({
