@@ -499,6 +499,7 @@ describe('chat', () => {
     await screen.shows('wants to create i.md');
     screen.send('\u0003');
     await screen.shows('Write i.md · not started');
+    await screen.shows('Enter sends'); // the run has ended
     expect(screen.text.split('You stopped this run.')).toHaveLength(2);
     expect(existsSync(join(server.workspace, 'i.md'))).toBe(false);
     screen.send('\u001b[B');
