@@ -74,7 +74,10 @@ export function useMode(projectId: string, sessionId: string | null) {
         setProblem(error instanceof ApiError ? error.message : String(error));
       });
     };
-    if (byStrictness.indexOf(mode) > byStrictness.indexOf(stored)) return switchNow();
+    if (byStrictness.indexOf(mode) > byStrictness.indexOf(stored)) {
+      switchNow();
+      return;
+    }
     const cancel = clock.after(restMs, switchNow);
     resting.current = { wanted: { sessionId, mode }, cancel };
   };
