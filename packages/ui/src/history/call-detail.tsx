@@ -62,7 +62,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
         {isFinal(status) && <RunAgain toolId={execution.tool_id} />}
       </header>
       {error && (
-        <p className="notice danger">
+        <p className={status === 'cancelled' ? 'notice' : 'notice danger'}>
           <Visible text={words.told(error)} /> <code>{error.code}</code>
         </p>
       )}
@@ -129,7 +129,14 @@ function DecisionFacts({ detail }: { readonly detail: Detail }) {
   return (
     <Facts
       rows={[
-        [history.status, calls.state[decision.status === 'pending' ? 'awaiting_approval' : decision.status]],
+        [
+          history.status,
+          decision.status === 'pending'
+            ? calls.state.awaiting_approval
+            : decision.status === 'cancelled'
+              ? calls.decided.cancelled
+              : calls.state[decision.status],
+        ],
         [history.device, decision.by?.device ?? null],
         [history.token, decision.by?.token_id ?? null],
         [approval.saidReason, decision.reason],
