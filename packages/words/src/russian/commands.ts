@@ -71,6 +71,9 @@ export const russianCommands: typeof englishCommands = {
     exportExists: (path) => `${path} уже есть. Назовите другой файл: /export ФАЙЛ`,
     exportFailed: (path, why) => `Не удалось записать ${path}: ${why}`,
     nothingToUndo: 'В этой беседе нечего возвращать.',
+    askUndo: (n) =>
+      `Вернуть как было: ${count(n, 'изменение', 'изменения', 'изменений')}? y вернёт · другая клавиша оставит`,
+    kept: 'Ничего не возвращено.',
     rewindHow: 'Вернуться к тому, что было до одного из них: /rewind НОМЕР',
     askRewind: (files) =>
       files === 0
@@ -85,9 +88,6 @@ export const russianCommands: typeof englishCommands = {
     askDelete: 'Удалить эту беседу? y удалит · любая другая клавиша оставит',
     notDeleted: 'Ничего не удалено.',
     deleted: 'Беседа удалена.',
-    askUndo: (n) =>
-      `Вернуть как было: ${count(n, 'изменение', 'изменения', 'изменений')}? y вернёт · другая клавиша оставит`,
-    kept: 'Ничего не возвращено.',
     noConversation: 'Беседы ещё нет: сначала отправьте сообщение.',
   },
   policy: {
