@@ -47,7 +47,9 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
                         (and (countersign-item-time-ms item)
                              (countersign-call--quiet (countersign-call--duration (countersign-item-time-ms item))))
                         (countersign-call--quiet (countersign-item-note item))
-                        (countersign-call--quiet (countersign-item-decision item))))
+                        ;; Its request was withdrawn because it was not started.
+                        (and (not (countersign-item-not-started item))
+                             (countersign-call--quiet (countersign-item-decision item)))))
       (unless (member part '(nil "")) (insert "  " part)))
     (pcase (countersign-item-undo item)
       ('nil nil)
@@ -185,13 +187,15 @@ KIND is `message' or `tool'; START is a marker; NEXT is the next item."
       (countersign-item-output item))))
 
 (defun countersign-call--insert-error (item)
-  "Insert the error of ITEM, if it has one."
-  (when-let ((problem (countersign-item-error item)))
-    (insert "  ")
-    (countersign-insert (countersign-one-line (countersign-text-of problem 'message) 500) 'error)
-    (insert (propertize (format " [%s]" (countersign-one-line (countersign-text-of problem 'code) 40))
-                        'face 'countersign-label)
-            "\n")))
+  "Insert the error of ITEM, unless ITEM was not started.
+The note at the end of its run tells why it was not."
+  (when-let ((problem (and (not (countersign-item-not-started item)) (countersign-item-error item))))
+    (let ((code (countersign-text-of problem 'code)))
+      (insert "  ")
+      (countersign-insert
+       (countersign-one-line (countersign-words-error code (countersign-text-of problem 'message) 'tell) 500)
+       'error)
+      (insert (propertize (format " [%s]" (countersign-one-line code 40)) 'face 'countersign-label) "\n"))))
 
 (defun countersign-call--insert-details (item)
   "Insert the parameters, the change and the result of ITEM."

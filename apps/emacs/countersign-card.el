@@ -304,7 +304,7 @@ and does not run."))
                             (and network 'countersign-warning))))
 
 (defun countersign-card--network-text (preview)
-  "Return which hosts the call of PREVIEW may reach, as far as PREVIEW says."
+  "Return which hosts the call of PREVIEW may reach, as far as it is known."
   (cond ((not (equal (countersign-get preview 'kind) "command")) (countersign-words "Has network access"))
         ((not (assq 'hosts preview)) (countersign-words "Has network access to any host"))
         ((countersign-list-of preview 'hosts)

@@ -38,6 +38,8 @@
 (declare-function countersign-menu "countersign-menu")
 (declare-function countersign-chat-switch-session "countersign-session")
 (declare-function countersign-chat-switch-mode "countersign-session")
+(declare-function countersign-chat-undo-run "countersign-take-back")
+(declare-function countersign-take-back-summarize "countersign-take-back")
 
 (defvar-local countersign-chat--project nil "The project of this conversation.")
 (defvar-local countersign-chat--session nil "Id of the session that is shown, or nil.")
@@ -73,6 +75,7 @@ The last element is the symbol `loading'.")
     (define-key map (kbd "C-c C-s") #'countersign-chat-switch-session)
     (define-key map (kbd "C-c C-n") #'countersign-chat-new-session)
     (define-key map (kbd "C-c C-u") #'countersign-chat-undo)
+    (define-key map (kbd "C-c C-z") #'countersign-chat-undo-run)
     (define-key map (kbd "C-c C-k") #'countersign-chat-cancel)
     (define-key map (kbd "C-c C-r") #'countersign-chat-reload)
     (define-key map (kbd "C-c C-o") #'countersign-chat-show-output)
@@ -281,9 +284,10 @@ Complete lines are fontified now and then, and all at the end."
   "Return ITEM as text."
   (countersign-chat--sealed
    (with-temp-buffer
-     (if (eq (countersign-item-kind item) 'tool)
-         (countersign-chat--insert-call item)
-       (countersign-chat--insert-message item))
+     (pcase (countersign-item-kind item)
+       ('tool (countersign-chat--insert-call item))
+       ('note (countersign-insert (concat (countersign-item-text item) "\n\n") 'countersign-label))
+       (_ (countersign-chat--insert-message item)))
      (buffer-string))
    item))
 
@@ -297,7 +301,10 @@ Complete lines are fontified now and then, and all at the end."
 (defun countersign-chat--insert-message (item)
   "Insert ITEM, a message."
   (let ((role (countersign-item-role item)))
-    (insert (propertize (concat (countersign-chat--role-words role) "\n")
+    (insert (propertize (concat (countersign-chat--role-words role)
+                                (and (eq (countersign-item-note item) 'rewound)
+                                     (concat "  " (countersign-words "taken back")))
+                                "\n")
                         'face (pcase role
                                 ("user" 'countersign-you)
                                 ("assistant" 'countersign-agent)
@@ -305,11 +312,17 @@ Complete lines are fontified now and then, and all at the end."
     ;; While the message is streamed, exactly one line feed must follow its text.
     (let ((text (countersign-card-text (countersign-item-text item))))
       (insert (pcase role
-                ("system" (propertize text 'face 'countersign-label))
+                ("system" (propertize (countersign-words-sentence text) 'face 'countersign-label))
                 ("assistant" (countersign-markdown text))
                 (_ text))
               "\n"))
     (unless (eq (countersign-item-status item) 'writing) (insert "\n"))))
+
+(defun countersign-chat-note (id text)
+  "Show TEXT at the end of the transcript, as the note ID."
+  (if-let* ((known (gethash id countersign-chat--items)))
+      (progn (setf (countersign-item-text known) text) (countersign-chat--redraw known))
+    (countersign-chat--add (make-countersign-item :id id :kind 'note :text text))))
 
 (defun countersign-chat--insert-call (item)
   "Insert ITEM, a tool call, and an empty line if no other call follows it."
@@ -340,6 +353,10 @@ Complete lines are fontified now and then, and all at the end."
   (pcase name
     ("message.created" (countersign-chat--take-message payload))
     ("message.delta" (countersign-chat--take-delta payload))
+    ("session.rewound" (countersign-chat-reload))
+    ("agent.state"
+     (when (and (equal (countersign-get payload 'state) "idle") (countersign-get payload 'run_id))
+       (countersign-take-back-summarize (countersign-get payload 'run_id))))
     ("tool.call" (countersign-chat--take-call payload))
     ("tool.progress" (countersign-chat--take-progress payload))
     ("tool.result" (countersign-chat--take-result payload))
@@ -388,6 +405,9 @@ Complete lines are fontified now and then, and all at the end."
      ((countersign-omits-p payload "content") (countersign-chat-reload))
      (t (countersign-stream-text-replace text content complete)
         (countersign-chat--show-text id role text)
+        (when-let* (((countersign-get payload 'rewound)) (item (gethash id countersign-chat--items)))
+          (setf (countersign-item-note item) 'rewound)
+          (countersign-chat--redraw item))
         (when complete (remhash id countersign-chat--texts))
         ;; Calls that had not begun when the run was stopped have no record of their own.
         (dolist (call (countersign-list-of payload 'tool_calls))

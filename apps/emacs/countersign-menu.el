@@ -18,6 +18,7 @@
 (require 'countersign-chat)
 (require 'countersign-send)
 (require 'countersign-session)
+(require 'countersign-take-back)
 
 (declare-function countersign "countersign")
 (declare-function countersign-sign-in "countersign")
@@ -45,6 +46,12 @@
      :description (lambda () (countersign-words "give it a title")))
     ("e" countersign-chat-export :if countersign-menu--in-chat-p
      :description (lambda () (countersign-words "export as Markdown")))
+    ("/" countersign-chat-search :if countersign-menu--in-chat-p
+     :description (lambda () (countersign-words "search")))
+    ("b" countersign-chat-branch :if countersign-menu--in-chat-p
+     :description (lambda () (countersign-words "branch")))
+    ("d" countersign-chat-delete-session :if countersign-menu--in-chat-p
+     :description (lambda () (countersign-words "delete it")))
     ("k" countersign-chat-stop :if countersign-menu--in-chat-p
      :description (lambda () (countersign-words "stop the agent")))
     ("g" countersign-chat-reload :if countersign-menu--in-chat-p
@@ -56,6 +63,12 @@
      :description (lambda () (countersign-words "output of a call")))
     ("u" countersign-chat-undo :if countersign-menu--in-chat-p
      :description (lambda () (countersign-words "undo a call")))
+    ("U" countersign-chat-undo-run :if countersign-menu--in-chat-p
+     :description (lambda () (countersign-words "undo the last run")))
+    ("w" countersign-chat-rewind :if countersign-menu--in-chat-p
+     :description (lambda () (countersign-words "rewind to before a message")))
+    ("y" countersign-chat-retry :if countersign-menu--in-chat-p
+     :description (lambda () (countersign-words "ask again")))
     ("x" countersign-chat-cancel :if countersign-menu--in-chat-p
      :description (lambda () (countersign-words "cancel a call")))]
    [:description (lambda () (countersign-words "Send"))

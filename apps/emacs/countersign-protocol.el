@@ -659,6 +659,7 @@ HERE is non-nil when this Emacs decided it."
   "Return where DEVICE is, such as \"in Firefox\" for \"Firefox on vm\"."
   (let ((name (countersign-one-line device 100)))
     (cond ((equal name "VS Code") (countersign-words "in %s" name))
+          ((string-match "\\`token \\(.+\\)\\'" name) (countersign-words "with the token “%s”" (match-string 1 name)))
           ((string-match-p "\\`terminal on " name) (countersign-words "in the terminal"))
           ((string-match "\\`\\(.+\\) on [^ ]+\\'" name) (countersign-words "in %s" (match-string 1 name)))
           (t (countersign-words "on %s" name)))))

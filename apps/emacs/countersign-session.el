@@ -19,9 +19,38 @@
 (defun countersign-chat-switch-session ()
   "Choose another session of this project."
   (interactive nil countersign-chat-mode)
+  (countersign-session--choose
+   (countersign-project-await countersign-chat--project "GET"
+                              (countersign-project-path countersign-chat--project "sessions"))))
+
+(defun countersign-chat-search (words)
+  "Choose a session of this project whose title or messages have WORDS."
+  (interactive (list (read-string (countersign-words "Search the conversations: "))) countersign-chat-mode)
+  (let ((answer (countersign-project-await
+                 countersign-chat--project "GET"
+                 (countersign-project-path countersign-chat--project "sessions" `(("q" . ,words))))))
+    (unless (countersign-list-of answer 'sessions)
+      (user-error "%s" (countersign-words "No conversation has these words")))
+    (countersign-session--choose answer)))
+
+(defun countersign-chat-delete-session ()
+  "Delete this session: its messages are removed for everybody.
+Its calls stay in the history, and files as they are."
+  (interactive nil countersign-chat-mode)
+  (unless countersign-chat--session (user-error "%s" (countersign-words "This conversation has no message yet")))
+  (when (y-or-n-p (countersign-words "Delete this conversation? "))
+    (let ((buffer (current-buffer)) (session countersign-chat--session))
+      (countersign-project-request
+       countersign-chat--project "DELETE" (countersign-transport-path "my" "sessions" session)
+       :callback (lambda (_answer problem)
+                   (cond (problem (message "%s" (plist-get problem :message)))
+                         ((buffer-live-p buffer)
+                          (with-current-buffer buffer
+                            (countersign-chat--take-session `((session_id . ,session)) t)))))))))
+
+(defun countersign-session--choose (answer)
+  "Ask for one of the sessions of ANSWER, and show it."
   (let* ((buffer (current-buffer))
-         (answer (countersign-project-await countersign-chat--project "GET"
-                                            (countersign-project-path countersign-chat--project "sessions")))
          (choices (cl-loop for session in (countersign-list-of answer 'sessions)
                            for number from 1
                            for title = (countersign-one-line (countersign-text-of session 'title) 60)
@@ -70,7 +99,7 @@
 (defun countersign-chat-export ()
   "Show this conversation as Markdown, in a buffer that can be saved."
   (interactive nil countersign-chat-mode)
-  (let ((items (countersign-chat--in-order)) (title countersign-chat--title) (chat (current-buffer)))
+  (let ((items (cl-remove 'note (countersign-chat--in-order) :key #'countersign-item-kind)) (title countersign-chat--title) (chat (current-buffer)))
     (pop-to-buffer (generate-new-buffer "*countersign export*"))
     (unless (member title '(nil "")) (insert "# " (countersign-one-line title) "\n\n"))
     (dolist (item items)

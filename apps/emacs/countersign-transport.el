@@ -169,7 +169,7 @@ PHASE is `head', `sized', `endless', `chunk-head', `chunk', `chunk-end' or `done
 (defun countersign-transport-error (status code message &optional body retry-after)
   "Return an error for callbacks: STATUS, CODE, MESSAGE, BODY and RETRY-AFTER.
 RETRY-AFTER is the number of seconds that the server asks to wait, or nil."
-  (list :status status :code code :message message :body body :retry-after retry-after))
+  (list :status status :code code :message (countersign-words-error code message) :body body :retry-after retry-after))
 
 (defun countersign-transport--words (problem)
   "Return a text about PROBLEM, a Lisp error that came up while reading."

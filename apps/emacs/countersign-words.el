@@ -18,6 +18,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 
 (defcustom countersign-language nil
@@ -68,6 +69,57 @@ the card shows what was sent."
   (pcase (countersign-words--find "reasons" rule)
     (`[,english ,words] (if (equal english why) words why))
     (_ why)))
+
+;;;; What server and runner say
+
+(defun countersign-words-error (code message &optional tell)
+  "Return MESSAGE, the text of an error with CODE, in words for a person.
+TELL is non-nil for an error that came to the agent, whose advice for the
+agent is left out.  A text that differs from that of its code, and is no
+sentence of ours either, is not changed."
+  (pcase-let* ((`[,english ,said ,told] (or (countersign-words-shared "errors" (or code "")) [nil nil nil]))
+               (values (and english (countersign-words--match english message))))
+    (if (null values) (countersign-words-sentence message)
+      (countersign-words--fill (if tell told said) (cdr values)))))
+
+(defun countersign-words-sentence (text)
+  "Return TEXT, a sentence of server or runner, in the person's language."
+  (or (countersign-words--find "sentences" text) text))
+
+(defun countersign-words--parts (template)
+  "Return the texts and names of TEMPLATE in turn; names are symbols."
+  (let ((start 0) (parts '()))
+    (while (string-match "{\\([a-zA-Z_]+\\)}" template start)
+      (push (substring template start (match-beginning 0)) parts)
+      (push (intern (match-string 1 template)) parts)
+      (setq start (match-end 0)))
+    (nreverse (cons (substring template start) parts))))
+
+(defun countersign-words--match (template text)
+  "Return (t . VALUES) if TEMPLATE with VALUES, an alist, is TEXT, or nil."
+  (let* ((parts (countersign-words--parts template))
+         (names (cl-remove-if-not #'symbolp parts))
+         (regexp (concat "\\`" (mapconcat (lambda (part) (if (stringp part) (regexp-quote part) "\\(\\(?:.\\|\n\\)*?\\)"))
+                                          parts "")
+                         "\\'")))
+    (save-match-data
+      (when (and (< (length text) 2000) (string-match regexp text))
+        (let ((values (cl-loop for name in names for index from 1
+                               collect (cons name (match-string index text)))))
+          (and (equal (countersign-words--fill template values 'unchanged) text) (cons t values)))))))
+
+(defun countersign-words--fill (template values &optional unchanged)
+  "Fill VALUES, an alist, into TEMPLATE.
+A value that is a sentence is translated, unless UNCHANGED is non-nil."
+  (let ((sentences (countersign-words-shared "places")))
+    (mapconcat (lambda (part)
+                 (if (stringp part) part
+                   (let ((value (alist-get part values)))
+                     (cond ((null value) (format "{%s}" part))
+                           ((and (not unchanged) (seq-contains-p sentences (symbol-name part)))
+                            (countersign-words-sentence value))
+                           (t value)))))
+               (countersign-words--parts template) "")))
 
 (defun countersign-words--find (table key)
   "Return the translation of KEY in TABLE of the person's language, or nil."

@@ -35,6 +35,7 @@
 (require 'countersign-choose)
 (require 'countersign-send)
 (require 'countersign-session)
+(require 'countersign-take-back)
 
 (autoload 'countersign-menu "countersign-menu" nil t)
 

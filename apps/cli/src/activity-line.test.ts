@@ -83,6 +83,22 @@ describe('what happens to calls, in lines', () => {
     ]);
   });
 
+  it('a call that was cancelled before it began says so, and why, unless a note of the conversation said it', () => {
+    const activity = new ActivityLines(words, false);
+    const stopped = {
+      code: 'EXECUTION_CANCELLED',
+      message: 'You stopped this run.',
+      recoverable: false,
+    } as const;
+    const cancelled = ended({ status: 'cancelled', error: stopped, not_started: true });
+    expect(activity.receive(cancelled, 80)).toEqual(['– Run · not started', '  You stopped this run.']);
+    activity.noteTold(stopped.message);
+    expect(activity.receive(cancelled, 80)).toEqual(['– Run · not started']);
+    expect(activity.receive(ended({ status: 'cancelled', error: stopped }), 80)).toEqual([
+      '– Run · cancelled',
+    ]);
+  });
+
   it('[TL-2] shows the last lines of a failed command by itself (founding documents: tools-specification)', () => {
     const activity = new ActivityLines(words, false);
     activity.receive(called, 80);

@@ -31,6 +31,8 @@ export class ActivityLines {
   readonly #calls = new Map<string, OpenCall>();
   readonly #ended = new Map<string, OpenCall['params']>();
   #latest: { readonly title: string; readonly view: ResultView } | undefined;
+  /** Why calls ended, as far as notes of the conversation have said it. */
+  readonly #told = new Set<string>();
   ended = 0;
 
   constructor(words: Words, color: boolean) {
@@ -105,9 +107,14 @@ export class ActivityLines {
     if (call) call.decided = decided;
   }
 
+  /** Notes what a note of the conversation said: the calls that ended for that reason do not repeat it. */
+  noteTold(reason: string): void {
+    this.#told.add(reason);
+  }
+
   #endCall(data: EventPayload<'tool.result'>, columns: number): string[] {
     const { activity, calls, told: tell } = this.#words;
-    const { status, error, exit_code = 0, result } = data;
+    const { status, error, exit_code = 0, result, not_started: isNotStarted = false } = data;
     const paint = paints(this.#color);
     const title = this.#titleOf(data);
     const { params = {}, decided = '' } = this.#calls.get(data.tool_id) ?? {};
@@ -121,11 +128,12 @@ export class ActivityLines {
     this.ended += 1;
     this.#latest = { title, view };
     const isCompleted = status === 'completed';
+    const state = status === 'cancelled' && isNotStarted ? 'not_started' : status;
     const outcome = isCompleted ? callOutcome(view, calls) : '';
     // If the result could not be fetched, its event still has the exit code.
     const exit = exit_code !== 0 && view.kind !== 'terminal' ? activity.exit(exit_code) : '';
     const facts = [
-      isCompleted ? '' : isBlocked(status, error) ? activity.blocked : activity[status],
+      isCompleted ? '' : isBlocked(status, error) ? activity.blocked : activity[state],
       outcome,
       exit,
       data.late ? activity.late : '',
@@ -136,7 +144,9 @@ export class ActivityLines {
     const mark = statusMark(status, this.#color, exit_code);
     const lines = [`${mark} ${fit(title, Math.max(columns - widthOf(told) - 3, 20))}${told}`];
     const isUndecidedOrRejected = status === 'rejected' || status === 'timeout';
-    if (error !== null && !isUndecidedOrRejected) lines.push(`  ${paint.dim(visible(tell(error)))}`);
+    const isTold = status === 'cancelled' && error !== null && this.#told.has(error.message);
+    if (error !== null && !isUndecidedOrRejected && !isTold)
+      lines.push(`  ${paint.dim(visible(tell(error)))}`);
     const isFailed = !isCompleted || exit_code !== 0;
     return [...lines, ...resultExcerpt(view, isFailed, this.#frame(columns))];
   }

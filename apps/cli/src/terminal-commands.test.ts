@@ -498,7 +498,9 @@ describe('chat', () => {
     screen.send('\r');
     await screen.shows('wants to create i.md');
     screen.send('\u0003');
-    await screen.shows('Stopped.');
+    await screen.shows('Write i.md · not started');
+    await screen.shows('Enter sends'); // the run has ended
+    expect(screen.text.split('You stopped this run.')).toHaveLength(2);
     expect(existsSync(join(server.workspace, 'i.md'))).toBe(false);
     screen.send('\u001b[B');
     screen.send('\u0004');
@@ -626,7 +628,26 @@ describe('chat', () => {
     expect(readFileSync(exported, 'utf8')).toMatch(/^# Queue story\n[\s\S]*- Ran node waits\.js/);
     screen.send('\u000f');
     await screen.shows('Wrote unasked.md');
-    screen.send('\u0004');
+    const command = async (typed: string, shown: string) => {
+      screen.type(typed);
+      screen.send('\r');
+      await screen.shows(shown);
+    };
+    await command('/search queue', 'Queue story\nTo go on in one: countersign chat --session ID');
+    screen.type('/retry');
+    screen.send('\r');
+    await screen.shows(/1 file changed: unasked[\s\S]*1 file changed: unasked/);
+    expect(existsSync(join(server.workspace, 'unasked.md'))).toBe(true);
+    await command('/rewind', '  1  /write_file path=unasked.md content=U\n');
+    await command('/rewind 1', 'Go back and put back 1 file?');
+    await press(screen, 'y');
+    await screen.shows('The agent no longer reads “/write_file path=unasked.md');
+    expect(existsSync(join(server.workspace, 'unasked.md'))).toBe(false);
+    await command('/delete', 'Delete this conversation?');
+    await press(screen, 'n');
+    await screen.shows('Nothing was deleted.');
+    await command('/delete', 'Delete this conversation?');
+    await press(screen, 'y');
     expect(await ended).toBe(0);
   });
 

@@ -55,6 +55,22 @@
       (should (equal (countersign-words-reason "CMD-READ" "deletes it all") "deletes it all"))
       (should (equal (countersign-words-reason "no-rule" why) why)))))
 
+(ert-deftest countersign-words-errors-are-those-of-their-code ()
+  "An error is translated by its code with the values that it has, and only if it is that code's sentence."
+  (let ((path "\"a\\b\" is not a usable path: it contains a backslash; components are separated by /. Use a plain path relative to the workspace root.")
+        (no-match "The text to replace does not occur in \"a.md\". Read the file again and copy it exactly."))
+    (let ((countersign-language 'en))
+      (should (equal (countersign-words-error "EDIT_NO_MATCH" no-match) no-match))
+      (should (equal (countersign-words-error "EDIT_NO_MATCH" no-match 'tell)
+                     "The text to replace does not occur in \"a.md\"."))
+      (should (equal (countersign-words-error nil "Lost.") "Lost.")))
+    (let ((countersign-language 'ru))
+      (should (string-match-p "\\`[^.]*a\\.md[^.]*\\.\\'" (countersign-words-error "EDIT_NO_MATCH" no-match 'tell)))
+      (should (string-match-p "\\`«a.b» .*обратная косая черта" (countersign-words-error "PATH_INVALID" path)))
+      (should (equal (countersign-words-error "EDIT_NO_MATCH" "Other.") "Other."))
+      (should (equal (countersign-words-error "EXECUTION_CANCELLED" "You stopped this run.") "Вы остановили этот запуск."))
+      (should (equal (countersign-words-sentence "You stopped this run.") "Вы остановили этот запуск.")))))
+
 (ert-deftest countersign-words-titles-show-the-call ()
   "[AP-8] A title shows who calls and what the English title shows, each value cut by itself."
   (let* ((countersign-language 'ru)

@@ -6,6 +6,7 @@ import {
   errorCodes,
   findTool,
   type JsonValue,
+  tokenOfDevice,
   visibleLine,
 } from '@countersign/protocol';
 import { type CallWords, fill } from '@countersign/words';
@@ -98,17 +99,22 @@ function outcomeOf(view: ResultView, words: CallWords['outcome']): string {
 
 const countLines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length);
 
-/** The state of a call as its row shows it. `nonzero` is a command that ended with an exit code other than 0 (TL-2). */
-export type CallState = ExecutionStatus | 'blocked' | 'undone' | 'nonzero';
+/**
+ * The state of a call as its row shows it. `nonzero` is a command that ended with an exit code other than 0 (TL-2).
+ * `not_started` was cancelled before it began.
+ */
+export type CallState = ExecutionStatus | 'blocked' | 'undone' | 'nonzero' | 'not_started';
 
 interface EndedCall {
   readonly status: ExecutionStatus;
   readonly isUndone: boolean;
+  readonly isNotStarted: boolean;
   readonly exitCode: number | undefined;
   readonly error: { readonly code: string } | null;
 }
 
-export function callState({ status, isUndone, exitCode, error }: EndedCall): CallState {
+export function callState({ status, isUndone, isNotStarted, exitCode, error }: EndedCall): CallState {
+  if (status === 'cancelled' && isNotStarted) return 'not_started';
   if (status === 'completed' && isUndone) return 'undone';
   if (status === 'completed' && exitCode !== undefined && exitCode !== 0) return 'nonzero';
   return isBlocked(status, error) ? 'blocked' : status;
@@ -144,8 +150,11 @@ export function decisionText(
   return `${decided[status]}${place}${wider}`;
 }
 
-function placeText(device: string | null, mayBeHere: boolean, decided: CallWords['decided']): string {
+/** Where a decision was made, with a space before it; empty if that is not known and `mayBeHere`. */
+export function placeText(device: string | null, mayBeHere: boolean, decided: CallWords['decided']): string {
   if (device === null) return mayBeHere ? '' : decided.elsewhere;
+  const token = tokenOfDevice(device);
+  if (token !== undefined) return decided.withToken(visibleLine(token));
   const name = visibleLine(device);
   // The extension calls itself VS Code; other programs name their machine too, such as "Chrome on Linux".
   return name === 'VS Code' || / on /.test(name) ? decided.inProgram(name) : decided.onDevice(name);

@@ -64,7 +64,7 @@ function callLine(call: ToolCall, result: ModelResult | undefined, words: CallWo
   const { tool_name: toolName, tool_params } = call;
   const params = (result && 'executed_params' in result && result.executed_params) || tool_params;
   const title = callTitle({ toolName, params, status: statusOf(result) }, words);
-  const outcome = outcomeOf(toolName, params, result, words);
+  const outcome = outcomeOf(call, params, result, words);
   return `- ${plain(visibleLine(title))}${outcome === '' ? '' : ` — ${plain(visibleLine(outcome))}`}`;
 }
 
@@ -72,13 +72,14 @@ const statusOf = (result: ModelResult | undefined): ExecutionStatus =>
   result?.status === 'success' ? 'completed' : 'cancelled';
 
 function outcomeOf(
-  toolName: string,
+  { tool_name: toolName, not_started }: ToolCall,
   params: ToolCall['tool_params'],
   result: ModelResult | undefined,
   words: CallWords,
 ): string {
   const { markdown } = words;
-  if (!result) return markdown.notRun;
+  // A call that the person stopped has no result in the conversation, whether it had begun or not.
+  if (!result) return not_started ? markdown.notStarted : markdown.noResult;
   if (result.status === 'error') return markdown.failed(result.error.message);
   if (result.status === 'success') return callOutcome(resultView(toolName, params, result.result), words);
   return result.user_message === null ? markdown.rejected : markdown.told(result.user_message);

@@ -23,6 +23,7 @@ export {
   callTitle,
   decisionText,
   isBlocked,
+  placeText,
   stateText,
 } from './call-line.ts';
 export { commandLine, commandWords } from './command-words.ts';

@@ -278,6 +278,7 @@ describe('who decided', () => {
     [{ device: 'the phone', status: 'rejected' }, undefined, 'You rejected this on the phone'],
     [{}, undefined, 'You approved this'],
     [{}, false, 'You approved this on another device'],
+    [{ device: 'token browser' }, false, 'You approved this with the token “browser”'],
     [{ scope: 'once' }, true, 'You approved this'],
     [{ scope: 'always' }, true, 'You approved this and always from now on'],
     [{ scope: 'session', approvedBy: 'config' }, true, 'Allowed in this conversation'],
@@ -295,8 +296,12 @@ it.each([
   [{ status: 'completed', exitCode: 2 }, 'nonzero'],
   [{ status: 'completed', exitCode: 0 }, 'completed'],
   [{ status: 'completed', isUndone: true }, 'undone'],
+  [{ status: 'cancelled' }, 'cancelled'],
+  [{ status: 'cancelled', isNotStarted: true }, 'not_started'],
 ] as const)('the state of %j is %s', (change, state) => {
-  expect(callState({ isUndone: false, exitCode: undefined, error: null, ...change })).toBe(state);
+  expect(
+    callState({ isUndone: false, isNotStarted: false, exitCode: undefined, error: null, ...change }),
+  ).toBe(state);
 });
 
 it('[RN-5] the output of a background job ends with its ports, and how to open them', () => {

@@ -104,6 +104,7 @@ export { type RunnerCapability, runnerCapabilities } from './runner-capabilities
 export { describeIssues } from './schema-issues.ts';
 export { type Session, type SessionMode, sessionModes } from './session.ts';
 export { timing } from './timing.ts';
+export { tokenDevice, tokenOfDevice } from './token-device.ts';
 export {
   type AvailableTool,
   describeTool,

@@ -1,3 +1,4 @@
+import { type ErrorCode, errorCodes } from '@countersign/protocol';
 import { englishApproval } from './english/approval.ts';
 import { type CallTitle, englishCalls } from './english/calls.ts';
 import { englishReasons } from './english/reasons.ts';
@@ -6,6 +7,8 @@ import { russianApproval } from './russian/approval.ts';
 import { russianCalls } from './russian/calls.ts';
 import { russianEmacs } from './russian/emacs.ts';
 import { russianReasons } from './russian/reasons.ts';
+import { type SentenceId, sentencePlaces, sentences } from './said.ts';
+import { toldTemplate } from './told.ts';
 
 /** Words that the sources of Emacs do not contain in any language. */
 interface SharedWords {
@@ -14,6 +17,8 @@ interface SharedWords {
   readonly modes: typeof englishApproval.modes;
   /** The workspace's own folder. */
   readonly root: string;
+  /** By code of an error: its English, what people read, and what they read where it came to the agent. */
+  readonly errors: Readonly<Record<string, readonly [english: string, said: string, told: string]>>;
 }
 
 /** The translations that Emacs loads for one language. English needs fewer: it is in the sources of Emacs and of the server. */
@@ -27,6 +32,10 @@ interface EmacsLanguage extends SharedWords {
   readonly callers: typeof englishApproval.callers;
   /** By rule: the English, and the translation that is shown if the server sent exactly that English. */
   readonly reasons: Readonly<Record<string, readonly [english: string, shown: string]>>;
+  /** Sentences of server and runner without placeholders, by their English. Other sentences quote them. */
+  readonly sentences: Readonly<Record<string, string>>;
+  /** The placeholders that contain a sentence of ours. */
+  readonly places: readonly string[];
 }
 
 const reasonPairs = (
@@ -38,9 +47,29 @@ const reasonPairs = (
 };
 
 const sharedWords = (
+  language: LanguageCode,
   { modes }: Pick<typeof englishApproval, 'modes'>,
   { title, root }: Pick<typeof englishCalls, 'title' | 'root'>,
-): SharedWords => ({ calls: title, modes, root });
+): SharedWords => ({ calls: title, modes, root, errors: errorTriples(language) });
+
+/** Those that are not simply shown as they came. */
+function errorTriples(language: LanguageCode): SharedWords['errors'] {
+  const codes = Object.keys(errorCodes) as ErrorCode[];
+  const triples = codes.map(
+    (code) => [code, [sentences.en[code], sentences[language][code], toldTemplate(language, code)]] as const,
+  );
+  return Object.fromEntries(
+    triples.filter(([, [english, said, told]]) => said !== english || told !== english),
+  );
+}
+
+/** Emacs finds them by their whole English. */
+const exactSentences = (language: LanguageCode): EmacsLanguage['sentences'] =>
+  Object.fromEntries(
+    (Object.keys(sentences.en) as SentenceId[])
+      .filter((id) => !sentences.en[id].includes('{'))
+      .map((id) => [sentences.en[id], sentences[language][id]]),
+  );
 
 const languages: Readonly<Record<Exclude<LanguageCode, 'en'>, EmacsLanguage>> & { readonly en: SharedWords } =
   {
@@ -50,9 +79,11 @@ const languages: Readonly<Record<Exclude<LanguageCode, 'en'>, EmacsLanguage>> & 
       titles: russianApproval.title,
       callers: russianApproval.callers,
       reasons: reasonPairs(russianReasons),
-      ...sharedWords(russianApproval, russianCalls),
+      sentences: exactSentences('ru'),
+      places: [...sentencePlaces],
+      ...sharedWords('ru', russianApproval, russianCalls),
     },
-    en: sharedWords(englishApproval, englishCalls),
+    en: sharedWords('en', englishApproval, englishCalls),
   };
 
 /** The content of apps/emacs/countersign-words.json. */

@@ -36,6 +36,11 @@ export function tellIn(language: LanguageCode): (sentence: Sentence) => string {
   };
 }
 
+/** The sentence of an error's code as `tellIn` shows it, with its placeholders. */
+export const toldTemplate = (language: LanguageCode, code: ErrorCode): string =>
+  toPerson[language][code] ??
+  (hasAdviceForAgent(code) ? firstSentence(sentences[language][code]) : sentences[language][code]);
+
 /** The error's code and text. If a call ended because its run ended, it has the text of the run's error under its own code. */
 function errorOf(sentence: Sentence): { readonly code: ErrorCode; readonly message: string } | undefined {
   if (typeof sentence !== 'string' && !('message' in sentence)) return undefined;

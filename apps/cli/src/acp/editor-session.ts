@@ -13,7 +13,7 @@ import { type Client, systemClock } from '@countersign/client';
 import { type CountersignEvent, type Session, type SessionMode, sessionModes } from '@countersign/protocol';
 import {
   type ConversationPlace,
-  commandNames,
+  editorCommandNames,
   exportConversation,
   inputOf,
   readCommand,
@@ -117,7 +117,7 @@ export class EditorSession {
     const { words } = this.#deps;
     this.#update({
       sessionUpdate: 'available_commands_update',
-      availableCommands: commandNames.map((name) => {
+      availableCommands: editorCommandNames.map((name) => {
         const hint = inputOf(name, words);
         return {
           name,
@@ -147,7 +147,7 @@ export class EditorSession {
    * agent works, for this editor or another front end, the message is queued.
    */
   async prompt(content: string): Promise<PromptResponse> {
-    const command = readCommand(content);
+    const command = readCommand(content, editorCommandNames);
     if (command) return this.#runCommand(command);
     const turn: Turn = { follower: undefined, runId: undefined, early: [], isCancelled: false };
     this.#turns.add(turn);
@@ -186,7 +186,7 @@ export class EditorSession {
         this.#say(piece);
       },
       onMessageEnd: () => this.#showPlan(),
-      onNotice: (text) => this.#say(`\n${text}\n`),
+      onNotice: (text) => this.#say(`\n${words.said(text)}\n`),
       onState: () => {},
     });
     turn.follower = follower;
@@ -247,7 +247,10 @@ export class EditorSession {
     return this.#deps.session.project_id;
   }
 
-  async #runCommand({ name, rest }: TypedCommand): Promise<PromptResponse> {
+  async #runCommand({
+    name,
+    rest,
+  }: TypedCommand<(typeof editorCommandNames)[number]>): Promise<PromptResponse> {
     const { client, words, folder } = this.#deps;
     const place = { client, words, folder, projectId: this.#projectId, sessionId: this.#sessionId };
     const run = {

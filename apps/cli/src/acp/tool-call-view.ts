@@ -106,19 +106,26 @@ export function changeContent(tool: string, params: Params, root: string): ToolC
   return [{ type: 'diff', path: join(root, path), oldText: visible(old), newText: visible(renewed) }];
 }
 
-type Result = Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code'>;
+type Result = Pick<EventPayload<'tool.result'>, 'result' | 'error' | 'exit_code' | 'not_started'>;
 
 /** The result of a call as a person would print it; undefined for a change, which is shown as a diff. */
 export function resultContent(
   tool: string,
   params: Params,
-  { result, error, exit_code = 0 }: Result,
+  { result, error, exit_code = 0, not_started: isNotStarted }: Result,
   { told: tell, activity, calls }: Pick<Words, 'told' | 'activity' | 'calls'>,
 ): ToolCallContent[] | undefined {
   const view = resultView(tool, params, result);
   if (view.kind === 'picture')
     return [{ type: 'content', content: { type: 'image', data: view.base64, mimeType: view.mediaType } }];
-  const told = error ? tell(error) : exit_code === 0 ? '' : activity.exit(exit_code);
+  // Why it was not started, such as a stop, is told by a note of the conversation.
+  const told = isNotStarted
+    ? activity.not_started
+    : error
+      ? tell(error)
+      : exit_code === 0
+        ? ''
+        : activity.exit(exit_code);
   if (error && view.kind !== 'terminal') return [textContent(told)];
   if (view.kind === 'changed') return undefined;
   const printed = resultText(view, calls);

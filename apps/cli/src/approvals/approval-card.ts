@@ -2,6 +2,7 @@ import {
   type CalledTool,
   networkText,
   parameterLines,
+  placeText,
   previewLines,
   reasonText,
   shellLineOf,
@@ -293,9 +294,9 @@ export function decisionWords(
   { status, device, grant_id, error }: Resolution,
   here: { readonly device: string; readonly words: Words },
 ): string {
-  const { outcome } = here.words;
+  const { outcome, calls } = here.words;
   const isHere = device === here.device;
-  const where = visible(device ?? '?');
+  const where = placeText(device, false, calls.decided);
   switch (status) {
     case 'approved':
       if (isHere) return outcome.approvedHere;

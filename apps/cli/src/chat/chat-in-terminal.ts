@@ -1,8 +1,5 @@
-import { isSeenLongEnough } from '@countersign/approvals';
-import { systemClock } from '@countersign/client';
 import {
   type CountersignEvent,
-  type Execution,
   type QueuedMessage,
   type SessionMode,
   sessionModes,
@@ -13,41 +10,23 @@ import { cardDeps, TerminalApprovals } from '../approvals/terminal-approvals.ts'
 import { lacksResult, withWholeResult } from '../call-results.ts';
 import type { Key } from '../screen/keys.ts';
 import { LineEditor } from '../screen/line-editor.ts';
-import { inputLines, layOut, type Paragraph } from '../screen/paragraph.ts';
+import { layOut, type Paragraph } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
-import { fit, spread } from '../screen/text-width.ts';
 import { streamWords } from '../sign-in/stream-words.ts';
-import { paints, type Screen } from '../terminal.ts';
+import type { Screen } from '../terminal.ts';
+import { chatLines } from './chat-lines.ts';
 import { type ChatPlace, exitCodeOf } from './chat-once.ts';
 import { Conversation } from './conversation.ts';
-import {
-  type ConversationPlace,
-  commandNames,
-  exportConversation,
-  inputOf,
-  readCommand,
-  rename,
-  switchMode,
-  type TypedCommand,
-  titleOfCall,
-  undoableCalls,
-  undoCalls,
-} from './conversation-commands.ts';
+import { commandNames, readCommand } from './conversation-commands.ts';
 import { MarkdownStream } from './markdown-lines.ts';
 import type { AgentState, RunFollower } from './run-follower.ts';
 import { SessionTitles } from './session-titles.ts';
+import { commandList, TypedCommands } from './typed-commands.ts';
 
 export interface TerminalChat extends ChatPlace {
   readonly screen: Screen;
   /** Sends this message and ends. If empty, the person types until they leave. */
   readonly message: string;
-}
-
-/** Changes that are put back if the person presses y. */
-interface UndoQuestion {
-  readonly calls: readonly Execution[];
-  /** When the question came onto the screen, on the monotonic clock. */
-  readonly since: number;
 }
 
 /** A conversation on a terminal screen: streams the reply, prints calls as they end, shows approval cards. */
@@ -58,6 +37,7 @@ export class ChatInTerminal {
   readonly #conversation: Conversation;
   readonly #activity: ActivityLines;
   readonly #titles: SessionTitles;
+  readonly #commands: TypedCommands;
   readonly #editor = new LineEditor();
   readonly #reply = new MarkdownStream();
   /** Resolves when the calls that have ended are printed. */
@@ -76,8 +56,6 @@ export class ChatInTerminal {
   /** Ids of messages that are printed already, although they wait in the queue. */
   readonly #printed = new Set<string>();
   #mode: SessionMode = 'ask';
-  /** What is undone if the person presses y. */
-  #undoing: UndoQuestion | undefined;
   #isStopping = false;
   /** True while cards of other conversations are shown too. */
   #isDeciding = false;
@@ -110,6 +88,16 @@ export class ChatInTerminal {
         titleOf: ({ session_id }) => this.#titles.of(session_id),
         onApproved: (toolId, decided) => this.#activity.noteDecision(toolId, decided),
       },
+    });
+    this.#commands = new TypedCommands({
+      client: access.client,
+      projectId: project.project_id,
+      words,
+      sessionId: () => this.#conversation.chooseSession(),
+      begin: (work) => this.#try(work),
+      say: (text) => this.#print(text),
+      send: (content) => void this.#send(content),
+      leave: () => this.#left.resolve(),
     });
     this.#conversation = new Conversation({
       ...chat,
@@ -220,7 +208,6 @@ export class ChatInTerminal {
     send: (listener: Parameters<Conversation['send']>[1]) => ReturnType<Conversation['send']>,
   ): Promise<void> {
     const { words, terminal, message } = this.#chat;
-    const paint = paints(terminal.color);
     if (!this.#isRunning) {
       this.#state = 'thinking';
       this.#isStopping = false;
@@ -232,7 +219,10 @@ export class ChatInTerminal {
           this.#inOrder(() => this.#stage.print(this.#reply.push(lines, this.#width, terminal.color))),
         onMessageEnd: () =>
           this.#inOrder(() => this.#stage.print(this.#reply.end(this.#width, terminal.color))),
-        onNotice: (text) => this.#print(words.said(text), 'yellow'),
+        onNotice: (text) => {
+          this.#activity.noteTold(text);
+          this.#print(words.said(text), 'yellow');
+        },
         onState: (state) => {
           this.#state = state;
         },
@@ -244,7 +234,6 @@ export class ChatInTerminal {
       const ended = await follower.ended;
       await this.#printing;
       this.#exitCode = exitCodeOf(ended);
-      if (ended.status === 'stopped') this.#stage.print([paint.yellow(words.chat.stopped)]);
       if (message.trim() === '') await this.#printChanges(runId);
     } catch (error) {
       this.#exitCode = 1;
@@ -278,47 +267,6 @@ export class ChatInTerminal {
       .finally(() => this.#stage.draw());
   }
 
-  async #runCommand({ name, rest }: TypedCommand): Promise<string | undefined> {
-    const { access, project, words } = this.#chat;
-    const place: ConversationPlace = {
-      client: access.client,
-      projectId: project.project_id,
-      sessionId: await this.#conversation.chooseSession(),
-      words,
-      folder: process.cwd(),
-    };
-    switch (name) {
-      case 'mode':
-        return switchMode(place, rest);
-      case 'rename':
-        return rename(place, rest);
-      case 'export':
-        return exportConversation(place, rest);
-      case 'undo': {
-        const calls = await undoableCalls(place);
-        if (calls.length === 0) return words.commands.nothingToUndo;
-        this.#undoing = { calls, since: systemClock.monotonic() };
-        return calls.map((call) => `  ${titleOfCall(call, words)}`).join('\n');
-      }
-    }
-  }
-
-  /** Only y puts changes back; any other key keeps them. Keys that came too soon to be an answer are discarded (UI-6). */
-  #answerUndo(key: Key, { calls, since }: UndoQuestion): void {
-    const { access, project, words } = this.#chat;
-    if (!isSeenLongEnough(since, systemClock)) return;
-    this.#undoing = undefined;
-    if (key.name !== 'y' || key.together) {
-      this.#print(words.commands.kept);
-      return;
-    }
-    this.#try(async () => {
-      const sessionId = await this.#conversation.chooseSession();
-      const place = { client: access.client, projectId: project.project_id, sessionId, words, folder: '' };
-      return undoCalls(place, calls);
-    });
-  }
-
   #nextMode(): void {
     const next = sessionModes[(sessionModes.indexOf(this.#mode) + 1) % sessionModes.length] ?? 'ask';
     this.#try(async () => {
@@ -349,8 +297,7 @@ export class ChatInTerminal {
       this.#stage.print(this.#activity.latestResult(screen.columns) ?? [words.chat.noResult]);
       return;
     }
-    const undoing = this.#undoing;
-    if (undoing) this.#answerUndo(key, undoing);
+    if (this.#commands.question) this.#commands.answer(key);
     else if (key.name === 'shift-tab') this.#nextMode();
     else if (this.#isOnCard && this.#cards.press(key)) return;
     else if (this.#isRunning) this.#pressWhileRunning(key);
@@ -396,8 +343,8 @@ export class ChatInTerminal {
     this.#editor.set('');
     if (text !== '') {
       this.#recalled = this.#sent.push(text);
-      const command = readCommand(text);
-      if (command) this.#try(() => this.#runCommand(command));
+      const command = readCommand(text, commandNames);
+      if (command) this.#try(() => this.#commands.run(command));
       else void this.#queue(text);
     } else if (waiting) {
       this.#try(async () => {
@@ -474,6 +421,7 @@ export class ChatInTerminal {
 
   /** Sends what was typed, runs a command, or gives the agent what a stopped run has left in the queue. */
   #enter(text: string): void {
+    const { words, terminal } = this.#chat;
     const [waiting] = this.#queued;
     if (text === '') {
       if (waiting)
@@ -481,77 +429,30 @@ export class ChatInTerminal {
       return;
     }
     this.#recalled = this.#sent.push(text);
-    const command = readCommand(text);
-    if (text === '/') this.#stage.print(this.#commandList());
-    else if (command) this.#try(() => this.#runCommand(command));
+    const command = readCommand(text, commandNames);
+    if (text === '/') this.#stage.print(commandList(words, this.#width, terminal.color));
+    else if (command) this.#try(() => this.#commands.run(command));
     else void this.#send(text);
-  }
-
-  #commandList(): string[] {
-    const { commands } = this.#chat.words;
-    const list = commandNames.map((name) => ({
-      lead: `/${name} ${inputOf(name, this.#chat.words) ?? ''}`.padEnd(20),
-      leadStyle: 'cyan' as const,
-      text: commands.about[name],
-    }));
-    return layOut(list, this.#width, this.#chat.terminal.color);
   }
 
   #lines(columns: number, rows: number): string[] {
     const { words, terminal } = this.#chat;
-    const paint = paints(terminal.color);
     const width = columns - 1;
-    const trouble = this.#trouble === undefined ? [] : [paint.yellow(this.#trouble)];
-    if (this.#undoing) return [paint.yellow(words.commands.askUndo(this.#undoing.calls.length))];
-    if (this.#isRunning || this.#isDeciding) {
-      const isWriting = this.#editor.text !== '';
-      const below = [
-        ...this.#queued.map(({ content }) => paint.dim(fit(words.chat.queued(visibleLine(content)), width))),
-        ...(isWriting || this.#queued.length > 0
-          ? [
-              ...inputLines(`${words.chat.prompt} `, this.#editor, width, terminal.color),
-              paint.dim(fit(isWriting ? words.chat.writingHint : words.chat.queueHint, width)),
-            ]
-          : []),
-      ];
-      const card = this.#cards.lines(columns, rows - 3 - below.length);
-      const others = card.length > 0 ? 0 : this.#cards.otherCount;
-      const room = Math.max(rows - 4 - below.length, 1);
-      const tail = this.#reply.tail(this.#run?.follower.tail ?? '', width, terminal.color);
-      const output = tail.length > 0 ? [] : this.#activity.runningOutput(columns);
-      return [
-        ...(card.length > 0 ? [] : [...tail, ...output].slice(-room)),
-        ...card,
-        ...trouble,
-        ...(this.#isRunning && card.length === 0 ? [this.#runLine(width)] : []),
-        ...(others > 0 ? [paint.yellow(fit(words.chat.othersHint(others), width))] : []),
-        ...below,
-      ];
-    }
-    const pending = this.#cards.count;
-    const mode = this.#mode === 'ask' ? '' : words.modes[this.#mode].name;
-    const right = pending > 0 ? words.chat.pendingHint(pending) : mode;
-    return [
-      ...this.#queued.map(({ content }) => paint.dim(fit(words.chat.queued(visibleLine(content)), width))),
-      ...trouble,
-      paint.dim('─'.repeat(width)),
-      ...inputLines(`${words.chat.prompt} `, this.#editor, width, terminal.color),
-      spread(paint.dim(words.chat.inputHint), paint.yellow(right), width),
-    ];
-  }
-
-  #runLine(width: number): string {
-    const { chat } = this.#chat.words;
-    const paint = paints(this.#chat.terminal.color);
-    if (this.#isStopping) return paint.yellow(chat.stopping);
-    const [call] = this.#activity.running;
-    const doing = {
-      thinking: chat.thinking,
-      tool_execution: call ?? chat.working,
-      awaiting_approval: chat.waitingForApproval,
-      idle: chat.working,
-    }[this.#state];
-    const mode = this.#mode === 'ask' ? '' : ` · ${this.#chat.words.modes[this.#mode].name}`;
-    return paint.dim(layOut([{ text: `${doing} · ${chat.stopHint}${mode}` }], width, false)[0] ?? '');
+    return chatLines({
+      words,
+      color: terminal.color,
+      columns,
+      rows,
+      editor: this.#editor,
+      queued: this.#queued,
+      mode: this.#mode,
+      trouble: this.#trouble,
+      question: this.#commands.question,
+      run: this.#isRunning ? { state: this.#state, isStopping: this.#isStopping } : undefined,
+      isDeciding: this.#isDeciding,
+      cards: this.#cards,
+      tail: () => this.#reply.tail(this.#run?.follower.tail ?? '', width, terminal.color),
+      activity: this.#activity,
+    });
   }
 }

@@ -8,24 +8,43 @@ import type { Words } from '../words.ts';
 import { storedMessages } from './run-follower.ts';
 
 /** The commands that a person may type in a conversation. Everything else with a slash goes to the agent. */
-export const commandNames = ['undo', 'mode', 'rename', 'export'] as const;
+export const commandNames = [
+  'undo',
+  'rewind',
+  'retry',
+  'mode',
+  'rename',
+  'search',
+  'export',
+  'delete',
+] as const;
 export type CommandName = (typeof commandNames)[number];
+/** Those that an editor offers: it has its own ways for the others. */
+export const editorCommandNames = [
+  'undo',
+  'mode',
+  'rename',
+  'export',
+] as const satisfies readonly CommandName[];
 
-export interface TypedCommand {
-  readonly name: CommandName;
+export interface TypedCommand<Name = CommandName> {
+  readonly name: Name;
   /** What was typed after the name. */
   readonly rest: string;
 }
 
-export function readCommand(text: string): TypedCommand | undefined {
+export function readCommand<Name extends CommandName>(
+  text: string,
+  names: readonly Name[],
+): TypedCommand<Name> | undefined {
   const [, typed = '', rest = ''] = /^\/(\w+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
-  const name = commandNames.find((known) => known === typed);
+  const name = names.find((known) => known === typed);
   return name && { name, rest: rest.trim() };
 }
 
 /** What is typed after a command's name; undefined if nothing. */
 export const inputOf = (name: CommandName, { commands }: Words): string | undefined =>
-  name === 'undo' ? undefined : commands.input[name];
+  name in commands.input ? commands.input[name as keyof Words['commands']['input']] : undefined;
 
 export interface ConversationPlace {
   readonly client: Client;

@@ -166,7 +166,7 @@ describe('[AP-2] deciding', () => {
     const { decision } = await as().get(`/my/tools/${tool_id}`);
     expect(decision).toEqual({
       status: 'rejected',
-      by: { device: 'my laptop', token_id: made.body.details.token_id },
+      by: { device: 'token my laptop', token_id: made.body.details.token_id },
       reason: null,
       message: 'later',
     });

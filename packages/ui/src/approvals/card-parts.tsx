@@ -33,7 +33,13 @@ export function PreviewSection({ entry }: { readonly entry: ApprovalEntry }) {
           <ShellLine line={shellLine} reasons={approval.reasons} />
         </div>
       )}
-      {preview && <PreviewView preview={preview} isShellLineShown={isEachPartShown(shellLine, preview)} />}
+      {preview && (
+        <PreviewView
+          preview={preview}
+          isShellLineShown={isEachPartShown(shellLine, preview)}
+          isNetworkShown={approval.network}
+        />
+      )}
       {!preview && (
         <p className="waiting-line" role="status">
           {incomplete

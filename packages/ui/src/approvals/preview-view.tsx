@@ -9,12 +9,15 @@ interface PreviewViewProps {
   readonly preview: Preview;
   /** The commands are drawn elsewhere, in the shell line that they come from. */
   readonly isShellLineShown?: boolean;
+  /** The card says elsewhere that the call has network access. */
+  readonly isNetworkShown?: boolean;
 }
 
 /** Draws the runner's preview (AP-7): the lines that every front end shows, and diffs in the page's own way. */
-export function PreviewView({ preview, isShellLineShown = false }: PreviewViewProps) {
+export function PreviewView({ preview, isShellLineShown = false, isNetworkShown = false }: PreviewViewProps) {
   const words = useWords();
-  const all = factLines(preview, words.preview, words.said);
+  const labels = isNetworkShown ? { ...words.preview, network: undefined } : words.preview;
+  const all = factLines(preview, labels, words.said);
   const lines = isShellLineShown ? all.filter(({ label }) => label !== words.preview.runs) : all;
   return (
     <div className="preview">

@@ -14,7 +14,7 @@ import { useCardsAboveInput } from '../approvals/connected-card.tsx';
 import { SaidToAgent } from '../approvals/decided-approval.tsx';
 import { useFocusAfterDecision } from '../approvals/use-focus-after-decision.ts';
 import { Button } from '../frame/button.tsx';
-import { type ChatCall, type ChatMessage, callOf, isAtWork } from '../live/conversation.ts';
+import { type ChatCall, type ChatMessage, callOf, isAtWork, isToldByNote } from '../live/conversation.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useExecution } from '../queries/executions.ts';
@@ -45,27 +45,37 @@ export const ToolCallRow = memo(function ToolCallRow({ sessionId, runId, call }:
     const conversation = all.get(sessionId);
     return !call.not_started && conversation !== undefined && isAtWork(conversation, runId);
   });
-  if (known) return <CallRow call={known} />;
+  const isToldBelow = useObservable(conversations.all, (all) => {
+    const conversation = all.get(sessionId);
+    return conversation !== undefined && known !== undefined && isToldByNote(conversation, known);
+  });
+  if (known) return <CallRow call={known} isToldBelow={isToldBelow} />;
   const { tool_name: toolName, tool_params: params } = call;
   return (
     <div className="call">
       <div className="call-line call-toggle">
-        <StatusMark status={isQueued ? 'pending' : 'cancelled'} />
+        <StatusMark status={isQueued ? 'pending' : 'not_started'} />
         <Visible
           as="span"
           className="call-title"
           text={callTitle({ toolName, params, status: 'pending' }, words.calls)}
         />
         <span className="call-facts">
-          <span className="call-state">{isQueued ? words.call.queued : words.approval.notStarted}</span>
+          <span className="call-state">{isQueued ? words.call.queued : words.calls.state.not_started}</span>
         </span>
       </div>
     </div>
   );
 });
 
+interface CallRowProps {
+  readonly call: ChatCall;
+  /** A note of the conversation says why the call ended. */
+  readonly isToldBelow?: boolean;
+}
+
 /** One tool call as one row. While it waits, the row is its card; decided, it is one line that unfolds. */
-export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall }) {
+export const CallRow = memo(function CallRow({ call, isToldBelow = false }: CallRowProps) {
   const { approvals } = useLive();
   const isCardAbove = useCardsAboveInput();
   const { approvalId, toolId, status } = call;
@@ -82,6 +92,7 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
       ) : (
         <DecidedCall
           call={call}
+          isToldBelow={isToldBelow}
           isHere={entry?.resolution?.here}
           notice={entry?.resolution ? entry.notice : null}
         />
@@ -90,14 +101,13 @@ export const CallRow = memo(function CallRow({ call }: { readonly call: ChatCall
   );
 });
 
-interface DecidedCallProps {
-  readonly call: ChatCall;
+interface DecidedCallProps extends Required<CallRowProps> {
   /** Whether this page decided it; undefined if that is not known, as after a reload. */
   readonly isHere: boolean | undefined;
   readonly notice: Parameters<typeof NoticeLine>[0]['notice'];
 }
 
-function DecidedCall({ call, isHere, notice }: DecidedCallProps) {
+function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
   const words = useWords();
   const { client, device } = useLive();
   const { toolId, toolName, params, status, output, error, decision, progress, progressMessage } = call;
@@ -153,7 +163,9 @@ function DecidedCall({ call, isHere, notice }: DecidedCallProps) {
         </div>
       )}
       {notice && <NoticeLine notice={notice} askedAgain={false} />}
-      {error && status !== 'rejected' && <Visible as="p" className="call-error" text={words.told(error)} />}
+      {error && status !== 'rejected' && !isToldBelow && (
+        <Visible as="p" className="call-error" text={words.told(error)} />
+      )}
       {decision && <SaidToAgent {...decision} />}
       {!isOpen && tail !== '' && <TerminalView output={tail} />}
       {isOpen && <CallDetails call={call} view={view} />}

@@ -456,6 +456,46 @@ describe('a tool call', () => {
     expect(row().querySelector('.mark-pending')).toBeNull();
   });
 
+  it('[AG-3] that waited when the person stopped the run was not started, and only the note says why', async () => {
+    const { server } = await openChat({ messages: [hello, asking] });
+    const approval = anApproval({
+      ...place,
+      tool_id: 't1',
+      tool_call_id: 'call_0',
+      context: { message_id: 'm2', run_id, step: 0, excerpt: 'Hello' },
+    });
+    const stopped = 'You stopped this run.';
+    await server.emit(
+      call({ status: 'awaiting_approval' }),
+      requestEvent(approval),
+      created('m3', { role: 'system', content: stopped }),
+      state('idle'),
+      event('approval.resolved', {
+        ...place,
+        approval_id: approval.approval_id,
+        tool_id: 't1',
+        status: 'cancelled',
+        reason: null,
+        message: null,
+      }),
+      event('tool.result', {
+        ...place,
+        tool_id: 't1',
+        tool_call_id: 'call_0',
+        status: 'cancelled',
+        not_started: true,
+        result: null,
+        execution_time_ms: null,
+        late: false,
+        error: { code: 'EXECUTION_CANCELLED', message: stopped, recoverable: false },
+      }),
+    );
+    const row = transcript().querySelector('.call') as HTMLElement;
+    expect(row.querySelector('.call-facts')?.textContent).toBe('Not started');
+    expect(transcript().textContent?.split(stopped)).toHaveLength(2);
+    expect(row.textContent).not.toContain(stopped);
+  });
+
   it('of a run that still runs waits also on a page that is opened now', async () => {
     const running = { ...examples<{ run: object }>('bodies/getRun.response')[1]?.run, run_id };
     await openChat({
@@ -463,6 +503,26 @@ describe('a tool call', () => {
       prepare: (server) => server.on('getRun', { success: true, run: { ...running, status: 'running' } }),
     });
     expect(transcript().querySelector('.call')?.textContent).toContain('In the queue');
+  });
+
+  it('[EV-4] of a message that ended while the conversation was read is shown', async () => {
+    const read = Promise.withResolvers<void>();
+    const { server } = await openChat({
+      prepare: (server) =>
+        server.on('listMessages', async () => {
+          await read.promise;
+          const begun = message('m2', { role: 'assistant', content: 'I te', complete: false });
+          return { success: true, messages: [hello, begun], queued: [], next_cursor: null };
+        }),
+    });
+    const said = { content: 'I test.', tool_calls: asking.tool_calls };
+    await server.emit(created('m2', { role: 'assistant', ...said }), call({ status: 'executing' }));
+    read.resolve();
+    await settle();
+    const shown = transcript().querySelector('[data-message=m2]');
+    expect(shown?.textContent).toContain('I test.');
+    expect(shown?.querySelector('.call-title')?.textContent).toBe('Running npm test');
+    expect(shown?.querySelector('.caret')).toBeNull();
   });
 
   it('shows its approval in its place, and what became of it', async () => {

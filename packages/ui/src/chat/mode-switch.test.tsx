@@ -67,15 +67,37 @@ describe('[AP-11] the mode of a conversation', () => {
     const { server, clock } = await openChat();
     screen.getByLabelText('Message').focus();
     altM();
-    altM();
-    expect(mode().value).toBe('read_only');
     await clock.advance(599);
     expect(server.bodiesOf('changeSession')).toEqual([]);
-    await clock.advance(1);
-    expect(server.bodiesOf('changeSession')).toEqual([{ mode: 'read_only' }]);
     altM();
-    await clock.advance(600);
+    await settle();
+    expect(mode().value).toBe('read_only');
+    altM();
+    await clock.advance(599);
+    expect(server.bodiesOf('changeSession')).toEqual([{ mode: 'read_only' }]);
+    await clock.advance(1);
+    expect(server.bodiesOf('changeSession')).toEqual([{ mode: 'read_only' }, { mode: 'ask' }]);
     expect(mode().value).toBe('ask');
+  });
+
+  it.each([
+    ['ask', 'Read only', 'read_only'],
+    ['accept_edits', 'Ask', 'ask'],
+    ['accept_edits', 'Read only', 'read_only'],
+  ] as const)('is stricter at once: from %s to %s', async (from, name, to) => {
+    const { server } = await openChat('s1', session({ mode: from }));
+    await userEvent.selectOptions(mode(), name);
+    await settle();
+    expect(server.bodiesOf('changeSession')).toEqual([{ mode: to }]);
+  });
+
+  it('of two quick switches, the last one stays', async () => {
+    const { server } = await openChat('s1', session({ mode: 'accept_edits' }));
+    await userEvent.selectOptions(mode(), 'Ask');
+    await userEvent.selectOptions(mode(), 'Read only');
+    await settle();
+    expect(server.bodiesOf('changeSession').at(-1)).toEqual({ mode: 'read_only' });
+    expect(mode().value).toBe('read_only');
   });
 
   it('is saved before a message that follows at once', async () => {
@@ -99,17 +121,25 @@ describe('[AP-11] the mode of a conversation', () => {
     expect(order).toEqual(['createSession', 'changeSession', 'sendMessage']);
   });
 
-  it('a message does not go out in a mode that the server refused', async () => {
-    const { server } = await openChat();
-    server.on('changeSession', () => {
-      throw new Refused(503, 'NO_RUNNER');
-    });
-    await userEvent.selectOptions(mode(), 'Read only');
-    await userEvent.type(screen.getByLabelText('Message'), 'Look{Enter}');
-    await settle();
-    expect(server.bodiesOf('sendMessage')).toEqual([]);
-    expect(screen.getByRole('alert').textContent).toContain('NO_RUNNER');
-  });
+  it.each(['Accept edits', 'Read only'])(
+    'a message does not go out before the server has answered to %s',
+    async (name) => {
+      const { server } = await openChat();
+      const answered = Promise.withResolvers<void>();
+      server.on('changeSession', async () => {
+        await answered.promise;
+        throw new Refused(503, 'NO_RUNNER');
+      });
+      await userEvent.selectOptions(mode(), name);
+      await userEvent.type(screen.getByLabelText('Message'), 'Look{Enter}');
+      await settle();
+      expect(server.bodiesOf('sendMessage')).toEqual([]);
+      answered.resolve();
+      await settle();
+      expect(server.bodiesOf('sendMessage')).toEqual([]);
+      expect(screen.getByRole('alert').textContent).toContain('NO_RUNNER');
+    },
+  );
 
   it('goes back to what it was, and says why, when the server refuses', async () => {
     const { server, clock } = await openChat();

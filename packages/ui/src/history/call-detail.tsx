@@ -41,7 +41,8 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
   const { execution, result, late_result, requested_params, preview, omitted } = detail;
   const { status, error, reasons, tool_name, tool_params, exit_code } = execution;
   const isUndone = execution.undone_at !== null;
-  const state = callState({ status, isUndone, exitCode: exit_code, error });
+  const isNotStarted = execution.not_started ?? false;
+  const state = callState({ status, isUndone, isNotStarted, exitCode: exit_code, error });
   const isEdited =
     requested_params !== undefined && JSON.stringify(requested_params) !== JSON.stringify(tool_params);
   return (
@@ -61,7 +62,7 @@ function DetailBody({ detail }: { readonly detail: Detail }) {
         {isFinal(status) && <RunAgain toolId={execution.tool_id} />}
       </header>
       {error && (
-        <p className="notice danger">
+        <p className={status === 'cancelled' ? 'notice' : 'notice danger'}>
           <Visible text={words.told(error)} /> <code>{error.code}</code>
         </p>
       )}
@@ -128,7 +129,14 @@ function DecisionFacts({ detail }: { readonly detail: Detail }) {
   return (
     <Facts
       rows={[
-        [history.status, calls.state[decision.status === 'pending' ? 'awaiting_approval' : decision.status]],
+        [
+          history.status,
+          decision.status === 'pending'
+            ? calls.state.awaiting_approval
+            : decision.status === 'cancelled'
+              ? calls.decided.cancelled
+              : calls.state[decision.status],
+        ],
         [history.device, decision.by?.device ?? null],
         [history.token, decision.by?.token_id ?? null],
         [approval.saidReason, decision.reason],

@@ -43,7 +43,8 @@ const HistoryRow = memo(function HistoryRow({ execution }: { readonly execution:
   const { tool_id, tool_name, tool_params, status, risk_level, approval_id, execution_time_ms, exit_code } =
     execution;
   const isUndone = execution.undone_at !== null;
-  const state = callState({ status, isUndone, exitCode: exit_code, error: execution.error });
+  const isNotStarted = execution.not_started ?? false;
+  const state = callState({ status, isUndone, isNotStarted, exitCode: exit_code, error: execution.error });
   // Only a person can reject a call that asked for approval.
   const isRejected = status === 'rejected' && approval_id !== null;
   const decidedBy = isRejected ? 'user' : execution.approved_by;

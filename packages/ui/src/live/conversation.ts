@@ -40,6 +40,8 @@ export interface ChatCall {
   readonly status: ExecutionStatus;
   /** True after a successful undo. */
   readonly isUndone: boolean;
+  /** True if it was cancelled before it began. */
+  readonly isNotStarted: boolean;
   readonly risk: RiskLevel | null;
   readonly approvalId: string | null;
   readonly progress: number | null;
@@ -100,6 +102,14 @@ export function callOf(
   const id = tool_id ?? callIds.get(callKey(runId, tool_call_id));
   return id === undefined ? undefined : calls.get(id);
 }
+
+/** Whether a note of the call's run says why the call ended, so that the call itself need not. */
+export const isToldByNote = ({ messages }: Conversation, { runId, error, status }: ChatCall): boolean =>
+  status === 'cancelled' &&
+  error !== null &&
+  [...messages.values()].some(
+    ({ role, runId: noted, text }) => role === 'system' && noted === runId && text === error.message,
+  );
 
 /** Adds or replaces a message. `text` replaces the content of a message that is being streamed. */
 export function withMessage(state: Conversation, message: Message, text = message.content): Conversation {
@@ -196,6 +206,7 @@ function callOfExecution(execution: Execution, known: ChatCall | undefined): Cha
     params: known?.params ?? execution.tool_params,
     status: execution.status,
     isUndone: execution.undone_at !== null,
+    isNotStarted: execution.not_started ?? false,
     risk: execution.risk_level,
     approvalId: execution.approval_id,
     decision: recordedDecision(execution) ?? known?.decision ?? impliedDecision(execution),
@@ -303,12 +314,14 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
     case 'tool.result': {
       const { tool_id, status, result, error, execution_time_ms, exit_code, late, undo_id, omitted } =
         event.data;
+      const { not_started: isNotStarted = false } = event.data;
       if (undo_id !== undefined)
         return status === 'completed' ? changeCall(state, tool_id, { isUndone: true }) : state;
       if (late) return state;
       const known = omitted?.includes('result') ? undefined : result;
       return changeCall(state, tool_id, {
         status,
+        isNotStarted,
         ...(known !== null && { result: known, isShortened: false }),
         error,
         executionMs: execution_time_ms,
@@ -346,6 +359,7 @@ const newCall = (toolId: string): ChatCall => ({
   params: {},
   status: 'pending',
   isUndone: false,
+  isNotStarted: false,
   risk: null,
   approvalId: null,
   progress: null,

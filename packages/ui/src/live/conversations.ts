@@ -73,6 +73,7 @@ export class Conversations {
     if (event.event === 'message.created') {
       const text = this.#textOf(event.data);
       this.#change(sessionId, (state) => withMessage(state, event.data, text.text));
+      if (event.data.complete && !event.data.omitted?.length) this.#queuedEvents.get(sessionId)?.push(event);
       if (text.needsRefetch || event.data.omitted?.length) void this.read(session);
     } else if (event.event === 'message.delta') {
       const { message_id } = event.data;
@@ -89,7 +90,13 @@ export class Conversations {
     const queued = this.#queuedEvents.get(sessionId) ?? [];
     this.#loading.delete(sessionId);
     this.#queuedEvents.delete(sessionId);
-    this.#change(sessionId, (state) => queued.reduce(withEvent, state));
+    this.#change(sessionId, (state) => queued.reduce((now, event) => this.#withQueued(now, event), state));
+  }
+
+  /** A message was shown when it came; what was read since may be older, without its end and its calls. */
+  #withQueued(state: Conversation, event: CountersignEvent): Conversation {
+    if (event.event !== 'message.created') return withEvent(state, event);
+    return withMessage(state, event.data, this.#textOf(event.data).text);
   }
 
   async #fetch(session: SessionRef): Promise<void> {

@@ -11,6 +11,7 @@ const shapes: Readonly<Record<CallState, string>> = {
   rejected: 'M4 8h8',
   timeout: 'M8 3v5l3 2',
   cancelled: 'M4.5 11.5l7-7',
+  not_started: 'M4.5 11.5l7-7',
   nonzero: 'M4.5 6.5h7M4.5 9.5h7M10 4 6 12',
   undone: 'M6.5 4 4 6.5 6.5 9M4 6.5h5a2.5 2.5 0 0 1 0 5H6.5',
 };

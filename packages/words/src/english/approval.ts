@@ -122,7 +122,6 @@ export const englishApproval = {
       means: 'In this conversation the agent only reads: whatever could change something is blocked.',
     },
   },
-  notStarted: 'Not started',
   newOne: (what: string) => `New approval: ${what}`,
   settledOne: (what: string) => `No longer waiting: ${what}`,
 };

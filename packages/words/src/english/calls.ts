@@ -125,7 +125,8 @@ export const englishCalls = {
     failed: (why: string) => `failed: ${why}`,
     rejected: 'you rejected it',
     told: (message: string) => `you rejected it: ${message}`,
-    notRun: 'it did not run',
+    notStarted: 'not started',
+    noResult: 'no result',
   },
   /** The state of a call whose title and outcome do not tell it. */
   state: {
@@ -139,6 +140,7 @@ export const englishCalls = {
     rejected: 'Rejected',
     timeout: 'Expired',
     cancelled: 'Cancelled',
+    not_started: 'Not started',
     undone: 'Undone',
   },
   /** Who decided about a call, and what else the decision covers. */
@@ -157,6 +159,8 @@ export const englishCalls = {
     /** After `approved` or `rejected`, where it was not this device. */
     inProgram: (program: string) => ` in ${program}`,
     onDevice: (device: string) => ` on ${device}`,
+    /** The decision named no device. */
+    withToken: (name: string) => ` with the token “${name}”`,
     elsewhere: ' on another device',
     /** After `approved`, for a wider approval. */
     wider: {

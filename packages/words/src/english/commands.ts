@@ -54,12 +54,16 @@ Ended with: countersign acp --unpair`,
   commands: {
     about: {
       undo: 'Put back the files that the last run changed',
+      rewind: 'Go back to before a message of yours, with the files',
+      retry: 'Send the last message again',
       mode: 'Show or switch the mode: ask, accept_edits, read_only',
       rename: 'Rename this conversation',
+      search: 'Find conversations with these words',
+      delete: 'Delete this conversation',
       export: 'Write this conversation to a Markdown file',
     },
     /** What is typed after the name. */
-    input: { mode: 'MODE', rename: 'TITLE', export: 'FILE' },
+    input: { rewind: 'NUMBER', mode: 'MODE', rename: 'TITLE', search: 'WORDS', export: 'FILE' },
     modeIs: (name: string, means: string) => `Mode: ${name}. ${means}`,
     modeChoices: (choices: string) => `To switch: /mode NAME, one of ${choices}`,
     noMode: (name: string, choices: string) => `There is no mode "${name}". There are ${choices}.`,
@@ -71,6 +75,20 @@ Ended with: countersign acp --unpair`,
     nothingToUndo: 'Nothing in this conversation can be undone.',
     askUndo: (n: number) => `Put back ${count(n, 'change', 'changes')}? y puts back · any other key keeps`,
     kept: 'Nothing was put back.',
+    rewindHow: 'To go back to before one of these: /rewind NUMBER',
+    askRewind: (files: number) =>
+      files === 0
+        ? 'Go back without files? y goes back · any other key stays'
+        : `Go back and put back ${count(files, 'file', 'files')}? y goes back · any other key stays`,
+    filesStay: 'No runner is connected, so files stay as they are.',
+    notPutBack: (tools: string) => `Cannot be put back: ${tools}`,
+    rewound: (message: string) => `The agent no longer reads “${message}” and what followed.`,
+    searchHow: 'Which words? /search WORDS',
+    notFound: 'No conversation has these words.',
+    openHow: 'To go on in one: countersign chat --session ID',
+    askDelete: 'Delete this conversation? y deletes · any other key keeps',
+    notDeleted: 'Nothing was deleted.',
+    deleted: 'The conversation was deleted.',
     noConversation: 'There is no conversation yet: send a message first.',
   },
   policy: {

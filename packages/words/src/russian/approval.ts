@@ -130,7 +130,6 @@ export const russianApproval: typeof englishApproval = {
       means: 'В этой беседе агент только читает: всё, что может что-то изменить, блокируется.',
     },
   },
-  notStarted: 'Не начат',
   newOne: (what) => `Новый запрос: ${what}`,
   settledOne: (what) => `Больше не ждёт: ${what}`,
 };

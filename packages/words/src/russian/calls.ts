@@ -119,7 +119,8 @@ export const russianCalls: typeof englishCalls = {
     failed: (why) => `не удалось: ${why}`,
     rejected: 'вы отклонили',
     told: (message) => `вы отклонили: ${message}`,
-    notRun: 'не выполнялось',
+    notStarted: 'не начато',
+    noResult: 'без результата',
   },
   state: {
     pending: 'Готовится',
@@ -132,6 +133,7 @@ export const russianCalls: typeof englishCalls = {
     rejected: 'Отклонён',
     timeout: 'Истёк',
     cancelled: 'Отменён',
+    not_started: 'Не начат',
     undone: 'Изменение отменено',
   },
   decided: {
@@ -148,6 +150,7 @@ export const russianCalls: typeof englishCalls = {
     cancelled: 'Отозвано до вашего решения',
     inProgram: (program) => ` в ${program}`,
     onDevice: (device) => ` (${device})`,
+    withToken: (name) => ` с токеном «${name}»`,
     elsewhere: ' на другом устройстве',
     wider: {
       class: ' и подобное в этой беседе',

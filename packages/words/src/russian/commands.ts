@@ -53,11 +53,15 @@ export const russianCommands: typeof englishCommands = {
   commands: {
     about: {
       undo: 'Вернуть файлы, которые изменил последний запуск',
+      rewind: 'Вернуться к тому, что было до вашего сообщения, с файлами',
+      retry: 'Отправить последнее сообщение ещё раз',
       mode: 'Показать или сменить режим: ask, accept_edits, read_only',
       rename: 'Переименовать беседу',
+      search: 'Найти беседы с этими словами',
+      delete: 'Удалить эту беседу',
       export: 'Записать беседу в файл Markdown',
     },
-    input: { mode: 'РЕЖИМ', rename: 'НАЗВАНИЕ', export: 'ФАЙЛ' },
+    input: { rewind: 'НОМЕР', mode: 'РЕЖИМ', rename: 'НАЗВАНИЕ', search: 'СЛОВА', export: 'ФАЙЛ' },
     modeIs: (name, means) => `Режим: ${name}. ${means}`,
     modeChoices: (choices) => `Сменить: /mode ИМЯ, одно из ${choices}`,
     noMode: (name, choices) => `Нет режима «${name}». Есть ${choices}.`,
@@ -70,6 +74,20 @@ export const russianCommands: typeof englishCommands = {
     askUndo: (n) =>
       `Вернуть как было: ${count(n, 'изменение', 'изменения', 'изменений')}? y вернёт · другая клавиша оставит`,
     kept: 'Ничего не возвращено.',
+    rewindHow: 'Вернуться к тому, что было до одного из них: /rewind НОМЕР',
+    askRewind: (files) =>
+      files === 0
+        ? 'Вернуться без файлов? y вернёт · любая другая клавиша оставит'
+        : `Вернуться и вернуть файлы (${files})? y вернёт · любая другая клавиша оставит`,
+    filesStay: 'Исполнитель не подключён, поэтому файлы останутся как есть.',
+    notPutBack: (tools) => `Вернуть нельзя: ${tools}`,
+    rewound: (message) => `Агент больше не читает «${message}» и то, что следовало.`,
+    searchHow: 'Какие слова? /search СЛОВА',
+    notFound: 'Ни в одной беседе таких слов нет.',
+    openHow: 'Продолжить одну из них: countersign chat --session ID',
+    askDelete: 'Удалить эту беседу? y удалит · любая другая клавиша оставит',
+    notDeleted: 'Ничего не удалено.',
+    deleted: 'Беседа удалена.',
     noConversation: 'Беседы ещё нет: сначала отправьте сообщение.',
   },
   policy: {

@@ -154,7 +154,7 @@ export function decisionStories(home: () => WebHome): void {
     await window.waiting.filter({ hasText: 'High risk' }).waitFor(); // HIGH still needs approval
     expect(existsSync(file('s1.md'))).toBe(true);
     await page.getByRole('button', { name: 'Stop' }).click();
-    await window.call('Delete s1.md').getByText('Cancelled').waitFor();
+    await window.call('Delete s1.md').getByText('Not started').waitFor();
   });
 
   it('[RK-5] shows the backtest before it saves "always"', async () => {

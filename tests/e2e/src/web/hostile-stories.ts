@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, expect, it } from 'vitest';
 import { useWebHome } from './fixtures.ts';
 import { takePicture } from './pictures.ts';
+import { attentionMs } from './web-window.ts';
 
 /** HTML that would run, an image that would call another host, colours, a bell, a right-to-left mark. */
 const hostile = (elsewhere: string): string =>
@@ -131,7 +132,18 @@ export function hostileStories(browser: () => Browser): void {
     await card.getByText('Not all of it is in sight.').waitFor({ state: 'detached' });
     expect(await isSeen()).toBe(true);
     await window.look(card);
-    await window.press('n', 'Enter');
+    // The card is taller than the view: a key scrolls to what was not in sight yet, and decides nothing (UI-6).
+    await window.press('n');
+    await card.getByText('Not all of it was in sight yet. Here is the rest.').waitFor();
+    const reason = card.getByRole('textbox');
+    await expect
+      .poll(async () => {
+        await window.wait(attentionMs);
+        if ((await reason.count()) === 0) await window.press('n');
+        return reason.count();
+      })
+      .toBe(1);
+    await window.press('Enter');
     await window.call('long.md').getByText('You rejected this').waitFor();
   });
 

