@@ -526,8 +526,7 @@ describe('[RK-5] an imported prefix cannot be widened', () => {
         if (!first || first.rules.length === 0) return;
         const runs = (given: typeof first.rules) => decider(given)(command.join(' ')) === 'runs';
         // What only reads runs without a rule.
-        if (runs(first.rules) && !runs([]))
-          expect(command.join(' ')).toMatch(claudeMeans(text));
+        if (runs(first.rules) && !runs([])) expect(command.join(' ')).toMatch(claudeMeans(text));
       }),
       { numRuns: 2_000 },
     );
