@@ -135,7 +135,7 @@ it.each([
   ['always', { tool: changingToolsPattern, path: 'drafts/b.md' }, 'Always: changes to drafts/b.md'],
   ['class', { tool: changingToolsPattern, path: 'drafts/**' }, 'Changes under drafts/ in this conversation'],
   ['class', { tool: 'delete_file', path: 'drafts/**' }, 'Deleting files under drafts/ in this conversation'],
-  ['class', { tool: 'delete_file', path: 'a.md' }, 'Deleting a.md in this conversation'],
+  ['class', { tool: 'delete_file', path: './a.md' }, 'Deleting a.md in this conversation'],
   [
     'class',
     { tool: 'execute_command', command: 'git commit *' },

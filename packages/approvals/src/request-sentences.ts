@@ -107,7 +107,9 @@ function coveredCalls(
     return command.endsWith(' *') ? covers.commands(command.slice(0, -2)) : covers.command(command);
   if (path === undefined) return covers.tool(tool);
   const deletes = findTool(tool)?.kind === 'delete';
-  if (!path.endsWith('/**')) return deletes ? covers.deletedFile(path) : covers.file(path);
+  // The pattern of one file in the root begins with `./`, because without a slash it would match in every folder.
+  const file = path.replace(/^\.\//, '');
+  if (!path.endsWith('/**')) return deletes ? covers.deletedFile(file) : covers.file(file);
   const folder = path.slice(0, -2);
   return deletes ? covers.deletedFolder(folder) : covers.folder(folder);
 }

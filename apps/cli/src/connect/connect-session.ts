@@ -5,11 +5,11 @@ import type { Workspace, WorkspaceRunner } from '@countersign/tool-runner';
 import { ActivityLines } from '../activity-line.ts';
 import { cardDeps, TerminalApprovals } from '../approvals/terminal-approvals.ts';
 import type { Environment } from '../command-context.ts';
-import { offerText, programsToMention } from '../doctor/programs.ts';
+import { programsToMention } from '../doctor/programs.ts';
 import type { Key } from '../screen/keys.ts';
 import { visible } from '../screen/paragraph.ts';
 import { Stage } from '../screen/stage.ts';
-import { fit } from '../screen/text-width.ts';
+import { fit, wrap } from '../screen/text-width.ts';
 import type { ServerAccess } from '../sign-in/server-access.ts';
 import { streamWords } from '../sign-in/stream-words.ts';
 import type { Project } from '../sign-in/workspace-project.ts';
@@ -179,8 +179,10 @@ export class ConnectSession {
     const offers = programsToMention({ root: workspace.root, env });
     if (offers.length === 0) return;
     this.#writeJson({ hidden_programs: offers });
-    for (const offer of offers) this.say(visible(offerText(offer, words.doctor)), 'dim');
-    this.say(words.doctor.howToAdd, 'dim');
+    const folders = offers.map(({ from }) => from);
+    const columns = (this.#options.terminal.screen?.columns ?? Number.POSITIVE_INFINITY) - 1;
+    const text = words.doctor.mention(folders.slice(0, 3).join(', '), Math.max(folders.length - 3, 0));
+    for (const line of wrap(visible(text), columns)) this.say(line, 'dim');
   }
 
   /** Prints a problem once, not at each retry. */

@@ -24,6 +24,9 @@ export interface OfferQuestion {
   readonly path: string | undefined;
 }
 
+/** Folders that npm puts on PATH for the script it runs, such as `npm start`. They are not the person's. */
+const npmFolder = /\/(node_modules\/\.bin|node-gyp-bin)\/?$/;
+
 /** A folder with more entries is not a folder of programs. */
 const MAX_ENTRIES = 5_000;
 
@@ -34,7 +37,9 @@ const MAX_ENTRIES = 5_000;
 export function findProgramOffers({ forbidden, listed, path }: OfferQuestion): ProgramOffer[] {
   const { root, home } = forbidden;
   const view = new OfferView(forbidden, listed);
-  const folders = (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  const folders = (path ?? '')
+    .split(delimiter)
+    .filter((folder) => isAbsolute(folder) && !npmFolder.test(folder));
   const fromPath = [...new Set(folders)].flatMap((folder) => {
     const real = realPath(folder);
     if (real === undefined || isInside(root, real)) return [];

@@ -266,6 +266,8 @@ export const englishTerminal = {
     folderMissing: (path: string) => `runner.json lists ${path}, which is not there`,
     folderInWorkspace: (path: string) =>
       `runner.json lists ${path}, which is in the workspace: programs are not found there`,
+    mention: (folders: string, more: number) =>
+      `Commands do not see your programs in ${folders}${more > 0 ? ` and ${more} more folders` : ''}. To change that: countersign doctor --add-programs`,
     howToAdd: 'To let commands use these programs: countersign doctor --add-programs',
     added: (file: string) => `Added to ${file}; it counts for the next command:`,
     nothingToAdd: 'There is nothing to add: commands find what your PATH has.',

@@ -256,6 +256,8 @@ export const russianTerminal: typeof englishTerminal = {
     folderMissing: (path) => `в runner.json названа папка ${path}, а её нет`,
     folderInWorkspace: (path) =>
       `в runner.json названа папка ${path}, а она в рабочей папке: там программ не ищут`,
+    mention: (folders, more) =>
+      `Команды не видят ваших программ в ${folders}${more > 0 ? ` и ещё в ${more}` : ''}. Чтобы видели: countersign doctor --add-programs`,
     howToAdd: 'Чтобы команды могли ими пользоваться: countersign doctor --add-programs',
     added: (file) => `Добавлено в ${file}; действует со следующей команды:`,
     nothingToAdd: 'Добавлять нечего: команды находят всё, что есть в вашем PATH.',
