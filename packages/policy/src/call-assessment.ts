@@ -34,4 +34,6 @@ export interface CommandOperand {
 /** Words have their quotes removed and known variables expanded; `undefined` is a word only known at run time. */
 export interface SimpleCommand {
   readonly words: readonly (string | undefined)[];
+  /** A pipe or a redirection of the line gives it standard input, which its words do not show. */
+  readonly hasInput?: true;
 }

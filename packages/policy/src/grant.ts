@@ -10,6 +10,8 @@ import {
   type ToolCall,
 } from '@countersign/protocol';
 import type { CallAssessment } from './call-assessment.ts';
+import { readsUnmasked } from './line/rules.ts';
+import { namesHosts } from './network-needs.ts';
 import { type CompiledRule, compileRule } from './policy-rules.ts';
 import { mayBeOutside } from './risk-assessor.ts';
 import { isRefused } from './verdict.ts';
@@ -63,6 +65,7 @@ export function grantAsRule(
   const { askedBy, reasons = [] } = at;
   if (grant.scope === 'mode' && (askedBy || mayBeOutside([...assessment.verdict.reasons, ...reasons])))
     return undefined;
+  if (grant.pattern === null && grant.max_risk !== 'HIGH' && reachesFurther(assessment)) return undefined;
   if (grant.expires_at !== null && grant.expires_at <= at.now) return undefined;
   if (grant.session_id !== null && grant.session_id !== at.sessionId) return undefined;
   if (grant.workspace !== at.workspace) return undefined;
@@ -70,6 +73,14 @@ export function grantAsRule(
   const rule = compileRule(ruleOfGrant('grant', grant), 'person');
   return typeof rule === 'string' ? undefined : rule;
 }
+
+/**
+ * Whether a call must be seen before it runs, though it is only MEDIUM: it names a host, which everything that it starts
+ * could reach (RN-5), or it prints whole folders without the masks of a LOW command (VA-2).
+ */
+const reachesFurther = ({ verdict, commands }: CallAssessment): boolean =>
+  (!isRefused(verdict) && verdict.network && namesHosts(commands)) ||
+  verdict.reasons.some(({ rule }) => rule === readsUnmasked.id);
 
 /**
  * Converts a grant to a policy rule; "always" on a card saves this rule. A click is weaker consent than a rule written by

@@ -44,6 +44,10 @@ export function networkNeeds(
   };
 }
 
+/** Whether the words of a command with network name a host by URL: another one than its program would use by itself. */
+export const namesHosts = (commands: readonly SimpleCommand[]): boolean =>
+  networkNeeds({ params: {} }, commands).hosts.length > 0;
+
 /** A word that is only known at run time is left out: it names no host now. */
 const plainWords = ({ words }: SimpleCommand): readonly string[] => {
   const [program = '', ...args] = words.map((word) => word ?? '');

@@ -15,6 +15,7 @@ import type { CallAssessment, SimpleCommand } from './call-assessment.ts';
 import { isHarmlessCommand, isHarmlessVariable } from './command/harmless-commands.ts';
 import { executingPlaces } from './executing-places.ts';
 import { expandedLength, type Glob, parseGlob } from './glob.ts';
+import { lineManual } from './program/line-manuals.ts';
 import { plainCommandWords } from './program/plain-words.ts';
 import { RiskAssessor } from './risk-assessor.ts';
 import { utf8Length } from './size-limiter.ts';
@@ -132,7 +133,9 @@ export function compileRule(rule: PolicyRule, owner: PolicyOwner): CompiledRule 
   };
   const coversCommand = (command: SimpleCommand): boolean =>
     (!words || matchesWords(words, command.words, { unknownMatches: false })) &&
-    (!rule.harmless_only || words?.isLiteral === true || isHarmlessCommand(command.words));
+    (!rule.harmless_only ||
+      (words?.isLiteral === true && isKnownByWords(command)) ||
+      (isHarmlessCommand(command.words) && !printsFolders(command.words)));
   return {
     rule,
     owner,
@@ -215,6 +218,13 @@ function readsWholeFolders({ tool, params }: ToolCall, { commands }: CallAssessm
   return commands.some(({ words }) => isRecursive(words));
 }
 
+/**
+ * Whether a command prints the content of files that it does not name. What a person is asked about runs without the masks
+ * of a LOW command, so it could print a sensitive file (VA-2).
+ */
+const printsFolders = (words: readonly (string | undefined)[]): boolean =>
+  /^(grep|cat|head|tail)$/.test(words[0] ?? '') && isRecursive(words);
+
 const readsFolders = new Set(wordList('find rg fd fdfind tree du xargs'));
 
 /**
@@ -273,6 +283,21 @@ function matchesAnyCommand(pattern: CommandPattern, commands: CallAssessment['co
       matchesWords(pattern, words, { unknownMatches: true }) ||
       matchesWords(pattern, plainCommandWords(words), { unknownMatches: true }),
   );
+}
+
+/** A word that makes standard input a list of files or a script. */
+const NAMES_INPUT = /^-$|[=fE]-$|\/dev\/(stdin|fd\/)|^\/proc\//;
+
+/**
+ * Whether the words of a command say what it does. With input they do so only for programs that read it as text: `psql`,
+ * `git apply` or `xargs rm` do what their input says, and a grant for the words would cover any input.
+ */
+function isKnownByWords({ words, hasInput }: SimpleCommand): boolean {
+  if (!hasInput) return true;
+  const known = words.filter((word) => word !== undefined);
+  if (known.length !== words.length || known.some((word) => NAMES_INPUT.test(word))) return false;
+  const manual = lineManual(known);
+  return manual?.onlyReads === true || manual?.scriptFirst === true;
 }
 
 interface CommandPattern {

@@ -134,6 +134,10 @@ export class Judgement {
       case 'git read':
         this.#judgeGitRead({ entersSubmodules: note.entersSubmodules });
         break;
+      case 'changed unless folder':
+        if (this.#exists(this.#paths.root) && this.#entryOf(note.text) !== 'directory')
+          this.#judgeChange(note.text);
+        break;
       case 'changed file':
         this.#judgeChange(note.text);
         break;

@@ -172,6 +172,16 @@ describe('on a hostile disk', () => {
   });
 
   it.each([
+    ['cp README.md Makefile', 'HIGH'],
+    ['cp -T README.md gradlew', 'HIGH'],
+    ['cd src && cp ../README.md build', 'HIGH'],
+    ['cp README.md src', 'MEDIUM'],
+    ['cp README.md new/', 'MEDIUM'],
+  ])('[RK-2] a target without an extension is a folder only if one is there: %s', (line, decision) => {
+    expect({ line, decision: decide(line, lines) }).toEqual({ line, decision });
+  });
+
+  it.each([
     '.venv/bin/pytest',
     './.venv/bin/pytest -q',
     'node_modules/.bin/some-tool',

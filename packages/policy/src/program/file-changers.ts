@@ -115,6 +115,8 @@ function noteCopies(operands: readonly string[], notes: Notes, state: OptionStat
       notes.path(made, 'write', { makes: false });
     } else notes.changes(made);
   }
+  if (isFolder && (state.wasGiven('-T', '--no-target-directory') || !/(^|\/)(\.{1,2})?$/.test(target)))
+    notes.changesUnlessFolder(place);
   if (isFolder || isRecursive) notes.raise(copiesFolder, target);
 }
 

@@ -41,6 +41,7 @@ export type Doubt = 'outside' | 'unsafe' | 'sensitive' | 'file' | 'argument' | '
  * - `pattern`: picks files by name. `made name`: a file called `name` is written.
  * - `implied run`: this file is executed if it exists, though no word names it.
  * - `changed file`: its content is written, as by write_file: the extension decides about the risk.
+ * - `changed unless folder`: a changed file, if a disk is known and no folder of that name is there.
  * - `secret`: not refused, even if it is a sensitive file.
  * - `git read`: harmless in a shell line if git finds the workspace's own repository. `entersSubmodules`: and if that has
  *   none, because git would read them by their own configuration.
@@ -59,7 +60,10 @@ export type Note = Readonly<
     | { kind: 'directory'; text: string; use: PathUse }
     | { kind: 'unpack'; text: string; onlyInShell: boolean }
     | { kind: 'installed program'; text: string }
-    | { kind: 'tree path' | 'pattern' | 'implied run' | 'changed file'; text: string }
+    | {
+        kind: 'tree path' | 'pattern' | 'implied run' | 'changed file' | 'changed unless folder';
+        text: string;
+      }
     | { kind: 'git read'; entersSubmodules: boolean }
     | { kind: 'secret'; text: string; use: 'made' | 'handed' }
     | { kind: 'git hooks' | 'network' }
@@ -121,6 +125,11 @@ export class Notes {
   /** A file whose content changes as by write_file: judged by its extension and place. */
   changes(text: string): void {
     this.#add({ kind: 'changed file', text });
+  }
+
+  /** A target without an extension: a folder to copy into, or the file itself, such as `Makefile`. */
+  changesUnlessFolder(text: string): void {
+    this.#add({ kind: 'changed unless folder', text });
   }
 
   /** A file that may hold secrets: it is made from its template, or handed to a program that is started (VA-2). */

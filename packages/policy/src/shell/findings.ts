@@ -83,10 +83,13 @@ export class Findings {
     if (this.#quiet === 0) this.#network = true;
   }
 
-  addCommand(words: readonly (string | undefined)[]): void {
+  /** `hasInput` counts for each occurrence of these words if it does for one of them. */
+  addCommand(words: readonly (string | undefined)[], { hasInput }: { readonly hasInput: boolean }): void {
     if (this.#quiet > 0 || this.refused) return;
     const key = words.map((word) => word ?? '\u0000').join('\u0001');
-    if (this.#commands.size < MAX_NAMED || this.#commands.has(key)) this.#commands.set(key, { words });
+    const known = this.#commands.get(key);
+    const input = (hasInput || known?.hasInput) && { hasInput: true as const };
+    if (this.#commands.size < MAX_NAMED || known) this.#commands.set(key, { words, ...input });
     else this.#refuseAsTooLong('commands');
   }
 

@@ -54,7 +54,7 @@ const SYSTEM_PROGRAMS = /^\/(usr\/(local\/)?)?s?bin\//;
 export function judgeCall(run: ShellRun, words: readonly string[]): readonly string[] {
   const [first, ...args] = words;
   if (first === undefined || run.findings.refused || !run.step()) return [''];
-  run.findings.addCommand(words.map(knownWord));
+  run.findings.addCommand(words.map(knownWord), { hasInput: run.stdin !== undefined });
   const name = first.slice(first.lastIndexOf('/') + 1);
   // `*` alone may be any file: only a more specific pattern is tried against names
   if (hasHole(name) || name === '' || isStarOnly(name)) return judgeUnknown(run, first, args);

@@ -9,6 +9,7 @@ import type { Workspace } from '../workspace.ts';
 import { type ConfigEntry, parseConfigList, setting, writeConfig } from './config-text.ts';
 import { gitFailed } from './git-failure.ts';
 import { type GitAnswer, type GitRun, runGit } from './git-process.ts';
+import { hiddenInDiffs } from './hidden-in-diffs.ts';
 import { PersonsGit } from './persons-git.ts';
 import { hidePasswords } from './remote-address.ts';
 import { checkLayout, readSmallFile, unsafe } from './repository-layout.ts';
@@ -212,50 +213,6 @@ export class GitRepository {
     return view;
   }
 }
-
-/** Names of sensitive files (VA-2), as attributes of git. Templates are shown. */
-const hiddenInDiffs = `${[
-  ...[
-    '.env',
-    '.env.*',
-    '.env[-_0-9]*',
-    '*.env',
-    '*.pem',
-    '*.key',
-    '*.p12',
-    '*.pfx',
-    '*.ppk',
-    '*.jks',
-    '*.keystore',
-    '*.kdbx',
-  ],
-  ...[
-    'id_rsa*',
-    'id_dsa*',
-    'id_ecdsa*',
-    'id_ed25519*',
-    '.npmrc',
-    '.netrc',
-    '_netrc',
-    '.pypirc',
-    '.pgpass',
-    '.my.cnf',
-  ],
-  ...[
-    '.htpasswd',
-    '.vault-token',
-    '.git-credentials',
-    '.dockercfg',
-    'credentials.json',
-    'service-account.json',
-  ],
-  ...['.aws/**', '.ssh/**', '.gnupg/**', '.azure/**', '.kube/**', '.gcloud/**', '**/.docker/config.json'],
-]
-  .map((pattern) => `${pattern} -diff`)
-  .join('\n')}
-${['example', 'sample', 'template', 'dist'].map((word) => `.env.${word} diff\n${word}.env diff`).join('\n')}
-*.pub !diff
-`;
 
 /** The addresses of remotes, which `git remote -v` shows. */
 const remoteAddresses = (own: readonly ConfigEntry[]): ConfigEntry[] =>

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ToolCallPolicy } from '@countersign/policy';
+import { sensitivePlaces, ToolCallPolicy } from '@countersign/policy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cannotIsolate } from '../isolation/isolation-fixture.test-data.ts';
 import { realDisk } from '../real-disk.ts';
@@ -63,6 +63,19 @@ describe.skipIf(cannotIsolate)('[RN-6] git in a LOW shell line', () => {
         output: expect.not.stringContaining('canary-31c7'),
       });
     expect(await run('git show HEAD')).toContain('+KEY=example');
+  });
+
+  it('[VA-2] shows no line of any file that VA-2 names, in any spelling', async () => {
+    const paths = sensitivePlaces.places
+      .flatMap(({ matches }) => matches)
+      .filter((path) => !path.startsWith('.git/'));
+    for (const path of paths) fixture.write(path, `canary of ${path}\n`);
+    fixture.write('.env.example', 'KEY=example\n');
+    fixture.git('add', '-f', '.');
+    fixture.git('commit', '-q', '-m', 'second');
+    const shown = [await run('git show'), await run('git grep canary HEAD')].join('');
+    expect(shown.match(/canary of .*/g) ?? []).toEqual([]);
+    expect(shown).toContain('+KEY=example');
   });
 
   it('[VA-2] asks before a call that could show one', () => {

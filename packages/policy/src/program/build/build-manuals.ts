@@ -1,4 +1,5 @@
 import { wordList } from '../../text.ts';
+import { isInterpreter, isShell } from '../executed-code.ts';
 import { handedFiles } from '../file-operands.ts';
 import { git } from '../git.ts';
 import { withDashes } from '../msbuild.ts';
@@ -110,6 +111,10 @@ function toolManual(tool: BuildTool): Manual {
           ? operands.slice(0, tool.values?.includes('--makefile') ? 20 : 2)
           : more.slice(0, 1))
           noteTask(text, notes);
+      if (tool.tasks && tool.runs !== undefined) {
+        const named = /^run(-script)?$/.test(first.text) ? more[0] : first;
+        if (named) noteStarted(named.text, args.slice(named.at + 1), notes);
+      }
       if ((lists.network.has(first.text) || first.text === 'run') && !tool.every)
         for (const { text } of more)
           if (OTHER_SOURCE.test(text) || (first.text !== 'get' && GO_MODULE.test(text)))
@@ -139,6 +144,16 @@ function noteTask(text: string, notes: Notes): void {
       notes.raise(rules.bringsCode, text);
   } else if (SENDS.test(text)) notes.raise(rules.sendsAway, text);
   else if (/\s|;/.test(text)) notes.raise(rules.bringsCode, text);
+}
+
+const RUNS_CODE = /^(node|tsx|ts-node|tsimp|vite-node|python[\d.]*)$/;
+const STARTS_PROGRAMS = /^(env|xargs|timeout|nice|nohup|setsid|find)$/;
+
+/** yarn and pnpm start a program where there is no task of that name: `yarn node a.js`, `pnpm bash x`. */
+function noteStarted(name: string, args: readonly string[], notes: Notes): void {
+  if (RUNS_CODE.test(name)) manualOf(name)?.read(args, notes);
+  else if (isShell(name) || isInterpreter(name) || STARTS_PROGRAMS.test(name))
+    notes.raise(rules.bringsCode, name);
 }
 
 const toolsByName: ReadonlyMap<string, Manual> = new Map(

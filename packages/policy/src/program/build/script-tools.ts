@@ -28,7 +28,7 @@ export const scriptTools: readonly BuildTool[] = [
       'pnpm test; pnpm build; pnpm --filter core run build; pnpm -r test; pnpm exec tsc --noEmit; pnpm lint --fix; pnpm run typecheck',
     online: 'pnpm install --frozen-lockfile; pnpm add x; pnpm i; pnpm -C app install',
     forAccount: isGlobal,
-    high: 'pnpm publish; pnpm add -g x; pnpm dlx x; pnpm create vite; pnpm run deploy; pnpm exec rm -rf x; pnpm -c exec id; pnpm config set a b; pnpm env use 20',
+    high: 'pnpm publish; pnpm add -g x; pnpm dlx x; pnpm create vite; pnpm run deploy; pnpm exec rm -rf x; pnpm -c exec id; pnpm config set a b; pnpm env use 20; pnpm node -e 1; pnpm bash x; pnpm run tsx -e 1',
   },
   {
     names: 'yarn',
@@ -41,9 +41,9 @@ export const scriptTools: readonly BuildTool[] = [
     runs: 'exec',
     code: '--script-shell --node-options --use-yarnrc',
     medium:
-      'yarn test; yarn build --mode dev; yarn run lint; yarn tsc --noEmit; yarn workspaces run test; yarn --cwd app build',
+      'yarn test; yarn build --mode dev; yarn run lint; yarn tsc --noEmit; yarn workspaces run test; yarn --cwd app build; yarn node src/a.js',
     online: 'yarn install --immutable; yarn add -D x; yarn',
-    high: 'yarn publish; yarn npm publish; yarn dlx x; yarn create app; yarn deploy; yarn config set a b; yarn plugin import x',
+    high: 'yarn publish; yarn npm publish; yarn dlx x; yarn create app; yarn deploy; yarn config set a b; yarn plugin import x; yarn node -e 1; yarn run node -p 1; yarn sh -c id; yarn env sh',
   },
   {
     names: 'bun',
