@@ -117,7 +117,7 @@ describe('[AG-6] rewinding', () => {
     story.run('rm', '-rf', 'made');
     const first = await say('/edit_file path=x.md old=zero new=one');
     const second = await say('/edit_file path=x.md old=one new=two', '/write_file path=made/y.md content=y');
-    await say('/run node --version');
+    await say('/run node made/missing.js');
     return { first, second };
   }
 
