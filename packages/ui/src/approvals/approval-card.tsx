@@ -13,7 +13,7 @@ import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { Visible } from '../text/visible.tsx';
 import { useWords } from '../words/words.ts';
-import { approveGroupOf, type CardKey, cardKey, onCardKey } from './card-keys.ts';
+import { approveGroupOf, type CardKey, cardKey, cardsChanged, onCardKey } from './card-keys.ts';
 import { NoticeLine, PreviewSection, Reasons } from './card-parts.tsx';
 import { Countdown } from './countdown.tsx';
 import { DecisionButtons } from './decision-buttons.tsx';
@@ -130,6 +130,10 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     tookOverAt.current = clock.monotonic();
   };
   useEffect(() => (card.current ? onCardKey(card.current, { act, tookOver }) : undefined));
+  useEffect(() => {
+    cardsChanged();
+    return cardsChanged;
+  }, []);
 
   return (
     <article

@@ -70,6 +70,19 @@ export function markCurrentCard(): void {
   lastCurrent = current;
 }
 
+const watchers = new Set<() => void>();
+
+/** Calls `watcher` when a card came or went. Returns a function that stops it. */
+export function watchCards(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+}
+
+/** Tells that a card came or went. */
+export function cardsChanged(): void {
+  for (const watcher of watchers) watcher();
+}
+
 /** Gives a key to the current card, as if it had the focus. Returns whether a card waits. */
 export function pressOnCurrentCard(key: CardKey): boolean {
   markCurrentCard();

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { cleanup, screen } from '@testing-library/react';
 import { userEvent } from '@testing-library/user-event';
+import { act, useState } from 'react';
 import { afterEach, expect, it } from 'vitest';
 import { Menu } from '../frame/menu.tsx';
 import { Shortcuts } from '../frame/shortcuts.tsx';
@@ -89,4 +90,28 @@ it('[UI-6] no key decides a card below a dialog or an open menu', async () => {
   await settle();
   expect(approved()).toBe(0);
   dialog.remove();
+});
+
+let draw = () => {};
+
+/** The inbox, once `draw` is called. */
+function Late() {
+  const [isDrawn, setDrawn] = useState(false);
+  draw = () => setDrawn(true);
+  return isDrawn ? <Inbox /> : null;
+}
+
+it('[UI-6] marks a card that is drawn long after its approval is known', async () => {
+  const { server } = await openPage(
+    <>
+      <Shortcuts isHelpOpen={false} onHelp={() => {}} />
+      <Late />
+    </>,
+  );
+  await server.emit(requestEvent(anApproval({ approval_id: 'one', preview, digest })));
+  await new Promise((resolve) => setTimeout(resolve, 50)); // the frame after the event
+  act(() => draw());
+  await expect
+    .poll(() => document.querySelector('[data-current]')?.getAttribute('data-approval'))
+    .toBe('one');
 });

@@ -86,19 +86,19 @@ export function appearanceStories(home: () => WebHome): void {
     const approve = card.getByRole('button', { name: 'Approve', exact: true });
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000); // from now on the test advances time
-    await page.evaluate(() => document.querySelector('[data-approval]')?.scrollIntoView({ block: 'end' }));
-    await approve.scrollIntoViewIfNeeded();
-    await card.evaluate((element) => {
-      element.style.marginBlockStart = '-0.5rem'; // it moved when the clock was set
-    });
+    await card.evaluate((element) => element.scrollIntoView({ block: 'end' }));
+    // Not by a margin: at the end of a list that scrolls, the card would stay where it is.
+    const moveTo = (top: string) =>
+      card.evaluate((element, to) => {
+        element.style.top = to;
+      }, top);
+    await moveTo('-0.5rem'); // it moved when the clock was set
     await page.clock.runFor(200); // the card is visible at this place
     await approve.tap();
     expect(await decided()).toEqual([]);
     await window.blur(); // a tap also sets the focus, which would count too
     await page.clock.runFor(attentionMs);
-    await card.evaluate((element) => {
-      element.style.marginBlockStart = '-1rem'; // as if something above it became smaller
-    });
+    await moveTo('-1rem'); // as if something above it became smaller
     await page.clock.runFor(100);
     await approve.tap();
     expect(await decided()).toEqual([]);
