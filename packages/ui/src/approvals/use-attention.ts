@@ -144,8 +144,12 @@ function showUnseen(card: HTMLElement, scroller: Element | null, parts: SeenPart
     card.scrollIntoView({ block: 'nearest' });
     return false;
   }
-  const head = card.querySelector('.card-head')?.getBoundingClientRect().height ?? 0;
-  (scroller ?? document.documentElement).scrollTop += body.top + unseen - view.top - head;
+  const page = scroller ?? document.documentElement;
+  // Twice: scrolling moves the heading to where it sticks, which may be a little below the edge of the view.
+  for (let now: Body | undefined = body, left = 2; now && left > 0; left -= 1) {
+    page.scrollTop += now.top + unseen - now.shownTop;
+    now = bodyOf(card, view);
+  }
   return true;
 }
 

@@ -175,6 +175,7 @@ export function executionStories(home: () => EditorHome): void {
 
   it('[RN-3] an undone call loses its tick in the chat', async () => {
     const { window } = home();
+    await window.fold('History'); // open since the last story: it leaves the chat no room for a card
     await window.openChat();
     await window.say('/write_file path=taken-back.md content=x');
     await window.pressOnCard(window.card('taken-back.md'), 'Approve');
