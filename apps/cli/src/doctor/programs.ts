@@ -85,7 +85,7 @@ export function programChecks(place: Place, { doctor, said }: Words): Check[] {
 
 const MAX_NAMED = 5;
 
-export function offerText(
+function offerText(
   { from, programs }: ProgramOffer,
   { programsHidden, pythonHidden }: Words['doctor'],
 ): string {
