@@ -38,7 +38,7 @@ countersign policy explain TOOL …  what would be decided about one call, and w
 countersign policy check  the same for many calls, as JSON Lines
 countersign policy try  type calls and see the decisions; nothing is executed
 countersign policy backtest FILE  what a new rule would have decided on your recorded calls
-countersign policy allow|ask|deny PATTERN  a rule of your own; list, remove ID and edit for those there are
+countersign policy allow PATTERN  a rule of your own, also ask and deny; list, remove ID and edit for those there are
 countersign policy import AGENT  what you allowed and denied in Claude Code, Codex, Gemini, opencode or VS Code
 
 countersign audit verify  whether the log of decisions is whole

@@ -37,7 +37,7 @@ countersign policy explain TOOL …  что было бы решено об од
 countersign policy check  то же о многих вызовах, в JSON Lines
 countersign policy try  набирайте вызовы и смотрите решения; ничего не выполняется
 countersign policy backtest ФАЙЛ  что новое правило решило бы о ваших записанных вызовах
-countersign policy allow|ask|deny ОБРАЗЕЦ  собственное правило; list, remove ID и edit для тех, что есть
+countersign policy allow ОБРАЗЕЦ  собственное правило, также ask и deny; list, remove ID и edit для тех, что есть
 countersign policy import АГЕНТ  что вы разрешили и запретили в Claude Code, Codex, Gemini, opencode или VS Code
 
 countersign audit verify  цел ли журнал решений
