@@ -6,6 +6,7 @@ import { ConnectSession } from '../connect/connect-session.ts';
 import { serverAccess } from '../sign-in/server-access.ts';
 import { findOrMakeProject, findProject, type Project } from '../sign-in/workspace-project.ts';
 import type { Words } from '../words.ts';
+import { LossNotice } from './loss-notice.ts';
 
 const usage = usageOf('acp');
 /** How long opening a folder waits for the runner, which may still connect later. */
@@ -35,20 +36,20 @@ export class WorkspaceLink {
   readonly #stream: EventStream;
   readonly #ending = new AbortController();
   #runner: Promise<unknown> | undefined;
-  #isLossTold = false;
 
   private constructor(options: WorkspaceLinkOptions, project: Project) {
     const { client, onEvent, folder } = options;
     this.#options = options;
     this.project = project;
     this.root = project.workspace ?? folder;
+    const loss = new LossNotice(options.onLost);
     this.#stream = openStream({
       client,
       projectId: project.project_id,
       onEvent,
       onState: ({ status }) => {
-        if (status === 'open') this.#isLossTold = false;
-        if (status === 'waiting') void this.#tellLoss();
+        if (status === 'open') loss.over();
+        if (status === 'waiting') void loss.retried();
       },
     });
   }
@@ -93,12 +94,6 @@ export class WorkspaceLink {
     this.#stream.close();
     this.#ending.abort();
     await this.#runner;
-  }
-
-  async #tellLoss(): Promise<void> {
-    if (this.#isLossTold) return;
-    this.#isLossTold = true;
-    this.#isLossTold = await this.#options.onLost().catch(() => false);
   }
 
   /**

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { LossNotice } from './loss-notice.ts';
+
+/** A notice whose `tell` answers when the test says so. */
+function pendingNotice(): { notice: LossNotice; answers: ((isTold: boolean) => void)[] } {
+  const answers: ((isTold: boolean) => void)[] = [];
+  const notice = new LossNotice(() => new Promise((resolve) => answers.push(resolve)));
+  return { notice, answers };
+}
+
+it('[UI-5] tells of a loss once, and again at the next retry if it could not', async () => {
+  const { notice, answers } = pendingNotice();
+  const first = notice.retried();
+  await notice.retried();
+  expect(answers.length).toBe(1);
+  answers[0]?.(false);
+  await first;
+  const second = notice.retried();
+  expect(answers.length).toBe(2);
+  answers[1]?.(true);
+  await second;
+  await notice.retried();
+  expect(answers.length).toBe(2);
+});
+
+it('[UI-5] tells of the next loss when the answer about the one before comes late', async () => {
+  const { notice, answers } = pendingNotice();
+  const before = notice.retried();
+  notice.over();
+  answers[0]?.(true);
+  await before;
+  void notice.retried();
+  expect(answers.length).toBe(2);
+});
+
+it('[UI-5] tells at the next retry when telling failed', async () => {
+  let attempts = 0;
+  const notice = new LossNotice(() => {
+    attempts += 1;
+    return Promise.reject(new Error('no answer'));
+  });
+  await notice.retried();
+  await notice.retried();
+  expect(attempts).toBe(2);
+});
