@@ -98,7 +98,7 @@ describe('[RK-5] countersign policy import', () => {
     expect(saved()).toEqual([]);
     await run('claude', file, '--json', '--all-exact');
     expect(saved()).toEqual(['claude-deny-rm', 'claude-allow-npm-test']);
-    await run('claude', file, '--all-exact'); // again: with ids of their own
+    await run('claude', file, '--all-exact'); // a second import gives its rules new ids
     expect(new Set(saved()).size).toBe(saved().length);
   });
 
