@@ -96,7 +96,7 @@ describe('[RN-8] the tools of a runner', () => {
     await fixture.restart();
     expect(await known()).toEqual(['deploy__run']);
     await fixture.listen({ runnerId: 'runner-1' });
-    expect(await known()).toEqual(['deploy__run']); // that it connects again says nothing of its tools
+    expect(await known()).toEqual(['deploy__run']); // reconnecting does not report tools, so the known ones stay
   });
 
   it('are those of the runner that is there, where there were several', async () => {

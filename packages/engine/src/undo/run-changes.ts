@@ -50,7 +50,7 @@ function netOperation(changes: readonly FileChangeSummary[]): ChangedFile['opera
 
 /**
  * Undoes what file tools changed in a run, or only the changes of one file. For one file, undoes the calls that changed
- * it, and later calls of the run that changed another file of these calls, such as the new name of a moved file.
+ * it. If such a call also changed another file (a move has two), later changes of that other file are undone too.
  */
 export async function undoRun(
   deps: UndoDeps,
@@ -71,8 +71,8 @@ export async function undoRun(
 }
 
 /**
- * The calls to undo for one file: those that changed it, and for each of them the later calls that changed another of its
- * files. Earlier changes of those other files stay.
+ * The calls to undo for one file: every call that changed it, and every later call that changed another file of one of
+ * those calls. Earlier changes of the other files stay.
  */
 function callsBehind(
   path: string,
