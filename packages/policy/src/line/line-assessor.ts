@@ -131,7 +131,7 @@ function takesScriptFromPattern(args: PlainCommand['words']): boolean {
   return false;
 }
 
-/** How a card or a log of ours says what was decided. */
+/** Phrases with which our cards and logs state a decision. */
 const IMITATION = /\b(auto[- ]?approved|risk\s*:\s*(low|medium|high))\b/i;
 
 const DURATION = /^\d+(\.\d+)?[smh]?$/;
@@ -228,7 +228,7 @@ class Parts {
     for (const [key, operand] of this.#operands) if (!operands.has(key)) operands.set(key, operand);
     return {
       ...shell,
-      // What no table knows may need network by the guess of ShellValidator.
+      // If no table knows a command, ShellValidator guesses whether it needs network.
       verdict: allow(level, reasons, this.#network || (level === 'HIGH' && shell.verdict.network)),
       operands: [...operands.values()],
       needsPerson: shell.needsPerson || this.#needsPerson,

@@ -70,7 +70,7 @@ export const awk: Manual = {
 
 const FUNCTIONS =
   /^(length|substr|index|split|sub|gsub|gensub|match|sprintf|tolower|toupper|int|sqrt|exp|log|sin|cos|atan2|rand|srand|strtonum|asort|asorti|if|while|for|print|printf|in|and|or|xor|strftime|systime)$/;
-/** Words that reach beyond the text that is read. Nowhere in the program, not even in a string. */
+/** Words that reach beyond the input text. The program may not contain them, not even in a string. */
 const REACHES = /system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|function|func\b|@|`|SYMTAB|FUNCTAB/;
 /** After one of these words a slash begins a regular expression. */
 const BEFORE_EXPRESSION = /^(print|printf|return|in|else|do|if|while|case)$/;

@@ -260,6 +260,6 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
 const mayBeOwnWord = (name: string, word: string): boolean =>
   !['command', 'builtin', 'exec', 'env', 'nohup', 'busybox', 'toybox'].includes(name) && !word.includes(' ');
 
-/** A folder or a pattern for files with an extension is no program: `poetry run pytest tests/`, `npx eslint src/*.ts`. */
+/** Whether a word names files, so that it cannot be the program: `poetry run pytest tests/`, `npx eslint src/*.ts`. */
 const isForFiles = (word: string): boolean =>
   word.endsWith('/') || (hasPattern(word) && !hasHole(word) && /^[\w-].*\/[^/]*\.\w+$/.test(word));
