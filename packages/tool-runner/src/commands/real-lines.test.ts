@@ -85,7 +85,7 @@ function treeOf(world: World, folder = ''): Record<string, string> {
   return tree;
 }
 
-/** The state of the repository as git tells it; its files hold times. */
+/** The state of the repository as git prints it, because the repository's files contain times. */
 function repositoryOf({ root, environment }: World): Record<string, string> {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: root, env: environment, encoding: 'utf8' });

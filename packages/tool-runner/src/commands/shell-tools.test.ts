@@ -283,7 +283,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the place of a conversation', () => {
     expect((await exec(look, {}, { network: true })).stdout).toBe('note\nnote\n');
     expect((await exec(look, {}, { riskLevel: 'LOW' })).stdout).toBe('');
     expect((await exec(look, {}, { sessionId: 'session-2' })).stdout).toBe('');
-    // What runs unasked can leave nothing there: no link, no pipe's writer, no listener.
+    // A command that runs without approval can leave nothing there: no link, no writer of a pipe, no listener.
     fixture.write('target', 'as it was');
     const reader = await background('mkfifo /tmp/pipe; echo up; cat /tmp/pipe > piped');
     await expect.poll(async () => (await output(reader)).stdout).toBe('up\n');

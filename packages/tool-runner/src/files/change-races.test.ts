@@ -44,7 +44,7 @@ async function outcomeOf(tool: Tool, params: Record<string, unknown>): Promise<s
   }
 }
 
-/** What may come of a change whose path is swapped all the time. Anything else is a surprise. */
+/** The allowed outcomes of a change whose path is swapped all the time. */
 const possible = [
   'done',
   'PATH_OUTSIDE_WORKSPACE',

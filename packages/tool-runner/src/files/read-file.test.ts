@@ -49,7 +49,7 @@ const codeOf = (params: object, limits?: Partial<Limits>): Promise<string> =>
     (error: CountersignError) => error.code,
   );
 
-/** The parts that follow one, each asked for by the `next_offset` of the one before. */
+/** The parts that follow `first`, each read from the `next_offset` of the part before. */
 async function readOn(params: object, first: ToolResult, files = executor()): Promise<ToolResult[]> {
   const parts: ToolResult[] = [];
   for (let { next_offset } = first; next_offset !== undefined; next_offset = parts.at(-1)?.next_offset)
@@ -221,7 +221,7 @@ describe('[TL-2] read_file', () => {
       ...{ success: true, content: paper.subarray(5, 12).toString('base64'), encoding: 'base64' },
       ...{ media_type: 'application/pdf', size: 2_500_009, truncated: false, offset: 5, next_offset: 12 },
     });
-    // More than fits is cut, and what lies behind the end is empty.
+    // A read beyond the limit is truncated; a read beyond the end is empty.
     expect(await read({ path: 'paper.pdf', offset: 1, length: 2_000_000 })).toMatchObject({
       ...{ truncated: true, offset: 1, next_offset: 1_048_576 },
     });
@@ -262,7 +262,7 @@ describe('[TL-2] read_file', () => {
       put('parts', bytes);
       const files = executor({ readChunkBytes: 40 });
       for (let length = 1; length <= 50; length++) {
-        // In steps of the caller's own, however the parts before ended.
+        // In steps of a fixed size, no matter where the previous part ended.
         const step = Math.min(length, 20);
         let joined = '';
         for (let offset = 0; offset < bytes.length; offset += step)
@@ -367,8 +367,8 @@ describe('[TL-2] read_file', () => {
       const result = await readWith(files, { path: 'hundred', start_line, end_line: start_line });
       expect(result).toMatchObject({ content: line, end_line: start_line });
     }
-    // The cache has 16 MiB for results, from the first that it keeps: of a file that was not changed just now, and so only
-    // where the machine is slow. Buffers that were collected are given back by a thread, which may have to wait for a core.
+    // The cache may hold 16 MiB of results. It skips files that changed a moment ago, so only a slow machine fills it.
+    // Poll, because a thread frees collected buffers and may have to wait for a core.
     await expect
       .poll(() => memoryInUse().arrayBuffers - before.arrayBuffers)
       .toBeLessThan((16 + 8) * 1024 * 1024);
@@ -422,7 +422,7 @@ describe('[TL-2] read_file', () => {
   });
 });
 
-/** Without what is garbage already: when that is collected depends on how busy the machine is. */
+/** Collects garbage first, because otherwise the result depends on when the engine collects it. */
 function memoryInUse(): NodeJS.MemoryUsage {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

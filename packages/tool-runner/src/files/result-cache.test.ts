@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => workspace.remove());
 
-/** A clock that stands where it is put; files written now are old by it, unless it is told otherwise. */
+/** A clock that only the test moves. By default it is ahead, so that files written now count as old. */
 class SetClock {
   ahead = 10_000;
   elapsed = 0;

@@ -342,5 +342,5 @@ describe('[TL-2] search_files', () => {
   });
 });
 
-/** Each starts a process. What ripgrep may claim is tried 10,000 times with ConfirmedFile. */
+/** Few, because each try starts a process. The tests of ConfirmedFile try 10,000 claims of ripgrep. */
 const tries = 100;

@@ -15,8 +15,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFixture } from './git-fixture.test-data.ts';
 
 /**
- * Without isolation on purpose: there nothing but what git is told keeps the attacker's program from running. Each
- * trick is first seen to work on the person's own git, so that a test that passes means something.
+ * Without isolation on purpose, so that only what git is told keeps the attacker's program from running. Each trick is
+ * first shown to work on the person's own git, so that a passing test means something.
  */
 let fixture: GitFixture;
 beforeEach(() => {
@@ -256,7 +256,7 @@ describe("[RN-6] an attacker's repository runs nothing on a LOW call", () => {
     touchFile();
     fixture.takeMarks();
     fixture.tryGit(trigger, input);
-    // A tool that cannot be tempted proves nothing: the trick works on git itself.
+    // Shows that the trick works on git itself; otherwise a passing test would prove nothing.
     expect(fixture.takeMarks()).toEqual(['canary']);
     touchFile();
     await readsRunNothing();
@@ -366,7 +366,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
       fixture.write('.git/config', `${plain}[core]\n\tworktree = "${place}"\n`);
       await refusedReads(/core\.worktree/);
     }
-    // Where it is in fact, it may be named.
+    // A work tree that is named at its real place is accepted.
     fixture.write('.git/config', '[core]\n\tworktree = ..\n');
     expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
   });
@@ -499,7 +499,7 @@ it('[RN-6] in isolation a filter of the repository would see neither network nor
   fixture = new GitFixture();
   fixture.withCommit();
   expect(fixture.isIsolated).toBe(true);
-  // Objects that are links to outside are not in the list of what is checked: they lead nowhere.
+  // Links among the objects are not checked: a link to outside leads nowhere in isolation.
   const id = fixture.git('rev-parse', 'HEAD').trim();
   const object = join(fixture.root, '.git/objects', id.slice(0, 2), id.slice(2));
   renameSync(object, join(fixture.outside, 'object'));

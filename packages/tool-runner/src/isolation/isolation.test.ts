@@ -135,7 +135,7 @@ describe.skipIf(cannotIsolate)('from inside isolation', () => {
   });
 
   it('[RN-5] no setting of the machine can be written, also not by root', async () => {
-    // Opened only, and one value written back over itself: where this does not hold, nothing changes.
+    // The script only opens files, and writes one value back unchanged: even without isolation it changes nothing.
     const script = `
 import os
 for folder, names, files in os.walk('/proc'):
