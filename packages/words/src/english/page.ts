@@ -11,7 +11,7 @@ export const englishPage = {
   language: 'English',
   /** Translates the sentences of server and runner. */
   said: sayIn('en'),
-  /** The same for the outcome of a tool call, without advice for the agent. */
+  /** Translates the outcome of a tool call, without the advice that is meant for the agent. */
   told: tellIn('en'),
   nav: {
     label: 'Main',
