@@ -235,7 +235,7 @@ describe('routes', () => {
       'submitPreview',
       'heartbeat',
       'getExecution', // what a signal left out for its size (EV-2)
-      'getApproval', // the same, of what it previews
+      'getApproval', // for the parts that an approval request left out
     ]);
   });
 
