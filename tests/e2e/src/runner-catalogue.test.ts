@@ -219,7 +219,7 @@ for (const { who, uid, why } of users) {
     });
 
     it('[RN-5] [TL-1] network by name: the card names the hosts, and the command reaches no other', async () => {
-      // A URL in the words of curl would be named by that; code may reach for anything.
+      // Fetches by code, because a URL among the words of curl would name its own host.
       const fetching = (url: string) =>
         `python3 -c 'import urllib.request as u; u.urlopen("${url}")' 2>&1 | tail -1`;
       const command = `${fetching('http://named.invalid/')}; ${fetching('http://other.invalid:8080/')}`;

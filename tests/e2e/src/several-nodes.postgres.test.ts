@@ -232,7 +232,7 @@ describe('three servers on one database, behind a balancer without sticky sessio
     } finally {
       cluster.node(index).server.resume();
     }
-    // It gets the answer too, now or soon; it has resumed once it says so.
+    // The paused node gets the model's answer too. Wait until the node says that it runs again.
     await cluster.untilRow(
       'select id from nodes where id = $1 and seen_at > (select max(ended_at) from runs where id = $2)',
       [String(lease_owner), runId],

@@ -41,7 +41,7 @@ const batchesOfALife = 4;
 /** Includes leases, retries and the 30 s of grace after a slow start (AP-3). */
 const workMs = 240_000;
 const expiresSoonMs = 3_000;
-/** The database shows that all is done before the server reaches the point after that commit. */
+/** Time for the server to reach the point after a commit, once the database shows that all is done. */
 const lastGaspMs = 500;
 
 const userId = 'ada';
