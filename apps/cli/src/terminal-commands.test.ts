@@ -402,7 +402,7 @@ describe('policy', () => {
       expect(one.out).toContain('of 3 recorded calls, 2 match; 2 would have been decided otherwise');
       expect(one.out).toMatch(/asks \(MEDIUM\) → runs without asking .*b\.md/);
 
-      // Each rule of a whole file, for programs; nothing of it was saved.
+      // With a file of rules, programs get one line for each rule, and nothing is saved.
       writeFileSync(
         file,
         JSON.stringify({ version: 1, rules: [rule, { ...rule, id: 'no', effect: 'deny' }] }),

@@ -238,7 +238,7 @@ for (const { who, uid, why } of users) {
         why: 'asks for network access',
         operand: 'named.invalid, xn--e1afmkfd.invalid:8443',
       });
-      // A name that is let through is looked up, and .invalid does not exist.
+      // An allowed name is looked up, and .invalid does not exist.
       expect(ended.result.stdout).toMatch(/ 502: .*\n.* 403: /);
       expect(ended.result.stderr).toContain('call again with network: ["other.invalid:8080"]');
       expect(await codeOf('shell_exec', { command: 'ls', network: ['localhost'] })).toBe('INVALID_PARAMS');

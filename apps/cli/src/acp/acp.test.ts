@@ -210,7 +210,7 @@ describe('a paired editor', () => {
 
     const another = open();
     await another.initialize();
-    await another.newSession(server.workspace); // its events are there before the conversation is opened
+    await another.newSession(server.workspace); // its events arrive before the conversation is opened
     await another.agent.request(methods.agent.session.load, {
       sessionId,
       cwd: server.workspace,

@@ -130,7 +130,7 @@ describe.each(through('approval_preview'))('[AP-7] $id $class: $why', ({ input }
     const found = await server.send('GET', `/my/approvals/${body.approval_id}`, { token: ada.tokens.person });
     const { approval } = found.body;
 
-    // The parameters are there in full; the sentence is made visible, and says when it is cut.
+    // The parameters arrive in full. In the sentence, hidden characters are made visible, and a cut is marked.
     expect(approval.tool_params).toMatchObject(args);
     expect(approval.description).toBe(makeVisible(approval.description));
     for (const name of (input.assert.code_points as string[] | undefined) ?? []) {

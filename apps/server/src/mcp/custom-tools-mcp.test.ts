@@ -18,7 +18,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** What the runner of a person tells with a heartbeat. */
+/** Registers custom tools, as a runner's heartbeat does. */
 async function register(person: Person, ...tools: readonly object[]): Promise<void> {
   const path = `/my/projects/${person.projectId}/runners/runner-1/heartbeat`;
   const custom_tools = tools.map((tool) => ({ description: 'A tool.', input_schema: {}, ...tool }));

@@ -297,7 +297,7 @@ describe('one conversation', () => {
     await expect(agent.say('Hurry!')).rejects.toMatchObject({ code: 'RUN_ACTIVE' });
     await agent.node.runs.stop(agent.person, runId);
     await settle();
-    // One turn was given to the stopped run, whose call has no result.
+    // The stopped run used one turn of the script, and its call has no result.
     await agent.say('Go on.');
     expect((await agent.transcript()).at(-1)).toBe('assistant: Done.');
   });

@@ -9,7 +9,7 @@ let other: Engine;
 beforeEach(async () => {
   fixture = await EngineFixture.open({ isShared: true });
   other = await fixture.addNode();
-  await fixture.clock.advance(5_000); // by now it has heard the first one again
+  await fixture.clock.advance(5_000); // by now it has heard the first node again
 });
 afterEach(() => {
   fixture.engine.close();

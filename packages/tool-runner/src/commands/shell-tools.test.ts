@@ -345,7 +345,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the network of a command', () => {
     const told = [stdout, (await output(job)).stdout, JSON.stringify(progress)].join();
     expect(told).not.toMatch(/[0-9a-f]{48}/);
     expect(told).not.toContain(Buffer.from('countersign:').toString('base64').slice(0, -2));
-    // Another command of the conversation finds the port on their loopback, and has no key.
+    // Another command of the conversation finds the port on the shared loopback, but does not have the key.
     const port = /127\.0\.0\.1:(\d+)/.exec(String((await output(job)).stdout))?.[1];
     const talk = `exec 3<>/dev/tcp/127.0.0.1/${port} && printf 'CONNECT named.invalid:443 HTTP/1.1\r\n\r\n' >&3 && head -1 <&3`;
     expect((await exec(talk)).stdout).toBe('HTTP/1.1 407 Refused\r\n');

@@ -1,6 +1,6 @@
 /**
- * A tool server that does what a bad one might. How it behaves is its first argument; it speaks the protocol of 2025 by
- * hand, so that nothing keeps it from saying what no library would.
+ * A tool server that misbehaves in the way that its first argument names. It speaks the protocol of 2025 without a
+ * library, because a library would not send such messages.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

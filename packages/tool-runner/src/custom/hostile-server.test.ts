@@ -206,7 +206,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
       problem: 'it ended with 7',
       outputTail: 'about to die, and my secret is [masked]\n',
     });
-    expect(fixture.servers.names).toContain('bad__do'); // it is not gone for that
+    expect(fixture.servers.names).toContain('bad__do'); // its tools are still listed
     await fixture.until(() => fixture.status('bad').state === 'ready', 'its next life');
     expect(await does('version')).toMatchObject({ content: 'version 1' });
   });

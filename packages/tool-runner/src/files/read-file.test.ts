@@ -80,7 +80,7 @@ describe('[TL-2] read_file', () => {
     expect(await range(4)).toEqual(['four', 4, 4, false]);
     expect(await range(undefined, 2)).toEqual(['one\r\ntwo\r\n', 1, 2, false]);
     expect(await range(3, 99)).toEqual(['\r\nfour', 3, 4, false]);
-    // Beyond the end: nothing, and how many lines there are.
+    // Beyond the end of the file: no text, but the number of lines.
     expect(await range(9, 12)).toEqual(['', 9, 4, false]);
     put('lines', 'one\n');
     expect(await range(2)).toEqual(['', 2, 1, false]);
@@ -268,7 +268,7 @@ describe('[TL-2] read_file', () => {
         for (let offset = 0; offset < bytes.length; offset += step)
           joined += (await readWith(files, { path: 'parts', encoding, offset, length: step })).content;
         expect(joined).toBe(text);
-        // In steps that follow what each result says.
+        // In steps that follow each `next_offset`.
         const first = await readWith(files, { path: 'parts', encoding, length });
         const followed = [first, ...(await readOn({ path: 'parts', encoding, length }, first, files))];
         expect(followed.map(({ content }) => content).join('')).toBe(text);
@@ -296,7 +296,7 @@ describe('[TL-2] read_file', () => {
       { op: 'fifo', path: 'queue' },
       { op: 'socket', path: 'socket' },
     ]);
-    // Only root makes devices; for others a second pipe stands in its place.
+    // Only root can make devices, so other users get a second pipe instead.
     const kind = process.getuid?.() === 0 ? ['c', '1', '3'] : ['p'];
     execFileSync('mknod', [join(workspace.root, 'null'), ...kind]);
     symlinkSync('loop', join(workspace.root, 'loop'));
@@ -348,7 +348,7 @@ describe('[TL-2] read_file', () => {
     const lifting = fileTools(runnerWorkspace(workspace), {
       liftedSensitivePaths: () => lifted,
     });
-    // A change of the person's exceptions applies to the next call, also when one is withdrawn.
+    // A change of the person's exceptions applies to the next call, also if an exception is withdrawn.
     await expect(readWith(lifting, { path: '.env' })).rejects.toMatchObject({ code: 'PATH_SENSITIVE' });
     lifted = new Set(['.env']);
     expect(await readWith(lifting, { path: '.env' })).toMatchObject({ content: 'KEY=1\n' });

@@ -58,7 +58,7 @@ const statsOf = (path: string) => lstatSync(path, { bigint: true });
 const resultOf = (content: string) =>
   ({ success: true, content, encoding: 'utf-8', size: content.length, truncated: false }) as const;
 
-/** Waits until the disk's clock has moved on: what is written now has another ctime than `path`. */
+/** Waits until the disk's clock has moved on, so that a file written now has another ctime than `path`. */
 function letTimePass(path: string): void {
   const probe = join(workspace.outside, 'probe');
   do writeFileSync(probe, '');

@@ -47,7 +47,7 @@ async function readsRunNothing(): Promise<void> {
 interface Trick {
   readonly name: string;
   readonly plant: () => void;
-  /** What a person would run, and what then runs the canary. */
+  /** A command that a person would run, and that then runs the canary. */
   readonly trigger: readonly string[];
   readonly input?: string;
 }
@@ -171,7 +171,7 @@ signed
       mkdirSync(join(fixture.root, 'hooks'));
       cpSync(fixture.canary('canary'), join(fixture.root, 'hooks/post-index-change'));
       chmodSync(join(fixture.root, 'hooks/post-index-change'), 0o755);
-      // Only an index with something to refresh is written: a file with another time and the same content.
+      // git writes the index only if an entry needs a refresh: a file with another time and the same content.
       fixture.write('same.txt', 'same\n');
       fixture.git('add', 'same.txt');
       utimesSync(join(fixture.root, 'same.txt'), 1_000_000_000, 1_000_000_000);
@@ -397,7 +397,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
     await refusedReads(/store\/info\/alternates/);
     rmSync(join(fixture.root, 'store/info/alternates'));
     expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
-    // A circle ends, a long chain is refused.
+    // A circle of alternates ends, and a long chain is refused.
     fixture.write('store/info/alternates', '../.git/objects\n');
     expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
     fixture.write(
@@ -426,7 +426,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
         await refusedReads(/include/);
       }
     }
-    // Inside, an include counts; a conditional one is not followed; one in a circle ends.
+    // An include inside the workspace counts, a conditional one is not followed, and a circle of includes ends.
     fixture.write(
       '.git/config',
       `${plain}[include]\n\tpath = ../inside.cfg\n[includeIf "gitdir:**"]\n\tpath = ../if.cfg\n`,
@@ -457,7 +457,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
 
   it('by an index whose entries lead out of the work tree', async () => {
     fixture.write(`${fixture.outside}/secret.txt`, 'secret\n');
-    // The index of sixteen bytes longer names is forged in place: git itself would not write such a path.
+    // Forges a path in the index by one of the same length, because git itself would not write such a path.
     fixture.write('xx/outside/secret.txt', 'other\n');
     fixture.git('add', '.');
     fixture.git('-c', 'index.version=2', 'update-index', '--force-write-index');

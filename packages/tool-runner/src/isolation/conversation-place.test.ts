@@ -201,7 +201,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
       'grep -rl countersign: /tmp ~ 2>/dev/null',
     ];
     expect((await start(attack.join('; '))).stdout).toBe('407\n407\n407\n000\n0\n');
-    // Another one with network has a key of its own, on a bridge of its own.
+    // Another command with network has its own key, on its own bridge.
     const { stdout } = await start(
       `curl -sS --noproxy '' ${url}other; echo; echo $http_proxy`,
       mayUseNetwork,
