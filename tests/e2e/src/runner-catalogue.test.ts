@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-const ordinary = 65_534;
+const ordinaryUid = 65_534;
 const users = [
   { who: 'whoever runs the tests', uid: undefined, why: undefined },
-  { who: 'an ordinary user', uid: ordinary, why: whyNotAs(ordinary) },
+  { who: 'an ordinary user', uid: ordinaryUid, why: whyNotAs(ordinaryUid) },
 ];
 
 for (const { who, uid, why } of users) {

@@ -63,7 +63,7 @@ export async function undoRun(
     const changes = yield* tx.fileChangesOf({ runId: run.id });
     return { changes, calls: yield* callsOf(tx, changes) };
   });
-  const wanted = path === undefined ? new Set(calls.keys()) : callsBehind(path, changes, calls);
+  const wanted = path === undefined ? new Set(calls.keys()) : callsToUndo(path, changes, calls);
   if (wanted.size === 0) throw new Refusal('NOT_UNDOABLE', { problem: 'it changed no file' });
   const newestFirst = [...calls.values()].reverse().filter(({ id }) => wanted.has(id));
   const undone = await undoCalls(deps, caller, newestFirst, { force });
@@ -74,7 +74,7 @@ export async function undoRun(
  * The calls to undo for one file: every call that changed it, and every later call that changed another file of one of
  * those calls. Earlier changes of the other files stay.
  */
-function callsBehind(
+function callsToUndo(
   path: string,
   changes: readonly FileChangeSummary[],
   calls: ReadonlyMap<string, ExecutionRow>,

@@ -110,7 +110,7 @@ export class LineAssessor {
     // For rules on paths (RK-5): a pattern may pick any file of its folder.
     for (const { text, isPattern } of args)
       if (isPattern) judgement.noteFolder(text.slice(0, text.search(/[*?[]/)).replace(/[^/]*$/, '') || '.');
-    if (/^(echo|printf)$/.test(name) && IMITATION.test(texts.join(' ')))
+    if (/^(echo|printf)$/.test(name) && DECISION_PHRASE.test(texts.join(' ')))
       judgement.raise(rules.imitatesDecision);
     const dashes = args.findIndex(({ text }) => text === '--');
     for (const { text, isPattern } of dashes < 0 ? args : args.slice(0, dashes))
@@ -132,7 +132,7 @@ function takesScriptFromPattern(args: PlainCommand['words']): boolean {
 }
 
 /** Phrases with which our cards and logs state a decision. */
-const IMITATION = /\b(auto[- ]?approved|risk\s*:\s*(low|medium|high))\b/i;
+const DECISION_PHRASE = /\b(auto[- ]?approved|risk\s*:\s*(low|medium|high))\b/i;
 
 const DURATION = /^\d+(\.\d+)?[smh]?$/;
 

@@ -86,7 +86,7 @@ const CHANGES_SHELL = new Set(
 );
 
 /** `source .venv/bin/activate` is the usual way to use the packages of a project. */
-const ACTIVATES = /^(\.\/)?(\.venv|venv)\/bin\/activate$/;
+const ACTIVATE_SCRIPT = /^(\.\/)?(\.venv|venv)\/bin\/activate$/;
 
 class PlainReader {
   readonly #paths: PathValidator;
@@ -269,7 +269,7 @@ class PlainReader {
       return;
     }
     const activates =
-      /^(source|\.)$/.test(program.text) && args.length === 1 && ACTIVATES.test(args[0]?.text ?? '');
+      /^(source|\.)$/.test(program.text) && args.length === 1 && ACTIVATE_SCRIPT.test(args[0]?.text ?? '');
     if (program.text === 'export' && exportsKnown(args)) return;
     if (CHANGES_SHELL.has(program.text) && !activates) throw new NotPlain();
     if (/^(echo|printf|sed|awk|gawk|mawk|jq|seq)$/.test(program.text) || given === 'text') this.#texts++;

@@ -42,7 +42,7 @@ const batchesOfALife = 4;
 const workMs = 240_000;
 const expiresSoonMs = 3_000;
 /** Time for the server to reach the point after a commit, once the database shows that all is done. */
-const lastGaspMs = 500;
+const pointDelayMs = 500;
 
 const userId = 'ada';
 const lastLife: Life = { killAt: undefined };
@@ -162,7 +162,7 @@ export class ServerKillLane {
     const isAway = life.runnerComesLate || life.runnerStaysAway || life.goesOn;
     if (!isAway && !this.runner.isThere) void this.runner.connect();
     const working = this.#work(life, server);
-    const isOver = working.then(() => (life.killAt === undefined ? undefined : pause(lastGaspMs)));
+    const isOver = working.then(() => (life.killAt === undefined ? undefined : pause(pointDelayMs)));
     const died = await Promise.race([server.ended.then(() => true), isOver.then(() => false)]);
     if (!died) return false;
     await working.catch(() => {});
