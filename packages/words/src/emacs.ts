@@ -3,12 +3,12 @@ import { englishApproval } from './english/approval.ts';
 import { type CallTitle, englishCalls } from './english/calls.ts';
 import { englishReasons } from './english/reasons.ts';
 import type { LanguageCode } from './language.ts';
+import { toldTemplate } from './outcome-sentences.ts';
 import { russianApproval } from './russian/approval.ts';
 import { russianCalls } from './russian/calls.ts';
 import { russianEmacs } from './russian/emacs.ts';
 import { russianReasons } from './russian/reasons.ts';
 import { type SentenceId, sentencePlaces, sentences } from './said.ts';
-import { toldTemplate } from './told.ts';
 
 /** Words that the sources of Emacs do not contain in any language. */
 interface SharedWords {

@@ -1,6 +1,6 @@
+import { tellIn } from '../outcome-sentences.ts';
 import { englishCount as count } from '../plural.ts';
 import { sayIn } from '../said.ts';
-import { tellIn } from '../told.ts';
 import { englishApproval } from './approval.ts';
 import { englishCalls } from './calls.ts';
 import { englishConversation } from './conversation.ts';
