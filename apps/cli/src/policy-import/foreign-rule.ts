@@ -10,7 +10,7 @@ export type ReasonId = keyof Words['policyImport']['reasons'];
 export type Wanted =
   /** `wildcards`: what `*` stands for. `words`: whole words, as they are; `open`: any further words may follow. */
   | { readonly kind: 'command'; readonly text: string; readonly wildcards: boolean; readonly open?: boolean }
-  /** One of several words in each place, and any further words. */
+  /** A list of words, each with its alternatives; any further words may follow. */
   | { readonly kind: 'words'; readonly words: readonly (readonly string[])[] }
   /** `only`: the one tool of ours that the rule allows. If left out, the rule allows both tools that write a file. */
   | { readonly kind: 'edit'; readonly glob: string; readonly only?: 'write_file' | 'edit_file' }
@@ -33,7 +33,7 @@ export type Source = 'claude' | 'codex' | 'gemini' | 'opencode' | 'vscode';
 export const unreadable = (file: string, problem: string): CountersignError =>
   new CountersignError('IMPORT_UNREADABLE', { file, problem });
 
-/** The value as an object without a prototype's fields, or an error that names the place. */
+/** The value as an object. Throws an error that names the place if the value is something else. */
 export function objectAt(value: unknown, file: string, place: string): Readonly<Record<string, unknown>> {
   if (value === undefined) return {};
   if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -25,7 +25,7 @@ async function run(...argv: string[]) {
   const status = await main(['policy', 'import', ...argv], terminal, env);
   return { status, out: terminal.out(), error: terminal.error() };
 }
-/** At a terminal, with one answer for each question. */
+/** Runs the command at a terminal, with one answer for each question. */
 async function answering(answers: readonly string[], ...argv: string[]) {
   const left = [...answers];
   const asked: string[] = [];
