@@ -9,7 +9,7 @@ import { measureSlow } from './measure.ts';
 import type { Bench, Row } from './results.ts';
 
 /** RN-5: isolation adds less than this to a command. */
-const promised = 20e6;
+const promisedNs = 20e6;
 const folders = 400;
 const filesInEach = 10;
 
@@ -64,7 +64,7 @@ const isolationBench: Bench = {
       return rows.map((row, place): Row => {
         const note = place === 0 ? '' : `${((row.median - alone) / 1e6).toFixed(1)} ms more`;
         // Outside of a conversation the network bridge is a Node process of its own.
-        return place !== 0 && place !== 3 ? { ...row, limit: alone + promised, note } : { ...row, note };
+        return place !== 0 && place !== 3 ? { ...row, limit: alone + promisedNs, note } : { ...row, note };
       });
     } finally {
       await starter.dispose();

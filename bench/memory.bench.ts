@@ -7,15 +7,15 @@ import { Child } from './processes/child.ts';
 import { HttpClient } from './processes/http-client.ts';
 import type { Bench, Row } from './results.ts';
 
-interface Held {
+interface MemoryUse {
   readonly inUse: number;
   readonly resident: number;
 }
 
-/** A thousand sessions, each with its first approval and `each` more. */
+/** A thousand sessions, each with its first approval and `furtherEach` more. */
 const sessions = 1_000;
-const each = paced(9, 1);
-const approvals = sessions * (1 + each);
+const furtherEach = paced(9, 1);
+const approvals = sessions * (1 + furtherEach);
 const streams = paced(2_000, 200);
 /** Each round starts a new server. */
 const rounds = paced(3, 1);
@@ -54,19 +54,22 @@ async function measureOnce(): Promise<readonly Row[]> {
 }
 
 async function pendingApprovals(server: Child): Promise<Row> {
-  const before = await server.ask<Held>('held');
-  const waiting = await server.ask<number>('wait', { each, content: 'The quick brown fox. '.repeat(20) });
-  const added = sessions * each;
+  const before = await server.ask<MemoryUse>('held');
+  const waiting = await server.ask<number>('wait', {
+    each: furtherEach,
+    content: 'The quick brown fox. '.repeat(20),
+  });
+  const added = sessions * furtherEach;
   if (waiting !== approvals) throw new Error(`${waiting} approvals wait`);
-  return row(`an approval that waits, of ${approvals}`, before, await server.ask<Held>('held'), added, {
+  return row(`an approval that waits, of ${approvals}`, before, await server.ask<MemoryUse>('held'), added, {
     limit: bytesOfApproval,
   });
 }
 
 async function openStreams(server: Child): Promise<Row> {
-  const before = await server.ask<Held>('held');
+  const before = await server.ask<MemoryUse>('held');
   const { told, milliseconds, close } = await listenAndCount(server, streams);
-  const after = await server.ask<Held>('held');
+  const after = await server.ask<MemoryUse>('held');
   close();
   return row(`a stream that listens, of ${streams}`, before, after, streams, {
     note: `${told} of ${streams} got the event, the last after ${milliseconds.toFixed(0)} ms`,
@@ -94,7 +97,13 @@ async function listenAndCount(server: Child, count: number) {
   return { told, milliseconds, close: () => closing.forEach((close) => void close()) };
 }
 
-function row(name: string, before: Held, after: Held, count: number, more: Pick<Row, 'limit' | 'note'>): Row {
+function row(
+  name: string,
+  before: MemoryUse,
+  after: MemoryUse,
+  count: number,
+  more: Pick<Row, 'limit' | 'note'>,
+): Row {
   const each = (after.inUse - before.inUse) / count;
   const resident = `${((after.resident - before.resident) / count / 1000).toFixed(1)} kB resident`;
   const note = more.note === undefined ? resident : `${more.note}; ${resident}`;

@@ -53,7 +53,7 @@ it('every example in a package README type-checks', () => {
   };
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}\n');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
-  // A wrong one shows that the compiler ran.
+  // A wrong example shows that the compiler ran.
   writeFileSync(join(folder, 'wrong.ts'), `import { nothing } from '@countersign/protocol';\nnothing();\n`);
   expect(typeErrors(folder)).toEqual([expect.stringContaining('wrong.ts(1,10): error TS2305')]);
 });

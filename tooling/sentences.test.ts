@@ -11,7 +11,7 @@ import { type Sentence, sayIn, sentences } from '../packages/words/src/said.ts';
 import { ruleSentences, ruleSentencesFile, ruleSentencesPath } from './rule-sentences.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Node says some of them, and others are put together from parts that stand apart. */
+/** Sentences that are not in our sources as they stand: Node says some, and others are put together from parts. */
 const composed =
   /^(there-no-|unknown-option|option-|address-in-use|database-use|fork-bomb-operand|path-executable|own-policy|workspace-policy|mb-written)/;
 

@@ -54,7 +54,7 @@ describe('what happens to calls, in lines', () => {
     const activity = new ActivityLines(words, false);
     expect(activity.receive(called, 80)).toEqual([]);
     expect(activity.running).toEqual(['Running npm test']);
-    // Where it stands now, without what it was called with.
+    // An event with the call's status, but without its parameters.
     const executing = { ...called.data, tool_params: {}, omitted: ['tool_params'], status: 'executing' };
     expect(activity.receive({ event: 'tool.call', data: executing } as CountersignEvent, 80)).toEqual([]);
     expect(activity.running).toEqual(['Running npm test']);

@@ -107,7 +107,7 @@ export class ActivityLines {
     if (call) call.decided = decided;
   }
 
-  /** Notes what a note of the conversation said: the calls that ended for that reason do not repeat it. */
+  /** Remembers a reason that the conversation has shown, so that calls which ended for that reason do not repeat it. */
   noteTold(reason: string): void {
     this.#told.add(reason);
   }

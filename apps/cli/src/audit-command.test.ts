@@ -71,7 +71,7 @@ it('[DA-4] says that a log is whole, and knows its head as a witness', async () 
   const verified = { status: 0, out: `ok      ada: 2 rows, head ${head}\n`, error: '' };
   expect(await run('verify', '--database', database)).toEqual(verified);
   expect(await run('verify', '--database', database, '--user', 'ada', '--witness', head)).toEqual(verified);
-  // As runners are told it: with the number of the row.
+  // The form in which runners get the head: with the row's number.
   expect(await run('verify', '--database', database, '--user', 'ada', '--witness', `1:${head}`)).toEqual(
     verified,
   );
@@ -89,7 +89,7 @@ it('[DA-4] names the first row that is not as it was written', async () => {
   });
   const { out } = await run('verify', '--database', database, '--json');
   expect(JSON.parse(out)).toEqual({ user_id: 'ada', ok: false, seq: 2, problem: 'The row was changed.' });
-  // To a person in their language, to programs always the same.
+  // Output for a person is translated; output for programs is always the same.
   const russian = { ...process.env, LC_ALL: 'ru_RU.UTF-8' };
   expect((await runIn(russian, 'verify', '--database', database)).out).toBe(
     'НАРУШЕН    ada: строка 2. Строка изменена.\n',

@@ -20,7 +20,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts the command in a workspace of its own; answers when it printed a line that has `ready`. */
+/** Starts the command in its own workspace; resolves when it has printed a line that contains `ready`. */
 async function start(name: string, ready: string, ...args: string[]) {
   const root = join(folder, name);
   mkdirSync(root);

@@ -8,7 +8,7 @@ import { widthOf } from './screen/text-width.ts';
 let server: Server | undefined;
 afterEach(() => server?.close());
 
-/** The environment that leads to it. */
+/** Starts a server that answers with this body. Returns the environment that names it. */
 async function serverThatAnswers(body: object): Promise<Record<string, string>> {
   const listening = createServer((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));

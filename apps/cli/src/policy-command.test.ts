@@ -57,7 +57,7 @@ async function countersign(args: readonly string[], input: string | Buffer = '',
 }
 
 /** Runs the command in a separate process, as a user would. */
-function inProcess(args: readonly string[], input: string | Buffer = ''): SpawnSyncReturns<string> {
+function inSeparateProcess(args: readonly string[], input: string | Buffer = ''): SpawnSyncReturns<string> {
   return spawnSync(process.execPath, [launcher, ...args], { input, encoding: 'utf8', cwd: workspace.root });
 }
 
@@ -335,17 +335,20 @@ describe('help and a first look', () => {
 
 describe('in a process of its own', () => {
   it('explains, checks and refuses as it does here', () => {
-    expect(inProcess(['policy', 'explain', 'run', 'npm', 'test'])).toMatchObject({
+    expect(inSeparateProcess(['policy', 'explain', 'run', 'npm', 'test'])).toMatchObject({
       status: 0,
       stdout: expect.stringContaining('MEDIUM risk'),
       stderr: '',
     });
-    expect(inProcess(['policy', 'check'], 'rubbish\n{"tool":"git_status"}')).toMatchObject({
+    expect(inSeparateProcess(['policy', 'check'], 'rubbish\n{"tool":"git_status"}')).toMatchObject({
       status: 2,
       stdout: expect.stringContaining('"decision":"LOW"'),
       stderr: expect.stringMatching(/^line 1: .*\[INVALID_JSON\]\n$/),
     });
-    expect(inProcess(['dance'])).toMatchObject({ status: 2, stderr: expect.stringMatching(/\[USAGE\]\n$/) });
+    expect(inSeparateProcess(['dance'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/\[USAGE\]\n$/),
+    });
   });
 
   it('ends quietly when nobody reads on', () => {

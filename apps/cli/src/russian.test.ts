@@ -154,7 +154,7 @@ describe('policy', () => {
   });
 });
 
-/** Words as a narrow card breaks them. */
+/** Matches a text even if a narrow card wraps it. */
 const broken = (text: string): RegExp =>
   new RegExp(text.replaceAll(/[.*+?()]/g, '\\$&').replaceAll(' ', '[│\\s]+'));
 

@@ -83,7 +83,7 @@ export class ServerFixture {
     return { screen, ended, error: terminal.error };
   }
 
-  /** Ends what a test has left open, so that a failure stays its own. */
+  /** Ends sessions that a test has left open, so that its failure does not fail other tests. */
   async endSessions(): Promise<void> {
     for (const { screen, ended } of this.#open.splice(0)) {
       if (screen.isTaken) screen.send('\u0003');

@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterEach(() => server?.endSessions());
 afterAll(() => server?.close());
 
-/** Longer than a card must be looked at. */
+/** Waits longer than a card must be visible before a key counts. */
 const halfSecond = () => new Promise((resolve) => setTimeout(resolve, 520));
 const press = async (screen: FakeScreen, ...keys: string[]) => {
   for (const key of keys) {
@@ -286,7 +286,7 @@ describe('connect', () => {
       });
     const { approval_id } = await write('g.md');
     await screen.shows('wants to create g.md');
-    expect(start).toThrow('has a runner already'); // somebody looks at a card
+    expect(start).toThrow('has a runner already'); // the runner is not idle: the person looks at a card
     await client.reject({
       params: { approval_id: approval_id ?? '', project_id: await projectId() },
       body: {},
@@ -303,7 +303,7 @@ describe('connect', () => {
     await screen.shows('VS Code is the runner of this workspace now.');
     const holder = join(workspaceAt(server.workspace, { folders }).stateFolder, 'journal.sqlite.holder');
     rmSync(holder);
-    mkdirSync(holder); // as a full disk: the place cannot be had
+    mkdirSync(holder); // the lock cannot be made, as on a full disk
     await editor?.dispose();
     await screen.shows('EISDIR');
     rmdirSync(holder);
@@ -402,7 +402,7 @@ describe('policy', () => {
       expect(one.out).toContain('of 3 recorded calls, 2 match; 2 would have been decided otherwise');
       expect(one.out).toMatch(/asks \(MEDIUM\) → runs without asking .*b\.md/);
 
-      // Each rule of a whole file, for programs; nothing of it was saved.
+      // With a file of rules, programs get one line for each rule, and nothing is saved.
       writeFileSync(
         file,
         JSON.stringify({ version: 1, rules: [rule, { ...rule, id: 'no', effect: 'deny' }] }),
@@ -727,7 +727,7 @@ describe('chat', () => {
     expect((await server.run('chat', '--help')).out).toContain('--session');
     const failed = await server.run('chat', '--workspace', server.workspace, '--session', 'nobody', 'hi');
     expect(failed).toMatchObject({ status: 1, error: expect.stringContaining('NOT_FOUND') });
-    // As a program of its own it ends, instead of listening on for nothing.
+    // As a program of its own it exits, because there is nothing to wait for.
     const alone = ['chat', '--workspace', server.workspace, '--session', 'nobody', 'hi'];
     const program = promisify(execFile)(process.execPath, [launcher, ...alone], {
       env: { PATH: process.env.PATH, ...server.env },
@@ -947,7 +947,7 @@ describe('approvals, history and undo', () => {
       status: 1,
       error: expect.stringContaining('undone already'),
     });
-    // What was changed by hand is kept: the person gets it back.
+    // The undo kept the change made by hand: undoing the undo brings it back.
     runner.screen.send('\u0003');
     await runner.ended;
     const back = await server.run('undo', '--offline', undoId, '--workspace', server.workspace, '--json');
@@ -1048,7 +1048,7 @@ describe('doctor', () => {
 
   it('[TL-3] says which limits are in force and where each comes from (founding documents: local-tool-execution)', async () => {
     const file = join(server.env.XDG_CONFIG_HOME ?? '', 'countersign', 'runner.json');
-    const place = join(server.folder, 'without-runner'); // a runner would have told its own
+    const place = join(server.folder, 'without-runner'); // with a runner, the runner's own limits would be shown
     mkdirSync(place);
     const limits = { commandTimeoutMs: 600_000, entriesMax: 5, concurrencyLimit: 2 };
     writeFileSync(file, JSON.stringify({ version: 1, limits }), { mode: 0o600 });

@@ -39,7 +39,7 @@ export function styles(color: boolean): Styles {
   return Object.fromEntries(entries) as Styles;
 }
 
-/** The same for text whose control characters are already visible. */
+/** Functions that style text whose control characters are already visible. */
 export function paints(color: boolean): Styles {
   const paint = (code: string) => (text: string) =>
     color && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;

@@ -83,7 +83,7 @@ describe('countersign up, at a terminal', () => {
     const links = screen.text.match(/#sign-in=\S+/g) ?? [];
     expect(new Set(links).size).toBe(2);
 
-    // A second one, while it runs, in the other language and for a program.
+    // A second `up` while the first one runs: in the other language, and for a program.
     const second = fakeTerminal();
     expect(await main(['up', '--lang', 'ru', '--no-open'], second, env)).toBe(0);
     expect(second.out()).toContain('уже работает');

@@ -74,14 +74,14 @@ describe.skipIf(cannotMount)('[RE-4] a server on a full disk', () => {
       retryAfter: answered.headers.get('retry-after'),
     };
   };
-  /** As the server sees it. */
+  /** The path of the filler file in the server's mount namespace. */
   const filler = () => join(`/proc/${server.pid}/root`, folder, 'filler');
-  /** Takes all that is left but for so many bytes. */
+  /** Fills the disk, but leaves this many bytes free. */
   const fillBut = (left: number) => {
     const { bavail, bsize } = statfsSync(dirname(filler()));
     writeFileSync(filler(), Buffer.alloc(bavail * bsize - left), { flag: 'a' });
   };
-  /** Takes all that is left, to the last page. */
+  /** Fills the disk to the last page. */
   const fill = () => {
     for (let bytes = diskBytes; bytes >= 1; bytes = Math.floor(bytes / 2)) {
       try {
@@ -162,7 +162,7 @@ describe.skipIf(cannotMount)('[RE-4] a server on a full disk', () => {
   it('[PF-2] survives a log that cannot be carried over into the database, and loses nothing', async () => {
     const project = await send('POST', '/my/projects', { name: 'Long log', workspace: '/long' });
     const projectId = project.body.project?.project_id ?? project.body.project_id;
-    // There is room for the log, and none for a database that has grown by as much.
+    // Leaves room for the log, but not for a database that grows by as much.
     fillBut(6 * 1024 * 1024);
     const acknowledged: string[] = [];
     for (let code = 'none', place = 0; code !== 'STORAGE_FULL' && place < 200; place += 1) {

@@ -59,7 +59,7 @@ describe('countersign serve', () => {
       expect(said).toEqual(['Open this to sign in (once, within 60 s):\n']);
       expect(link).toMatch(new RegExp(`^${origin}/#sign-in=[A-Za-z0-9_-]{16,200}$`));
       expect([(await signIn(link)).status, (await signIn(link)).status]).toEqual([200, 401]);
-      // Of another database, so with another secret: nobody is let in.
+      // A link for another database is signed with another secret, so it is refused.
       const database = join(folder, 'other', 'x.db');
       await expect(run(['--link', '--port', port, '--database', database])).rejects.toThrow(
         'keeps no secret',

@@ -66,7 +66,7 @@ it('at overload turns new work away, with when to come again, and loses nothing 
       token: ada.tokens.person,
       body: { tool_name: 'read_file', tool_params: { path: `${i}.md` }, session_id: ada.sessionId },
     });
-  // Somebody keeps all of this person's writing waiting: what is taken stands in line.
+  // Another connection locks this person's rows, so accepted requests wait.
   const holder = new pg.Client(database);
   await holder.connect();
   await holder.query("begin; select * from counters where user_id = 'ada' for update");
@@ -88,7 +88,7 @@ it('at overload turns new work away, with when to come again, and loses nothing 
   await expect.poll(async () => (await ended()).toSorted()).toEqual(accepted.toSorted());
   expect(executed.map(({ tool_id }) => tool_id).toSorted()).toEqual(accepted.toSorted());
   const { rows } = await holder.query('select count(*)::int as n from tool_executions');
-  expect(rows).toEqual([{ n: accepted.length }]); // what was turned away is nowhere
+  expect(rows).toEqual([{ n: accepted.length }]); // refused calls were not recorded
   await holder.end();
   await server.close();
 });
@@ -125,7 +125,7 @@ it('[RE-3] [OB-1] while the database is gone says so, is still watched, and goes
   }
   await expect.poll(async () => (await server.send('GET', '/readyz')).status).toBe(200);
   const { text } = await server.send('GET', '/metrics');
-  expect(text.split('\n')).toContain('countersign_pending_approvals 1'); // what got 503 is nowhere
+  expect(text.split('\n')).toContain('countersign_pending_approvals 1'); // calls that got 503 were not recorded
   await server.close();
 });
 

@@ -72,7 +72,7 @@ export class ServerFixture {
   }
 }
 
-/** What an editor keeps for us, in memory. */
+/** The editor's secret storage, in memory. */
 export class MemorySecrets {
   readonly kept = new Map<string, string>();
 

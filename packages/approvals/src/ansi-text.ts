@@ -74,7 +74,7 @@ const brightColor = (index: number): AnsiColor | undefined => {
   return color && `bright-${color}`;
 };
 
-/** A colour of the 256 or of all, as the nearest of the sixteen, and how many codes named it. */
+/** The nearest of the sixteen colours for a 256-colour or RGB code, and how many codes it used. */
 function extendedColor([kind, ...values]: readonly number[]): [AnsiColor | undefined, number] {
   if (kind === 2) return [nearestColor(values.slice(0, 3)), 4];
   const [index = 0] = values;

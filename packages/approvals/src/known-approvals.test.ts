@@ -111,7 +111,7 @@ describe('what is known of approvals', () => {
       known.receive(resolved('approved', { approval_id: `b${n}` }));
     }
     expect([known.entries.get().size, known.pending().length]).toEqual([201, 1]);
-    known.replace([approval({ approval_id: 'b0' })]); // an answer that was on its way for long
+    known.replace([approval({ approval_id: 'b0' })]); // a response that took a long time
     expect(known.pending().length).toBe(1);
   });
 

@@ -258,7 +258,7 @@ describe('a call that takes too long', () => {
       .listApprovals()
       .catch((error: unknown) => error);
     const request = (await server.next()).begin(500, '{"success":');
-    await new Promise((resolve) => setTimeout(resolve, 50)); // the status is not to be seen from outside
+    await new Promise((resolve) => setTimeout(resolve, 50)); // nothing outside the client shows its status, so wait
     clock.advance(30_000);
     expect(await failure).toMatchObject({ status: 0, code: 'REQUEST_TIMEOUT' });
     await request.closed;
@@ -388,7 +388,7 @@ it('has a method for every route that answers once, and nothing else but its con
   expect(Object.keys(setup())).toEqual([...expected, 'connection']);
 });
 
-/** Lets the failed try's pause begin, sees that it is not shorter than `ms`, and ends it. */
+/** Waits for the pause after a failed attempt, checks that it lasts at least `ms`, and ends it. */
 async function pause(ms: number): Promise<void> {
   await vi.waitUntil(() => clock.pending === 1 && clock.next === clock.monotonic() + ms);
   clock.advance(ms);

@@ -47,7 +47,7 @@ export function createClient(options: ClientOptions): Client {
       const { signal } = options;
       const once = async () => {
         const ms = options.timeoutMs ?? timeoutMs;
-        const deadline = new Deadline(clock, ms, () => tooSlow(ms), signal);
+        const deadline = new Deadline(clock, ms, () => timeoutError(ms), signal);
         return call(connection, route, input, deadline.signal).finally(() => deadline.release());
       };
       const mayRepeat = route.method !== 'POST' || route.repeatable === true;
@@ -63,7 +63,7 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(methods), connection } as Client;
 }
 
-function tooSlow(timeoutMs: number): ApiError {
+function timeoutError(timeoutMs: number): ApiError {
   const message = `The server did not answer within ${timeoutMs / 1000} s. Try again in a moment.`;
   return new ApiError(0, 'REQUEST_TIMEOUT', message);
 }

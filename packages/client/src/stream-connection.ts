@@ -21,7 +21,7 @@ const silenceMs = 3 * timing.streamHeartbeatSeconds * 1000;
 /** Opens one connection and reads it to its end. Returns why it ended; throws the signal's reason if that aborted. */
 export async function listenOnce(options: StreamConnectionOptions): Promise<ApiError> {
   const { connection, clock, signal } = options;
-  const watchdog = new Deadline(clock, silenceMs, silent, signal);
+  const watchdog = new Deadline(clock, silenceMs, silenceError, signal);
   try {
     const response = await sendAuthorised(connection, {
       method: 'GET',
@@ -72,7 +72,7 @@ async function readEvents(
   return new ApiError(0, 'UNAVAILABLE', 'The server closed the stream. It is opened again.');
 }
 
-function silent(): ApiError {
+function silenceError(): ApiError {
   const message = `Nothing came for ${silenceMs / 1000} s. The stream is opened again.`;
   return new ApiError(0, 'REQUEST_TIMEOUT', message);
 }

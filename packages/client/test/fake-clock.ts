@@ -30,7 +30,7 @@ export class FakeClock implements Clock {
     this.#now = target;
   }
 
-  /** How many timers are set: none, when nothing was left behind. */
+  /** Number of timers that are set; 0 means that none was left behind. */
   get pending(): number {
     return this.#timers.size;
   }

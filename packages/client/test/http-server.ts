@@ -35,7 +35,7 @@ export class Exchange {
     this.answer(status, { success: false, error: `Because of ${code}.`, code, ...more }, headers);
   }
 
-  /** Begins an answer and leaves it there. */
+  /** Begins a response and never ends it. */
   begin(status: number, text: string): this {
     this.#response.writeHead(status, { 'content-type': 'application/json' });
     return this.write(text);
@@ -58,7 +58,7 @@ export class Exchange {
     this.#response.end();
   }
 
-  /** As a crash or a cut cable: no end, no answer. */
+  /** Drops the connection without a response, like a crash or a cut cable. */
   destroy(): void {
     this.#response.destroy();
   }

@@ -20,7 +20,7 @@ export function encodeJson(name: string, data: unknown, id?: number): string {
   return encodeEvent({ name, data: JSON.stringify(data), ...(id === undefined ? {} : { id: String(id) }) });
 }
 
-/** A small valid event: told apart by its reason. */
+/** A small valid event. Tests tell such events apart by their reason. */
 export function cancelEvent(reason: string): { event: 'tool.cancel'; data: Record<string, string> } {
   return {
     event: 'tool.cancel',

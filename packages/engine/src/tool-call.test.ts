@@ -570,7 +570,7 @@ it('[RK-5] [AP-4] a denial that is saved while a call is being judged counts: th
   await fixture.engine.policies.replace('ada', { version: 1, rules: [rule] });
   expect(await fixture.submit('write_file', write)).toMatchObject({ approved_by: 'config' });
   const denial = { id: 'no', effect: 'deny', tool: 'write_file', path: 'notes.md' } as const;
-  // Both under way: the call is judged by what was remembered, and recorded after the denial.
+  // Both run at once: the call is judged by the cached policy, and recorded after the denial was stored.
   const saved = fixture.engine.policies.replace('ada', { version: 1, rules: [rule, denial] });
   const submitted = fixture.submit('write_file', write);
   await saved;
@@ -696,7 +696,7 @@ describe('runners', () => {
     expect(status).toBe('approved');
     await fixture.engine.policies.replace('ada', { version: 1, rules: [] });
     const plain = await fixture.listen();
-    await fixture.engine.dispatcher.offer(id); // as another node does that has nobody
+    await fixture.engine.dispatcher.offer(id); // as a node does that has no listener
     expect(await plain.last('tool.approval_request')).toMatchObject({ tool_id: id, tool_params: write });
     expect(plain.all('tool.execution_signal')).toEqual([]);
     expect(await execution(id)).toMatchObject({ status: 'awaiting_approval', allowed_by: null });

@@ -51,7 +51,7 @@ describe('[VA-2] a certificate without a private key', () => {
 
   it.each(Object.keys(CERTIFICATES))('is not sensitive: %s', (path) => {
     expect(decide('read_file', { path })).toBe('LOW');
-    // It is hidden from commands that run unasked, so one that reads it asks.
+    // The file is hidden from commands that run without approval, so a command that reads it needs an approval.
     expect(decide('execute_command', { command: 'cat', args: [path] })).toBe('MEDIUM');
     expect(decide('shell_exec', { command: `cat ${path}` })).toBe('MEDIUM');
   });

@@ -13,7 +13,10 @@ interface CorpusLine {
   readonly network?: true;
   readonly source: string;
   readonly why?: string;
-  /** What the server decides, which sees the text but no disk, if that differs. The stricter verdict of the two counts. */
+  /**
+   * The server's decision, if it differs because the server sees the text but no disk. The stricter of the two
+   * decisions counts.
+   */
   readonly onServer?: Pick<CorpusLine, 'expect' | 'network'>;
 }
 
@@ -22,7 +25,10 @@ const corpus = readFileSync(new URL('../corpus/command-lines.jsonl', import.meta
   .filter((text) => text !== '')
   .map((text) => JSON.parse(text) as CorpusLine);
 
-/** What the lines name. The interpreter of a `.venv` is a link to a program outside, as `python3 -m venv` makes it. */
+/**
+ * The files that the lines name. The interpreter of a `.venv` is a link to a program outside, as `python3 -m venv`
+ * makes it.
+ */
 const setup: readonly SetupStep[] = [
   ...[
     'packages/web',

@@ -44,7 +44,7 @@ export function networkNeeds(
   };
 }
 
-/** Whether the words of a command with network name a host by URL: another one than its program would use by itself. */
+/** Whether a command names a host by URL, which may be another host than the one its program uses by default. */
 export const namesHosts = (commands: readonly SimpleCommand[]): boolean =>
   networkNeeds({ params: {} }, commands).hosts.length > 0;
 
@@ -79,12 +79,13 @@ function hostsOfUrls(word: string): readonly string[] {
 
 const remoteSubcommands = /^(fetch|pull|push|ls-remote|remote|submodule)$/;
 
-/** The remote that a git command talks to, by name. Its URL, if that is what it names, is among the hosts. */
+/** The name of the remote that a git command talks to. If the command has a URL instead, its host is among `hosts`. */
 function remotesOf(words: SimpleCommand['words']): readonly string[] {
   const [program, ...args] = words.map((word) => word ?? '');
   if (program !== 'git') return [];
   const { subcommand = '', args: rest, directories, settings, redirected } = readGit(args);
-  // Another repository, or another address for this one: the gate refuses it, and the result names its host.
+  // The command points git to another repository or address, so the remote is unknown. The network gate refuses its
+  // host, and the result names it.
   if (!remoteSubcommands.test(subcommand) || directories.length > 0 || settings.length > 0 || redirected)
     return [];
   if (subcommand === 'remote' || subcommand === 'submodule') return [''];

@@ -84,11 +84,11 @@ describe('[RK-5] what only reads needs no rule', () => {
   });
 
   it.each([
-    // what it reads is not in the workspace, or is sensitive, or only known when it runs
+    // reads a file outside the workspace, a sensitive one, or one that is only known at run time
     'npm test; cat $F',
     'npm test; ls /home',
     'npm test; cat "$(ls src)"',
-    // it would search, or expand to, what only confinement hides
+    // may find, or expand to, files that only confinement hides
     'npm test; grep -rn TOKEN .',
     'npm test; grep --recursive TOKEN src',
     'npm test; cat *',
@@ -99,12 +99,12 @@ describe('[RK-5] what only reads needs no rule', () => {
     'npm test | xargs rm',
     'npm test; ./cat README.md',
     'npm test; date -s tomorrow',
-    // what it prints is written to a file
+    // the output is written to a file
     'npm test | cat > notes.md',
     'npm test; echo x > src/a.ts',
     'npm run build; echo x > docs/a.md',
     'npm run build > docs/a.md; head docs/a.md',
-    // it is another program here
+    // the name stands for another program here
     'cat() { npm publish; }; npm test; cat',
     'PATH=.:$PATH; npm test; cat README.md',
     'alias cat="npm publish"; npm test; cat README.md',

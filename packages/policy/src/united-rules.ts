@@ -2,7 +2,7 @@ import type { ToolCall } from '@countersign/protocol';
 import type { CallAssessment, SimpleCommand } from './call-assessment.ts';
 import { type CompiledRule, isRecursive } from './policy-rules.ts';
 
-/** The event that tells a runner of them is limited in size. */
+/** Limits the size of the event that sends these rules to a runner. */
 const MOST_RULES = 8;
 
 /**

@@ -99,7 +99,7 @@ describe('toolOutcomeSchema', () => {
   });
 });
 
-/** Through both schemas, as it would be read on the other side. */
+/** Parses the outcome with both schemas, as the other side would. */
 function shown(outcome: ToolOutcome): unknown {
   return modelResultSchema.parse(toModelResult(toolOutcomeSchema.parse(outcome)));
 }

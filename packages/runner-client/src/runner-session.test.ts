@@ -137,7 +137,7 @@ it('[RN-2] lets the runner send what a card decides, and tells the card what cam
   const digest = await ask(session);
   expect(await session.decide(approval(digest))).toEqual({ outcome: 'recorded', response: recorded.body });
   expect(approvals().map(({ body }) => body)).toEqual([{ decision: 'approved', digest }]);
-  // A card that was answered says itself what came of it.
+  // An answered card shows its outcome itself, so it is not withdrawn.
   expect([told, session.runner?.handler.pendingApprovals.size]).toEqual([['runs'], 0]);
   await expect
     .poll(() => session.runner?.handler.executionHistory)
@@ -176,7 +176,7 @@ it('[AP-2] asks again whether our own decision stands whose response was lost, a
   answers.approve = recorded;
   session.runner?.receive({ event: 'approval.resolved', data: resolved });
   expect(await decided).toMatchObject({ outcome: 'recorded' });
-  // The card says itself what came of its decision: it is not withdrawn.
+  // The card shows the outcome of its decision itself, so it is not withdrawn.
   expect([told, approvals().length]).toEqual([['runs'], 2]);
 });
 

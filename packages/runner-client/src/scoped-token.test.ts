@@ -2,7 +2,7 @@ import type { Client } from '@countersign/client';
 import { expect, it } from 'vitest';
 import { ScopedToken } from './scoped-token.ts';
 
-/** The person's access, at a server whose tokens end after so many seconds. */
+/** The person's access to a server whose tokens expire after `seconds`. */
 function accessWith(seconds: number): { readonly client: Client; readonly made: string[] } {
   const made: string[] = [];
   const createToken = async () => {

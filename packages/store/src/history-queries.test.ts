@@ -30,7 +30,7 @@ it.each<[Omit<HistoryFilter, 'limit'>, string]>([
   expect(planOf(filter)).toBe(`SEARCH tool_executions USING INDEX ${index}`);
 });
 
-/** Few enough to be sorted. */
+/** These filters match few enough rows to be sorted. */
 it.each<[Omit<HistoryFilter, 'limit'>, string]>([
   [{ runId: 'a' }, 'executions_of_call'],
   [{ status: 'approved' }, 'executions_open'],

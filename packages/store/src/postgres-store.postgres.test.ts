@@ -225,7 +225,7 @@ describe('PostgreSQL', () => {
     await Promise.all(many.map((i) => write(`p${i}`)));
     await Promise.all(many.map(read));
     await admin.query('alter table projects add column colour text');
-    // A statement whose plan was made before answers with another type of row now.
+    // A statement whose plan is older now returns rows of another type.
     const [written, found] = [
       await Promise.all(many.map((i) => write(`q${i}`))),
       await Promise.all(many.map(read)),

@@ -191,7 +191,7 @@ describe('SQLite', () => {
 
   it('[PF-2] rejects every unit of a commit that failed, tells nobody, and goes on', async () => {
     const { store, hints, write, written } = await openWithin((database) =>
-      // A deferred foreign key is looked at by COMMIT: the one failure that can be had without a broken disk.
+      // COMMIT checks a deferred foreign key: the only failure of a commit that a test can cause without a broken disk.
       database.exec(`
         pragma foreign_keys = on;
         create table nobody (id text primary key);
@@ -322,7 +322,7 @@ describe('SQLite', () => {
     reader.prepare('select * from projects').all();
     const write = (id: string) =>
       store.write((tx) => tx.insert('payloads', payloadRow({ id, params: { text: 'x'.repeat(16_000) } })));
-    // Many looks at a log that is too long: waiting for the reader once takes 5 s.
+    // Makes the store check a log that is too long many times. Waiting for the reader just once takes 5 s.
     for (let place = 0; place < 600; place += 1) await write(`payload-${place}`);
     const pagesInLog = () => readFileSync(`${path}-shm`).readUInt32LE(16);
     expect(pagesInLog()).toBeGreaterThan(2_000);

@@ -130,7 +130,7 @@ export class EngineFixture {
     return this.engine.approvals.approveTool(this.person, String(approvalId), { ...input, ...named });
   }
 
-  /** The digest of the card with this base, or the base itself if the shown card has another one. */
+  /** The digest of the card if it was made from this base; otherwise the base itself, which matches no card. */
   async shown(approvalId: string | null, base: string): Promise<string> {
     const row = await this.store.read((tx) => tx.get('approvals', String(approvalId)));
     return row?.digest_base === base ? (row.digest ?? base) : base;
@@ -150,7 +150,7 @@ export class EngineFixture {
     } as RequestBody<'submitPreview'>);
   }
 
-  /** Runner-1 claims a call with the digest of the card with this base. */
+  /** Runner-1 claims a call with the digest of its card. `more.digest` is the base that the card should have. */
   async claim(toolId: string, more: Partial<RequestBody<'startExecution'>> = {}): Promise<ExecutionRow> {
     const { approval_id } = await this.execution(toolId);
     const base = more.digest === undefined ? digest('a') : more.digest;

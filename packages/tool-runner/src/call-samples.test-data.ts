@@ -4,7 +4,7 @@ import { shownView } from './preview/call-digest.ts';
 import type { ApprovalRequest, ExecutionSignal } from './runner-api.ts';
 import type { ToolHandler } from './tool-handler.ts';
 
-/** Small real executor: what it does, and when, is the test's. */
+/** A small real executor. The test decides what it does and when. */
 export class ScriptedExecutor implements Executor {
   readonly tools: readonly BuiltInToolName[];
   readonly executed: { readonly call: BuiltInToolCall; readonly context: CallContext }[] = [];
@@ -52,7 +52,7 @@ export const readSignal = (over: Partial<ExecutionSignal> = {}): ExecutionSignal
   ...over,
 });
 
-/** Approved by a person; the digest is the caller's to give. */
+/** A signal that a person approved. The caller passes the digest. */
 export const writeSignal = (over: Partial<ExecutionSignal> = {}): ExecutionSignal =>
   readSignal({
     tool_name: 'write_file',

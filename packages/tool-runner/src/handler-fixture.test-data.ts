@@ -23,7 +23,7 @@ export const recorded: DecisionAnswer = {
 /** A server in memory: it keeps what it is told, and fails or answers as a test says. */
 export class RecordedApi implements RunnerApi {
   readonly sent: { readonly what: string; readonly id: string; readonly data: unknown }[] = [];
-  /** By method: thrown once each, the first first. */
+  /** Errors to throw, by method: each call of the method throws the next one. */
   readonly failures: Partial<Record<string, unknown[]>> = {};
   decision: DecisionAnswer = recorded;
   resultAnswer: Awaited<ReturnType<RunnerApi['sendToolResult']>> = {};

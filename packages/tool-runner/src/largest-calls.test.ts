@@ -30,7 +30,7 @@ afterEach(async () => {
   fixture.remove();
 });
 
-/** Eight MiB: what a server takes of a preview unless its operator says otherwise. */
+/** The server's default limit for the body of a preview. */
 const BODY_BYTES = 8 * 1024 * 1024;
 
 /** The body that a runner sends of a call, as the server's routes check it. */
@@ -64,7 +64,7 @@ async function expectTaken(tool: string, params: Record<string, unknown>) {
 }
 
 const name = (letter: string, end = '') => letter.repeat(255 - end.length) + end;
-/** 4,096 bytes in names as long as they may be. */
+/** A path of 4,096 bytes, made of names of the maximum length. */
 const longest = (end: string): string =>
   `${`${name('d')}/`.repeat(15)}e/${'f'.repeat(254 - end.length)}${end}`;
 const huge = 'я'.repeat(3_000_000);

@@ -38,7 +38,7 @@ const at = (path: string): string => join(folder.root, path);
 const put = (path: string, text: string): void => writeFileSync(at(path), text);
 const onDisk = (path: string): string => readFileSync(at(path), 'utf8');
 
-/** As the runner asks: policy with the real disk first. */
+/** Asks the policy first, with the real disk, as the runner does. */
 function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
   const decision = new ToolCallPolicy({ root: folder.root, disk: realDisk }).decide(tool, params);
   if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
@@ -52,7 +52,7 @@ const propose = (tool: BuiltInToolName, params: Record<string, unknown>) => {
   const { call, decision } = decided(tool, params);
   return executor.proposedText(call, decision);
 };
-/** Approved as it is shown now, then executed. */
+/** Approves the call as it is shown now, then executes it. */
 async function run(tool: BuiltInToolName, params: Record<string, unknown>, digest?: string) {
   const shown = digest ?? (await look(tool, params)).base;
   const context = recordingContext({ digest: shown });
@@ -141,7 +141,7 @@ describe('[RN-9] an unsaved buffer', () => {
     });
     expect(JSON.stringify(saved.preview)).not.toContain('unsaved');
     expect(unsaved.base).not.toBe(saved.base);
-    // The same text, saved, is another base: then nothing is saved along.
+    // The same text gives another digest base once it is saved, because the call then has nothing unsaved to save.
     put('a.md', 'typed\n');
     editor.open(at('a.md'));
     expect((await look('write_file', { path: 'a.md', content: 'new\n' })).base).not.toBe(unsaved.base);

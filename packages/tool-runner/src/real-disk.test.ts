@@ -31,7 +31,7 @@ it('reads the head of a file, and of nothing else: neither a link nor a pipe, wh
 it('does not hang on a file that is exchanged with a pipe all the time', () => {
   writeFileSync(join(folder, 'file'), 'text');
   execFileSync('mkfifo', [join(folder, 'pipe')]);
-  // In a process of its own: one that hangs in open() could not even be told to stop.
+  // Reads in a separate process, because a process that hangs in open() cannot even be told to stop.
   const reader = `
     import { Worker } from 'node:worker_threads';
     import { realDisk } from ${JSON.stringify(join(import.meta.dirname, 'real-disk.ts'))};

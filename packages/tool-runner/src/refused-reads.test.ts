@@ -8,7 +8,10 @@ import { ResultCache } from './files/result-cache.ts';
 import { GitFixture } from './git/git-fixture.test-data.ts';
 import { LspExecutor } from './lsp/lsp-executor.ts';
 
-/** Places that no tool may read, and what a tool says of them; the second code is for one that reads the other kind. */
+/**
+ * Places that no tool may read, with the codes that a tool may refuse them with. The second code comes from a tool that
+ * reads the other kind.
+ */
 const refused: Readonly<Record<string, readonly string[]>> = {
   '.env': ['PATH_SENSITIVE', 'NOT_A_DIRECTORY'],
   'link-to-env': ['PATH_SENSITIVE', 'NOT_A_DIRECTORY'],
@@ -50,14 +53,15 @@ afterAll(async () => {
   await fixture.remove();
 });
 
-/** The example of the tool's parameters with the most of them. */
+/** The example with the most parameters of the tool. */
 function exampleOf(tool: string): object {
   const file = new URL(`../../protocol/fixtures/tools/${tool}.json`, import.meta.url);
   const { params } = JSON.parse(readFileSync(file, 'utf8')) as { params: object[] };
   return params.toSorted((a, b) => Object.keys(b).length - Object.keys(a).length)[0] ?? {};
 }
 
-// The policy would refuse most of these before. A link can be swapped after it looked, so each module looks as well.
+// The policy would refuse most of these first. A link can be swapped after the policy's check, so each module checks as
+// well.
 describe('[VA-1] [VA-2] [VA-8] a module that is executed without the policy', () => {
   it('tries every tool that reads by path', () => {
     expect(reads.map(([tool]) => tool)).toEqual(expect.arrayContaining(['read_file', 'git_diff', 'hover']));

@@ -149,7 +149,7 @@ it('[AP-8] a file that changes between approval and execution makes the server a
   writeFileSync(at('notes.md'), 'one\n');
   const { preview } = runner.handler.previews;
   let calls = 0;
-  // The second is made just before the execution.
+  // The second preview is made just before the execution.
   runner.handler.previews.preview = async (...args) => {
     calls += 1;
     if (calls === 2) writeFileSync(at('notes.md'), 'mine\n');

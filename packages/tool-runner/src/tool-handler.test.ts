@@ -65,7 +65,7 @@ function heldReads() {
 const done: ToolResult = { success: true };
 const refusedResult = () =>
   Object.assign(new CountersignError('RESULT_CONFLICT'), { message: 'another one stands' });
-/** Until the server has been told so often; the disk takes its own time. */
+/** Waits until the server has been told this often, because the disk takes a while. */
 const sent = (what: string, times = 1) => expect.poll(() => fixture.api.of(what).length).toBe(times);
 const contentOf = (path: string) => readFileSync(join(fixture.files.root, path), 'utf8');
 
@@ -456,7 +456,7 @@ describe('handleToolExecutionSignal', () => {
     await expect.poll(() => held.length).toBe(2);
     const repeat = async (attempt: number) =>
       (await handler.handleToolExecutionSignal(await approvedWrite(handler, { attempt }))).status;
-    // The first is answered from the journal; the second was never here, and is not run any more.
+    // The first attempt is answered from the journal. The second never came here, and is not run any more.
     expect([await repeat(1), await repeat(2)]).toEqual(['success', 'cancelled']);
     expect(held[1]?.context.signal.aborted).toBe(false);
     held[1]?.end(done);
@@ -523,7 +523,7 @@ describe('handleToolExecutionSignal', () => {
     const signal = await approvedWrite(handler, edit);
     writeFileSync(join(fixture.files.root, 'notes.md'), 'changed\n');
     expect((await handler.handleToolExecutionSignal(signal)).error?.code).toBe('APPROVAL_STALE');
-    // By a grant nobody has seen it: then the model is told what is wrong with its call.
+    // A grant approved the call, so no person has seen it: the model is told what is wrong with its call.
     const grant = {
       tool: '*',
       pattern: null,
@@ -568,7 +568,7 @@ describe('handleToolExecutionSignal', () => {
     const result = await handler.handleToolExecutionSignal(signal);
     await settle();
     expect([result.error?.code, executor.executed, fixture.api.reports.length]).toEqual([code, [], 1]);
-    // Nothing of it had begun: the next attempt is not taken for one that had.
+    // The call had not begun, so the next attempt does not count as a repetition of one that had.
     writeFileSync(join(fixture.files.root, 'script.mjs'), 'shown()');
     fixture.api.startToolExecution = startToolExecution;
     const params = { command: 'node', args: ['script.mjs'] };
@@ -804,7 +804,7 @@ describe('errors', () => {
       (await handler.handleToolExecutionSignal(signal)).error?.details;
     const path = join(files, 'missing');
     expect(await detailsOf(written)).toEqual({ path: 'notes.md', problem: 'no room', cause: 'ENOSPC' });
-    // The journal has them too; the server is not told.
+    // The journal has the details too; the server does not get them.
     expect(await detailsOf(written)).toEqual({ path: 'notes.md', problem: 'no room', cause: 'ENOSPC' });
     expect(await detailsOf(readSignal({ tool_id: 'r' }))).toEqual({
       name: 'Error',
@@ -1057,7 +1057,8 @@ describe('results', () => {
     handler.handleToolResultAck({ ...ack, attempt: 1 });
     await settle();
     expect([handler.heartbeat().unacknowledged, fixture.api.reports]).toEqual([['tool-1'], []]);
-    // Without an attempt it may be meant: sent once more, the server's answer tells.
+    // An acknowledgement without an attempt may be about this result: the result is sent once more, and the server's
+    // answer tells.
     handler.handleToolResultAck({ ...ack, audit_head: '5:aa' });
     await settle();
     expect([handler.heartbeat().unacknowledged, fixture.api.reports.length]).toEqual([[], 1]);
@@ -1852,7 +1853,7 @@ describe('dispose', () => {
       sent: fixture.api.sent,
       isDisposed: executor.isDisposed,
     }).toEqual({ pending: 0, active: 0, queue: [], count: 0, sent: [], isDisposed: true });
-    // Nothing is left to be woken.
+    // No timer is left.
     await fixture.clock.advance(3_600_000);
     expect(fixture.api.sent).toEqual([]);
   });

@@ -73,7 +73,7 @@ export interface CommandServices {
 }
 
 export interface ShellServices extends CommandServices {
-  /** Makes git read safely in a LOW line. */
+  /** Makes it safe to run git in a LOW shell line. */
   readonly git: GitRepository;
   readonly jobs: BackgroundJobs;
 }

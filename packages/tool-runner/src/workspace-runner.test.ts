@@ -566,7 +566,7 @@ it('[RN-10] an editor gets the workspace once nothing goes on, and no other prog
   expect(wanted).toEqual(['VS Code']);
   await runner?.dispose();
   runner = start(editor);
-  expect(runner.handler.wantedBy).toBe(undefined); // the wish is fulfilled
+  expect(runner.handler.wantedBy).toBe(undefined); // the request was fulfilled
 });
 
 it('[RN-10] a wish is forgotten when nobody repeats it, and rubbish is none', () => {

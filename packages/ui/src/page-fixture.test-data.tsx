@@ -46,7 +46,7 @@ export function anApproval(change: Partial<Approval> = {}): Approval {
   return sealed(approvalSchema.parse({ ...approvals[0], digest_base: null, ...change }));
 }
 
-/** With the digest of what it shows. A digest that the test made up is taken for the runner's part of it. */
+/** Adds the digest of what the card shows. A digest that the test has set is used as the runner's part of it. */
 export function sealed<A extends Approval>(approval: A): A {
   const { preview, digest, digest_base, omitted } = approval;
   if (digest === null || preview === null || omitted)
@@ -55,7 +55,7 @@ export function sealed<A extends Approval>(approval: A): A {
   return { ...approval, digest_base: base, digest: shownDigest({ ...approval, preview, digest_base: base }) };
 }
 
-/** What an update of this request changes, with the digest of what it shows then. */
+/** The event that updates this request, with the digest of the updated card. */
 export function updateEvent(
   approval: Approval,
   change: Partial<Approval>,
@@ -92,7 +92,7 @@ export class TestClock implements Clock {
     };
   }
 
-  /** Lets time pass, and what waits for it happen. */
+  /** Advances the time, and runs what has waited for it. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await act(async () => {
@@ -112,7 +112,7 @@ export class TestClock implements Clock {
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** Everything that is under way in the page comes to rest. */
+/** Waits until nothing is under way in the page. */
 export const settle = (): Promise<void> =>
   act(async () => {
     for (let i = 0; i < 15; i += 1) await turn();
@@ -231,10 +231,10 @@ const response = (status: number, body: object) => ({
   text: async () => JSON.stringify(body),
 });
 
-/** Where everything is, since the test's browser lays nothing out: in sight. A test may move it. */
+/** The position of every element, because the test's browser has no layout: in sight, unless a test moves it. */
 export const layout = { top: 0, bottom: 100 };
 
-/** A page's world with its stream open, and whatever component a test is about. */
+/** Renders a component with everything that a page gives it, and an open stream. */
 export async function openPage(
   children: ReactNode,
   { language = 'en' as LanguageCode, server = new TestServer() } = {},

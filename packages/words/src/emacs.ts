@@ -3,12 +3,12 @@ import { englishApproval } from './english/approval.ts';
 import { type CallTitle, englishCalls } from './english/calls.ts';
 import { englishReasons } from './english/reasons.ts';
 import type { LanguageCode } from './language.ts';
+import { toldTemplate } from './outcome-sentences.ts';
 import { russianApproval } from './russian/approval.ts';
 import { russianCalls } from './russian/calls.ts';
 import { russianEmacs } from './russian/emacs.ts';
 import { russianReasons } from './russian/reasons.ts';
 import { type SentenceId, sentencePlaces, sentences } from './said.ts';
-import { toldTemplate } from './told.ts';
 
 /** Words that the sources of Emacs do not contain in any language. */
 interface SharedWords {
@@ -17,7 +17,7 @@ interface SharedWords {
   readonly modes: typeof englishApproval.modes;
   /** The workspace's own folder. */
   readonly root: string;
-  /** By code of an error: its English, what people read, and what they read where it came to the agent. */
+  /** By error code: the English text, the text for people, and the text for people if the error went to the agent. */
   readonly errors: Readonly<Record<string, readonly [english: string, said: string, told: string]>>;
 }
 
@@ -52,7 +52,7 @@ const sharedWords = (
   { title, root }: Pick<typeof englishCalls, 'title' | 'root'>,
 ): SharedWords => ({ calls: title, modes, root, errors: errorTriples(language) });
 
-/** Those that are not simply shown as they came. */
+/** The errors that are not simply shown as they came. */
 function errorTriples(language: LanguageCode): SharedWords['errors'] {
   const codes = Object.keys(errorCodes) as ErrorCode[];
   const triples = codes.map(
@@ -63,7 +63,7 @@ function errorTriples(language: LanguageCode): SharedWords['errors'] {
   );
 }
 
-/** Emacs finds them by their whole English. */
+/** The sentences that Emacs finds by their whole English. */
 const exactSentences = (language: LanguageCode): EmacsLanguage['sentences'] =>
   Object.fromEntries(
     (Object.keys(sentences.en) as SentenceId[])

@@ -13,9 +13,9 @@ export {
   languageNames,
   languageOf,
 } from './language.ts';
+export { tellIn } from './outcome-sentences.ts';
 export { type Sentence, sayIn } from './said.ts';
 export { fill, type Values } from './template.ts';
-export { tellIn } from './told.ts';
 
 /** The texts of an approval card, for every front end. */
 export type ApprovalWords = typeof englishApproval;

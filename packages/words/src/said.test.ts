@@ -128,7 +128,9 @@ describe('[AP-8] the words of somebody else', () => {
   });
 });
 
-/** Places with a value of their own kind; data is a text that would have a translation. */
+/**
+ * Values for placeholders that accept only certain values. Any other placeholder contains data, which stays as it is.
+ */
 const ownValues: Readonly<Record<string, string>> = {
   owner: "person's own",
   problem: 'it is empty',

@@ -12,10 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-const ordinary = 65_534;
+const ordinaryUid = 65_534;
 const users = [
   { who: 'whoever runs the tests', uid: undefined, why: undefined },
-  { who: 'an ordinary user', uid: ordinary, why: whyNotAs(ordinary) },
+  { who: 'an ordinary user', uid: ordinaryUid, why: whyNotAs(ordinaryUid) },
 ];
 
 for (const { who, uid, why } of users) {
@@ -219,7 +219,7 @@ for (const { who, uid, why } of users) {
     });
 
     it('[RN-5] [TL-1] network by name: the card names the hosts, and the command reaches no other', async () => {
-      // A URL in the words of curl would be named by that; code may reach for anything.
+      // Fetches by code, because a URL among the words of curl would name its own host.
       const fetching = (url: string) =>
         `python3 -c 'import urllib.request as u; u.urlopen("${url}")' 2>&1 | tail -1`;
       const command = `${fetching('http://named.invalid/')}; ${fetching('http://other.invalid:8080/')}`;
@@ -238,7 +238,7 @@ for (const { who, uid, why } of users) {
         why: 'asks for network access',
         operand: 'named.invalid, xn--e1afmkfd.invalid:8443',
       });
-      // A name that is let through is looked up, and .invalid does not exist.
+      // An allowed name is looked up, and .invalid does not exist.
       expect(ended.result.stdout).toMatch(/ 502: .*\n.* 403: /);
       expect(ended.result.stderr).toContain('call again with network: ["other.invalid:8080"]');
       expect(await codeOf('shell_exec', { command: 'ls', network: ['localhost'] })).toBe('INVALID_PARAMS');

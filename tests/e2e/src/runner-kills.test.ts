@@ -11,9 +11,9 @@ import { RunnerServer, whyNotAs } from './runner/runner-story.ts';
  */
 const seed = Number(env.RUNNER_KILLS_SEED ?? 1);
 const atRandom = Number(env.RUNNER_KILLS ?? 20);
-const ordinary = 65_534;
+const ordinaryUid = 65_534;
 /** One runner as the user of the tests, and one as an ordinary user where that is possible. */
-const users = [undefined, whyNotAs(ordinary) === undefined ? ordinary : undefined];
+const users = [undefined, whyNotAs(ordinaryUid) === undefined ? ordinaryUid : undefined];
 
 it('[EX-6] [RN-3] kill -9 of the runner in each kind of tool: no call runs twice, is lost or half written', {
   timeout: 900_000 + atRandom * 15_000,

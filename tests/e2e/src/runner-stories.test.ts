@@ -30,7 +30,7 @@ const ask = async (tool: string, params: object): Promise<string> => {
   if (typeof asked !== 'string') throw new Error(asked.message);
   return asked;
 };
-/** A later read by the same runner: what a decided call still had to do is done before it. */
+/** A later read by the same runner: when it has ended, calls that were decided before have done their work. */
 const barrier = () => story.call('read_file', { path: 'README.md' });
 
 beforeAll(() => story.write('README.md', '# Hello\n'));

@@ -75,7 +75,7 @@ describe('three servers on one database, behind a balancer without sticky sessio
     const runId = await cluster.say(ada, 'Go.', story);
     await approve(ada, await approvalOf(ada, 'c.md'));
     await cluster.untilRow("select id from runs where id = $1 and status = 'completed'", [runId]);
-    // Including calls that were accepted by another server than the runner's.
+    // Some of these calls are accepted by another server than the runner's.
     const session = await cluster.session(ada);
     const calls = await Promise.all(
       Array.from({ length: 30 }, (_, i) => execute(ada.client, session, `${i}.md`)),
@@ -179,7 +179,7 @@ describe('three servers on one database, behind a balancer without sticky sessio
     const silence = 'update runners set last_seen_at = $1 where runner_id = $2 returning connected';
     await until(
       async () => {
-        // Repeat: a server may store only now that it heard the runner before.
+        // Repeat the update, because a server may store late that it heard the runner earlier.
         const [row] = await cluster.database.query(silence, soon - 30_000, fay.runner.id);
         return row?.connected === false;
       },
@@ -190,7 +190,7 @@ describe('three servers on one database, behind a balancer without sticky sessio
       { error_type: 'RUNNER_LOST', attempt: 1 },
       { error_type: 'NO_RUNNER' },
     ]);
-    // Exactly one of the two servers that saw it acted.
+    // Both servers saw what was overdue, and exactly one of them acted on it.
     await until(() => fay.person.all('tool.result').length >= 2, {
       otherwise: () => 'the person is not told',
     });
@@ -232,7 +232,7 @@ describe('three servers on one database, behind a balancer without sticky sessio
     } finally {
       cluster.node(index).server.resume();
     }
-    // It gets the answer too, now or soon; it has resumed once it says so.
+    // The paused node gets the model's answer too. Wait until the node says that it runs again.
     await cluster.untilRow(
       'select id from nodes where id = $1 and seen_at > (select max(ended_at) from runs where id = $2)',
       [String(lease_owner), runId],

@@ -169,7 +169,7 @@ export class AcpAgent {
       words,
       minimumMs,
     });
-    this.#sessions.delete(session_id); // the latest is the last one
+    this.#sessions.delete(session_id); // set again below, so that the newest session is last
     this.#sessions.set(session_id, opened);
     return opened;
   }

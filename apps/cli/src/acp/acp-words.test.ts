@@ -53,7 +53,7 @@ it('[AP-9] the question before pairing says all that the token can do', () => {
     undoRun: /undo what file tools changed/,
     backtestPolicy: /read .* your policy/, // it changes nothing
   };
-  // A further route is a further line of the question.
+  // A new route needs a new line here.
   expect(changing.map(([name]) => name).toSorted()).toEqual(Object.keys(said).toSorted());
   const question = wordsFor({}, 'en').acp.pairingMeans('http://127.0.0.1:4180');
   for (const words of Object.values(said)) expect(question).toMatch(words);

@@ -125,7 +125,7 @@ describe('a paired editor', () => {
     await vi.waitFor(() => expect(editor.titles(toolCallId).at(-1)).toBe('Edited a.ts'), polling);
     expect(editor.titles(toolCallId)).toEqual(expect.arrayContaining(['Edit a.ts', 'Editing a.ts']));
     expect(editor.terminal.error()).toContain('is the runner of');
-    expect(editor.terminal.out()).toBe(''); // the protocol's alone
+    expect(editor.terminal.out()).toBe(''); // only the protocol writes to standard output
   });
 
   it('[EV-2] asks about a change that is too large for an event, and shows it', async () => {
@@ -210,7 +210,7 @@ describe('a paired editor', () => {
 
     const another = open();
     await another.initialize();
-    await another.newSession(server.workspace); // its events are there before the conversation is opened
+    await another.newSession(server.workspace); // its events arrive before the conversation is opened
     await another.agent.request(methods.agent.session.load, {
       sessionId,
       cwd: server.workspace,
@@ -531,7 +531,7 @@ describe('a paired editor', () => {
     (await editor.question(0)).choose('once');
     const again = await editor.question(1);
     expect(existsSync(at('q.ts'))).toBe(false);
-    again.choose('reject'); // which may be as quick as it likes
+    again.choose('reject'); // a rejection counts no matter how soon it comes
     await prompt;
     expect(existsSync(at('q.ts'))).toBe(false);
   });

@@ -77,7 +77,7 @@ it('[AP-2] after a gap withdraws what may have been decided, and asks what is to
   await vi.waitFor(() => expect(asked.length).toBe(1));
   approvals.receive(reset);
   expect(asked[0]?.signal.aborted).toBe(true);
-  asked[0]?.answer('once'); // an editor that did not hear of it
+  asked[0]?.answer('once'); // the editor missed the withdrawal
   approvals.receive(request);
   await vi.waitFor(() => expect(asked.length).toBe(2));
   asked[1]?.answer('once');

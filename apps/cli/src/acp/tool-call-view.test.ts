@@ -177,7 +177,7 @@ describe('a call as an editor draws it', () => {
         content: { type: 'text', text: expect.stringContaining(words.card.unsaved) },
       }),
     ]);
-    // A text that the preview was not made of is not shown as if it were.
+    // A text other than the one that the preview was made from is not shown.
     expect(await shownFor(preview, call, async () => 'other\n')).toEqual([
       { ...whole, oldText: 'two\nthree', newText: 'two\n3' },
     ]);

@@ -138,13 +138,13 @@ export function resultContent(
 /** Whether old and new text show the whole change: not binary, not truncated, and no notes in the diff. */
 function hasTwoSides({ truncated, diff }: FileDiff): boolean {
   const { oldText, newText } = hunkSides(diff);
-  return !truncated && oldText !== newText && !saysMore(diff);
+  return !truncated && oldText !== newText && !hasNotes(diff);
 }
 
 /**
  * Whether there are notes before the first hunk: other permissions, another encoding, old content that is not shown.
  */
-function saysMore(diff: string): boolean {
+function hasNotes(diff: string): boolean {
   const lines = parseUnifiedDiff(diff);
   const first = lines.findIndex(({ kind }) => kind === 'hunk');
   return lines.slice(0, Math.max(first, 0)).some(({ text }) => text !== 'new file mode 100644');

@@ -118,7 +118,7 @@ function setUp({ edit, decide, fetch, runners = [], backtest, conversation }: Se
 const bodies = (decisions: readonly ApprovalDecision[]) =>
   decisions.map(({ decision, params: { approval_id }, body }) => ({ decision, approval_id, ...body }));
 const device = 'terminal';
-/** The digest of the card that has this base. */
+/** The digest of the card with this `digest_base`. */
 const shown = (letter: string) => approval({ digest: digestOf(letter) }).digest;
 
 it('[UI-6] a card keeps the focus while its newer version is fetched, and typed words decide no other card', async () => {
@@ -646,7 +646,7 @@ describe('beside a conversation', () => {
     expect(screen()).toMatch(/In another conversation: Tidy up\n.*wants to change theirs\.md/);
     await answer('y');
     expect(bodies(decisions).map(({ approval_id }) => approval_id)).toEqual(['own', 'other']);
-    // That of its own conversation is told with the call's result.
+    // An approval in the current conversation is shown with the call's result, so it prints nothing here.
     expect(noted).toEqual(['approved here']);
     expect(said).toEqual(['✓ Tidy up: Agent wants to change theirs.md · approved here']);
   });

@@ -227,7 +227,7 @@ export class ChatInTerminal {
           this.#state = state;
         },
       });
-      if (this.#run?.id === runId) return; // what comes of it is told already
+      if (this.#run?.id === runId) return; // the run's own follower reports the outcome
       run = { id: runId, follower };
       this.#run = run;
       this.#stage.draw();
@@ -244,7 +244,10 @@ export class ChatInTerminal {
     this.#stage.draw();
   }
 
-  /** Says which files a run changed, over all of its calls. The rows of the calls tell it too, so a failure is not told. */
+  /**
+   * Says which files a run changed, over all of its calls. The lines of the calls show this too, so a failure is not
+   * reported.
+   */
   async #printChanges(run_id: string): Promise<void> {
     const { access, words, terminal } = this.#chat;
     const { files } = await access.client.runChanges({ params: { run_id } }).catch(() => ({ files: [] }));
@@ -362,7 +365,7 @@ export class ChatInTerminal {
     if (!last || this.#editor.text !== '') return;
     this.#try(async () => {
       const content = await this.#conversation.unqueue(last.message_id);
-      const typed = this.#editor.text; // meanwhile
+      const typed = this.#editor.text; // typed while the request was under way
       this.#editor.set([content, typed].filter((part) => part !== '').join(' '));
       return undefined;
     });

@@ -19,7 +19,7 @@ export const commandNames = [
   'delete',
 ] as const;
 export type CommandName = (typeof commandNames)[number];
-/** Those that an editor offers: it has its own ways for the others. */
+/** The commands that an editor offers; it has its own ways to do the others. */
 export const editorCommandNames = [
   'undo',
   'mode',
@@ -125,7 +125,7 @@ export const titleOfCall = (
 ): string => callTitle({ toolName, params, status }, calls);
 
 const undoSeconds = 30;
-/** The server waits for the runner with each part of a large run. */
+/** A large run is undone in several steps, and the server waits for the runner at each. */
 const undoRunMs = 120_000;
 
 /** Undoes calls of one run, all or nothing (RN-3), and reports the outcome. */

@@ -36,7 +36,7 @@ export class Conversation {
   readonly #stream: EventStream;
   readonly #opened: Promise<unknown>;
   #sessionId: string | undefined;
-  /** Of the runs that have not ended. */
+  /** The followers of runs that have not ended. */
   readonly #followers = new Set<RunFollower>();
   /** Requests that begin to follow a run are sent one after the other. */
   #following: Promise<unknown> = Promise.resolve();

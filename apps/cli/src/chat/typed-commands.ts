@@ -42,7 +42,7 @@ interface Question {
   readonly since: number;
 }
 
-/** The commands that are typed in a chat. What cannot be taken back is asked first. */
+/** The commands that a person types in a chat. Asks before it does something irreversible. */
 export class TypedCommands {
   readonly #deps: TypedCommandsDeps;
   #question: Question | undefined;
@@ -120,7 +120,7 @@ export class TypedCommands {
     ].join('\n');
   }
 
-  /** Goes back to before the last message without files, then sends it again. */
+  /** Rewinds the conversation to before the last message, but not the files; then sends the message again. */
   async #retry(place: ConversationPlace): Promise<string | undefined> {
     const [last] = await ownMessages(place);
     if (!last) return place.words.commands.noConversation;
@@ -139,7 +139,7 @@ export class TypedCommands {
   }
 }
 
-/** The server waits for the runner with each part of what is put back. */
+/** A rewind restores files in several steps, and the server waits for the runner at each. */
 const rewindMs = 120_000;
 
 /** The person's messages that the agent still reads, the latest first. */

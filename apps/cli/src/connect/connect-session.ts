@@ -52,7 +52,7 @@ export interface SessionHost {
 }
 
 /** One Ctrl-C may arrive twice within this time: from the terminal, and from an npm that passes it on. */
-const echoMs = 300;
+const repeatedSignalMs = 300;
 /** How often to check whether another program is still the workspace's runner. */
 const lookAgainMs = 2_000;
 
@@ -125,7 +125,7 @@ export class ConnectSession {
     this.#trouble = words.stream.connecting(access.address);
     this.#session.listen();
     const onSignal = () => {
-      const isEcho = performance.now() - this.#signalledAt < echoMs;
+      const isEcho = performance.now() - this.#signalledAt < repeatedSignalMs;
       this.#signalledAt = performance.now();
       if (!isEcho) this.#requestEnd();
     };

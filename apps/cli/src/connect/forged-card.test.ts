@@ -188,13 +188,13 @@ it("[RN-2] approving a card of the server's, for a runner elsewhere, is no decis
     const { tool_call_id: _, agent: __, tool_name: ___, context: ____, ...update } = moved;
     receive({ event: 'approval.updated', data: { ...update, revision } });
   };
-  // The server says that it was another runner's all the time, and names the digest that is this machine's.
+  // The server now claims that the call always was another runner's, but sends the digest of this machine's card.
   move(2, { digest: await ownDigest() });
   await expect.poll(screen).toContain('does not fit its digest');
   expect(screen()).not.toContain('teh');
   await pressInFocus('y');
   expect(approved).toEqual([]);
-  // With a digest that fits what it has drawn, its card is shown as that of another machine.
+  // If the digest matches the server's own preview, the card is shown as another machine's.
   const { digest_base, preview, ...lie } = forged();
   const shown = { ...lie, digest_base: String(digest_base), preview: preview as Preview };
   move(3, { digest: shownDigest(shown) });

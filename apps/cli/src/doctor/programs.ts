@@ -37,7 +37,7 @@ export function hiddenPrograms(place: Place): readonly ProgramOffer[] {
   }
 }
 
-/** The same, once: empty if the person has listed anything already. */
+/** The hidden programs to mention once; empty if the person has listed any program already. */
 export function programsToMention(place: Place): readonly ProgramOffer[] {
   try {
     const { listed, offers } = lookAtPrograms(place);
@@ -47,7 +47,7 @@ export function programsToMention(place: Place): readonly ProgramOffer[] {
   }
 }
 
-/** Lists all of them in `runner.json`. */
+/** Lists all hidden programs in `runner.json`. */
 export function addHiddenPrograms(place: Place): {
   readonly file: string;
   readonly offers: readonly ProgramOffer[];

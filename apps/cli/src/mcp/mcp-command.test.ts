@@ -36,7 +36,7 @@ afterAll(async () => {
 type Mode = 'legacy' | { pin: string };
 interface Started {
   readonly agent: Client;
-  /** What it was told of the list of tools. */
+  /** How often the client was told that the list of tools changed. */
   readonly heard: { times: number };
   readonly asked: unknown[];
 }

@@ -40,7 +40,8 @@ function wantedBy(rule: string, effect: Effect): Wanted {
     case 'Write':
     case 'MultiEdit':
     case 'NotebookEdit':
-      // Claude Code looks at the paths of Edit alone: importing another one would allow what it does not.
+      // Claude Code checks only the paths of Edit rules: importing a path of another tool would allow more than it
+      // does.
       if (about !== undefined && tool !== 'Edit' && effect === 'allow') return unknown('not_consulted');
       return about === undefined
         ? { kind: 'edit', glob: '**', only: tool === 'Write' ? 'write_file' : 'edit_file' }

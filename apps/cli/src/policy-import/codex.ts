@@ -1,7 +1,7 @@
 import { type Effect, type ForeignRule, objectAt, unreadable } from './foreign-rule.ts';
 import { parseToml } from './toml.ts';
 
-/** `config.toml` of Codex: modes, which are no rules here. */
+/** `config.toml` of Codex. It has modes, trust and a sandbox, which cannot be imported as rules. */
 export function readCodexConfig(text: string, file: string): ForeignRule[] {
   const config = parseToml(text, file);
   const rules: ForeignRule[] = [];
@@ -22,7 +22,9 @@ export function readCodexConfig(text: string, file: string): ForeignRule[] {
 
 const effects: Readonly<Record<string, Effect>> = { allow: 'allow', prompt: 'ask', forbidden: 'deny' };
 
-/** A rules file of Codex: calls of `prefix_rule`, in a language like Python. Other calls are told, and not understood. */
+/**
+ * A rules file of Codex: calls of `prefix_rule`, in a language like Python. Other calls are reported as not understood.
+ */
 export function readCodexRules(text: string, file: string): ForeignRule[] {
   return new Calls(text, file).read().map(({ name, given, source }): ForeignRule => {
     const unknown = { kind: 'unknown', reason: 'not_understood' } as const;

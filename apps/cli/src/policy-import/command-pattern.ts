@@ -5,10 +5,10 @@ export type CommandPatterns =
   | { readonly patterns: readonly string[]; readonly loss?: ReasonId; readonly sample: readonly string[] }
   | { readonly impossible: ReasonId };
 
-/** What only a shell understands. A pattern of ours is about the words of one command. */
+/** Characters that only a shell interprets. Our patterns match the words of a single command. */
 const SHELL_SIGNS = /['"`$\\|&;<>()~#\n]/;
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;
-/** In how many words a `*` in the middle may stand for, where a rule denies. */
+/** In a denying rule, a `*` in the middle becomes at most this many words. */
 const MOST_WORDS = 4;
 
 /**
@@ -44,7 +44,7 @@ export function commandPatterns(
   const shaped = words.map((word) =>
     wildcards ? word.split('*').map(escapeGlob).join('*') : escapeGlob(word),
   );
-  // A last `*` of ours is any number of words, so one in the middle must not come to stand last.
+  // Our `*` at the end matches any number of words, so a `*` from the middle must not end up there.
   const patterns = spreadWildcards(shaped, isAllowing ? 1 : MOST_WORDS).map((each) =>
     [...each, ...tail].join(' '),
   );
@@ -56,7 +56,7 @@ export function commandPatterns(
   };
 }
 
-/** Repeats each word that is `*` alone, from once to so many times. */
+/** Returns variants in which each lone `*` is repeated, from once to `most` times. */
 function spreadWildcards(words: readonly string[], most: number): string[][] {
   let made: string[][] = [[]];
   for (const word of words) {
@@ -69,7 +69,7 @@ function spreadWildcards(words: readonly string[], most: number): string[][] {
   return made;
 }
 
-/** The pattern for tokens, of which each may be one of several. */
+/** The pattern for a sequence of tokens, each with its alternatives. */
 export function tokenPattern(tokens: readonly (readonly string[])[]): CommandPatterns {
   const unusable = tokens.flat().find((token) => token === '' || /\s/.test(token));
   if (unusable !== undefined || tokens.some((each) => each.length === 0)) return { impossible: 'spaces' };

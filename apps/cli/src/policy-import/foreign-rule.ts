@@ -3,16 +3,16 @@ import type { Words } from '../words.ts';
 
 export type Effect = PolicyRule['effect'];
 
-/** Why a rule is narrower here, or cannot be had. Each has a sentence in packages/words. */
+/** Why a rule is narrower here, or cannot be translated. Each reason has a sentence in packages/words. */
 export type ReasonId = keyof Words['policyImport']['reasons'];
 
-/** What a rule of another program is about, in terms of ours. */
+/** What a rule of another program covers, in our terms. */
 export type Wanted =
   /** `wildcards`: what `*` stands for. `words`: whole words, as they are; `open`: any further words may follow. */
   | { readonly kind: 'command'; readonly text: string; readonly wildcards: boolean; readonly open?: boolean }
-  /** One of several words in each place, and any further words. */
+  /** A list of words, each with its alternatives; any further words may follow. */
   | { readonly kind: 'words'; readonly words: readonly (readonly string[])[] }
-  /** `only`: the one tool of ours that the rule allows; both that write a file, if left out. */
+  /** `only`: the one tool of ours that the rule allows. If left out, the rule allows both tools that write a file. */
   | { readonly kind: 'edit'; readonly glob: string; readonly only?: 'write_file' | 'edit_file' }
   | { readonly kind: 'read'; readonly glob: string }
   | { readonly kind: 'tool'; readonly tool: string }
@@ -21,7 +21,7 @@ export type Wanted =
 /** A rule as the person wrote it for another program. */
 export interface ForeignRule {
   readonly file: string;
-  /** As it stands there, for the person: `Bash(npm run test:*)`. */
+  /** The rule's original text, for the person: `Bash(npm run test:*)`. */
   readonly text: string;
   readonly effect: Effect;
   readonly wanted: Wanted;
@@ -33,7 +33,7 @@ export type Source = 'claude' | 'codex' | 'gemini' | 'opencode' | 'vscode';
 export const unreadable = (file: string, problem: string): CountersignError =>
   new CountersignError('IMPORT_UNREADABLE', { file, problem });
 
-/** The value as an object without a prototype's fields, or an error that names the place. */
+/** The value as an object. Throws an error that names the place if the value is something else. */
 export function objectAt(value: unknown, file: string, place: string): Readonly<Record<string, unknown>> {
   if (value === undefined) return {};
   if (typeof value !== 'object' || value === null || Array.isArray(value))

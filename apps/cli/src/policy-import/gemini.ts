@@ -13,7 +13,7 @@ export function readGeminiSettings(text: string, file: string): ForeignRule[] {
   const rule =
     (effect: Effect) =>
     (entry: string): ForeignRule => ({ file, text: entry, effect, wanted: entryOf(entry, effect) });
-  // `core` says which tools there are at all: what it leaves out was not asked about there, it was missing.
+  // `core` lists the tools that exist at all. A tool that it leaves out was missing there, not asked about.
   const core = of('core', 'coreTools').map(
     (entry): ForeignRule => ({ file, text: `core: ${entry}`, effect: 'deny', wanted: unknown('tool_list') }),
   );
@@ -42,7 +42,7 @@ function entryOf(entry: string, effect: Effect): Wanted {
   return inner === undefined ? toolOf(tool, effect) : unknown('parameters');
 }
 
-/** A prefix of the command's text. To deny, also a word that only begins so. */
+/** A prefix of the command's text. A denial also covers a word that only begins with the prefix. */
 function shell(prefix: string | undefined, effect: Effect): Wanted {
   const text = prefix?.trim() ?? '';
   if (text === '')

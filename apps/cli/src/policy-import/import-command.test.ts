@@ -25,7 +25,7 @@ async function run(...argv: string[]) {
   const status = await main(['policy', 'import', ...argv], terminal, env);
   return { status, out: terminal.out(), error: terminal.error() };
 }
-/** At a terminal, with one answer for each question. */
+/** Runs the command at a terminal, with one answer for each question. */
 async function answering(answers: readonly string[], ...argv: string[]) {
   const left = [...answers];
   const asked: string[] = [];
@@ -98,7 +98,7 @@ describe('[RK-5] countersign policy import', () => {
     expect(saved()).toEqual([]);
     await run('claude', file, '--json', '--all-exact');
     expect(saved()).toEqual(['claude-deny-rm', 'claude-allow-npm-test']);
-    await run('claude', file, '--all-exact'); // again: with ids of their own
+    await run('claude', file, '--all-exact'); // a second import gives its rules new ids
     expect(new Set(saved()).size).toBe(saved().length);
   });
 

@@ -76,7 +76,7 @@ function wholeTool(tool: string, effect: Effect): Wanted {
     case '*':
       return unknown('everything');
     default:
-      // The name of a tool of an MCP server is `server_tool` there, and where the server's name ends is not known.
+      // opencode names a tool of an MCP server `server_tool`, so we cannot tell where the server's name ends.
       return unknown('no_such_tool');
   }
 }

@@ -1,4 +1,4 @@
-/** Globs on files of another program, as globs of ours; undefined for a place outside the workspace. */
+/** Translates file globs of other programs into ours; undefined for a place outside the workspace. */
 
 /**
  * A pattern as .gitignore reads it, from the root of the workspace: without a slash, the name at any depth. `rooted`: whether
@@ -25,7 +25,7 @@ export function textGlob(pattern: string): string | undefined {
   return made.join('/');
 }
 
-/** The same for a file that is also a folder: everything below it. For rules that deny. */
+/** Adds everything below the path, in case it is a folder. For rules that deny. */
 export function withContents(glob: string): string {
   if (/\*$|[{}]/.test(glob)) return glob;
   const anywhere = glob.includes('/') ? glob : `**/${glob}`;

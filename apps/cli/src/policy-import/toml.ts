@@ -7,7 +7,7 @@ export function parseToml(text: string, file: string): Readonly<Record<string, u
     return parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // The message goes on with the lines of the file around the place.
+    // The rest of the message quotes lines of the file: leave them out.
     const [problem = ''] = error.message.replace(/^Invalid TOML document: /, '').split('\n');
     throw unreadable(file, `line ${error.line}: ${problem}`);
   }

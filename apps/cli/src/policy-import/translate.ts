@@ -11,7 +11,7 @@ export type Fit = 'exact' | 'narrower' | 'impossible';
 export interface Translation {
   readonly foreign: ForeignRule;
   readonly fit: Fit;
-  /** What is lost, or why it cannot be had; for an exact one, why there is nothing to save. */
+  /** What the translation loses, or why there is none. For an exact one, why there is nothing to save. */
   readonly reason?: ReasonId;
   /** What we would save; empty if the built-in rules do the same, or if it is impossible. */
   readonly rules: readonly PolicyRule[];
@@ -28,8 +28,8 @@ const CHANGING =
 const WRITING = '{write_file,edit_file}';
 
 /**
- * Translates the rules of another program, so that none becomes wider than it was. Which of them say what the built-in rules
- * say anyway, and which would be refused or asked about all the same, is found by asking the policy.
+ * Translates the rules of another program, so that none becomes wider than it was. Asks the policy which of them the
+ * built-in rules make needless, and which calls it would refuse or ask about anyway.
  */
 export function translateRules(
   foreign: readonly ForeignRule[],

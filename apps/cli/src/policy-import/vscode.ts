@@ -11,7 +11,7 @@ export function readVscode(text: string, file: string): ForeignRule[] {
   const settings = objectAt(parseJsonWithComments(text, file), file, 'the file');
   const rules: ForeignRule[] = [];
   for (const [pattern, value] of Object.entries(objectAt(settings[TERMINAL], file, TERMINAL))) {
-    if (value === null) continue; // takes a default of VS Code back
+    if (value === null) continue; // removes a default of VS Code
     const { isApproved, isWholeLine } = approval(value, file, `${TERMINAL}.${pattern}`);
     const effect = isApproved ? 'allow' : 'ask';
     for (const wanted of commandsOf(pattern, isWholeLine))
@@ -59,7 +59,10 @@ function commandsOf(pattern: string, isWholeLine: boolean): Wanted[] {
   );
 }
 
-/** `^git (status|show)\b` is the commands that begin with `git status` and `git show`; undefined for what says more. */
+/**
+ * `^git (status|show)\b` means the commands that begin with `git status` or `git show`. Undefined for expressions that
+ * say more.
+ */
 function simpleExpression(expression: string): { text: string; open: boolean }[] | undefined {
   const found = /^\^((?:[\w ./:@-]|\\[./:-]|\\s\+?|\((?:\?:)?[\w |:-]+\))+?)(\\b|\$|(?:\(\\s\|\$\)))$/.exec(
     expression,
@@ -71,7 +74,7 @@ function simpleExpression(expression: string): { text: string; open: boolean }[]
     const choices = part.startsWith('(')
       ? part.slice(part.startsWith('(?:') ? 3 : 1, -1).split('|')
       : [part.startsWith('\\s') ? ' ' : part.replace('\\', '')];
-    // A dot that is not escaped is any sign.
+    // A dot that is not escaped matches any character.
     if (part === '.') return undefined;
     texts = texts.flatMap((text) => choices.map((choice) => text + choice));
     if (texts.length > 64) return undefined;

@@ -184,7 +184,7 @@ describe('[RK-5] [UI-4] the file is honoured', () => {
     const { tool_id } = await person.executeTool({ body: { tool_name, tool_params: tool_params as never } });
     return (await person.getExecution({ params: { tool_id } })).execution;
   };
-  /** The state of a call once its runner has had the newest rules. */
+  /** Repeats a call until its runner has the newest rules and the call has the expected status. */
   async function until(expected: string, tool: string, params: object): Promise<void> {
     await expect
       .poll(async () => {
@@ -221,7 +221,7 @@ describe('[RK-5] [UI-4] the file is honoured', () => {
         .toBe('completed');
       save({ version: 1, rules: [] });
       await until('awaiting_approval', 'execute_command', { command: 'npm', args: ['test'] });
-      expect((await person.getPolicy()).policy.rules).toEqual([]); // the server's own rules are others
+      expect((await person.getPolicy()).policy.rules).toEqual([]); // the server keeps its own rules
     } finally {
       screen.send('\u0003');
       await ended;

@@ -9,7 +9,7 @@ import type { Words } from '../words.ts';
 export type Found = Omit<CallResponse<'backtestPolicy'>, 'success'>;
 
 export interface RuleHistory {
-  /** Undefined if it cannot be asked; `problem` then says why. */
+  /** Undefined if the server cannot be asked; `problem` then says why. */
   backtest(rule: PolicyRule): Promise<Found | undefined>;
   readonly problem: string | undefined;
 }

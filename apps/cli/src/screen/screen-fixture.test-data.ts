@@ -8,7 +8,7 @@ const eventuallyMs = 120_000;
 export class FakeScreen implements Screen {
   columns: number;
   rows: number;
-  /** Everything, line by line, what scrolled away included. */
+  /** All lines, including those that have scrolled away. */
   readonly #lines: string[] = [''];
   #row = 0;
   #column = 0;
@@ -21,7 +21,7 @@ export class FakeScreen implements Screen {
     this.rows = rows;
   }
 
-  /** What is seen, without styles. */
+  /** The visible text, without styles. */
   get text(): string {
     return this.#lines.map((line) => line.trimEnd()).join('\n');
   }

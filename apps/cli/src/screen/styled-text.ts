@@ -61,7 +61,7 @@ export function wrapStyled(line: StyledLine, columns: number): StyledLine[] {
   return [...lines, current].map(joined);
 }
 
-/** Pieces that end after a space, with control characters already visible, because they take columns then. */
+/** Splits a line after each space. Makes control characters visible first, because their visible form takes columns. */
 function wordsOf(line: StyledLine): StyledText[] {
   return line.flatMap(({ text, style }) =>
     (

@@ -40,7 +40,7 @@ export interface UpOptions extends Pick<CommandContext, 'terminal' | 'env'> {
 
 const usage = usageOf('up');
 /** One Ctrl-C may arrive twice: from the terminal and from npm. */
-const echoMs = 300;
+const repeatedSignalMs = 300;
 
 /** One run of `countersign up`: the server, runner and page of a workspace, from start to stop. */
 export class UpSession implements SessionHost {
@@ -65,7 +65,7 @@ export class UpSession implements SessionHost {
     const onSignal = (signal: NodeJS.Signals) => {
       if (!this.#connect && performance.now() > notBefore) process.exit(130);
       else if (signal === 'SIGHUP') this.#ending.abort();
-      notBefore = performance.now() + echoMs;
+      notBefore = performance.now() + repeatedSignalMs;
     };
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
     for (const signal of signals) process.on(signal, onSignal);

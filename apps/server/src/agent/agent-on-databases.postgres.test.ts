@@ -39,7 +39,7 @@ const databases: readonly [string, (edges: Edges) => Promise<Store>][] = [
 
 const script = () =>
   new ScriptedModel([
-    // Eight at once: their results come at the same time, and each is one message with a place of its own.
+    // Eight calls at once: their results arrive together, and each becomes one message at its own position.
     [
       'I look.',
       ...Array.from({ length: 8 }, (_, i) => toolCall('read_file', { path: `${i}.md` }, `call_${i}`)),

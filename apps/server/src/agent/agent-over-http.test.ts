@@ -31,7 +31,7 @@ async function open(turns: readonly WireTurn[]) {
 
 describe('the agent with a real HTTP model', () => {
   it('[AG-1] reads two files at once, writes after an approval, and answers', async () => {
-    // This server calls each first call call_0, as some do.
+    // Like some real servers, this one gives the first call of every response the id `call_0`.
     const { agent, server } = await open([
       [
         { text: 'I look.' },
@@ -82,7 +82,7 @@ describe('the agent with a real HTTP model', () => {
       [3, 2000],
     ] as const) {
       await expect.poll(() => server.requests.length).toBe(count);
-      // The answer comes over a real socket: time passes for the retry only once it has failed.
+      // The answer comes over a real socket: advance the clock for the retry only after the request has failed.
       await expect
         .poll(async () => {
           await agent.clock.advance(ms);

@@ -37,7 +37,7 @@ describe('[PF-1] a token', () => {
     const { token, row } = await tokens.create('ada', about);
     const first = await authenticator.authenticate(token, 'bearer');
     expect(first).toMatchObject({ userId: 'ada', tokenId: row.id, scope: 'front_end', tokenName: 'phone' });
-    expect(authenticator.authenticate(token, 'bearer')).toBe(first); // no promise
+    expect(authenticator.authenticate(token, 'bearer')).toBe(first); // synchronous: not a promise
     expect(verify).toHaveBeenCalledTimes(1);
   });
 

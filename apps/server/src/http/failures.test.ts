@@ -10,7 +10,7 @@ describe('what fails on our side', () => {
     const logger = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
     const server = await TestServer.start({}, { logger });
     const { tokens } = await server.person('ada');
-    await server.send('GET', '/my/projects', { token: tokens.person }); // the token is known from here on
+    await server.send('GET', '/my/projects', { token: tokens.person }); // the server caches the token from here on
     await server.store.close();
     const { status, body, text } = await server.send('GET', '/my/projects', { token: tokens.person });
     expect(status).toBe(500);
@@ -50,7 +50,7 @@ describe('what fails on our side', () => {
         server.running.app.server.getConnections((_error, count) => resolve(count));
       });
     await expect.poll(left).toBeLessThanOrEqual(1);
-    await server.close(); // every request has had its end
+    await server.close(); // resolves once every request has ended
     expect(lines.filter((line) => line.includes('"level":50'))).toEqual([]);
   });
 });

@@ -529,7 +529,7 @@ describe('messages', () => {
     const ids = listed.body.sessions.map(({ session_id }: { session_id: string }) => session_id);
     expect(ids.slice(0, 3)).toEqual([one, two, joe.sessionId]);
 
-    // Where only an agent has been, the person begins a session of their own.
+    // If only an agent has used the project, the person begins a session of their own.
     const kim = await server.person('kim');
     const { body } = await server.send('POST', '/my/projects', {
       token: kim.tokens.person,

@@ -99,7 +99,7 @@ describe('[RE-4] answers that nobody takes', () => {
     const server = await TestServer.start({ streamHeartbeatSeconds: 600 });
     const { server: http } = server.running.app;
     expect(http.timeout).toBe(30_000);
-    http.timeout = 300; // for the connections that come now
+    http.timeout = 300; // applies to connections that are opened from here on
     const eve = await server.person('eve');
     const stream = await server.listen('/my/stream', { token: eve.tokens.person });
     await stream.untilListening();
@@ -111,7 +111,7 @@ describe('[RE-4] answers that nobody takes', () => {
       const before = await connections();
       await expect.poll(connections).toBeLessThan(before);
       socket.resume();
-      await new Promise((resolve) => socket.once('close', resolve)); // before the whole answer had come
+      await new Promise((resolve) => socket.once('close', resolve)); // closed before the whole response arrived
       expect(socket.bytesRead).toBeLessThan(7_000_000);
       expect(stream.ended).toBe(false);
     } finally {
@@ -341,7 +341,7 @@ describe('how often', () => {
     const paths = body.executions.map(
       ({ tool_params }: { tool_params: { path: string } }) => tool_params.path,
     );
-    expect(paths).toEqual(['c.md', 'a.md']); // what was turned away is nowhere
+    expect(paths).toEqual(['c.md', 'a.md']); // refused calls were not recorded
     await server.close();
   });
 

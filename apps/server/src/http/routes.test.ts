@@ -42,7 +42,7 @@ const call = (person: Person, tool_name: string, tool_params: object) =>
     body: { tool_name, tool_params, session_id: person.sessionId },
   });
 
-/** A call that waits for its person; `previewed` when the runner has shown what it would do. */
+/** A call that waits for approval. */
 async function pending(person: Person): Promise<{ toolId: string; approvalId: string }> {
   const { body } = await call(person, 'write_file', { path: `${newId()}.md`, content: 'x' });
   return { toolId: body.tool_id, approvalId: body.approval_id };
@@ -61,9 +61,10 @@ interface Example {
   readonly body?: unknown;
 }
 
-/** How each route is called well, by a person who owns everything it names. A route without one does not compile. */
+/** The runner of each person. */
 const runnerOf = (who: Person): string => (who === ada ? 'runner-1' : 'runner-2');
 
+/** A valid call of each route, by a person who owns everything that it names. A missing route does not compile. */
 const examples: { readonly [Name in RouteName]: (who: Person) => Example | Promise<Example> } = {
   sendMessage: ({ projectId }) => ({ params: { project_id: projectId }, body: { content: 'hello' } }),
   listMessages: ({ projectId }) => ({ params: { project_id: projectId }, query: '?limit=1' }),
@@ -215,7 +216,7 @@ async function conversation(who: Person): Promise<{ sessionId: string; messageId
   return { sessionId, messageId, runId };
 }
 
-/** A harmless call that its runner has been told of and that has no result yet: bob's runner is an idle one. */
+/** A harmless call that was signalled to its runner and has no result yet. Bob's runner is the idle one. */
 async function signalled(who: Person): Promise<string> {
   const toolId = newId();
   const now = server.store.now();
@@ -311,14 +312,14 @@ describe.each(names)('%s', (name) => {
     if (route.response !== 'stream') {
       const parsed = route.response.safeParse(answered.body);
       expect(parsed.error?.issues ?? []).toEqual([]);
-      expect(parsed.data).toEqual(answered.body); // nothing more than it says
+      expect(parsed.data).toEqual(answered.body); // no fields beyond the schema
     }
     await cancelAll(ada);
   });
 
   it('[RE-3] answers another person as if there were nothing', async () => {
     const example = await examples[name](ada);
-    if (!example.params) return; // nothing to name
+    if (!example.params) return; // the path names nothing
     const answered = await ask(name, example, bob.tokens.person);
     expect(answered.status).toBe(404);
     if (route.response !== 'stream') expect(errorBodySchema.parse(answered.body).code).toBe('NOT_FOUND');
@@ -405,7 +406,7 @@ describe('[AP-9] who may call what', () => {
   it.each(names)('%s', async (name) => {
     const letters: string[] = [];
     for (const scope of scopes) {
-      // Ids that name nothing: whoever is let in gets 404 or 400, whoever is not gets 403.
+      // The ids name nothing: a caller with the right scope gets 404 or 400, any other gets 403.
       const { status } = await ask(name, { params: everyParam, body: {} }, ada.tokens[scope]);
       letters.push(status === 403 ? '-' : (scope[0] as string));
     }

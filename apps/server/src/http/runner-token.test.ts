@@ -57,7 +57,7 @@ const listenAs = (token: string, runner: string, workspace: string, instance?: s
     { token },
   );
 
-/** Everything that a runner can say of a call, in the name of `runner_id`. */
+/** Every report that a runner can send about a call, in the name of `runner_id`. */
 const everything = (call: { tool_id: string; approval_id: string }, runner_id: string) => ({
   preview: [
     `/approvals/${call.approval_id}/preview`,

@@ -7,9 +7,8 @@ import { type Answered, type Person, TestServer } from '../testing/test-server.t
 import type { TestStream } from '../testing/test-stream.ts';
 
 /**
- * The server's part of each case: what it puts on the stream, what it says on a card, that it stays up. What is
- * computed where the files are (diffs, searches, running commands) is tried again with the runner, and what a person
- * sees with the front ends.
+ * The server's part of each case: its events, its cards, and that it keeps running. Tests of the runner repeat the
+ * cases with diffs, searches and commands, and tests of the front ends check what a person sees.
  */
 interface EventCase {
   readonly id: string;
@@ -131,7 +130,7 @@ describe.each(through('approval_preview'))('[AP-7] $id $class: $why', ({ input }
     const found = await server.send('GET', `/my/approvals/${body.approval_id}`, { token: ada.tokens.person });
     const { approval } = found.body;
 
-    // The parameters are there in full; the sentence is made visible, and says when it is cut.
+    // The parameters arrive in full. In the sentence, hidden characters are made visible, and a cut is marked.
     expect(approval.tool_params).toMatchObject(args);
     expect(approval.description).toBe(makeVisible(approval.description));
     for (const name of (input.assert.code_points as string[] | undefined) ?? []) {
@@ -144,7 +143,7 @@ describe.each(through('approval_preview'))('[AP-7] $id $class: $why', ({ input }
       expect(shown).toContain('; node x.js');
       expect(approval.description.endsWith('…') || approval.description.includes('; node x.js')).toBe(true);
     }
-    // The level is the server's, whatever the text says; and it is text to a browser.
+    // The server sets the level, whatever the text claims, and a browser gets the text as plain text.
     expect(['MEDIUM', 'HIGH']).toContain(approval.risk_level);
     expect(approval.status).toBe('pending');
     expect(headers.get('content-type')).toMatch(/^application\/json/);

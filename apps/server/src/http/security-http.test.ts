@@ -177,7 +177,7 @@ describe.each(cases)('[VA-9] $id $class: $why', (testCase) => {
       path: fill(step.path),
       headers,
       ...(body && { body: body.parts, contentLength: body.length }),
-      // A sixteenth of the time between the bytes; the server under test is as much quicker.
+      // Waits a sixteenth of the case's time between bytes, because this server's timeouts are a sixteenth too.
       ...(input.drip && { drip: { bytes: input.drip.bytes, everyMs: input.drip.every_ms / 16 } }),
     });
   }
@@ -303,7 +303,7 @@ function bodyOf(
   return { parts: [text], length: Buffer.byteLength(text) };
 }
 
-/** The words in braces: ids of both people, and tokens named for what is wrong with them. */
+/** The values for the words in braces: ids of both people, and tokens named after what is wrong with them. */
 async function placeholders(fresh: { toolId: string; approvalId: string }): Promise<Record<string, string>> {
   const jwt = await signToken('ada', 'person');
   const claims = () => new SignJWT({ scope: 'person' }).setSubject('ada').setExpirationTime('1h');
@@ -321,7 +321,7 @@ async function placeholders(fresh: { toolId: string; approvalId: string }): Prom
     jwt_alg_none: new UnsecuredJWT({ scope: 'person' }).setSubject('ada').setExpirationTime('1h').encode(),
     jwt_expired: await signToken('ada', 'person', { expiresIn: '-1h' }),
     jwt_sig_flipped: flipLast(jwt),
-    // The server under test knows this very key, as its issuer's: HMAC with it must not work all the same.
+    // The server trusts this key of its issuer for signatures. A token that uses it as an HMAC secret must be refused.
     jwt_hs256_public_key: await claims()
       .setProtectedHeader({ alg: 'HS256', kid: 'key-1' })
       .sign(new TextEncoder().encode(publicPem)),

@@ -79,7 +79,7 @@ describe('a server that stops', () => {
     const socket = connect(Number(port), '127.0.0.1');
     await new Promise<void>((resolve) => socket.once('connect', resolve));
     socket.write(head);
-    await server.send('GET', '/healthz'); // by now the other request has been taken up
+    await server.send('GET', '/healthz'); // by now the server has accepted the other request
     const ended = new Promise<void>((resolve) => {
       socket.on('error', () => {}).once('close', () => resolve());
     });

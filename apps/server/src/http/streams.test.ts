@@ -190,7 +190,7 @@ describe('a stream', () => {
     const open = server.running.engine.streams.size;
     const path = `/my/projects/${zoe.projectId}/tools/${tool_id}/progress`;
     const body = { output: { stream: 'stdout', chunk: 'x'.repeat(32_000) } };
-    // Until what the sockets and the buffer hold is full; the quick one has read all the while.
+    // Sends until the sockets and the server's buffer are full. The quick client reads all the time.
     for (let sent = 0; sent < 2_000 && server.running.engine.streams.size === open; sent++) {
       expect((await server.send('POST', path, { token: zoe.tokens.runner, body })).status).toBe(200);
     }

@@ -18,7 +18,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** What the runner of a person tells with a heartbeat. */
+/** Registers custom tools, as a runner's heartbeat does. */
 async function register(person: Person, ...tools: readonly object[]): Promise<void> {
   const path = `/my/projects/${person.projectId}/runners/runner-1/heartbeat`;
   const custom_tools = tools.map((tool) => ({ description: 'A tool.', input_schema: {}, ...tool }));
@@ -27,7 +27,7 @@ async function register(person: Person, ...tools: readonly object[]): Promise<vo
   expect(status).toBe(200);
 }
 
-/** A client of 2025 opens its stream after it is connected: what comes first may be before it. */
+/** A client of protocol 2025 opens its stream after it has connected, so it may miss an early notification. */
 const untilHeard = (heard: { readonly times: number }) =>
   vi.waitFor(async () => {
     await register(ada);
@@ -45,7 +45,7 @@ const deny = (tool: string) =>
   });
 
 describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo) => {
-  /** A client that listens, and how often it was told that the list is another one. */
+  /** A client that listens, and how often it was told that the list has changed. */
   async function listening(token = ada.tokens.agent) {
     const heard = { times: 0 };
     const onToolsChanged = () => {
@@ -94,7 +94,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     await server.runner(bob);
     const { heard } = await listening();
     await untilHeard(heard);
-    await new Promise((resolve) => setTimeout(resolve, beatSeconds * 1500)); // it has looked again meanwhile
+    await new Promise((resolve) => setTimeout(resolve, beatSeconds * 1500)); // meanwhile the server has compared the lists again
     const before = heard.times;
     await register(bob, { name: 'bobs__own' });
     await register(ada, { name: 'deploy__look', read_only: true }); // as it was

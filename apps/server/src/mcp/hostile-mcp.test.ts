@@ -192,7 +192,7 @@ describe('/mcp', () => {
     for (let index = 0; index < 1_000; index += 50) {
       many.push(...(await Promise.all(Array.from({ length: 50 }, () => begin(agent)))));
     }
-    // Its own oldest ones went, and nobody else's.
+    // Only its own oldest sessions were closed.
     const statuses = [list(first, agent), list(many.at(-1) ?? '', agent), list(others, other)];
     expect(await Promise.all(statuses)).toEqual([404, 200, 200]);
     const alive = await Promise.all(many.slice(-100).map((session) => list(session, agent)));
@@ -211,7 +211,7 @@ describe('/mcp', () => {
       expect([ended.status, await list(session, agent, small)]).toEqual([200, 404]);
       const unused = await begin(agent, small);
       await vi.waitFor(async () => expect(await list(unused, agent, small)).toBe(404), {
-        interval: 2_500, // longer than it takes to end: looking at it is using it
+        interval: 2_500, // longer than the idle time, because each look counts as a use
       });
     } finally {
       await small.close();

@@ -8,7 +8,7 @@ import { type Person, TestServer } from '../testing/test-server.ts';
 let postgres: TemporaryPostgres;
 let servers: readonly TestServer[];
 let ada: Person;
-/** Every request goes to the other one of two servers. */
+/** Sends requests to the two servers in turn. */
 const balancer = createServer((incoming, response) => {
   turn += 1;
   const { port } = new URL((servers[turn % 2] as TestServer).address);

@@ -140,7 +140,7 @@ describe.each(Object.entries(officialClients))('/mcp for %s', (_name, connectTo)
     const waited = client.call('wait_for_call', { call_id });
     await approve(await pending());
     expect(await waited).toMatchObject({ structuredContent: { status: 'success', call_id } });
-    // Also of one that has ended.
+    // A call that has ended can be waited for too.
     expect(await client.call('wait_for_call', { call_id })).toMatchObject({
       structuredContent: { status: 'success', call_id },
     });

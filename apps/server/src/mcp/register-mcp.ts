@@ -20,7 +20,7 @@ import { ToolListChanges } from './tool-list-changes.ts';
 const path = '/mcp';
 
 /** Limits held requests of one token, so that an agent cannot use up the person's streams. */
-const MAX_HELD = 100;
+const MAX_HELD_REQUESTS = 100;
 
 /** Registers `/mcp`, the person's tools for outside agents (UI-5), with the same checks as other routes. */
 export function registerMcp(app: FastifyInstance, routing: Routing & { readonly bus: Bus }): void {
@@ -78,7 +78,7 @@ export function registerMcp(app: FastifyInstance, routing: Routing & { readonly 
       if (seconds > 0) throw new RateLimited(seconds);
     }
     const others = held.get(tokenId) ?? 0;
-    if (others >= MAX_HELD) throw new RateLimited(1);
+    if (others >= MAX_HELD_REQUESTS) throw new RateLimited(1);
     requireRoomForStream(parts, caller);
     // Aborted when the client disconnects or its token is revoked.
     const gone = new AbortController();

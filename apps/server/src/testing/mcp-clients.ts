@@ -44,7 +44,7 @@ export type Connect = (connecting: Connecting) => Promise<OfficialClient>;
 const who = { name: 'a test', version: '1.0.0' };
 const requestInit = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** The official packages: 2.x as it speaks to a server of 2026 and to one of 2025, and 1.x. */
+/** The official clients: version 2.x with protocol 2026 and with protocol 2025, and version 1.x. */
 export const officialClients: Readonly<Record<string, Connect>> = {
   'client 2.x, protocol of 2026': (connecting) => connect2(connecting, { pin: '2026-07-28' }),
   'client 2.x, protocol of 2025': (connecting) => connect2(connecting, 'legacy'),

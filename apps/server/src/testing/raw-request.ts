@@ -80,7 +80,7 @@ async function writeAll(socket: ReturnType<typeof connect>, parts: Iterable<stri
   }
 }
 
-/** Status, headers and as much of the body as its length says. */
+/** Whether the headers, and as much of the body as Content-Length says, have arrived. */
 function isComplete(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return false;

@@ -54,7 +54,7 @@ export class TestStream {
     while (!this.ended) await this.#change();
   }
 
-  /** From here on the stream gets everything. */
+  /** Resolves once the stream gets every later event. */
   untilListening(): Promise<void> {
     return this.untilComment('listening');
   }

@@ -39,11 +39,11 @@ describe('what waits in this window', () => {
     const { approvals } = open();
     approvals.show(request('a'));
     approvals.show(request('a', 2));
-    approvals.show(request('a', 1)); // overtaken
+    approvals.show(request('a', 1)); // an older version that arrives late
     expect(pending.find('a')?.request.revision).toBe(2);
     approvals.withdraw('a');
     approvals.withdraw('a');
-    approvals.show(request('a', 2)); // again, after a reset of the stream: nobody is told twice
+    approvals.show(request('a', 2)); // the same version again, after a reset of the stream: not announced twice
     expect(seen).toEqual(['change', 'new a', 'change', 'change', 'gone a', 'change']);
   });
 

@@ -151,7 +151,7 @@ describe('[AP-7] what will happen, in words', () => {
     expect(requestText(request, words)).toContain(
       '\nParameters:\n  path = a\n  query = drop⟨U+202E⟩\n  table\n  "x\\nLOW RISK" = {"deep":true}',
     );
-    // A dialog that has no room for them does not count as having shown them.
+    // A dialog that has no room for the whole preview does not count as having shown it.
     expect(requestText(request, words, 2)).not.toBe(requestText(request, words));
   });
 

@@ -103,7 +103,7 @@ describe('[UI-2] the chat page', () => {
       message: 'Look at the dialog.',
     });
     await expect(approve('anywhere')).rejects.toMatchObject({ status: 404 });
-    // Nobody needs to see more of what they do not want.
+    // Rejecting needs no dialog, so this reaches the server.
     await expect(
       client.reject({ params: { project_id: 'p', approval_id: 'here' }, body: {} }),
     ).rejects.toMatchObject({ status: 404 });

@@ -34,7 +34,7 @@ describe('[RE-5] an account', () => {
     expect(account.server).toBe(new URL(fixture.link).origin);
     expect(await account.client.listProjects()).toMatchObject({ success: true });
 
-    // Where a server prints no link, a token does it, if the server takes it.
+    // A server that prints no link accepts a pasted token, if the token is valid.
     const { token } = await account.client.createToken({ body: { name: 'x', scope: 'front_end' } });
     const { server } = account;
     const pasting = new Accounts({ secrets: new MemorySecrets(), device: 'd' });
@@ -62,7 +62,7 @@ describe('[RE-5] an account', () => {
       secrets: {
         get: (key) => secrets.get(key),
         delete: (key) => secrets.delete(key),
-        // As an editor does it: every window hears of it before the promise is kept.
+        // As in a real editor, every window is notified before the promise resolves.
         async store(key, value) {
           await secrets.store(key, value);
           heard.push(await accounts.load());

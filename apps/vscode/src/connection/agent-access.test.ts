@@ -62,7 +62,7 @@ function setUp({ secrets = new MemorySecrets(), language = 'en' } = {}) {
   return { access, mayRestore, project, secrets, token: () => access.tokenFor(account, project) };
 }
 
-/** As the editor connects with what was contributed: the address, and the token in a header. */
+/** Connects as the editor does, with the contributed address and the token in a header. */
 async function connect(token: string | undefined): Promise<Client> {
   const agent = new Client({ name: 'the agent of the editor', version: '1' });
   const requestInit = { headers: { Authorization: `Bearer ${token}` } };

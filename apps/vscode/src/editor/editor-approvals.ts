@@ -280,8 +280,8 @@ export class EditorApprovals implements Disposable {
   }
 
   /**
-   * Sends a decision. If it counts, the next pending request is shown: after a decision in a diff the next diff, because a
-   * dialog that opens by itself would take the focus from whoever goes on typing (UI-6).
+   * Sends a decision. If it counts, shows the next pending request. After a decision in a diff this is the next diff,
+   * because a dialog that opens by itself would take the focus while the person types (UI-6).
    */
   async #send(approvalId: string, send: () => Promise<DecisionAnswer | undefined>): Promise<void> {
     const { pending } = this.#options;

@@ -28,7 +28,7 @@ type Row = Execution | 'more';
 
 const pageSize = 50;
 /** Events come in bursts: the history is read at most this often. */
-const gatherMs = 400;
+const refreshIntervalMs = 400;
 
 const icons: Readonly<Record<Execution['status'], readonly [icon: string, colour?: string]>> = {
   pending: ['circle-outline'],
@@ -102,7 +102,7 @@ export class HistoryView implements Disposable {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.refresh();
-    }, gatherMs);
+    }, refreshIntervalMs);
   }
 
   async undo(row?: Execution): Promise<void> {

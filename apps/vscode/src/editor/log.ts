@@ -7,13 +7,13 @@ export function channelLogger(channel: LogOutputChannel): Logger {
     get isDebugEnabled() {
       return channel.logLevel === LogLevel.Trace || channel.logLevel === LogLevel.Debug;
     },
-    debug: (message, details) => channel.debug(message, ...shown(details)),
-    info: (message, details) => channel.info(message, ...shown(details)),
-    error: (message, details) => channel.error(message, ...shown(details)),
+    debug: (message, details) => channel.debug(message, ...detailsAsText(details)),
+    info: (message, details) => channel.info(message, ...detailsAsText(details)),
+    error: (message, details) => channel.error(message, ...detailsAsText(details)),
   };
 }
 
-const shown = (details: unknown): unknown[] =>
+const detailsAsText = (details: unknown): unknown[] =>
   details === undefined ? [] : [JSON.stringify(details, asText)];
 
 /** Turns an Error into its text, because `JSON.stringify` would write `{}`. */

@@ -25,7 +25,7 @@ describe('the output of commands', () => {
     const { call, output, receive, text } = setUp();
     call('t1', 'execute_command', { command: 'npm', args: ['test'] });
     output('t1', 'one\ntw');
-    // Where it stands now, without what it was called with.
+    // An event with the call's status, but without its parameters.
     call('t1', 'execute_command', {});
     output('t1', 'o');
     receive('tool.result', {

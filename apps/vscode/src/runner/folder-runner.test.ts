@@ -196,7 +196,7 @@ describe('[RN-10] a folder of the window', () => {
       expect(folder.wantsOwnCard(request)).toBe(true);
       expect(folder.wantsOwnCard({ ...request, risk_level: 'MEDIUM' })).toBe(false);
       expect(open({ mayRun: 'untrusted' }).folder.wantsOwnCard(request)).toBe(false);
-      // Decided elsewhere it does not run: it is asked again, and what is decided here does.
+      // A decision made elsewhere does not run the call: the person is asked again, and a decision made here runs it.
       const { project_id, approval_id, digest } = request;
       const body = { digest: String(digest) };
       await account.client.approve({ params: { project_id, approval_id }, body });

@@ -192,7 +192,7 @@ describe('the chat in the side bar', () => {
       'POST messages',
     ]);
     expect(asked[1]).toContain('{"mode":"read_only"}');
-    // The next one asks.
+    // The next new conversation is in the mode `ask`.
     await vi.waitFor(() =>
       expect(shown.at(-1)).toEqual({ type: 'at', projectId: 'p1', sessionId: session_id }),
     );

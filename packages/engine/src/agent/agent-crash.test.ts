@@ -124,7 +124,7 @@ describe('a crash around a commit', () => {
         });
       }
     }
-    // Not those before the message was stored, and units of one group are one moment.
+    // Deaths before the message was stored do not count, and all units of one group commit at one moment.
     expect(survived).toBeGreaterThan(1.5 * commits);
   });
 
@@ -153,7 +153,7 @@ describe('a crash around a commit', () => {
       'thinking',
       'tool_execution',
       'awaiting_approval',
-      'awaiting_approval', // said again by the node that has it now
+      'awaiting_approval', // announced again by the node that took over the run
     ]);
     const screen = await agent.listen();
     const { approval_id } = await screen.last('tool.approval_request');
@@ -224,7 +224,7 @@ describe('leases', () => {
     const agent = await AgentFixture.open({ model });
     const runId = await agent.say('Go.');
     const first = agent.node;
-    // It cannot renew its lease, but is not dead.
+    // The node is alive, but cannot renew its lease.
     const { write } = first.store;
     first.store.write = () => Promise.reject(new Error('the network is down'));
     await agent.startNode();
@@ -244,7 +244,7 @@ describe('leases', () => {
     const model = new ScriptedModel([['Done.']]);
     const agent = await AgentFixture.open({ model });
     agent.node.die();
-    // It stands still just before it would ask, and its lease ends.
+    // The node stalls just before it calls the model, and its lease ends.
     const first = await agent.startNode({
       reached: (point) => (point === 'model.before' ? sleep : undefined),
     });
@@ -268,7 +268,7 @@ describe('leases', () => {
     const model = new ScriptedModel([[toolCall('write_file', { path: 'c.md', content: 'x' })], ['Done.']]);
     const agent = await AgentFixture.open({ model });
     agent.node.die();
-    // It stands still just before it would record the call, and its lease ends.
+    // The node stalls just before it records the call, and its lease ends.
     const first = await agent.startNode({
       reached: (point) => (point === 'tool.before' ? sleep : undefined),
     });

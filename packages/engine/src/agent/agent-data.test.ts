@@ -23,7 +23,7 @@ describe('what the model is given', () => {
     expect(lines[0]).toBe(`<tool_output id="${toolId}" tool="read_file">`);
     expect(lines[2]).toBe(`</tool_output id="${toolId}">`);
     expect(JSON.parse(lines[1] as string)).toMatchObject({ status: 'success', result: { content: evil } });
-    // Nothing of it became a message of anybody, or a call.
+    // No part of the text became a message or a call.
     expect(model.requests[1]?.request.messages.map(({ role }) => role)).toEqual([
       'user',
       'assistant',

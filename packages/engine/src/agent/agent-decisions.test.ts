@@ -14,7 +14,7 @@ it('[EX-1] the server decides once about each call of a step', async () => {
   const decide = vi.spyOn(ToolCallPolicy.prototype, 'decide');
   const model = new ScriptedModel([[write('x', 'call_0'), write('y', 'call_1')], ['Done.']]);
   const agent = await AgentFixture.open({ model });
-  agent.runner.decide = () => undefined; // nobody approves: what an approval decides is not counted
+  agent.runner.decide = () => undefined; // nobody approves: an approval would add decisions to the count
   await agent.say('Go.');
   expect(await statuses(agent)).toEqual([['call_0', 'awaiting_approval', null]]);
   expect(decide.mock.calls.map(([tool]) => tool)).toEqual(['write_file', 'write_file']);

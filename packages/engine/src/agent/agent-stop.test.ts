@@ -60,7 +60,8 @@ describe('stopping a run', () => {
     });
     expect(await agent.run(runId)).toMatchObject({ status: 'stopped', step: 1 });
     expect((await agent.states()).at(-1)).toBe('idle');
-    // The call that has no result is answered from its record: a model refuses a dangling one.
+    // The model gets a result for the stopped call from the call's record, because models refuse a call without a
+    // result.
     await agent.say('What now?');
     const messages = model.requests[1]?.request.messages ?? [];
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);

@@ -89,7 +89,7 @@ describe('the story of a run', () => {
       },
       {
         status: 'success',
-        // The provider calls each one call_0: it is told apart in the conversation.
+        // The provider gives every call the id call_0, so the conversation makes the id unique.
         tool_call_id: 'call_0_2',
         execution_time_ms: 5,
         result: {
@@ -182,7 +182,7 @@ describe('the story of a run', () => {
     await agent.say('Do all of it.');
     const asked = () => screen.all('tool.approval_request').map((request) => request.tool_call_id);
 
-    // The last one reads what the command may write.
+    // The last call reads a file that the command may write.
     expect(agent.runner.executed.map(({ params }) => params.path)).toEqual(['a.md', 'd.md']);
     expect(asked()).toEqual(['b']);
     for (const expected of [
@@ -297,7 +297,7 @@ describe('one conversation', () => {
     await expect(agent.say('Hurry!')).rejects.toMatchObject({ code: 'RUN_ACTIVE' });
     await agent.node.runs.stop(agent.person, runId);
     await settle();
-    // One turn was given to the stopped run, whose call has no result.
+    // The stopped run used one turn of the script, and its call has no result.
     await agent.say('Go on.');
     expect((await agent.transcript()).at(-1)).toBe('assistant: Done.');
   });

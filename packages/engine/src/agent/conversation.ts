@@ -136,7 +136,7 @@ function sizeOf(message: ModelMessage): number {
 
 /** Longer texts in a result are cut for the model; the full result stays with the call. */
 const MAX_TEXT = 50_000;
-const HEAD = 40_000;
+const HEAD_CHARACTERS = 40_000;
 
 /** The JSON of a result as the conversation stores it (EX-3), with long texts cut. */
 export function resultText(result: ModelResult): string {
@@ -164,9 +164,9 @@ function clip(value: Json): Json {
 
 function clipText(text: string): string {
   if (text.length <= MAX_TEXT) return text;
-  const tail = MAX_TEXT - HEAD;
+  const tail = MAX_TEXT - HEAD_CHARACTERS;
   const left = text.length - MAX_TEXT;
-  return `${text.slice(0, HEAD)}\n${leftOutText(left)}\n${text.slice(-tail)}`;
+  return `${text.slice(0, HEAD_CHARACTERS)}\n${leftOutText(left)}\n${text.slice(-tail)}`;
 }
 
 /** How many of a session's latest calls are searched. */

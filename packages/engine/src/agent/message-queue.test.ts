@@ -183,7 +183,7 @@ describe('a message that waits', () => {
     expect(sent).toMatchObject({ message_id: b, queued: false });
     expect(sent.run_id).not.toBe(runId);
     await settle();
-    // The other one comes with the next step.
+    // The other queued message comes with the next step.
     expect((await agent.transcript()).slice(3)).toEqual([
       'user: Use tabs.',
       'assistant: Tabs.',

@@ -191,7 +191,7 @@ describe('[AG-6] rewinding', () => {
   it('[AG-2] a server that dies after the files are back: repeating it only marks the messages', async () => {
     const { node } = agent;
     agent.runner.undo = () => {
-      // The runner's report still arrives; nothing after it does.
+      // The runner's report is still stored, but nothing after it.
       const commits = node.store.commits;
       node.store.onWrite = (moment, commit) => {
         if (moment === 'after' && commit > commits) node.die();
@@ -262,7 +262,7 @@ describe('[AG-6] what a run changed', () => {
         operation: 'modified',
         added: 1,
         removed: 1,
-        diff: '-2\n+3\n', // what the runner told last
+        diff: '-2\n+3\n', // the runner's latest report
         truncated: false,
         tool_ids: toolIds(1, 4),
         undoable: true,

@@ -33,7 +33,7 @@ export function ruleToSave(grant: Pick<GrantRow, 'id' | 'tool' | 'pattern' | 'ma
 }
 
 /** The id of an offered rule; a granted rule gets an id of its own. */
-const offeredRule = 'to-be-granted';
+const offeredRuleId = 'to-be-granted';
 
 type ScopeRule = OfferedScope['rules'][number];
 
@@ -61,7 +61,7 @@ export function scopesOffered(policy: ToolCallPolicy, decision: PolicyDecision):
     label: 'Everything in this session',
     warning: 'The agent is not asked again in this session, except for HIGH calls.',
     max_risk: 'MEDIUM',
-    rules: [{ ...ruleOfGrant(offeredRule, { tool: '*', pattern: null }), max_risk: 'MEDIUM' }],
+    rules: [{ ...ruleOfGrant(offeredRuleId, { tool: '*', pattern: null }), max_risk: 'MEDIUM' }],
   });
   return offered;
 }
@@ -120,7 +120,7 @@ export function scopesUpTo(offers: readonly OfferedScope[], risk: RiskLevel): re
 function rulesFor(patterns: readonly string[] | null, tool: string, risk: RiskLevel): ScopeRule[] {
   return (patterns ? [...new Set(patterns)] : [null]).map((pattern) => {
     const ofTool = pattern === 'git *' ? gitCommandsPattern : tool;
-    return { ...ruleOfGrant(offeredRule, { tool: ofTool, pattern }), max_risk: risk };
+    return { ...ruleOfGrant(offeredRuleId, { tool: ofTool, pattern }), max_risk: risk };
   });
 }
 

@@ -165,7 +165,7 @@ describe('[AP-6] [AP-7] an edit that is approved in one step waits for its previ
     const answer = approveEdited();
     await settle();
     const later = codeOf(fixture.approve(approvalId, { tool_params: { path: 'third.md', content: '' } }));
-    expect(await later).toBe('PREVIEW_CHANGED'); // it names no digest, and there is none to name yet
+    expect(await later).toBe('PREVIEW_CHANGED'); // sent without a digest: the edited call has no preview yet
     await fixture.preview(approvalId, { revision: 2, digest_base: digest('b') });
     expect(await answer).toBe('ok');
   });

@@ -144,7 +144,7 @@ it('[AP-11] revoking a grant never loosens a conversation that another device ma
   await switchTo('accept_edits');
   const [grant] = await grants();
   const { store } = fixture;
-  // The other device comes between the request and its unit.
+  // Another device switches the mode between the read and the write of the revocation.
   const read = store.read.bind(store);
   let switched = false;
   store.read = async (unit) => {

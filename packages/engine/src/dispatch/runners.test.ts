@@ -32,7 +32,7 @@ const tool = (name: string, more: Partial<CustomTool> = {}): CustomTool => ({
 });
 
 /** What a heartbeat does with the tools of a runner. */
-const tell = (store: Store, tools: readonly CustomTool[], runnerId = 'runner-1'): Promise<boolean> =>
+const reportTools = (store: Store, tools: readonly CustomTool[], runnerId = 'runner-1'): Promise<boolean> =>
   store.write((tx) => storeRunnerReport(tx, 'ada', runnerId, { tools }, store.now()));
 
 describe('[TL-3] the limits of a runner', () => {
@@ -83,33 +83,33 @@ describe('[RN-8] the tools of a runner', () => {
   it('are kept with it, over a restart, and told to whoever lists tools', async () => {
     const screen = await fixture.listen();
     expect(await known()).toEqual([]);
-    await tell(fixture.store, [tool('deploy__run')]);
+    await reportTools(fixture.store, [tool('deploy__run')]);
     expect(await known()).toEqual(['deploy__run']);
     expect(await known('/elsewhere')).toEqual([]);
     expect(await known(null)).toEqual([]);
     await settle();
     expect(screen.all('runner.changed')).toMatchObject([{ runner_id: 'runner-1', state: 'connected' }]);
-    await tell(fixture.store, [tool('deploy__run')]);
+    await reportTools(fixture.store, [tool('deploy__run')]);
     await settle();
     expect(screen.all('runner.changed')).toHaveLength(1); // nothing is new
-    await tell(fixture.store, [tool('x__y')], 'nobody');
+    await reportTools(fixture.store, [tool('x__y')], 'nobody');
     await fixture.restart();
     expect(await known()).toEqual(['deploy__run']);
     await fixture.listen({ runnerId: 'runner-1' });
-    expect(await known()).toEqual(['deploy__run']); // that it connects again says nothing of its tools
+    expect(await known()).toEqual(['deploy__run']); // reconnecting does not report tools, so the known ones stay
   });
 
   it('are those of the runner that is there, where there were several', async () => {
-    await tell(fixture.store, [tool('old__tool')]);
+    await reportTools(fixture.store, [tool('old__tool')]);
     runner.close();
     await fixture.clock.advance(31_000);
     await fixture.listen({ runnerId: 'runner-2' });
-    await tell(fixture.store, [tool('new__tool')], 'runner-2');
+    await reportTools(fixture.store, [tool('new__tool')], 'runner-2');
     expect(await known()).toEqual(['new__tool']);
   });
 
   it('are asked about, claimed and reported like any other; others are refused', async () => {
-    await tell(fixture.store, [tool('deploy__run')]);
+    await reportTools(fixture.store, [tool('deploy__run')]);
     expect(await fixture.submit('deploy__run', {})).toMatchObject({
       status: 'failed',
       error_type: 'INVALID_PARAMS',
@@ -134,13 +134,13 @@ describe('[RN-8] the tools of a runner', () => {
   });
 
   it('run unasked where the person’s configuration says so, and no longer once it does not', async () => {
-    await tell(fixture.store, [tool('deploy__run', { risk_level: 'LOW' })]);
+    await reportTools(fixture.store, [tool('deploy__run', { risk_level: 'LOW' })]);
     const params = { environment: 'staging' };
     const runs = await fixture.submit('deploy__run', params);
     expect(runs).toMatchObject({ status: 'approved', approved_by: 'config', risk_level: 'MEDIUM' });
     expect(await fixture.claim(runs.id)).toMatchObject({ status: 'executing' });
     const late = await fixture.submit('deploy__run', params);
-    await tell(fixture.store, [tool('deploy__run')]);
+    await reportTools(fixture.store, [tool('deploy__run')]);
     expect(await codeOf(fixture.claim(late.id))).toBe('GRANT_REVOKED');
     expect(await fixture.submit('deploy__run', params)).toMatchObject({ status: 'awaiting_approval' });
   });
@@ -156,7 +156,7 @@ it('[AG-4] are offered to the model, but for those that a rule denies, and run o
     rules: [{ id: 'no', effect: 'deny' as const, tool: 'deploy__destroy' }],
   };
   const agent = await AgentFixture.open({ model, policy });
-  await tell(agent.store, [tool('deploy__run'), tool('deploy__destroy')]);
+  await reportTools(agent.store, [tool('deploy__run'), tool('deploy__destroy')]);
   await agent.say('Deploy it.');
   await settle();
   const offered = model.requests[0]?.request.tools.map(({ name }) => name) ?? [];

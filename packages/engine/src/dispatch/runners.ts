@@ -40,7 +40,7 @@ export function* latestRunnerReport(tx: Reading, userId: string, workspace: stri
   return { tools, limits: newest?.limits ?? {}, policy: newest ? machinePolicyOf(newest) : {} };
 }
 
-/** Nothing is allowed by the file of a machine that is not there to look into it again. */
+/** A disconnected machine cannot check its policy file again, so the `allow` rules of that file do not count. */
 function machinePolicyOf({ policy, connected }: RunnerRow): MachinePolicy {
   if (connected || !policy.policy) return policy;
   return { policy: { version: 1, rules: policy.policy.rules.filter(({ effect }) => effect !== 'allow') } };

@@ -9,7 +9,7 @@ let other: Engine;
 beforeEach(async () => {
   fixture = await EngineFixture.open({ isShared: true });
   other = await fixture.addNode();
-  await fixture.clock.advance(5_000); // by now it has heard the first one again
+  await fixture.clock.advance(5_000); // by now it has heard the first node again
 });
 afterEach(() => {
   fixture.engine.close();
@@ -89,7 +89,7 @@ describe('a runner that is connected to another node', () => {
     const { id } = await fixture.submit('read_file', { path: 'a.md' });
     for (let i = 0; i < 8; i++) {
       await fixture.clock.advance(10_000);
-      await beat(other); // and never on its own node
+      await beat(other); // heartbeats arrive only at the other node
     }
     expect(await fixture.execution(id)).toMatchObject({ status: 'executing', attempt: 1 });
     const second = await fixture.listen({ runnerId: 'runner-1', on: other });
@@ -169,7 +169,8 @@ describe('a runner that is connected to another node', () => {
 
 it('[EX-10] a call that was recorded while its runner connected elsewhere finds it', async () => {
   const runner = await fixture.listen({ runnerId: 'runner-1', on: other });
-  // As on a database where the runner's row is committed between this unit's look for it and its own commit.
+  // Simulates a database on which the runner's row is committed after this unit has looked for it, but before this unit
+  // commits.
   const store = fixture.store as { write: typeof fixture.store.write };
   const { write } = store;
   store.write = (unit) => {
@@ -289,7 +290,7 @@ it('[AP-3] what cannot be ended does not keep the others from it', async () => {
   const bad = await submitOn(other, 'write_file', { path: 'a.md', content: 'x' });
   const good = await submitOn(other, 'write_file', { path: 'b.md', content: 'x' });
   die(other);
-  // Somebody has changed the row by hand: from there no way leads to an expired request.
+  // Somebody has changed the row by hand, and its new state does not allow expiring.
   await fixture.store.write((tx) => tx.update('tool_executions', bad.id, { status: 'completed' }));
   await fixture.clock.advance(310_000);
   expect((await fixture.execution(good.id)).status).toBe('timeout');

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.engine.close());
 
-/** Has so many calls wait for an approval, a session for each. */
+/** Makes `count` calls wait for an approval, each in its own session. */
 async function ask(count: number, from = 0): Promise<void> {
   for (let place = from; place < from + count; place += 1)
     await fixture.submit('write_file', { path: `${place}.md`, content: 'x' }, { sessionId: `s${place}` });
@@ -189,7 +189,7 @@ describe('[EV-2] a client that comes while others decide', () => {
     await fixture.listen({ runnerId: 'runner-1', lastEventId: 0 });
     const ids = await pendingIds();
     let next = 0;
-    // After each piece that is read one request is decided, one previewed and one made.
+    // After each piece that is read, one request is decided, one is previewed and one is made.
     const busy = { is: false };
     watchReading(fixture.store, async () => {
       if (busy.is || next >= 20) return;

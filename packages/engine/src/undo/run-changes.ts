@@ -50,7 +50,7 @@ function netOperation(changes: readonly FileChangeSummary[]): ChangedFile['opera
 
 /**
  * Undoes what file tools changed in a run, or only the changes of one file. For one file, undoes the calls that changed
- * it, and later calls of the run that changed another file of these calls, such as the new name of a moved file.
+ * it. If such a call also changed another file (a move has two), later changes of that other file are undone too.
  */
 export async function undoRun(
   deps: UndoDeps,
@@ -63,7 +63,7 @@ export async function undoRun(
     const changes = yield* tx.fileChangesOf({ runId: run.id });
     return { changes, calls: yield* callsOf(tx, changes) };
   });
-  const wanted = path === undefined ? new Set(calls.keys()) : callsBehind(path, changes, calls);
+  const wanted = path === undefined ? new Set(calls.keys()) : callsToUndo(path, changes, calls);
   if (wanted.size === 0) throw new Refusal('NOT_UNDOABLE', { problem: 'it changed no file' });
   const newestFirst = [...calls.values()].reverse().filter(({ id }) => wanted.has(id));
   const undone = await undoCalls(deps, caller, newestFirst, { force });
@@ -71,10 +71,10 @@ export async function undoRun(
 }
 
 /**
- * The calls to undo for one file: those that changed it, and for each of them the later calls that changed another of its
- * files. Earlier changes of those other files stay.
+ * The calls to undo for one file: every call that changed it, and every later call that changed another file of one of
+ * those calls. Earlier changes of the other files stay.
  */
-function callsBehind(
+function callsToUndo(
   path: string,
   changes: readonly FileChangeSummary[],
   calls: ReadonlyMap<string, ExecutionRow>,

@@ -1,6 +1,6 @@
 /**
- * Spellings beyond the examples of the rules, with the decision each must get in a workspace at /home/me/project
- * that nobody looked at on a disk. Quotes group words, nothing is expanded. For tests only.
+ * Spellings beyond the examples of the rules, with the decision that each must get in a workspace at /home/me/project,
+ * without a disk. Quotes group words, nothing is expanded. For tests only.
  */
 export const spellings: Readonly<Record<'LOW' | 'MEDIUM' | 'HIGH' | 'REJECT', readonly string[]>> = {
   LOW: lines(String.raw`

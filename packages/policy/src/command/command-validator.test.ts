@@ -330,7 +330,7 @@ describe('[VA-9] for any input', () => {
         ([command, ...args], extra) => {
           const before = validator.check(command, args).verdict.decision;
           const after = validator.check(command, [...args, extra]).verdict.decision;
-          // A question for the version is no use of the program.
+          // A call that only asks for the version does not use the program.
           fc.pre(!asksVersion([command, ...args, extra]));
           // With -v, unzip lists an executable that it was going to write.
           fc.pre(!(command === 'unzip' && extra === '-v'));

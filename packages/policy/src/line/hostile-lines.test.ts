@@ -51,7 +51,8 @@ it.each([
 
 describe('[VA-5] any line', () => {
   const hostile = fc.constantFrom(...Object.values(NOT_LOW).flat());
-  // After a here-document, what follows on its last line would be its text. In a folder below, `..` is the workspace.
+  // Leave out here-documents, because a command appended to the last line would become their text. Leave out lines that
+  // enter a folder, because `..` is the workspace there.
   const reading = fc.constantFrom(
     ...READS.filter((line) => !/<<|\b(cd|pushd) (?!\/home\/ann\/code\/project( |$))/.test(line)),
   );
@@ -101,7 +102,8 @@ describe('on a hostile disk', () => {
     for (const name of ['-o', '--pre=x', '-i', 'a.txt']) writeFileSync(join(root, 'odd', name), '');
     symlinkSync(join(outside, 'secret.txt'), join(root, '.venv/bin/pytest'));
     symlinkSync(join(outside, 'secret.txt'), join(root, 'node_modules/.bin/some-tool'));
-    // The interpreter of a virtual environment: of the system, from outside, by a folder outside, and another program.
+    // Interpreters of virtual environments: the system's, one from outside, one in a folder outside, and another
+    // program.
     for (const folder of ['good/.venv/bin', 'home/.venv/bin', 'other/.venv/bin', 'between/.venv/bin', 'far'])
       workspace.apply([{ op: 'dir', path: folder }]);
     mkdirSync(join(outside, 'venv/bin'), { recursive: true });

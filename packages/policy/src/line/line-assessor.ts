@@ -110,7 +110,7 @@ export class LineAssessor {
     // For rules on paths (RK-5): a pattern may pick any file of its folder.
     for (const { text, isPattern } of args)
       if (isPattern) judgement.noteFolder(text.slice(0, text.search(/[*?[]/)).replace(/[^/]*$/, '') || '.');
-    if (/^(echo|printf)$/.test(name) && IMITATION.test(texts.join(' ')))
+    if (/^(echo|printf)$/.test(name) && DECISION_PHRASE.test(texts.join(' ')))
       judgement.raise(rules.imitatesDecision);
     const dashes = args.findIndex(({ text }) => text === '--');
     for (const { text, isPattern } of dashes < 0 ? args : args.slice(0, dashes))
@@ -131,8 +131,8 @@ function takesScriptFromPattern(args: PlainCommand['words']): boolean {
   return false;
 }
 
-/** How a card or a log of ours says what was decided. */
-const IMITATION = /\b(auto[- ]?approved|risk\s*:\s*(low|medium|high))\b/i;
+/** Phrases with which our cards and logs state a decision. */
+const DECISION_PHRASE = /\b(auto[- ]?approved|risk\s*:\s*(low|medium|high))\b/i;
 
 const DURATION = /^\d+(\.\d+)?[smh]?$/;
 
@@ -228,7 +228,7 @@ class Parts {
     for (const [key, operand] of this.#operands) if (!operands.has(key)) operands.set(key, operand);
     return {
       ...shell,
-      // What no table knows may need network by the guess of ShellValidator.
+      // If no table knows a command, ShellValidator guesses whether it needs network.
       verdict: allow(level, reasons, this.#network || (level === 'HIGH' && shell.verdict.network)),
       operands: [...operands.values()],
       needsPerson: shell.needsPerson || this.#needsPerson,

@@ -40,7 +40,7 @@ export interface PlainLine {
   readonly writesOwnText: boolean;
 }
 
-/** An ordinary line has a few commands. What is longer is not plain, which bounds the time of a decision. */
+/** An ordinary line has a few commands. A longer line is not plain, which bounds the time of a decision. */
 const MAX_COMMANDS = 100;
 const MAX_CHARACTERS = 20_000;
 const MAX_DIRECTORIES = 6;
@@ -70,7 +70,7 @@ export function readPlainLine(
 
 class NotPlain extends Error {}
 
-/** What the current shell is in: copied for a subshell or a part of a pipeline. */
+/** The state of the current shell; copied for a subshell or a part of a pipeline. */
 interface Scope {
   directories: readonly string[];
   variables: PlainVariables;
@@ -78,7 +78,7 @@ interface Scope {
 
 type Input = PlainCommand['input'];
 
-/** Builtins that change the shell itself, or read what only the run knows. */
+/** Builtins that change the shell itself, or read something that is only known at run time. */
 const CHANGES_SHELL = new Set(
   `alias unalias bind builtin caller compgen complete compopt coproc declare dirs disown enable eval exec export fc fg bg
   function getopts hash history jobs kill let local logout mapfile popd pushd read readarray readonly return shift shopt
@@ -86,7 +86,7 @@ const CHANGES_SHELL = new Set(
 );
 
 /** `source .venv/bin/activate` is the usual way to use the packages of a project. */
-const ACTIVATES = /^(\.\/)?(\.venv|venv)\/bin\/activate$/;
+const ACTIVATE_SCRIPT = /^(\.\/)?(\.venv|venv)\/bin\/activate$/;
 
 class PlainReader {
   readonly #paths: PathValidator;
@@ -140,7 +140,7 @@ class PlainReader {
   #isSurely(command: PipelineNode, from: readonly string[]): boolean {
     if (command.type !== 'Command' || command.name?.text !== 'cd') return false;
     const target = command.args.at(-1);
-    // Without a disk nothing shows that it fails; the runner, which has one, decides again.
+    // Without a disk we cannot see that it fails; the runner, which has one, decides again.
     const root = this.#paths.check('.');
     if (!root.ok || !root.entry) return true;
     return (
@@ -269,7 +269,7 @@ class PlainReader {
       return;
     }
     const activates =
-      /^(source|\.)$/.test(program.text) && args.length === 1 && ACTIVATES.test(args[0]?.text ?? '');
+      /^(source|\.)$/.test(program.text) && args.length === 1 && ACTIVATE_SCRIPT.test(args[0]?.text ?? '');
     if (program.text === 'export' && exportsKnown(args)) return;
     if (CHANGES_SHELL.has(program.text) && !activates) throw new NotPlain();
     if (/^(echo|printf|sed|awk|gawk|mawk|jq|seq)$/.test(program.text) || given === 'text') this.#texts++;

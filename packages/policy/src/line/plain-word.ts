@@ -6,7 +6,7 @@ export interface PlainWord {
   readonly text: string;
   /** The word has an unquoted `*`, `?` or `[`: it stands for the names that it matches, or for itself if there are none. */
   readonly isPattern: boolean;
-  /** A value that only the run knows, such as `$?`, is part of it. The value is a number. */
+  /** The word contains a value that is only known at run time, such as `$?`. That value is a number. */
   readonly hasNumber: boolean;
 }
 

@@ -70,14 +70,15 @@ export const awk: Manual = {
 
 const FUNCTIONS =
   /^(length|substr|index|split|sub|gsub|gensub|match|sprintf|tolower|toupper|int|sqrt|exp|log|sin|cos|atan2|rand|srand|strtonum|asort|asorti|if|while|for|print|printf|in|and|or|xor|strftime|systime)$/;
-/** Words that reach beyond the text that is read. Nowhere in the program, not even in a string. */
-const REACHES = /system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|function|func\b|@|`|SYMTAB|FUNCTAB/;
+/** Words that reach beyond the input text. The program may not contain them, not even in a string. */
+const FORBIDDEN_WORDS =
+  /system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|function|func\b|@|`|SYMTAB|FUNCTAB/;
 /** After one of these words a slash begins a regular expression. */
 const BEFORE_EXPRESSION = /^(print|printf|return|in|else|do|if|while|case)$/;
 
 /** Whether a program writes nothing and starts nothing: no redirection, no pipe, no function but awk's own. */
 function isHarmlessProgram(program: string): boolean {
-  if (program.length > 2_000 || REACHES.test(program)) return false;
+  if (program.length > 2_000 || FORBIDDEN_WORDS.test(program)) return false;
   let braces = 0;
   let parentheses = 0;
   /** Whether the last token is a value, after which a slash divides. */

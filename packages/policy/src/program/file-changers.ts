@@ -89,7 +89,10 @@ const lastPart = (path: string): string => {
   return trimmed.slice(trimmed.lastIndexOf('/') + 1);
 };
 
-/** Notes what each source becomes. Without a disk a target may be a folder, so its own name decides where it has an extension. */
+/**
+ * Notes what each source becomes. Policy cannot see the disk, so a target without an extension counts as a folder if a
+ * source has one.
+ */
 function noteCopies(operands: readonly string[], notes: Notes, state: OptionState): void {
   const folder = state.valuesOf('-t').at(-1);
   const sources = folder === undefined ? operands.slice(0, -1) : operands;

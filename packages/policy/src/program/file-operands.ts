@@ -18,14 +18,14 @@ export interface FileUse {
 }
 
 /** Programs whose words are text, numbers or names, never files. */
-const TEXT = new Set(
+const TEXT_PROGRAMS = new Set(
   wordList(`echo printf expr seq sleep kill pkill killall basename dirname which type whereis
   man info help whatis tr yes whoami id uname hostname logger say figlet cowsay tput stty true false date cal
   factor numfmt getconf nproc uptime free ps top pgrep getent locale systemctl service brew apt apt-get dnf yum
   pacman notify-send gh command hash complete compgen bind export declare local unset let set shift return exit
   break continue wait xdg-open open bazel bazelisk buck2`),
 );
-export const isTextProgram = (name: string): boolean => TEXT.has(name);
+export const isTextProgram = (name: string): boolean => TEXT_PROGRAMS.has(name);
 
 /** Programs whose first word is a pattern or a script, unless an option gives it. */
 const PATTERN_FIRST =
@@ -33,7 +33,7 @@ const PATTERN_FIRST =
 const WRITES_LAST = /^(cp|gcp|mv|install|ln|rsync|scp|ditto|g?split|xxd|uniq|objcopy)$/;
 const COPIES = /^(cp|gcp|mv|install|ln|rsync)$/;
 /** Programs that write content chosen by the command line into the files they are given. */
-const FILLS = /^(tee|sponge)$/;
+const WRITES_GIVEN_CONTENT = /^(tee|sponge)$/;
 const WRITES_ALL =
   /^(tee|touch|mkdir|rm|rmdir|unlink|shred|truncate|mkfifo|mknod|sponge|patch|ed|ex|vim?|nvim|nano|dos2unix|unix2dos)$/;
 const MODE_FIRST = /^(chmod|chown|chgrp|chattr|setfacl)$/;
@@ -53,7 +53,7 @@ export function fileOperands(name: string, words: readonly string[]): readonly F
   if (CHANGES_RIGHTS.test(name)) return found.map((file) => ({ ...file, secret: 'named' }));
   if (NAMES_ONLY.test(name) || (name === 'git' && args[0] === 'check-ignore'))
     return found.map((file) => (file.use === 'read' ? { ...file, secret: 'named' } : file));
-  const handed = handedFiles(name, args);
+  const handed = envFilesOf(name, args);
   const template = copiedTemplate(name, args);
   return found.map((file) => {
     if (handed.includes(file.path)) return { ...file, secret: 'handed' };
@@ -64,12 +64,12 @@ export function fileOperands(name: string, words: readonly string[]): readonly F
 }
 
 /** Programs whose `--env-file` gives the variables of a file to what they start. */
-const HANDS_ON = /^(node|bun|deno|tsx|docker|docker-compose|podman|nerdctl)$/;
+const PASSES_ENV_FILE = /^(node|bun|deno|tsx|docker|docker-compose|podman|nerdctl)$/;
 const ENV_FILE = /^--env-file(?:-if-exists)?(?:=(.*))?$/s;
 
 /** The files that `--env-file` names. */
-export function handedFiles(name: string, args: readonly string[]): readonly string[] {
-  if (!HANDS_ON.test(name)) return [];
+export function envFilesOf(name: string, args: readonly string[]): readonly string[] {
+  if (!PASSES_ENV_FILE.test(name)) return [];
   return args.flatMap((word, index) => {
     const option = ENV_FILE.exec(word);
     return option ? (option[1] ?? args[index + 1] ?? []) : [];
@@ -124,7 +124,7 @@ function findOperands(name: string, args: readonly string[]): readonly FileUse[]
       (WRITES_LAST.test(name) && isLast && files.length > 1)
     ) {
       const use = name === 'rm' && hasHole(path) ? 'read' : 'write';
-      found.push({ path, use, ...((edits || FILLS.test(name)) && { makes: true }) });
+      found.push({ path, use, ...((edits || WRITES_GIVEN_CONTENT.test(name)) && { makes: true }) });
     } else if (READS_ALL.test(name) || isPatternFirst || WRITES_LAST.test(name) || looksLikePath(path))
       found.push({ path, use: 'read' });
   }
@@ -173,7 +173,7 @@ export function optionFiles(name: string, args: readonly string[]): readonly Fil
   return args.flatMap((word): FileUse[] => {
     const path = /^(?:--?[\w-]+=|-[A-Za-z](?=[./~])|[\w-]+=@|@|-[A-Za-z]@)(.+)$/s.exec(word)?.[1];
     if (path === undefined || !looksLikePath(path)) return [];
-    if (HANDS_ON.test(name) && ENV_FILE.test(word)) return [{ path, use: 'read', secret: 'handed' }];
+    if (PASSES_ENV_FILE.test(name) && ENV_FILE.test(word)) return [{ path, use: 'read', secret: 'handed' }];
     const isOutput = /^--(out|output)/.test(word) || (name === 'sort' && word.startsWith('-o'));
     return [{ path, use: isOutput ? 'write' : 'read' }];
   });

@@ -115,7 +115,7 @@ const find: Manual = {
       }
       manual.read(words, notes);
       notes.raise(startsReader, program);
-      // It prints nothing else, and is no test that could be negated.
+      // It counts as `-print`, which prints nothing else and, unlike a test, cannot be negated.
       rest.push('-print');
       at = end;
     }

@@ -126,7 +126,7 @@ describe('[VA-6] what a program call does, by its words', () => {
 
 describe('[VA-5] an option whose value is executed', () => {
   const commands = new CommandValidator({ paths: new PathValidator({ root: '/home/ann/project' }) });
-  /** Only with these words before them are they options of git that start a program. */
+  /** git starts a program for these options only after these subcommands. */
   const subcommands: Readonly<Record<string, string>> = {
     '-x': 'rebase',
     '--exec': 'rebase',

@@ -140,7 +140,7 @@ const jqTable = optionTable({
 });
 
 /** Options that take a name and a value; with two of them the value is a file. */
-const NAMED = /^--(arg|argjson|slurpfile|rawfile|argfile)$/;
+const NAMED_VALUE_OPTION = /^--(arg|argjson|slurpfile|rawfile|argfile)$/;
 
 export const jq: Manual = {
   names: ['jq'],
@@ -151,7 +151,7 @@ export const jq: Manual = {
     const rest: string[] = [];
     for (let at = 0; at < args.length; at++) {
       const word = args[at] as string;
-      if (!NAMED.test(word)) {
+      if (!NAMED_VALUE_OPTION.test(word)) {
         rest.push(word);
         continue;
       }

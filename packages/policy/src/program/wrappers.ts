@@ -245,7 +245,7 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
   const calls: InnerCall[] = rest.length > 0 ? [{ words: rest, certainty: 'sure' }] : [];
   // The first words may be the wrapper's own (`chroot /x`, `perf stat`, `tmux new`): also try the calls after them.
   for (let skip = 1; skip <= 3 && skip < rest.length; skip++)
-    if (mayBeOwnWord(name, rest[skip - 1] as string) && !isForFiles(rest[skip] as string))
+    if (mayBelongToWrapper(name, rest[skip - 1] as string) && !namesFiles(rest[skip] as string))
       calls.push({ words: rest.slice(skip), certainty: 'guess' });
   if (wrapper.joined && rest.length > 0)
     code.push(
@@ -257,9 +257,9 @@ export function openWrapper(name: string, args: readonly string[]): WrappedCall 
   return { calls: [...calls, ...lines], assignments, directory };
 }
 
-const mayBeOwnWord = (name: string, word: string): boolean =>
+const mayBelongToWrapper = (name: string, word: string): boolean =>
   !['command', 'builtin', 'exec', 'env', 'nohup', 'busybox', 'toybox'].includes(name) && !word.includes(' ');
 
-/** A folder or a pattern for files with an extension is no program: `poetry run pytest tests/`, `npx eslint src/*.ts`. */
-const isForFiles = (word: string): boolean =>
+/** Whether a word names files, so that it cannot be the program: `poetry run pytest tests/`, `npx eslint src/*.ts`. */
+const namesFiles = (word: string): boolean =>
   word.endsWith('/') || (hasPattern(word) && !hasHole(word) && /^[\w-].*\/[^/]*\.\w+$/.test(word));

@@ -19,7 +19,7 @@ interface FiredRule {
 export class Findings {
   #refused: Refused | undefined;
   readonly #reasons = new Map<string, Reason>();
-  /** By their words: a command is listed once that was judged several times, as in a loop. */
+  /** By their words, so that a command that is judged several times, as in a loop, is listed once. */
   readonly #commands = new Map<string, SimpleCommand>();
   readonly #operands = new Map<string, CommandOperand>();
   readonly #environment = new Set<string>();
@@ -83,7 +83,7 @@ export class Findings {
     if (this.#quiet === 0) this.#network = true;
   }
 
-  /** `hasInput` counts for each occurrence of these words if it does for one of them. */
+  /** If one occurrence of these words has input, all of them count as having input. */
   addCommand(words: readonly (string | undefined)[], { hasInput }: { readonly hasInput: boolean }): void {
     if (this.#quiet > 0 || this.refused) return;
     const key = words.map((word) => word ?? '\u0000').join('\u0001');

@@ -266,7 +266,7 @@ const QUOTES_WORDS =
 const DESTROYS = /^(\/\S*\/)?(rm|dd|shred|find|mkfs\S*|sh|bash|dash|zsh|wipefs|chmod|chown|mv)$/;
 const ESCALATES = /^(\/\S*\/)?(sudo|doas|pkexec|su)$/;
 /** Words after `sudo` that show that it is called, not just mentioned. */
-const CALLED =
+const SUDO_CALL_WORDS =
   /^(-\w+|(\/\S*\/)?(rm|sh|bash|dash|zsh|id|whoami|cat|ls|cp|mv|tee|dd|chmod|chown|mount|umount|kill|su|env|apt|apt-get|dnf|yum|pacman|systemctl|service|python3?|perl|node|npm|make|docker|reboot|shutdown|install|ln|mkdir|vi|vim|nano|true))$/;
 /** Options whose value most wrappers pass to a shell. */
 const LINE_OPTION = /^--?(c|e|x|exec|execute|command|cmd|run|eval|shell|sh|call)(?:=(.+))?$/s;
@@ -282,7 +282,7 @@ function judgeWordsAsCalls({ run, name, args }: ProgramCall): void {
   if (QUOTES_WORDS.test(name) || isTextProgram(name)) return;
   for (const [i, word] of args.slice(0, MAX_WORDS).entries()) {
     const next = args[i + 1] ?? '';
-    if (DESTROYS.test(word) || (ESCALATES.test(word) && CALLED.test(next)))
+    if (DESTROYS.test(word) || (ESCALATES.test(word) && SUDO_CALL_WORDS.test(next)))
       run.perhaps(() => run.findings.quietly(() => judgeCall(run, args.slice(i, i + MAX_TAIL))));
     const option = LINE_OPTION.exec(word);
     const line = option ? (option[2] ?? next) : '';

@@ -1,6 +1,6 @@
 import type { Pipeline } from 'unbash';
 import { codeOptionsOfShell, interpreterOf, isShell, speaksCommands } from '../program/executed-code.ts';
-import { handedFiles, optionFiles } from '../program/file-operands.ts';
+import { envFilesOf, optionFiles } from '../program/file-operands.ts';
 import { nodeLookups, pythonModuleFiles } from '../program/implied-scripts.ts';
 import { DOWNLOADED, HIDDEN, hasHole, madeFrom, PROGRAM, TOO_MANY, UNKNOWN } from '../program/marks.ts';
 import { namesOf, readOptions } from '../program/options.ts';
@@ -128,7 +128,7 @@ export function judgeInterpreter(call: ProgramCall): readonly string[] {
     ...(subcommand === 'eval' ? options.operands.slice(0, 1) : []),
   ];
   checkFiles(run, optionFiles(name, args));
-  for (const file of handedFiles(name, args)) checkFile(run, file, 'read', 'handed');
+  for (const file of envFilesOf(name, args)) checkFile(run, file, 'read', 'handed');
   // the names of loaded modules show what the code can do: `perl -MLWP::Simple`, `ruby -ropen-uri`
   const loaded = options.every('M', 'r').join(' ');
   for (const path of code.flatMap(importedFiles)) {

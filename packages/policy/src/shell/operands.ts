@@ -156,18 +156,20 @@ function findExecutingPlace(path: string): NamedPlace | undefined {
   const last = components.at(-1) ?? '';
   return executingPlaces.places.find(
     ({ names, directories, subpaths }) =>
-      names?.some((name) => mayName(last, name)) ||
-      directories?.some((name) => components.some((component) => mayName(component, name))) ||
+      names?.some((name) => mayMatchName(last, name)) ||
+      directories?.some((name) => components.some((component) => mayMatchName(component, name))) ||
       subpaths?.some((subpath) => mayPassThrough(components, subpath.split('/'))),
   );
 }
 
 function mayPassThrough(components: readonly string[], names: readonly string[]): boolean {
-  return components.some((_, start) => names.every((name, i) => mayName(components[start + i] ?? '', name)));
+  return components.some((_, start) =>
+    names.every((name, i) => mayMatchName(components[start + i] ?? '', name)),
+  );
 }
 
 /** Whether a pattern may match a name. It must begin with the name's first character, so `*` and `*.json` never match. */
-function mayName(component: string, name: string): boolean {
+function mayMatchName(component: string, name: string): boolean {
   return component[0] === name[0] && matchesPattern(component, name);
 }
 
@@ -234,8 +236,8 @@ function linkTo(run: ShellRun, source: string, targets: readonly string[]): void
   }
 }
 
-const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|rustc|tcc|ghc|ocamlfind|swiftc|dmd|nim)$/;
-const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|brotli)$/;
+const COMPILERS = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|rustc|tcc|ghc|ocamlfind|swiftc|dmd|nim)$/;
+const DECOMPRESSORS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|brotli)$/;
 
 /**
  * Marks a file that a compiler or gunzip makes from a download as a download. Archives are not followed, because the line
@@ -243,14 +245,14 @@ const EXPANDS = /^(gunzip|gzip|unxz|xz|bunzip2|bzip2|unzstd|zstd|uncompress|lz4|
  */
 function followMadeFiles(call: ProgramCall): void {
   const { run, name, args } = call;
-  if (!COMPILES.test(name) && !EXPANDS.test(name)) return;
+  if (!COMPILERS.test(name) && !DECOMPRESSORS.test(name)) return;
   const { operands, every } = readOptions(args, '-o -f --output --file');
   const read = [...operands, ...every('f', 'file')];
   const origin = originOf([...read.map((word) => contentOf(run, word)), ...(run.stdin ?? [])].join(''));
   if (origin === '') return;
   const made = operands.map((path) => path.replace(/\.[^./]+$/, ''));
-  const named = COMPILES.test(name) ? every('o') : [];
-  for (const file of named.length > 0 ? named : COMPILES.test(name) ? ['a.out', ...made] : made)
+  const named = COMPILERS.test(name) ? every('o') : [];
+  for (const file of named.length > 0 ? named : COMPILERS.test(name) ? ['a.out', ...made] : made)
     for (const place of resolvePlaces(run, file)) run.state.writeFile(place, origin);
 }
 

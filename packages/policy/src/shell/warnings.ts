@@ -15,7 +15,10 @@ export interface Warning {
   readonly needsPerson?: true;
   /** The line may execute the files that it reads (see `Findings.countReadsAsRuns`). */
   readonly mayExecuteReads?: true;
-  /** It tells the person more. How risky the program is, its own table says, if the line is plain (docs/decisions/0026). */
+  /**
+   * The warning only informs the person. In a plain line, the table of the program decides how risky it is
+   * (docs/decisions/0026).
+   */
   readonly informs?: true;
   readonly matches: readonly string[];
   readonly doesNotMatch: readonly string[];

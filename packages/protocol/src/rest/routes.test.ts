@@ -234,8 +234,8 @@ describe('routes', () => {
       'startExecution',
       'submitPreview',
       'heartbeat',
-      'getExecution', // what a signal left out for its size (EV-2)
-      'getApproval', // the same, of what it previews
+      'getExecution', // for the parts that a signal left out (EV-2)
+      'getApproval', // for the parts that an approval request left out
     ]);
   });
 

@@ -11,11 +11,14 @@ const asksForLogin =
 /** A command that failed, and what isolation had kept from it. */
 interface Failed extends Pick<ProcessRequest, 'confinement' | 'cwd'> {
   readonly root: string;
-  /** Workspace-relative paths of files that were empty for it. */
+  /** Workspace-relative paths of files that isolation made empty for the command. */
   readonly hidden: readonly string[];
 }
 
-/** Why isolation made a command fail, as far as its output tells, and how to get there: at most one sentence of a kind. */
+/**
+ * Says why isolation made a command fail, as far as its output shows, and how to get access. At most one sentence of
+ * each kind.
+ */
 export function failureNotes(
   { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
   { confinement, cwd, root, hidden }: Failed,
@@ -63,7 +66,7 @@ function readOnlyNote(place: string | undefined, root: string, { workspace }: Fa
   return `"${path}" is read-only for commands; change it with a file tool, and the person is asked`;
 }
 
-/** What decides what git runs: read-only for every command but git's own configuration commands. */
+/** Files that decide what git runs. They are read-only for every command but git's own configuration commands. */
 const gitDecides = /(^|\/)\.git\/(config|config\.worktree|commondir|hooks|modules|worktrees)(\.lock)?(\/|$)/;
 
 const namesPath = (line: string, path: string): boolean =>

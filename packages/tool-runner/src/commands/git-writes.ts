@@ -7,14 +7,14 @@ import { plainWords } from './plain-words.ts';
  * of a patch do not come from reviewed history.
  */
 const dataOnly = new Set(['add', 'apply', 'commit', 'diff', 'log', 'mv', 'rm', 'show', 'status', 'tag']);
-/** Others that may stand in a line with further commands: they need no more than the data of `.git`. */
+/** More subcommands that may share a line with other commands: they write nothing but the data of `.git`. */
 const alsoInLines = new Set(
   `blame branch cat-file check-ignore describe fetch for-each-ref grep ls-files ls-tree merge-base reflog rev-list
   rev-parse shortlog show-ref stash update-index version`.split(/\s+/),
 );
 /** A new branch at the current commit checks out nothing. */
 const newBranch = /^(switch|checkout)( -q)? (-c|--create|-qc|-b|-qb) [^ -][^ ]*$/;
-/** They change the index, and no file. */
+/** Commands that change the index, but no file. */
 const unstages = /^(reset( (--mixed|--soft|-q))*( HEAD)?( -- .*)?|restore (--staged|-S) .*)$/;
 
 /** What `git` with these arguments may write of `.git`, alone (VA-3). */
@@ -42,7 +42,7 @@ export function writesOfLine(
   return calls.every(({ words }) => needsDataOnly(words as readonly string[])) ? 'data' : undefined;
 }
 
-/** Also a git that is called by its path, of which nothing is known. */
+/** Also matches a git that is called by its path, about which nothing is known. */
 const isGit = ([program]: readonly (string | undefined)[]): boolean => /(^|\/)git$/.test(program ?? '');
 
 function needsDataOnly([program, ...args]: readonly string[]): boolean {

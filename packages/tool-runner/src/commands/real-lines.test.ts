@@ -37,7 +37,7 @@ const lines = readFileSync(new URL('../../corpus/executed-lines.jsonl', import.m
   .filter((text) => text !== '')
   .map((text) => JSON.parse(text) as ExecutedLine);
 
-/** As isolation has it: the person's Node comes first, if it is the one that runs us. */
+/** As in isolation, the person's Node comes first, if it is the one that runs these tests. */
 const node = findOwnNode('/nowhere', '/nowhere');
 const isPersons = node !== undefined && isFirstNode(node, process.env.PATH ?? '', '/nowhere');
 const path = fixedPath(isPersons ? [node.programs] : [], node);
@@ -62,7 +62,7 @@ const normalise = (text: string): string =>
 
 const digest = (content: Buffer): string => createHash('sha256').update(content).digest('hex').slice(0, 12);
 
-/** Entries whose content depends on the time, the place or the system: only that they are there is compared. */
+/** Entries whose content depends on the time, the place or the system. For these, only their existence is compared. */
 const isOpaque = (name: string, content: Buffer): boolean =>
   /\.(pyc|db|log)$|^(CMakeCache\.txt|cmake_install\.cmake|LastTest\w*|CTestCostData\.txt)/.test(name) ||
   content.includes(0);
@@ -85,7 +85,7 @@ function treeOf(world: World, folder = ''): Record<string, string> {
   return tree;
 }
 
-/** The state of the repository as git tells it; its files hold times. */
+/** The state of the repository as git prints it, because the repository's files contain times. */
 function repositoryOf({ root, environment }: World): Record<string, string> {
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: root, env: environment, encoding: 'utf8' });

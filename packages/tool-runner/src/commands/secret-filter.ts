@@ -16,7 +16,7 @@ export class SecretFilter {
     return Buffer.from(text.slice(0, text.length - kept), 'latin1');
   }
 
-  /** What was held back, once nothing follows. */
+  /** Returns what was held back. Call it when no more output follows. */
   end(): Buffer {
     const rest = Buffer.from(this.#held, 'latin1');
     this.#held = '';

@@ -283,7 +283,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the place of a conversation', () => {
     expect((await exec(look, {}, { network: true })).stdout).toBe('note\nnote\n');
     expect((await exec(look, {}, { riskLevel: 'LOW' })).stdout).toBe('');
     expect((await exec(look, {}, { sessionId: 'session-2' })).stdout).toBe('');
-    // What runs unasked can leave nothing there: no link, no pipe's writer, no listener.
+    // A command that runs without approval can leave nothing there: no link, no writer of a pipe, no listener.
     fixture.write('target', 'as it was');
     const reader = await background('mkfifo /tmp/pipe; echo up; cat /tmp/pipe > piped');
     await expect.poll(async () => (await output(reader)).stdout).toBe('up\n');
@@ -345,7 +345,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the network of a command', () => {
     const told = [stdout, (await output(job)).stdout, JSON.stringify(progress)].join();
     expect(told).not.toMatch(/[0-9a-f]{48}/);
     expect(told).not.toContain(Buffer.from('countersign:').toString('base64').slice(0, -2));
-    // Another command of the conversation finds the port on their loopback, and has no key.
+    // Another command of the conversation finds the port on the shared loopback, but does not have the key.
     const port = /127\.0\.0\.1:(\d+)/.exec(String((await output(job)).stdout))?.[1];
     const talk = `exec 3<>/dev/tcp/127.0.0.1/${port} && printf 'CONNECT named.invalid:443 HTTP/1.1\r\n\r\n' >&3 && head -1 <&3`;
     expect((await exec(talk)).stdout).toBe('HTTP/1.1 407 Refused\r\n');

@@ -1,9 +1,12 @@
 import { vi } from 'vitest';
 
-/** The time of a call in seconds, which no other timer has. */
+/** A timeout in seconds that no other timer has. */
 export const longTime = 299;
 
-/** Ends the time of the next call with `longTime` as soon as something has happened, however slow the machine is. */
+/**
+ * Makes the next call with the timeout `longTime` time out as soon as `hasHappened` is true, however slow the machine
+ * is.
+ */
 export function timeIsOverOnce(hasHappened: () => boolean): void {
   const { setTimeout } = globalThis;
   const spy = vi.spyOn(globalThis, 'setTimeout');

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const fixture of fixtures.splice(0)) await fixture.remove();
 });
 
-/** Files that have been there for long. */
+/** Writes files before the scan. */
 function setup(paths: readonly string[], options: ConstructorParameters<typeof IsolationFixture>[0] = {}) {
   const fixture = new IsolationFixture(options);
   fixtures.push(fixture);
@@ -139,7 +139,7 @@ describe('watchChanges', () => {
 
   it('[TL-2] does not take files for deleted that it may not look at any more', () => {
     const { fixture, at } = setup(['a.txt', 'closed/b.txt', 'closed/deep/c.txt']);
-    // Root may look everywhere, so as root somebody else looks.
+    // Root may look everywhere, so as root the test runs the scan as another user.
     const somebody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     if (somebody.uid !== undefined)
       for (const path of ['.', 'a.txt', 'closed', 'closed/b.txt', 'closed/deep', 'closed/deep/c.txt'])
@@ -170,7 +170,7 @@ describe('watchChanges', () => {
     expect(JSON.parse(stdout)).toEqual([
       { changed_files_incomplete: incomplete },
       { changed_files_incomplete: incomplete },
-      {}, // what was known can still be looked at
+      {}, // known files can still be compared
     ]);
   });
 

@@ -1,6 +1,6 @@
 /**
- * A tool server that does what a bad one might. How it behaves is its first argument; it speaks the protocol of 2025 by
- * hand, so that nothing keeps it from saying what no library would.
+ * A tool server that misbehaves in the way that its first argument names. It speaks the protocol of 2025 without a
+ * library, because a library would not send such messages.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -217,7 +217,7 @@ function hear(message: Message): void {
   }
 }
 
-/** As fast as it is read: it must not die of its own memory first. */
+/** Writes as fast as it is read, so that it does not run out of memory itself. */
 function flood(stream: NodeJS.WriteStream, chunk: string): void {
   stream.write(chunk, () => setImmediate(() => flood(stream, chunk)));
 }
@@ -244,7 +244,7 @@ switch (manner) {
     }
     break;
   case 'slow-writer':
-    // Says nothing until it is let, once it may write; a sign of life as long as it may.
+    // Once it may write, writes `life-0`, waits for a file `go`, and then writes a sign of life every 50 ms.
     try {
       writeFileSync('life-0', '');
     } catch {

@@ -109,7 +109,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that misbehaves when it starts',
     const before = listed;
     const started = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 400));
-    const passed = performance.now() - started; // more than asked for, where much else is done
+    const passed = performance.now() - started; // more than asked for on a busy machine
     expect(listed - before).toBeLessThan(25 * Math.max(passed / 400, 1));
     expect(await fixture.call('changing__do', { what: 'version' })).toMatchObject({ success: true });
   });
@@ -206,7 +206,7 @@ describe.skipIf(cannotIsolate)('[RN-8] a server that is called', () => {
       problem: 'it ended with 7',
       outputTail: 'about to die, and my secret is [masked]\n',
     });
-    expect(fixture.servers.names).toContain('bad__do'); // it is not gone for that
+    expect(fixture.servers.names).toContain('bad__do'); // its tools are still listed
     await fixture.until(() => fixture.status('bad').state === 'ready', 'its next life');
     expect(await does('version')).toMatchObject({ content: 'version 1' });
   });

@@ -76,7 +76,7 @@ export class ToolServersFixture {
     return this.executor.digest(call);
   }
 
-  /** Calls as the handler does, with the approval of what the tool is now. */
+  /** Calls a tool as the handler does, with an approval of the tool as it is now. */
   async call(
     tool: CustomToolName,
     params: Record<string, JsonValue>,

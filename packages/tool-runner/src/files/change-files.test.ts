@@ -452,7 +452,7 @@ describe('[EX-5] failures of the system', () => {
     if (stdout === '') throw new Error(stderr);
     return JSON.parse(stdout);
   };
-  // Root may do everything, so as root the call is made by somebody else.
+  // Root may do everything, so as root the test makes the call as another user.
   const asSomebody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
   const giveAway = (...paths: string[]): void => {
     if (asSomebody.uid !== undefined)

@@ -44,7 +44,7 @@ async function outcomeOf(tool: Tool, params: Record<string, unknown>): Promise<s
   }
 }
 
-/** What may come of a change whose path is swapped all the time. Anything else is a surprise. */
+/** The allowed outcomes of a change whose path is swapped all the time. */
 const possible = [
   'done',
   'PATH_OUTSIDE_WORKSPACE',
@@ -89,7 +89,7 @@ describe('[VA-1] a change whose path is swapped by a link', () => {
     mkdirSync(join(root, 'real'));
     writeFileSync(join(root, 'real/a.md'), 'INSIDE');
     const before = stateOfOutside();
-    // Unlike startSwapping, this goes on when a call has put something of its own into the way.
+    // Unlike startSwapping, this continues when a call has created something at the path.
     const swapper = spawn(
       process.execPath,
       ['-e', swapping, join(root, 'cur'), join(root, 'real'), outside],

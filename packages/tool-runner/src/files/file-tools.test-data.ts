@@ -80,7 +80,7 @@ export function recordingContext({
   };
 }
 
-/** The code that something fails with, or what it answers. */
+/** The error code of an action that fails, or the result of one that succeeds. */
 export async function codeOf(action: () => unknown): Promise<unknown> {
   try {
     return await action();

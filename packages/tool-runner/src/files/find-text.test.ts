@@ -28,7 +28,7 @@ describe('findText', () => {
     const wanted = `${'a'.repeat(20_000)}b${'a'.repeat(20_000)}`;
     const started = process.cpuUsage();
     expect(findText(text, wanted, everything)).toEqual([]);
-    // indexOf took 55 s for it where this took 0.1.
+    // For this text, indexOf took 55 s and findText 0.1 s.
     expect(process.cpuUsage(started).user / 1_000).toBeLessThan(30_000);
   });
 });

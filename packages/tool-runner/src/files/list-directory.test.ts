@@ -96,7 +96,7 @@ describe('[TL-2] list_directory', () => {
       'new/x',
     ]);
     symlinkSync('new/a', join(workspace.root, 'way'));
-    // By a link that stays inside: where things really are.
+    // Through a link that stays inside, entries have their real paths.
     expect(await paths({ path: 'way' })).toEqual(['new/a/b', 'new/a/up']);
     expect(await paths({ path: join(workspace.root, 'new/a') })).toEqual(['new/a/b', 'new/a/up']);
   });
@@ -241,7 +241,7 @@ describe('[TL-2] list_directory', () => {
       if (!input.race) throw new Error('a race case without a race');
       for (const name of readdirSync(workspace.root)) rmSync(join(workspace.root, name), { recursive: true });
       workspace.apply(input.setup ?? []);
-      // Outside it has another size, and a name that is not inside.
+      // The outside folder has a file of another size, and a name that the inside folder does not have.
       writeFileSync(join(workspace.outside, 'only-outside.txt'), '');
       const files = fileTools(runnerWorkspace(workspace));
       const call = callOf(params);

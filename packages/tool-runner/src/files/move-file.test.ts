@@ -45,7 +45,7 @@ async function move(source: string, dest: string, context = recordingContext()) 
   return result;
 }
 
-/** As the runner asks: policy with the real disk first. */
+/** Asks the policy first, with the real disk, as the runner does. */
 async function look(source: string, dest: string) {
   const { call, ...decision } = new ToolCallPolicy({ root: workspace.root, disk: realDisk }).decide(
     'move_file',

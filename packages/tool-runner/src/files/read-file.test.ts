@@ -49,7 +49,7 @@ const codeOf = (params: object, limits?: Partial<Limits>): Promise<string> =>
     (error: CountersignError) => error.code,
   );
 
-/** The parts that follow one, each asked for by the `next_offset` of the one before. */
+/** The parts that follow `first`, each read from the `next_offset` of the part before. */
 async function readOn(params: object, first: ToolResult, files = executor()): Promise<ToolResult[]> {
   const parts: ToolResult[] = [];
   for (let { next_offset } = first; next_offset !== undefined; next_offset = parts.at(-1)?.next_offset)
@@ -80,7 +80,7 @@ describe('[TL-2] read_file', () => {
     expect(await range(4)).toEqual(['four', 4, 4, false]);
     expect(await range(undefined, 2)).toEqual(['one\r\ntwo\r\n', 1, 2, false]);
     expect(await range(3, 99)).toEqual(['\r\nfour', 3, 4, false]);
-    // Beyond the end: nothing, and how many lines there are.
+    // Beyond the end of the file: no text, but the number of lines.
     expect(await range(9, 12)).toEqual(['', 9, 4, false]);
     put('lines', 'one\n');
     expect(await range(2)).toEqual(['', 2, 1, false]);
@@ -221,7 +221,7 @@ describe('[TL-2] read_file', () => {
       ...{ success: true, content: paper.subarray(5, 12).toString('base64'), encoding: 'base64' },
       ...{ media_type: 'application/pdf', size: 2_500_009, truncated: false, offset: 5, next_offset: 12 },
     });
-    // More than fits is cut, and what lies behind the end is empty.
+    // A read beyond the limit is truncated; a read beyond the end is empty.
     expect(await read({ path: 'paper.pdf', offset: 1, length: 2_000_000 })).toMatchObject({
       ...{ truncated: true, offset: 1, next_offset: 1_048_576 },
     });
@@ -262,13 +262,13 @@ describe('[TL-2] read_file', () => {
       put('parts', bytes);
       const files = executor({ readChunkBytes: 40 });
       for (let length = 1; length <= 50; length++) {
-        // In steps of the caller's own, however the parts before ended.
+        // In steps of a fixed size, no matter where the previous part ended.
         const step = Math.min(length, 20);
         let joined = '';
         for (let offset = 0; offset < bytes.length; offset += step)
           joined += (await readWith(files, { path: 'parts', encoding, offset, length: step })).content;
         expect(joined).toBe(text);
-        // In steps that follow what each result says.
+        // In steps that follow each `next_offset`.
         const first = await readWith(files, { path: 'parts', encoding, length });
         const followed = [first, ...(await readOn({ path: 'parts', encoding, length }, first, files))];
         expect(followed.map(({ content }) => content).join('')).toBe(text);
@@ -296,7 +296,7 @@ describe('[TL-2] read_file', () => {
       { op: 'fifo', path: 'queue' },
       { op: 'socket', path: 'socket' },
     ]);
-    // Only root makes devices; for others a second pipe stands in its place.
+    // Only root can make devices, so other users get a second pipe instead.
     const kind = process.getuid?.() === 0 ? ['c', '1', '3'] : ['p'];
     execFileSync('mknod', [join(workspace.root, 'null'), ...kind]);
     symlinkSync('loop', join(workspace.root, 'loop'));
@@ -348,7 +348,7 @@ describe('[TL-2] read_file', () => {
     const lifting = fileTools(runnerWorkspace(workspace), {
       liftedSensitivePaths: () => lifted,
     });
-    // A change of the person's exceptions applies to the next call, also when one is withdrawn.
+    // A change of the person's exceptions applies to the next call, also if an exception is withdrawn.
     await expect(readWith(lifting, { path: '.env' })).rejects.toMatchObject({ code: 'PATH_SENSITIVE' });
     lifted = new Set(['.env']);
     expect(await readWith(lifting, { path: '.env' })).toMatchObject({ content: 'KEY=1\n' });
@@ -367,8 +367,8 @@ describe('[TL-2] read_file', () => {
       const result = await readWith(files, { path: 'hundred', start_line, end_line: start_line });
       expect(result).toMatchObject({ content: line, end_line: start_line });
     }
-    // The cache has 16 MiB for results, from the first that it keeps: of a file that was not changed just now, and so only
-    // where the machine is slow. Buffers that were collected are given back by a thread, which may have to wait for a core.
+    // The cache may hold 16 MiB of results. It skips files that changed a moment ago, so only a slow machine fills it.
+    // Poll, because a thread frees collected buffers and may have to wait for a core.
     await expect
       .poll(() => memoryInUse().arrayBuffers - before.arrayBuffers)
       .toBeLessThan((16 + 8) * 1024 * 1024);
@@ -422,7 +422,7 @@ describe('[TL-2] read_file', () => {
   });
 });
 
-/** Without what is garbage already: when that is collected depends on how busy the machine is. */
+/** Collects garbage first, because otherwise the result depends on when the engine collects it. */
 function memoryInUse(): NodeJS.MemoryUsage {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => workspace.remove());
 
-/** A clock that stands where it is put; files written now are old by it, unless it is told otherwise. */
+/** A clock that only the test moves. By default it is ahead, so that files written now count as old. */
 class SetClock {
   ahead = 10_000;
   elapsed = 0;
@@ -58,7 +58,7 @@ const statsOf = (path: string) => lstatSync(path, { bigint: true });
 const resultOf = (content: string) =>
   ({ success: true, content, encoding: 'utf-8', size: content.length, truncated: false }) as const;
 
-/** Waits until the disk's clock has moved on: what is written now has another ctime than `path`. */
+/** Waits until the disk's clock has moved on, so that a file written now has another ctime than `path`. */
 function letTimePass(path: string): void {
   const probe = join(workspace.outside, 'probe');
   do writeFileSync(probe, '');

@@ -125,7 +125,7 @@ describe('[TL-2] search_files', () => {
     expect(await paths({ pattern: '*.ts' })).toEqual(['kept.ts']);
     expect(await paths({ content: 'needle' })).toEqual(['kept.ts']);
     expect(await paths({ content: 'needle', pattern: 'ignored.ts' })).toEqual([]);
-    // The workspace is the repository: `new` is below it, and so is what has one of its own.
+    // The workspace is the repository, and `new` is below it. A folder with a repository of its own has its own rules.
     put('.gitignore', 'kept.*\n');
     expect(await paths({ content: 'needle' })).toEqual([]);
     expect((await search({ path: '.', content: 'needle' })).files).toEqual([]);
@@ -270,7 +270,7 @@ describe('[TL-2] search_files', () => {
   });
 
   it('ends when it is cancelled or the runner ends, and leaves no process or descriptor behind', async () => {
-    // Nothing in it matches, so that ripgrep has to read all of it.
+    // No file matches, so ripgrep has to read all of them.
     for (let i = 0; i < 8; i++) put(`new/${i}`, Buffer.alloc(12 * 1024 * 1024, 'abcdefgh\n'));
     const open = (): number => readdirSync('/proc/self/fd').length;
     const children = (): string => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8');
@@ -342,5 +342,5 @@ describe('[TL-2] search_files', () => {
   });
 });
 
-/** Each starts a process. What ripgrep may claim is tried 10,000 times with ConfirmedFile. */
+/** Few, because each try starts a process. The tests of ConfirmedFile try 10,000 claims of ripgrep. */
 const tries = 100;

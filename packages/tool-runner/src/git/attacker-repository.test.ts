@@ -15,8 +15,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GitFixture } from './git-fixture.test-data.ts';
 
 /**
- * Without isolation on purpose: there nothing but what git is told keeps the attacker's program from running. Each
- * trick is first seen to work on the person's own git, so that a test that passes means something.
+ * Without isolation on purpose, so that only what git is told keeps the attacker's program from running. Each trick is
+ * first shown to work on the person's own git, so that a passing test means something.
  */
 let fixture: GitFixture;
 beforeEach(() => {
@@ -47,7 +47,7 @@ async function readsRunNothing(): Promise<void> {
 interface Trick {
   readonly name: string;
   readonly plant: () => void;
-  /** What a person would run, and what then runs the canary. */
+  /** A command that a person would run, and that then runs the canary. */
   readonly trigger: readonly string[];
   readonly input?: string;
 }
@@ -171,7 +171,7 @@ signed
       mkdirSync(join(fixture.root, 'hooks'));
       cpSync(fixture.canary('canary'), join(fixture.root, 'hooks/post-index-change'));
       chmodSync(join(fixture.root, 'hooks/post-index-change'), 0o755);
-      // Only an index with something to refresh is written: a file with another time and the same content.
+      // git writes the index only if an entry needs a refresh: a file with another time and the same content.
       fixture.write('same.txt', 'same\n');
       fixture.git('add', 'same.txt');
       utimesSync(join(fixture.root, 'same.txt'), 1_000_000_000, 1_000_000_000);
@@ -256,7 +256,7 @@ describe("[RN-6] an attacker's repository runs nothing on a LOW call", () => {
     touchFile();
     fixture.takeMarks();
     fixture.tryGit(trigger, input);
-    // A tool that cannot be tempted proves nothing: the trick works on git itself.
+    // Shows that the trick works on git itself; otherwise a passing test would prove nothing.
     expect(fixture.takeMarks()).toEqual(['canary']);
     touchFile();
     await readsRunNothing();
@@ -366,7 +366,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
       fixture.write('.git/config', `${plain}[core]\n\tworktree = "${place}"\n`);
       await refusedReads(/core\.worktree/);
     }
-    // Where it is in fact, it may be named.
+    // A work tree that is named at its real place is accepted.
     fixture.write('.git/config', '[core]\n\tworktree = ..\n');
     expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
   });
@@ -397,7 +397,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
     await refusedReads(/store\/info\/alternates/);
     rmSync(join(fixture.root, 'store/info/alternates'));
     expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
-    // A circle ends, a long chain is refused.
+    // A circle of alternates ends, and a long chain is refused.
     fixture.write('store/info/alternates', '../.git/objects\n');
     expect(await fixture.call('git_status')).toMatchObject({ branch: 'main' });
     fixture.write(
@@ -426,7 +426,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
         await refusedReads(/include/);
       }
     }
-    // Inside, an include counts; a conditional one is not followed; one in a circle ends.
+    // An include inside the workspace counts, a conditional one is not followed, and a circle of includes ends.
     fixture.write(
       '.git/config',
       `${plain}[include]\n\tpath = ../inside.cfg\n[includeIf "gitdir:**"]\n\tpath = ../if.cfg\n`,
@@ -457,7 +457,7 @@ describe('[RN-6] a repository that points outside is refused', () => {
 
   it('by an index whose entries lead out of the work tree', async () => {
     fixture.write(`${fixture.outside}/secret.txt`, 'secret\n');
-    // The index of sixteen bytes longer names is forged in place: git itself would not write such a path.
+    // Forges a path in the index by one of the same length, because git itself would not write such a path.
     fixture.write('xx/outside/secret.txt', 'other\n');
     fixture.git('add', '.');
     fixture.git('-c', 'index.version=2', 'update-index', '--force-write-index');
@@ -499,7 +499,7 @@ it('[RN-6] in isolation a filter of the repository would see neither network nor
   fixture = new GitFixture();
   fixture.withCommit();
   expect(fixture.isIsolated).toBe(true);
-  // Objects that are links to outside are not in the list of what is checked: they lead nowhere.
+  // Links among the objects are not checked: a link to outside leads nowhere in isolation.
   const id = fixture.git('rev-parse', 'HEAD').trim();
   const object = join(fixture.root, '.git/objects', id.slice(0, 2), id.slice(2));
   renameSync(object, join(fixture.outside, 'object'));

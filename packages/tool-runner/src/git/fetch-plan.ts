@@ -88,7 +88,7 @@ async function defaultRemote(git: OpenedRepository): Promise<string> {
   return own === undefined ? 'origin' : utf8(own);
 }
 
-/** What a refspec takes from the remote. Undefined for what it takes a closer look to understand. */
+/** What a refspec takes from the remote. Undefined for a refspec that is too special to parse here. */
 function sourceOf(refspec: string): string | undefined {
   const [source = ''] = refspec.replace(/^\+/, '').split(':');
   const plain = source.replace(/\*/, 'x');

@@ -10,7 +10,7 @@ import { type SshRemote, sshHome, sshServerProgram, startSshRemote } from './ssh
 let fixture: GitFixture;
 let server: HttpRemote;
 let remote: string;
-/** Where somebody else works. */
+/** The clone in which somebody else works. */
 let other: string;
 beforeEach(async () => {
   fixture = new GitFixture().withCommit();

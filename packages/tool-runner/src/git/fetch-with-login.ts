@@ -56,9 +56,10 @@ export async function fetchWithLogin<T>(
     const settings = {
       [`remote.${remote}.vcs`]: helperName,
       [`protocol.${helperName}.allow`]: 'always',
-      // The longest rewriting wins: what is printed and recorded is where it came from, not the repository's word for it.
+      // Rewrites the address to itself. git uses the longest rewrite, so it prints and records where the objects came
+      // from, not an address that the repository made up.
       [`url.${named}.insteadOf`]: named,
-      // Their addresses stood on no card.
+      // No card shows the addresses of submodules.
       'fetch.recurseSubmodules': 'false',
       'submodule.recurse': 'false',
     };
@@ -120,7 +121,7 @@ async function download(
   await reportProgress({ report: onProgress, describe: () => progress.latest }, async () => {
     let answer = await fetch(sources);
     const isMissing = /couldn't find remote ref refs\/heads\//.test(answer.stderr);
-    // A name that is no branch there may be a tag.
+    // If the remote has no such branch, the name may be that of a tag.
     if (answer.exitCode !== 0 && isMissing)
       answer = await fetch(sources.map((source) => source.replace(/^refs\/heads\/(?!.*\*)/, 'refs/tags/')));
     if (answer.exitCode !== 0) throw reachFailed(answer, remote, address, `git fetch ${remote}`);

@@ -61,7 +61,7 @@ export class GitFixture {
   readonly repository: GitRepository;
   readonly executor: BuiltInTools;
   readonly progress: Progress[] = [];
-  /** The runner's own. */
+  /** The runner's own environment. */
   readonly environment: Record<string, string> = {
     PATH: process.env.PATH ?? '',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -202,7 +202,7 @@ export class GitFixture {
     return seen;
   }
 
-  /** Every LOW call there is. What they throw is answered too. */
+  /** Makes every LOW call. Errors are returned with the results. */
   async allReads(): Promise<unknown[]> {
     const calls = [
       this.call('git_status'),

@@ -121,7 +121,7 @@ describe('git_status', () => {
     fixture.write('b.txt', 'fine\n');
     expect((await fixture.call('git_status')).files.map((file) => file.path)).toEqual(['b.txt']);
     expect((await fixture.call('git_diff')).files).toEqual([]);
-    // Renamed from a sensitive file: its lines would be those of the secret.
+    // The file was renamed from a sensitive one, so its diff would show lines of the secret.
     fixture.git('checkout', '-q', '.');
     fixture.git('mv', '.env', 'settings.txt');
     expect((await fixture.call('git_status')).files).toEqual([
@@ -183,7 +183,7 @@ describe('bounds', () => {
     fixture.git('add', '.');
     const diff = await fixture.call('git_diff');
     expect([diff.files.length, diff.truncated]).toEqual([3, true]);
-    // More than 4 KiB: what came before the cut is told, whole lines only.
+    // More than 4 KiB of output: the part before the cut is reported, in whole lines.
     fixture.git('reset', '-q');
     for (let i = 0; i < 5; i++) rmSync(join(fixture.root, `f${i}`));
     fixture.write('a.txt', 'a line of some length\n'.repeat(1000));

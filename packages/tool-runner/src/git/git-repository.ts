@@ -90,9 +90,10 @@ export class GitRepository {
   }
 
   /**
-   * What makes the git calls of a LOW shell line read as ours do, whatever the repository's configuration says: environment
-   * and a folder to show. Addresses of remotes are kept, without passwords. Sensitive files in commits count as binary, so
-   * that no diff shows their lines (VA-2). Without a repository, git finds none. Throws REPOSITORY_UNSAFE.
+   * Makes the git calls of a LOW shell line read as safely as ours, whatever the repository's configuration says.
+   * Returns the environment and a folder to show. Addresses of remotes are kept, without passwords. Sensitive files in
+   * commits count as binary, so that no diff shows their lines (VA-2). Without a repository, git finds none. Throws
+   * REPOSITORY_UNSAFE.
    */
   async forLine(
     signal: AbortSignal,

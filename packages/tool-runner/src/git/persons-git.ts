@@ -23,7 +23,7 @@ export interface TransportOptions {
   readonly alternate?: string | undefined;
   /** Written to its configuration. */
   readonly settings?: readonly ConfigEntry[];
-  /** The one that git may speak; none if left out. */
+  /** The only protocol that git may use; none if left out. */
   readonly protocol?: string;
   /** False: neither helper, nor agent, nor prompt is asked for a login. */
   readonly mayAskForLogin?: boolean;
@@ -192,10 +192,13 @@ function layOut(folder: string, { objectFormat, shallow, alternate, settings = [
   if (alternate !== undefined) writeFileSync(join(folder, 'objects/info/alternates'), `${alternate}\n`);
 }
 
-/** It neither asks nor lends the agent, or anything that this machine can reach, to the other side. */
+/** ssh that asks nothing, and lends the other side neither the agent nor connections of this machine. */
 const quietSsh = 'ssh -o BatchMode=yes -o ForwardAgent=no -o ForwardX11=no -o ClearAllForwardings=yes';
 
-/** Stronger than any configuration file, the person's too: what is sent and fetched is what the card says, no more. */
+/**
+ * These override every configuration file, even the person's, so that nothing is sent or fetched that the card does not
+ * show.
+ */
 const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -212,7 +215,7 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ['push.gpgSign', 'false'],
   ['push.recurseSubmodules', 'no'],
   ['submodule.recurse', 'false'],
-  // Elsewhere is not the address of the card.
+  // A redirect would lead to an address that the card does not show.
   ['http.followRedirects', 'false'],
 ];
 

@@ -38,7 +38,7 @@ const tip = (): string => fixture.git('rev-parse', 'HEAD').trim();
 const pushedTip = (): string =>
   fixture.git('-C', join(fixture.outside, 'remote.git'), 'rev-parse', 'main').trim();
 const failure = (): Promise<string> => fixture.call('git_push').then(String, (error: Error) => error.message);
-/** What git does with the repository's configuration, where somebody trusts it. */
+/** A push by a git that trusts the repository's configuration. */
 const naivePush = (): Promise<number | null> => fixture.naiveGit('push', 'origin', 'main');
 
 describe('[RN-6] nothing in the configuration of a hostile repository takes part in a push', () => {
@@ -179,7 +179,7 @@ describe('[RN-6] a hostile address', () => {
     good.close();
     good = await startHttpRemote('ada:hunter2');
     good.folder = fixture.outside;
-    // 127.2 is this machine too, but nothing says so: it stands for any host.
+    // 127.2 is this machine too, but nothing here knows that, so it stands for any other host.
     fixture.git('config', 'remote.origin.url', `http://127.2:${good.port}/remote.git`);
     await naivePush();
     expect(good.logins, 'the attack is real').toContain('ada:hunter2');

@@ -119,7 +119,7 @@ describe('[RN-6] git_push over https', () => {
     await expect(fixture.call('git_push')).rejects.toMatchObject({
       message: expect.stringContaining('lacks 1 commits that the card did not show'),
     });
-    // A new branch leaves out what any branch of the remote is believed to have.
+    // For a new branch, commits that any branch of the remote seems to have are left out.
     fixture.git('branch', 'new');
     await expect(fixture.call('git_push', { branch: 'new' })).rejects.toMatchObject({
       message: expect.stringContaining('lacks 1 commits'),
@@ -177,7 +177,7 @@ describe('[RN-6] git_push over https', () => {
   it("follows the person's own rewriting and shows where it leads", async () => {
     fixture.git('config', 'remote.origin.url', 'work:remote.git');
     fixture.personsGit(`url.${server.url}/.insteadOf`, 'work:');
-    // It must not apply twice.
+    // The person's rewrite must not apply twice.
     fixture.personsGit('url.https://elsewhere.invalid/.insteadOf', `${server.url}/`);
     expect((await fixture.preview('git_push', {})).preview).toMatchObject({
       url: `${server.url}/remote.git`,

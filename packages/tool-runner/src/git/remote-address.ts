@@ -13,8 +13,8 @@ export interface NetworkAddress {
   readonly url: string;
   readonly protocol: 'https' | 'http' | 'ssh';
   /**
-   * Whether the person's helpers, agent and prompts may be asked for a login. Not over a network without encryption; nor
-   * where the URL has a password: it is used, and a helper would store it in the place of the person's own.
+   * Whether the person's helpers, agent and prompts may be asked for a login. False without encryption, and for a URL
+   * with a password: git uses that password, and a helper would store it in place of the person's own.
    */
   readonly mayAskForLogin: boolean;
 }

@@ -9,9 +9,9 @@ import { unsafe } from './repository-layout.ts';
 const ownName = 'countersign';
 
 /**
- * The address of a configured remote, for a card to show and for nothing else to be used. The repository names it, and
- * only that: its own rewriting (`insteadOf`, `pushInsteadOf`) does not count. That of the person does, because the address
- * is used by the person's own git. Throws GIT_FAILED or REPOSITORY_UNSAFE.
+ * The address of a configured remote: the one that the card shows, and the only one that is used. The repository may
+ * only name it: its own rewrites (`insteadOf`, `pushInsteadOf`) do not count. The person's rewrites do, because the
+ * person's own git uses the address. Throws GIT_FAILED or REPOSITORY_UNSAFE.
  */
 export async function addressOfRemote(
   {

@@ -162,8 +162,8 @@ async function runPrePush(
 }
 
 /**
- * Makes the packs in isolation: all that the remote lacks, and of what it has the commits and the folders of their files,
- * by which git sees what need not be sent.
+ * Makes the packs in isolation: everything that the remote lacks, and the commits and folders that it already has, from
+ * which git sees what need not be sent.
  */
 async function packFor(
   transport: Transport,
@@ -199,7 +199,7 @@ async function packFor(
   await pack('folders', Buffer.from(edges.map((id) => `${id}^{tree}\n`).join('')), ['--filter=blob:none']);
 }
 
-/** Revisions for a git that reads them: the first one without what the others lead to. */
+/** Revisions in the form that git reads: `tip`, but nothing that can be reached from `without`. */
 const linesOf = (tip: string, without: readonly string[]): Buffer =>
   Buffer.from([tip, ...without.map((id) => `^${id}`), ''].join('\n'));
 
@@ -211,7 +211,9 @@ function writeAll(descriptor: number, chunk: Buffer): void {
 const refusalIn = (stdout: Buffer): string | undefined =>
   /^!\t[^\t]*\t(.*)$/m.exec(stdout.toString('utf8'))?.[1];
 
-/** Notes in the workspace's repository what the remote's branch is now, as git push does. It has been pushed by then. */
+/**
+ * Records the new state of the remote's branch in the workspace's repository, as git push does. Call it after the push.
+ */
 async function noteTracked(
   { git, remote, branch, tip, settings }: PushPlan,
   repository: GitRepository,

@@ -29,7 +29,8 @@ export async function transportTo(
       alternate,
       protocol,
       mayAskForLogin,
-      // The address is final. The longest rewriting wins, so these keep the person's others from applying twice.
+      // The address is final: git uses the longest rewrite, so these keep the person's other rewrites from applying
+      // twice.
       settings: [
         setting(`url.${latin1(url)}.insteadof`, latin1(url)),
         setting(`url.${latin1(url)}.pushinsteadof`, latin1(url)),

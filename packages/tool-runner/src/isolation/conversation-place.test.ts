@@ -130,7 +130,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
       (path) =>
         `mv ${path} /tmp/moved 2>/dev/null && echo moved ${path}; rmdir ${path} 2>/dev/null && echo removed ${path}; ln -sfn ${fixture.home} ${path} 2>/dev/null; [ -L ${path} ] && echo linked ${path}`,
     );
-    // `ln` into the workspace itself is the command's right: it makes a link in it.
+    // `ln` into the workspace itself is allowed: it makes a link there.
     const { stdout } = await inPlace('a', `cd /; ${attacks.join('; ')}; rm -rf /tmp/* 2>/dev/null; true`);
     expect(stdout).toBe('');
     await inPlace('a', 'echo here > proof; echo mine > ~/proof');
@@ -148,7 +148,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
     // Listed while the conversation goes on: it is below the same guarded folder as the workspace.
     lists.readable.push(join(fixture.parent, 'sdk'));
     expect((await inPlace('a', `cat ${fixture.parent}/sdk/tool; ls /tmp`)).stdout).toContain('tool');
-    // One that the place does not guard: the command gets a /tmp of its own instead.
+    // The place does not guard this folder, so the command gets its own /tmp instead.
     const other = `/tmp/countersign-other-${process.pid}`;
     mkdirSync(other);
     symlinkSync(other, join(fixture.home, 'other'));
@@ -201,7 +201,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
       'grep -rl countersign: /tmp ~ 2>/dev/null',
     ];
     expect((await start(attack.join('; '))).stdout).toBe('407\n407\n407\n000\n0\n');
-    // Another one with network has a key of its own, on a bridge of its own.
+    // Another command with network has its own key, on its own bridge.
     const { stdout } = await start(
       `curl -sS --noproxy '' ${url}other; echo; echo $http_proxy`,
       mayUseNetwork,
@@ -210,7 +210,7 @@ for where in [("127.0.0.1", ${port}), "\\0countersign-place-${process.pid}"]:
     expect(stdout).not.toContain(proxy);
     granted.stdin?.write('\n');
     await expect.poll(() => said).toMatch(/reached\n$/);
-    // When its command has ended, a key is worth nothing, whoever says it.
+    // When its command has ended, a key is refused, whichever command sends it.
     await own.starter.stop(granted);
     const key = new URL(proxy).password;
     const replay = `curl -s -o /dev/null -w '%{http_code}' --noproxy '' -x $(echo $http_proxy | sed s/:[0-9a-f]*@/:${key}@/) ${url}replay`;

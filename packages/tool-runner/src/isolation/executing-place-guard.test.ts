@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => fixture.remove());
 
-/** What the line had planted; `meanwhile` happens when it has said that it is up. */
+/** Runs the line and returns what it planted. Calls `meanwhile` while the command runs. */
 async function plant(
   line: string,
   confinement: Confinement = mayWrite,
@@ -229,7 +229,7 @@ echo evil > nothing; echo evil > kept/hook; mv kept away`,
       expect(readdirSync(join(fixture.root, '.github'))).toEqual(['workflows']),
     );
     expect(readdirSync(fixture.root).sort()).toEqual(['.github', '.idea']);
-    // Also not one that somebody replaced by a link meanwhile.
+    // Nor does it remove folders behind a link that somebody swapped in meanwhile.
     const beside = join(fixture.parent, 'beside');
     mkdirSync(join(beside, 'workflows'), { recursive: true });
     await plant('true', mayWrite, () => {
@@ -356,7 +356,7 @@ describe.skipIf(cannotIsolate)('names and folders that are hard to look at', () 
 });
 
 describe.skipIf(cannotIsolate)('what our own tools write while a command runs', () => {
-  /** As a file tool does: told before, another file in the end. */
+  /** Like a file tool: announces the change first, then puts a new file in place. */
   function approve(path: string, content: string): void {
     fixture.starter.expectChanges([{ path, after: versionOf(Buffer.from(content)) }]);
     fixture.write(`${path}.tmp`, content);

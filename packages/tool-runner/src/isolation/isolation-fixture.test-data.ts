@@ -10,7 +10,7 @@ import type { Confinement, ProcessRequest } from './isolated-process.ts';
 import { probeIsolation } from './isolation-probe.ts';
 import { IsolatingStarter, type ProcessStarterOptions } from './process-starter.ts';
 
-/** Tests of isolation are left out where there is none, but not where everything must run. */
+/** Whether to skip tests of isolation: if it does not work here, except in CI, where every test must run. */
 export const cannotIsolate = process.env.CI === undefined && 'problem' in probeIsolation();
 
 export const lookOnly: Confinement = { workspace: 'read', network: false, maskSensitive: true };

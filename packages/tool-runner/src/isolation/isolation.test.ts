@@ -27,7 +27,7 @@ import {
 import { IsolatingStarter } from './process-starter.ts';
 
 /** A server that greets every client and counts them. */
-async function greet(
+async function startGreeter(
   where: number | string,
 ): Promise<{ server: Server; visits: () => number; port: number }> {
   let visits = 0;
@@ -135,7 +135,7 @@ describe.skipIf(cannotIsolate)('from inside isolation', () => {
   });
 
   it('[RN-5] no setting of the machine can be written, also not by root', async () => {
-    // Opened only, and one value written back over itself: where this does not hold, nothing changes.
+    // The script only opens files, and writes one value back unchanged: even without isolation it changes nothing.
     const script = `
 import os
 for folder, names, files in os.walk('/proc'):
@@ -165,10 +165,10 @@ print(os.path.exists('/sys'), os.path.exists('/proc/sys/kernel/core_pattern'))`;
   });
 
   it('[RN-5] no socket of another process is reached: path, abstract, in the workspace, loopback', async () => {
-    const inTmp = await greet(join(tmpdir(), `countersign-${process.pid}.sock`));
-    const abstract = await greet(`\0countersign-${process.pid}`);
-    const inWorkspace = await greet(join(fixture.root, 'door.sock'));
-    const loopback = await greet(0);
+    const inTmp = await startGreeter(join(tmpdir(), `countersign-${process.pid}.sock`));
+    const abstract = await startGreeter(`\0countersign-${process.pid}`);
+    const inWorkspace = await startGreeter(join(fixture.root, 'door.sock'));
+    const loopback = await startGreeter(0);
     const all = [inTmp, abstract, inWorkspace, loopback];
     closing.push(...all.map(({ server }) => server));
     const wheres = [
@@ -195,7 +195,7 @@ print(os.path.exists('/sys'), os.path.exists('/proc/sys/kernel/core_pattern'))`;
     const paths = ['node_modules/.cache/d.sock', 'node_modules/some/lib/d.sock'];
     for (const path of paths) {
       mkdirSync(dirname(join(fixture.root, path)), { recursive: true });
-      const { server } = await greet(join(fixture.root, path));
+      const { server } = await startGreeter(join(fixture.root, path));
       closing.push(server);
     }
     execFileSync('mkfifo', [join(fixture.root, 'node_modules/.cache/pipe')]);

@@ -252,7 +252,8 @@ describe('NetworkGate', () => {
     const { port, requests } = await server();
     const gate = await gateTo(port);
     const pass = gate.admit(['named.invalid', 'port.invalid:8443', 'xn--e1afmkfd.invalid']);
-    // A name that is let through is looked up, and .invalid does not exist: 502. Others get 403 before that.
+    // An allowed name is looked up, and .invalid does not exist, so the status is 502. A refused name gets 403 before
+    // that.
     const status = async (target: string) => (await ask(gate, pass.key, target)).slice(9, 12);
     for (const target of [
       'GET http://named.invalid/',

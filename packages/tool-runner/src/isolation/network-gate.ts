@@ -51,7 +51,7 @@ export class NetworkGate {
     this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on('clientError', (_, socket) => socket.destroy());
     rmSync(this.path, { force: true });
-    // A socket's path may have at most 108 bytes. A path through the folder's descriptor is localAddresses short enough.
+    // A socket's path may have at most 108 bytes. A path through the folder's descriptor is always short enough.
     const descriptor = openSync(folder, 'r');
     this.#server.listen(`/proc/self/fd/${descriptor}/network`);
     closeSync(descriptor);

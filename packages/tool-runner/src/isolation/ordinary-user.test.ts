@@ -75,7 +75,8 @@ except BlockingIOError: print("bounded")\`]);
         bomb: 'bounded\n',
         ended: 137,
         hidden: ['the folder "d" cannot be listed (EACCES)', 'ISOLATION_UNAVAILABLE'],
-        // Neither could be moved as it was: a folder that moves, and one that loses a name, must be writable.
+        // None of these could be moved unchanged: a folder that is moved, and a folder that loses an entry, must be
+        // writable.
         aside: ['c/.vscode', 'e/.envrc', 'f.pth'],
         mode: 0o555,
         files: ['.env', 'a.txt', 'b', 'c', 'e', 'sub'],

@@ -28,7 +28,7 @@ it.skipIf(cannotIsolate)(
       command: 'echo begun; until [ -e go ]; do sleep 0.02; done; echo evil > .bashrc',
     });
     const look = async () => (await run('shell_output', { job_id: output.job_id as string })).output;
-    // Before that its places are still being set up, and one that vanishes then ends it.
+    // Wait for this output: until then the mounts are being set up, and a place that vanishes would end the command.
     await expect.poll(look).toMatchObject({ stdout: 'begun\n' });
     await run('write_file', { path: '.pre-commit-config.yaml', content: 'approved\n' });
     await run('create_directory', { path: '.circleci' });

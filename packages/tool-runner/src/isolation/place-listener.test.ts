@@ -45,7 +45,7 @@ describe.skipIf(cannotIsolate)('[RN-5] the gate of a conversation', () => {
       `proxy-authorization: Basic ${Buffer.from(`countersign:${text}`).toString('base64')}\\r\\n`;
     for (const attempt of [ask(''), ask(login('')), ask(login(key)), ask(login('0'.repeat(48)))])
       expect((await line('a', attempt, mayWrite)).stdout).toMatch(/^HTTP\/1.1 407 /);
-    // While a command runs, its key counts; to a command of another conversation the port does not exist.
+    // While a command runs, its key is accepted. For a command of another conversation, the port does not exist.
     const running = line('a', 'echo up; sleep 2');
     expect((await line('b', ask(''), mayWrite)).stdout).toBe('');
     const take = `python3 -c 'import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1); s.bind(("127.0.0.1", ${port})); s.listen()'`;

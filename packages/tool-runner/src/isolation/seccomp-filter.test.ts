@@ -8,7 +8,7 @@ const machines = {
   arm64: { audit: 0xc00000b7, clone: 220, ioctl: 29, socket: 198, read: 63, column: 2 },
 } as const;
 
-/** Does what the kernel does with the program: for both machines, whichever this one is. */
+/** Runs the filter as the kernel does, for either architecture, whichever this machine has. */
 function run(
   arch: 'x64' | 'arm64',
   call: number,
@@ -114,7 +114,7 @@ describe('seccompFilter', () => {
       return found === undefined ? null : Number(found);
     };
     const all = [...refusedCalls, ...absentCalls, ...modeCalls.map(({ call }) => call)];
-    // One that is younger than these headers has one number everywhere.
+    // A call that is newer than these headers has the same number on every architecture.
     const known = all.filter(([name]) => numberIn(x64, name) !== null || numberIn(arm64, name) !== null);
     expect(all.length - known.length).toBeLessThan(3);
     for (const [name, ...numbers] of known)

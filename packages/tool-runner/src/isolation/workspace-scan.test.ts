@@ -113,7 +113,7 @@ describe('WorkspaceScan', () => {
 
   it('does not read a folder again that has not changed for long', () => {
     const root = workspace(['a/x', 'a/.env']);
-    // ctime cannot be set: what counts as long ago is asked of the clock, so the clock is moved.
+    // ctime cannot be set, so the test moves the clock to make files look old.
     const now = Date.now;
     const scan = new WorkspaceScan(at(root));
     try {

@@ -148,7 +148,7 @@ it('[RN-2] [EX-6] a decision made here counts for its own call, for 10 minutes, 
   expect(journal.decidedHere('p', 'a')).toBe('sha256:d');
   now += 1;
   expect(journal.decidedHere('p', 'a')).toBe(undefined);
-  // The clock is put back: a little is a correction, a day must not make it good for a day.
+  // The clock is set back. A small step is a correction; a day must not make the decision valid for one more day.
   now -= 600_001 + 1_000;
   expect(journal.decidedHere('p', 'a')).toBe('sha256:d');
   now -= 24 * 60 * 60 * 1000;
@@ -158,7 +158,7 @@ it('[RN-2] [EX-6] a decision made here counts for its own call, for 10 minutes, 
   journal.start('a', 1, 'write_file', needed);
   expect(() => journal.start('a', 2, 'write_file', needed)).toThrow('the decision made here is used up');
   expect([journal.attempt('b', 1), journal.attempt('a', 2)]).toEqual([undefined, undefined]);
-  // Also where it was not needed: it was meant for this one start.
+  // A start uses up the decision even if it does not need one, because the decision was meant for this start.
   decide();
   journal.start('a', 3, 'write_file', { approvalId: 'p', isDecisionNeeded: false });
   expect(journal.decidedHere('p', 'a')).toBe(undefined);

@@ -93,7 +93,7 @@ function dieAfter<M extends 'start' | 'recordChanges' | 'end'>(
   }) as Journal[M];
 }
 
-/** Without a name `notes.md`, with one another file. */
+/** A call that appends a line to `notes.md`, or to the named file. */
 export const appendCall = (name?: string) =>
   writeSignal({
     tool_id: name === undefined ? 'tool-1' : `tool-${name}`,

@@ -163,7 +163,7 @@ it.each([
   expect([contentOf('old.md'), existsSync(at('new.md'))]).toEqual(['old', false]);
 });
 
-/** What a runner before left: a write that had begun, from `old` to `old` and a line. */
+/** Journals what an earlier runner left: a write that has begun, from `old` to `old` plus a line. */
 function leaveBehind(path = 'notes.md', undoId?: string): void {
   const journal = Journal.open({ folder: fixture.workspace.stateFolder, holder: { program: 'a test' } });
   const bytes = Buffer.from('old\n');

@@ -9,7 +9,7 @@ beforeEach(() => {
 afterEach(() => fixture.dispose());
 
 const begin = () => ChangedFiles.begin(fixture.workspace.root, ['.x']);
-/** So long ago that the files' times can be trusted. */
+/** Waits until the files are so old that their times can be trusted. */
 const untilTrusted = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 describe('ChangedFiles', () => {

@@ -102,7 +102,7 @@ function answer({ id, method, params }: Incoming): unknown {
     case 'locations':
       return result((JSON.parse(file) as string[]).map((place) => ({ uri: place, range: range(0, 0, 1) })));
     case 'loading':
-      // Knows nothing before it is loaded, and even then a little more each time.
+      // Knows nothing before it is loaded, and a little more with each request after that.
       return result(
         Array.from({ length: isLoaded ? Math.min(asked, 3) : 0 }, () => ({ uri, range: range(0, 0, 1) })),
       );
@@ -136,7 +136,7 @@ function handle(message: Incoming): unknown {
     case 'initialize': {
       if (behaviour === 'mute') return writeFileSync(`${file}.asked`, '');
       if (behaviour === 'loading') {
-        // Before anything else, so that nobody can take its silence for the end.
+        // Announce the work first, so that the client does not take silence for the end of loading.
         notify('$/progress', { token: 't', value: { kind: 'begin', title: 'Indexing' } });
       }
       if (behaviour === 'no-capabilities') return send({ id, result: {} });

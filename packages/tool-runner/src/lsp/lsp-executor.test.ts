@@ -46,7 +46,7 @@ const failureOf = async (call: Promise<unknown>) => {
 const traceOf = (name: string) => join(fixture.workspace.stateFolder, name);
 const seen = (trace: string) => vi.waitUntil(() => existsSync(trace), { interval: 5 });
 
-/** Lets the clock go on in steps, each not quicker than real programs need, until something has happened. */
+/** Advances the clock step by step until the event has happened, and leaves real programs some time for each step. */
 async function passTime<T>(clock: ManualClock, stepMs: number, event: Promise<T>): Promise<T> {
   let hasHappened = false;
   const happened = () => {

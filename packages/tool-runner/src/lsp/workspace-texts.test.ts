@@ -18,7 +18,7 @@ function show(path: string): string {
   const file = files.lookUp()(pathToFileURL(join(fixture.workspace.root, path)).href);
   return typeof file === 'string' ? file : `${file.path}: ${file.lines.line(1)}`;
 }
-/** So long ago that the file's times can be trusted. */
+/** Waits until the file is so old that its times can be trusted. */
 const untilTrusted = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 describe('LocatedFiles', () => {

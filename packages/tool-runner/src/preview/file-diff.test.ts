@@ -174,7 +174,7 @@ describe('[AP-7] unifiedDiff', () => {
   });
 
   it('says when there are more changes than there is room for', () => {
-    // Each block changes whole, with lines between that stay.
+    // Every line of each block changes; the lines between the blocks stay.
     const text = (word: string): string =>
       [...Array(30).fill(30), ...Array(60).fill(1)]
         .map(

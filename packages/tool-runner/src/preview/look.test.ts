@@ -33,7 +33,7 @@ afterEach(() => workspace.remove());
 const at = (path: string): string => join(workspace.root, path);
 const put = (path: string, content: string | Uint8Array): void => writeFileSync(at(path), content);
 
-/** As the runner asks: policy with the real disk first. */
+/** Asks the policy first, with the real disk, as the runner does. */
 function decided(tool: BuiltInToolName, params: Record<string, unknown>) {
   const decision = new ToolCallPolicy({ root: workspace.root, disk: realDisk }).decide(tool, params);
   if (!decision.call || isCustomCall(decision.call)) throw new Error('not a call');
@@ -214,7 +214,7 @@ describe('[AP-7] the preview of a call', () => {
 
 describe('[AP-8] the digest of a call', () => {
   type Call = [BuiltInToolName, Record<string, unknown>];
-  /** Whether a change of the world changes the digest of a call. */
+  /** Whether a change on the disk changes the digest of a call. */
   async function changes(call: Call, change: () => void, changed: Call = call): Promise<boolean> {
     const before = await digest(...call);
     expect(await digest(...call)).toBe(before);
@@ -360,12 +360,12 @@ describe('[AP-8] the digest of a call', () => {
     mkdirSync(dirname(at(script)), { recursive: true });
     mkdirSync(at('sub'), { recursive: true });
     const content = (text: string) => (script.endsWith('.json') ? `{"scripts": {"test": "${text}"}}` : text);
-    // It counts when it changes, when it goes, and when it appears.
+    // The digest changes if the script changes, disappears or appears.
     put(script, content('one'));
     expect(await changes(call, () => put(script, content('two')))).toBe(true);
     expect(await changes(call, () => rmSync(at(script)))).toBe(true);
     expect(await changes(call, () => put(script, content('one')))).toBe(true);
-    // And the person sees that it is executed.
+    // The preview says that the script is executed.
     const shown = await preview(...call);
     const folder = dirname(script);
     expect(shown.kind === 'command' && shown.scripts.some((one) => one === script || one === folder)).toBe(

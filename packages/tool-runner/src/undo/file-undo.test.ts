@@ -36,7 +36,7 @@ const at = (path: string) => join(fixture.files.root, path);
 const contentOf = (path: string) => readFileSync(at(path), 'utf8');
 const version = (text: string | null) => (text === null ? null : versionOf(Buffer.from(text)));
 
-/** A call that made `after` of a file; null is no file. */
+/** Records and makes a change by a call: the file gets the content `after`; with null it is deleted. */
 function call(toolId: string, path: string, after: string | null): void {
   const before = existsSync(at(path)) ? contentOf(path) : null;
   const operation: FileChange['operation'] =

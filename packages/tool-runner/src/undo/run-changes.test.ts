@@ -24,7 +24,10 @@ afterEach(() => {
 
 const at = (path: string) => join(fixture.files.root, path);
 
-/** A call of a run that made `text` of a file; null: it deleted the file. Returns what the runner would tell. */
+/**
+ * A call of a run that gives a file the content `text`, or deletes it if that is null. Returns what the runner would
+ * report.
+ */
 function call(toolId: string, path: string, text: string | null, runId = 'run') {
   const original = existsSync(at(path))
     ? { bytes: readFileSync(at(path)), mode: statSync(at(path)).mode & 0o7777 }

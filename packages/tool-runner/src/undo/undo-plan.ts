@@ -75,7 +75,7 @@ function holdsOnly({ root }: Workspace, path: string, expected: ReadonlySet<stri
   }
 }
 
-/** So many files are named in a refusal. */
+/** A refusal names at most this many files. */
 const NAMED = 20;
 
 function conflict(paths: readonly string[], whyNotForced?: string): CountersignError {

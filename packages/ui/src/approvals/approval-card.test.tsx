@@ -45,7 +45,7 @@ async function openCard(change: Partial<Approval> = {}, server = new TestServer(
   const card = () => screen.getByRole('article');
   /** The card, or the line that it has become. */
   const row = () => page.container.querySelector('.call') as HTMLElement;
-  /** As somebody who has looked at it. */
+  /** Keeps the card in sight for long enough. */
   const look = async () => {
     card().focus();
     await page.clock.advance(500);

@@ -85,7 +85,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     setRefusal(null);
     setStep(next);
     attention.restart();
-    // The form that closes takes the focus with it. A key from elsewhere leaves the focus where it is.
+    // A form that closes loses the focus, so move the focus to the card. A key pressed outside the card leaves the
+    // focus alone.
     if (next.name === 'look' && card.current?.contains(document.activeElement))
       card.current.focus({ preventScroll: true });
   };
@@ -119,7 +120,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
     act(key);
   };
   const act = (key: CardKey) => {
-    // A key that was meant for the card before this one, which is gone since a moment.
+    // Ignore a key that was meant for the card before this one, which disappeared a moment ago.
     if (tookOverAt.current !== null && !isSeenLongEnough(tookOverAt.current, clock))
       return setRefusal('tooSoon');
     if (key === 'Y') approveGroupOf(card.current);

@@ -14,7 +14,10 @@ export class SeenParts {
   #parts: readonly Part[] = [];
   #shown: readonly (Part & { readonly at: number })[] = [];
 
-  /** Tells what is in sight at a time. What stayed there long enough was seen. Positions count from the top of the text. */
+  /**
+   * Call with what is in sight at a time. A part that stayed there long enough counts as seen. Positions count from the
+   * top of the text.
+   */
   look(from: number, to: number, at: number): void {
     this.#shown = [...this.#shown, { from, to, at }];
     const start = this.#shown.findLastIndex((one) => at - one.at >= seenMs);

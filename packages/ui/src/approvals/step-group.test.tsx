@@ -52,7 +52,7 @@ describe('calls of one step that wait', () => {
     expect(all()?.disabled).toBe(false);
     fireEvent.click(all() as HTMLElement, { detail: 1 });
     await settle();
-    expect(approved()).toBe(0); // it is a question since this moment
+    expect(approved()).toBe(0); // the question has appeared only now
     await pass(500);
     fireEvent.click(all() as HTMLElement, { detail: 1 });
     await settle();

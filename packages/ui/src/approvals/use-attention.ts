@@ -59,8 +59,8 @@ export function useSight(
 const blind: Sight = { lookNow: () => {}, showUnseen: () => false };
 
 /**
- * Where the heading and the buttons of a card are; null unless the whole card is in sight. A card that is taller than the
- * view counts once all of it was in sight, while its heading and its buttons are: they stay in sight (card.css).
+ * Where the heading and the buttons of a card are; null unless the whole card is in sight. A card that is taller than
+ * the view counts once all of it was in sight, if its heading and its buttons are now (card.css keeps them there).
  */
 function placeInSight(card: HTMLElement, scroller: Element | null, parts: SeenParts): string | null {
   const view = viewOf(scroller);
@@ -99,7 +99,7 @@ interface Body extends View {
   /** Where it is in sight: between the heading and the buttons, which stay above it. */
   readonly shownTop: number;
   readonly shownBottom: number;
-  /** What the person unfolded, and reads as far as they like. */
+  /** Parts that the person unfolded. They need not be read to the end. */
   readonly unfolded: readonly DOMRect[];
 }
 

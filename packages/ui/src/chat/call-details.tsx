@@ -65,7 +65,10 @@ export function CallDetails({ call, view: known }: CallDetailsProps) {
   );
 }
 
-/** The change of a file that nobody was asked about, from the parameters. Its place in the file is not known. */
+/**
+ * The change of a file by a call that needed no approval, taken from the parameters. Its place in the file is not
+ * known.
+ */
 function changeOf(
   toolName: string,
   { old, new: replacement, content }: Readonly<Record<string, JsonValue>>,

@@ -7,7 +7,7 @@ import { useWords } from '../words/words.ts';
 interface CallLineProps {
   readonly state: CallState;
   readonly title: string;
-  /** What came of it, how long it took, who decided: whatever is known. */
+  /** What is known of the outcome, the duration, and who decided. */
   readonly facts: readonly string[];
   readonly isOpen: boolean;
   onToggle(): void;

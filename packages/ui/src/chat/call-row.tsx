@@ -188,7 +188,7 @@ function outcomeFacts(
   ];
 }
 
-/** The output that is shown without unfolding: while it runs, where it was watched, and after a failure. */
+/** The output that a folded row shows: while the call runs, if this page has watched it, and after a failure. */
 function tailOf({
   isRunning,
   isFailure,

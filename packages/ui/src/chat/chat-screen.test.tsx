@@ -413,7 +413,7 @@ describe('a tool call', () => {
     );
     const row = screen.getByRole('button', { name: /^Ran npm test/ });
     expect(row.textContent).toBe('Ran npm testDone2 lines1.5 s');
-    // What was watched stays; unfolded, there is more.
+    // Output that was watched stays; the unfolded row shows more.
     expect(transcript().textContent).toContain('all good\na warning');
     expect(transcript().textContent).not.toContain('Open in the history');
     await userEvent.click(row);

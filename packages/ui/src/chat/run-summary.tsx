@@ -229,7 +229,7 @@ function FileChange({ file, children }: { readonly file: ChangedFile; readonly c
   );
 }
 
-/** Added and removed lines; nothing where the runner told none. */
+/** Added and removed lines; nothing if the runner did not report them. */
 function LineCounts({ files }: { readonly files: readonly ChangedFile[] }) {
   const told = files.filter(({ added, undone }) => added !== null && !undone);
   if (told.length === 0) return null;

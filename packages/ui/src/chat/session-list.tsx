@@ -6,7 +6,7 @@ import { links } from '../frame/links.ts';
 import { useLive } from '../live/live-context.ts';
 import { useObservable } from '../live/observable.ts';
 import { useFoundSessions, useSessions } from '../queries/workspace.ts';
-import { shortMoment } from '../text/moment.ts';
+import { shortMoment } from '../text/time-text.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 import { byLastUse } from './chat-href.ts';

@@ -37,7 +37,7 @@ function Following({ isFollowing, isLater }: { readonly isFollowing: boolean; re
   );
 }
 
-/** A box of 500 with 2,000 in it, and a card at a place that the test says. */
+/** A box that is 500 px high with 2,000 px of content, and a card at the place that the test says. */
 function open(isFollowing: boolean, isLater = false) {
   const { container } = render(<Following isFollowing={isFollowing} isLater={isLater} />);
   const box = container.querySelector('section') as HTMLElement;

@@ -43,7 +43,7 @@ export function useFollowing(box: RefObject<HTMLElement | null>, isFollowing: Re
         const { top, bottom } = card.getBoundingClientRect();
         const moved = place?.card === card ? top - place.top : 0;
         const view = element.getBoundingClientRect();
-        // What is taller than the view is read from its beginning.
+        // A card that is taller than the view is read from its beginning.
         const hidden = Math.min(bottom - moved - view.bottom, top - moved - view.top - margin);
         element.scrollTop += moved + (isFollowing.current ? Math.max(0, hidden) : 0);
       }

@@ -11,7 +11,7 @@ export const links = {
   runners: () => '#/runners',
 } as const;
 
-/** Goes to a screen as a click on its link does. In the editor's webview, which has no address, only links lead on. */
+/** Goes to a screen as a click on its link does. The editor's webview has no address, so only links work there. */
 export function followLink(href: string): void {
   const link = document.createElement('a');
   link.href = href;

@@ -46,8 +46,8 @@ const focusOn = (selector: string): void => document.querySelector<HTMLElement>(
 function decides(event: KeyboardEvent): boolean {
   const key = event.defaultPrevented ? undefined : cardKey(event);
   if (key === undefined) return false;
-  // From nowhere, the focus goes to the card, so that it goes on to the next one after the decision.
-  // It does not scroll: a card that moves must be looked at anew.
+  // If nothing has the focus, move it to the card, so that it moves on to the next card after the decision. Do not
+  // scroll: a card that moves must be looked at anew.
   if (document.activeElement === document.body) currentCard()?.focus({ preventScroll: true });
   return pressOnCurrentCard(key);
 }

@@ -4,8 +4,8 @@ import { memo } from 'react';
 import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { links } from '../frame/links.ts';
 import { duration } from '../text/duration.ts';
-import { moment } from '../text/moment.ts';
 import { StatusMark } from '../text/status-mark.tsx';
+import { moment } from '../text/time-text.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 

@@ -93,7 +93,10 @@ export class Conversations {
     this.#change(sessionId, (state) => queued.reduce((now, event) => this.#withQueued(now, event), state));
   }
 
-  /** A message was shown when it came; what was read since may be older, without its end and its calls. */
+  /**
+   * Applies a queued event. What was read may have an older version of its message, without the end of the text and its
+   * calls.
+   */
   #withQueued(state: Conversation, event: CountersignEvent): Conversation {
     if (event.event !== 'message.created') return withEvent(state, event);
     return withMessage(state, event.data, this.#textOf(event.data).text);

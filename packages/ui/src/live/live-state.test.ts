@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => stop());
 
-/** An answer that is on its way until it is let go. */
+/** A response that is held back until the test releases it. */
 function held<T extends object>(
   answer: T,
 ): { readonly answer: () => Promise<T>; readonly release: () => void } {

@@ -87,7 +87,7 @@ describe('the numbers behind the plots', () => {
 
   it('end at a round number', () => {
     expect([0, 3, 7, 11, 450].map(niceMax)).toEqual([1, 5, 10, 20, 500]);
-    expect([0, 1, 2, 3, 7, 450].map(wholeMax)).toEqual([2, 2, 2, 6, 10, 500]); // half of it is whole
+    expect([0, 1, 2, 3, 7, 450].map(wholeMax)).toEqual([2, 2, 2, 6, 10, 500]); // half of each is a whole number
   });
 });
 

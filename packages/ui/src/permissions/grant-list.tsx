@@ -3,7 +3,7 @@ import { RiskBadge } from '../approvals/risk-badge.tsx';
 import { Button } from '../frame/button.tsx';
 import { QueryState } from '../frame/states.tsx';
 import { useGrants, useRevoking } from '../queries/permissions.ts';
-import { moment } from '../text/moment.ts';
+import { moment } from '../text/time-text.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords, type Words } from '../words/words.ts';
 

@@ -3,7 +3,7 @@ import { Button } from '../frame/button.tsx';
 import { QueryState } from '../frame/states.tsx';
 import { useRevokingToken, useTokens } from '../queries/permissions.ts';
 import { useProjects } from '../queries/workspace.ts';
-import { shortMoment } from '../text/moment.ts';
+import { shortMoment } from '../text/time-text.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 import { NewToken } from './new-token.tsx';

@@ -5,7 +5,7 @@ import { useLive } from '../live/live-context.ts';
 import { keys } from './keys.ts';
 
 /** Events come in bursts: queries are refetched at most this often. */
-const gatherMs = 400;
+const refetchIntervalMs = 400;
 
 /** Refetches REST data when an event makes it out of date. Draws nothing. */
 export function EventSync() {
@@ -21,7 +21,7 @@ export function EventSync() {
     };
     const stop = live.listen((event) => {
       for (const key of outdatedBy(event)) due.set(JSON.stringify(key), key);
-      if (due.size > 0) cancel ??= live.clock.after(gatherMs, flush);
+      if (due.size > 0) cancel ??= live.clock.after(refetchIntervalMs, flush);
     });
     return () => {
       stop();

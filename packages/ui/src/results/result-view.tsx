@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { LinesDiff } from '../approvals/file-diffs.tsx';
 import { byteSize } from '../text/duration.ts';
 import { JsonView } from '../text/json-view.tsx';
-import { moment } from '../text/moment.ts';
+import { moment } from '../text/time-text.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 import { CodeView } from './code-view.tsx';

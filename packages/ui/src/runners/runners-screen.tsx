@@ -1,6 +1,6 @@
 import { CommandLine, EmptyState, QueryState } from '../frame/states.tsx';
 import { useRunners } from '../queries/workspace.ts';
-import { moment } from '../text/moment.ts';
+import { moment } from '../text/time-text.ts';
 import { Visible } from '../text/visible.tsx';
 import { useLanguage, useWords } from '../words/words.ts';
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { Button } from '../frame/button.tsx';
 import { useWords } from '../words/words.ts';
 
-const saidForMs = 1_500;
+const noticeMs = 1_500;
 
 /** Copies a text, and says so for a moment. `text` is called on the click. */
 export function CopyButton({ text, label }: { readonly text: () => string; readonly label?: string }) {
@@ -10,7 +10,7 @@ export function CopyButton({ text, label }: { readonly text: () => string; reado
   const [copied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
     if (copied === null) return;
-    const timer = setTimeout(() => setCopied(null), saidForMs);
+    const timer = setTimeout(() => setCopied(null), noticeMs);
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async () => {

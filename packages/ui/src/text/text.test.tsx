@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { languages, preferredLanguage } from '../words/words.ts';
 import { byteSize, clockTime, duration } from './duration.ts';
 import { JsonView } from './json-view.tsx';
-import { moment, shortMoment } from './moment.ts';
+import { moment, shortMoment } from './time-text.ts';
 
 const english = languages.en;
 

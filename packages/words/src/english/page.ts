@@ -1,6 +1,6 @@
+import { tellIn } from '../outcome-sentences.ts';
 import { englishCount as count } from '../plural.ts';
 import { sayIn } from '../said.ts';
-import { tellIn } from '../told.ts';
 import { englishApproval } from './approval.ts';
 import { englishCalls } from './calls.ts';
 import { englishConversation } from './conversation.ts';
@@ -11,7 +11,7 @@ export const englishPage = {
   language: 'English',
   /** Translates the sentences of server and runner. */
   said: sayIn('en'),
-  /** The same for the outcome of a tool call, without advice for the agent. */
+  /** Translates the outcome of a tool call, without the advice that is meant for the agent. */
   told: tellIn('en'),
   nav: {
     label: 'Main',

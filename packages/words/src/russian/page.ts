@@ -1,7 +1,7 @@
 import type { englishPage } from '../english/page.ts';
+import { tellIn } from '../outcome-sentences.ts';
 import { russianCount as count } from '../plural.ts';
 import { sayIn } from '../said.ts';
-import { tellIn } from '../told.ts';
 import { russianApproval } from './approval.ts';
 import { russianCalls } from './calls.ts';
 import { russianConversation } from './conversation.ts';

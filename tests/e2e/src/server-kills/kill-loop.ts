@@ -30,7 +30,7 @@ export async function killLoop(
   const failed = new AbortController();
   const take = async (lanes: (readonly Life[])[]): Promise<void> => {
     for (let lives = lanes.shift(); lives && !failed.signal.aborted; lives = lanes.shift()) {
-      reports.push(await liveThrough(lives, openDatabase, `seed ${seed}`, failed));
+      reports.push(await runLives(lives, openDatabase, `seed ${seed}`, failed));
     }
   };
   const lanes = await Promise.allSettled([
@@ -47,7 +47,7 @@ export async function killLoop(
   return report;
 }
 
-async function liveThrough(
+async function runLives(
   lives: readonly Life[],
   openDatabase: () => TestDatabase | Promise<TestDatabase>,
   story: string,

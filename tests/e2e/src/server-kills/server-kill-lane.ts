@@ -41,8 +41,8 @@ const batchesOfALife = 4;
 /** Includes leases, retries and the 30 s of grace after a slow start (AP-3). */
 const workMs = 240_000;
 const expiresSoonMs = 3_000;
-/** The database shows that all is done before the server reaches the point after that commit. */
-const lastGaspMs = 500;
+/** Time for the server to reach the point after a commit, once the database shows that all is done. */
+const pointDelayMs = 500;
 
 const userId = 'ada';
 const lastLife: Life = { killAt: undefined };
@@ -162,7 +162,7 @@ export class ServerKillLane {
     const isAway = life.runnerComesLate || life.runnerStaysAway || life.goesOn;
     if (!isAway && !this.runner.isThere) void this.runner.connect();
     const working = this.#work(life, server);
-    const isOver = working.then(() => (life.killAt === undefined ? undefined : pause(lastGaspMs)));
+    const isOver = working.then(() => (life.killAt === undefined ? undefined : pause(pointDelayMs)));
     const died = await Promise.race([server.ended.then(() => true), isOver.then(() => false)]);
     if (!died) return false;
     await working.catch(() => {});

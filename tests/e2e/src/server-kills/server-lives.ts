@@ -87,12 +87,12 @@ export const slowLives: readonly (readonly Life[])[] = [
     { killAt: 'lease.written:1', goesOn: true },
     { killAt: 'lease.committed:1', goesOn: true },
   ],
-  [nobody('no_runner.before:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
-  [nobody('no_runner.written:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
+  [lifeWithoutRunner('no_runner.before:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
+  [lifeWithoutRunner('no_runner.written:1'), { killAt: 'no_runner.committed:1', goesOn: true }],
 ];
 
 /** A call for which no runner connects. */
-function nobody(killAt: string): Life {
+function lifeWithoutRunner(killAt: string): Life {
   return { killAt, plans: ['nobody'], runs: false, runnerStaysAway: true };
 }
 

@@ -216,7 +216,7 @@ export function hostileStories(browser: () => Browser): void {
       { name: 'countersign_stream', httpOnly: true, sameSite: 'Strict', path: '/my' },
     ]);
 
-    // With the cookie and no bearer token, from the page itself …
+    // Requests of the page itself, with the cookie but without a bearer token.
     const answers = await device.page.evaluate(async (id) => {
       const json = { 'content-type': 'application/json' };
       const post = await fetch(`/my/approvals/${id}/confirm`, { method: 'POST', headers: json, body: '{}' });
@@ -228,7 +228,7 @@ export function hostileStories(browser: () => Browser): void {
     }, approval_id);
     expect(answers).toEqual([401, 401, 200]);
 
-    // … and from a page on another port, to which the browser sends the same cookie.
+    // Requests of a page on another port, to which the browser sends the same cookie.
     await device.page.goto(other.address);
     const refused = await device.page.evaluate(
       async ([address, id]) => {

@@ -206,7 +206,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string };
 }
 
-/** Longer tasks share their processor with other programs, if there are any. */
+/** On a busy machine, a longer task shares its processor with other programs. */
 const sharedMs = 4;
 
 /**

@@ -49,7 +49,7 @@ export function pointerStories(home: () => WebHome): void {
     const card = window.waiting;
     await card.locator('.file-diff').waitFor();
     await window.wait(attentionMs);
-    // The transcript shows its beginning, with what it is about and the buttons.
+    // The transcript shows the beginning of the card, with its subject and its buttons.
     const approve = card.getByRole('button', { name: 'Approve y' });
     expect(await card.locator('.card-title').evaluate(isInView)).toBe(true);
     expect(await approve.evaluate(isInView)).toBe(true);

@@ -117,7 +117,7 @@ export function permissionHandlers({ store, engine, config, tokens, signInCodes,
 }
 
 /** Names that cards use for other callers and for the person, in every language. An agent must not have them. */
-const taken = new Set(
+const reservedNames = new Set(
   Object.values(approvalWords)
     .flatMap(({ callers, you }) => [...Object.values(callers), you, 'Countersign'])
     .map((name) => name.toLowerCase()),
@@ -135,7 +135,7 @@ export function problemOfAgentName(name: string): string | undefined {
   if (plain === '') return 'name: it is empty';
   if (/[\n\t]/.test(name) || makeVisible(name) !== name)
     return 'name: it has characters that hide something or imitate others';
-  if (taken.has(plain)) return `name: "${name.trim()}" is somebody else; call it by its program`;
+  if (reservedNames.has(plain)) return `name: "${name.trim()}" is somebody else; call it by its program`;
   if (cardVerb.test(plain)) return 'name: it reads as a sentence; call it by its program';
   return undefined;
 }

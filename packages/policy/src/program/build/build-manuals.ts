@@ -1,13 +1,13 @@
 import { wordList } from '../../text.ts';
 import { isInterpreter, isShell } from '../executed-code.ts';
-import { handedFiles } from '../file-operands.ts';
+import { envFilesOf } from '../file-operands.ts';
 import { git } from '../git.ts';
 import { withDashes } from '../msbuild.ts';
 import { node } from '../node.ts';
 import type { Manual, Notes } from '../notes.ts';
 import { npm } from '../npm.ts';
 import { noteTestModule, python, readPython } from '../python.ts';
-import { type BuildTool, SENDS } from './build-tool.ts';
+import { type BuildTool, SENDING_TASK } from './build-tool.ts';
 import { compiledTools } from './build-tools.ts';
 import * as rules from './rules.ts';
 import { scriptTools } from './script-tools.ts';
@@ -33,7 +33,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 const optionNames = (list = ''): readonly string[] => wordList(list);
 
 /** Whether a word gives one of these options, in any spelling: `--x`, `--x=v`, `-x`, `-xv`. */
-function gives(word: string, options: readonly string[]): boolean {
+function givesOption(word: string, options: readonly string[]): boolean {
   return options.some((option) => {
     if (word === option || word.startsWith(`${option}=`)) return true;
     if (/^-\w$/.test(option)) return word.startsWith(option) && !word.startsWith('--');
@@ -78,12 +78,12 @@ function toolManual(tool: BuildTool): Manual {
     read(spelled, notes) {
       notes.raise(rules.buildsProject);
       const words = withDashes(tool.names, spelled);
-      const handed = handedFiles(wordList(tool.names)[0] ?? '', words);
+      const handed = envFilesOf(wordList(tool.names)[0] ?? '', words);
       for (const file of handed) notes.secret(file, 'handed');
       const args = words.filter((word) => !handed.some((file) => word === file || word.endsWith(`=${file}`)));
       if (tool.needsNetwork) notes.needNetwork();
       for (const [index, word] of args.entries())
-        if (gives(word, code) && !/^(-p)?no:/.test(word === '-p' ? (args[index + 1] ?? '') : word))
+        if (givesOption(word, code) && !/^(-p)?no:/.test(word === '-p' ? (args[index + 1] ?? '') : word))
           notes.raise(rules.bringsCode, word);
       // A makefile or a script from standard input.
       if (tool.tasks && args.some((word) => /^(-|-f-|--file=-|--makefile=-)$/.test(word)))
@@ -142,7 +142,7 @@ function noteTask(text: string, notes: Notes): void {
   if (variable !== undefined) {
     if (/^(SHELL|MAKEFLAGS|MAKE|GNUMAKEFLAGS|\.SHELLFLAGS)$/.test(variable) || /[$`!|;&<>\n]/.test(value))
       notes.raise(rules.bringsCode, text);
-  } else if (SENDS.test(text)) notes.raise(rules.sendsAway, text);
+  } else if (SENDING_TASK.test(text)) notes.raise(rules.sendsAway, text);
   else if (/\s|;/.test(text)) notes.raise(rules.bringsCode, text);
 }
 
@@ -248,13 +248,13 @@ function noteInstalled(folder: string, name: string, args: readonly string[], no
       !/^[\w.-]+$/.test(name) ||
       HARMFUL_PROGRAMS.has(name) ||
       name.startsWith('create-') ||
-      SENDS.test(name)
+      SENDING_TASK.test(name)
     )
       notes.raise(rules.unknownPackage, name);
     else {
       notes.raise(rules.runsInstalled, name);
       notes.raiseUnlessThere(rules.unknownPackage, `${folder}/${name}`);
-      for (const text of args) if (SENDS.test(text)) notes.raise(rules.sendsAway, text);
+      for (const text of args) if (SENDING_TASK.test(text)) notes.raise(rules.sendsAway, text);
     }
   }
   notes.impliedRun(`${folder}/${name}`);

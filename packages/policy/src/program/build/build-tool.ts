@@ -40,4 +40,4 @@ export interface BuildTool {
 }
 
 /** Names of tasks that suggest that the work leaves this machine. */
-export const SENDS = /(publish|deploy|releas|upload|push|(^|[:_.-])ship)/i;
+export const SENDING_TASK = /(publish|deploy|releas|upload|push|(^|[:_.-])ship)/i;

@@ -37,8 +37,9 @@ function readFind(args: readonly string[], contentOf: (file: string) => string):
   for (const [at, { kind, word, value = '' }] of terms.entries()) {
     if (kind === 'name' && !/^-i?lname$/.test(word)) {
       if (/^[*/.]*$/.test(value)) continue;
-      // A name that may be excluded counts as excluded: everything else is then found, which is worse for a removal. In
-      // find.ts it is the reverse: only a name that is surely excluded counts, because its files are not shown.
+      // If a name may be excluded, treat it as excluded: then everything else counts as found, which is worse for a
+      // removal. find.ts needs the opposite: only a name that is surely excluded counts, because its files are not
+      // shown.
       if (/^(!|-not)$/.test(terms[at - 1]?.word ?? '') || terms[at + 1]?.word === '-prune') excludes = true;
       else {
         takesAll = false;

@@ -2,8 +2,8 @@ import { wordList } from '../../text.ts';
 import type { GitCall } from './git-call.ts';
 
 /**
- * Which calls of git only read the repository, so that they are LOW in a shell line. The option tables have the first word
- * on every option; this list has the last: what it lacks asks a person. It reads words strictly, without abbreviations.
+ * Which calls of git only read the repository, so that they are LOW in a shell line. Checked after the option tables: a
+ * call that is not listed here needs a person. Words are read strictly, without abbreviations.
  */
 
 interface Read {

@@ -126,7 +126,7 @@ describe('[AP-4] scopesOffered', () => {
     ]);
     expect(command('npm', 'install', 'x*')).toContainEqual(['class', 'npm install x\\*', 'MEDIUM']);
     expect(command('git', 'config', '--get', 'user.name')).not.toContainEqual(['class', 'git *', 'MEDIUM']);
-    // A pattern cannot say a word with blanks; what only a person answers for is offered to nobody.
+    // A pattern cannot contain a word with spaces. A call that always needs a person gets no scope at all.
     expect(command('git', 'tag', '-F', 'a b')).toEqual([session]);
     expect(command('git', 'config', 'user.name', 'x')).toEqual([]);
     expect(command('node', '--test', '--test-reporter=data:text/javascript,1')).toEqual([]);

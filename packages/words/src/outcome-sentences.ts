@@ -41,7 +41,10 @@ export const toldTemplate = (language: LanguageCode, code: ErrorCode): string =>
   toPerson[language][code] ??
   (hasAdviceForAgent(code) ? firstSentence(sentences[language][code]) : sentences[language][code]);
 
-/** The error's code and text. If a call ended because its run ended, it has the text of the run's error under its own code. */
+/**
+ * The error's code and text. A call that ended because its run ended keeps its own code, but gets the text of the run's
+ * error.
+ */
 function errorOf(sentence: Sentence): { readonly code: ErrorCode; readonly message: string } | undefined {
   if (typeof sentence !== 'string' && !('message' in sentence)) return undefined;
   const message = typeof sentence === 'string' ? sentence : sentence.message;

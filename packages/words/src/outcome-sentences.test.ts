@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tellIn } from './told.ts';
+import { tellIn } from './outcome-sentences.ts';
 
 const noMatch = 'The text to replace does not occur in "a.md". Read the file again and copy it exactly.';
 
