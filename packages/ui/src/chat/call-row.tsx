@@ -110,7 +110,8 @@ interface DecidedCallProps extends Required<CallRowProps> {
 function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
   const words = useWords();
   const { client, device } = useLive();
-  const { toolId, toolName, params, status, output, error, decision, progress, progressMessage, exitCode } = call;
+  const { toolId, toolName, params, status, output, error, decision, progress, progressMessage, exitCode } =
+    call;
   const isRunning = status === 'executing' || status === 'approved';
   const state = callState(call);
   const [isOpen, setOpen] = useState(false);
