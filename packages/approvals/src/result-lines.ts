@@ -78,6 +78,8 @@ function linesOf(view: ResultView, words: CallWords): readonly StyledLine[] {
       return view.files.map(({ path, operation }) =>
         line([`${operationOf(operation, words)} `, quiet], path),
       );
+    case 'facts':
+      return view.facts.map(([name, value]) => line([`${name}: `, quiet], value));
     case 'json':
       return jsonLines(view.value);
   }

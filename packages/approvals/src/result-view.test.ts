@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { builtInToolNames, type JsonValue } from '@countersign/protocol';
 import { callWords } from '@countersign/words';
 import { describe, expect, it } from 'vitest';
 import { styledLines } from './ansi-text.ts';
 import { type CallDecision, callOutcome, callState, callTitle, decisionText } from './call-line.ts';
+import { resultText } from './result-lines.ts';
 import { resultView } from './result-view.ts';
 
 const { en } = callWords;
@@ -189,6 +191,18 @@ it.each(cases)('%s %j: its result is seen as what it is', (tool, params, result,
   expect(view.kind).toBe(kind);
   expect(callTitle({ toolName: tool, params, status: 'completed' }, en)).toBe(title);
   expect(callOutcome(view, en)).toBe(outcome);
+});
+
+it.each(builtInToolNames)('no result of %s is shown as JSON', (tool) => {
+  const path = new URL(`../../protocol/fixtures/tools/${tool}.json`, import.meta.url);
+  const { params, success } = JSON.parse(readFileSync(path, 'utf8'));
+  for (const result of success) expect(resultView(tool, params[0], result).kind).not.toBe('json');
+});
+
+it('what has no other form is shown as names and values', () => {
+  const pdf = { success: true, content: 'AAAA', encoding: 'base64', size: 3, truncated: false };
+  const view = resultView('read_file', { path: 'a.pdf' }, { ...pdf, media_type: 'application/pdf' });
+  expect(resultText(view, en)).toBe('media_type: application/pdf\nsize: 3');
 });
 
 it('a diff of git has the lines of its hunks', () => {

@@ -39,6 +39,8 @@ export type ResultView =
       readonly kind: 'changed';
       readonly files: readonly { readonly path: string; readonly operation: string }[];
     }
+  /** A few names and values. */
+  | { readonly kind: 'facts'; readonly facts: readonly (readonly [string, string])[] }
   | { readonly kind: 'json'; readonly value: JsonValue };
 
 export interface MatchedFile {
@@ -47,7 +49,7 @@ export interface MatchedFile {
 }
 
 type Views = {
-  readonly [Name in BuiltInToolName]?: (result: ToolSuccess<Name>, params: Params) => ResultView;
+  readonly [Name in BuiltInToolName]: (result: ToolSuccess<Name>, params: Params) => ResultView;
 };
 type Params = Readonly<Record<string, JsonValue>>;
 
@@ -72,11 +74,22 @@ const jobOutput = ({ ports = [], ...result }: ToolSuccess<'shell_output'>) => {
   return { ...view, output: joined(output, lines.join('\n')) };
 };
 
-/** The view of each built-in tool's result. Without one, the result is shown as JSON. */
+/** The values of a result that are known, by their names. */
+const facts = (values: Readonly<Record<string, string | number | null | undefined>>) =>
+  ({
+    kind: 'facts',
+    facts: Object.entries(values).flatMap(([name, value]) =>
+      value === null || value === undefined ? [] : [[name, String(value)] as const],
+    ),
+  }) as const;
+
+/** The view of each built-in tool's result. */
 const views: Views = {
   execute_command: terminal,
   shell_exec: terminal,
+  shell_background: ({ job_id }) => facts({ job_id }),
   shell_output: jobOutput,
+  shell_kill: ({ exit_code }) => facts({ exit_code }),
   read_file: readFileView,
   write_file: changed,
   edit_file: changed,
@@ -90,6 +103,7 @@ const views: Views = {
   git_diff: ({ files, truncated }) => ({ kind: 'diff', files: files.map(diffedFile), truncated }),
   git_log: ({ commits, truncated }) => ({ kind: 'commits', commits, truncated }),
   git_commit: ({ commit }) => ({ kind: 'commits', commits: [commit], truncated: false }),
+  git_push: ({ remote, branch, from, to }) => facts({ remote, branch, from, to }),
   git_branch: ({ current, branches }) => ({ kind: 'branches', current, branches }),
   diagnostics: ({ diagnostics, truncated }) => ({ kind: 'diagnostics', diagnostics, truncated }),
   symbols: ({ symbols, truncated }) => ({ kind: 'symbols', symbols, truncated }),
@@ -112,14 +126,14 @@ const isFailure = (data: unknown): boolean =>
   typeof data === 'object' && data !== null && 'code' in data && !('stdout' in data);
 
 function readFileView(
-  { content, encoding, media_type, start_line = 1 }: ToolSuccess<'read_file'>,
+  { content, encoding, media_type, size, start_line = 1 }: ToolSuccess<'read_file'>,
   { path }: Params,
 ): ResultView {
   if (encoding !== 'base64')
     return { kind: 'text', text: content, path: String(path), firstLine: start_line };
   return media_type?.startsWith('image/')
     ? { kind: 'picture', mediaType: media_type, base64: content }
-    : { kind: 'json', value: { media_type: media_type ?? null } };
+    : facts({ media_type, size });
 }
 
 function searchView({ files, truncated }: ToolSuccess<'search_files'>): ResultView {

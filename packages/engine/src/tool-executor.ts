@@ -130,7 +130,11 @@ export class ToolExecutor {
     if (request.opens) yield* tx.insert('sessions', request.opens);
     yield* tx.insert('tool_executions', execution);
     yield* tx.insert('payloads', payload);
-    announceCall(tx, created, [callEvent(created, params, context, now)], 'call.recorded', {
+    const allowed =
+      permission.kind === 'run' && permission.by === 'config'
+        ? { approved_by: permission.by, scope: permission.grants[0]?.scope ?? null }
+        : {};
+    announceCall(tx, created, [callEvent(created, params, context, now, allowed)], 'call.recorded', {
       tool: execution.tool_name,
       params: execution.tool_params,
       status: created.status,

@@ -10,7 +10,7 @@ const pinned = {
     'tool_id project_id session_id tool_call_id tool_name tool_params risk_level network attempt runner_id approved_by approval_id grant_id grant rule digest timestamp | run_id further_grants further_rules path_rules omitted',
   'tool.result_ack': 'tool_id status timestamp | attempt error audit_head',
   'tool.call':
-    'tool_id project_id session_id tool_call_id tool_name tool_params risk_level requires_approval status context timestamp | omitted',
+    'tool_id project_id session_id tool_call_id tool_name tool_params risk_level requires_approval status context timestamp | approved_by scope omitted',
   'tool.progress': 'tool_id project_id session_id progress message output timestamp',
   'tool.result':
     'tool_id project_id session_id tool_call_id tool_name status result error execution_time_ms late timestamp | exit_code not_started undo_id omitted',

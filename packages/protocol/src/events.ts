@@ -101,6 +101,10 @@ export const eventSchemas = {
     tool_params: toolParamsSchema,
     risk_level: riskLevelSchema.nullable().describe('Null when the call was refused before it was assessed.'),
     requires_approval: z.boolean(),
+    approved_by: approvedBySchema
+      .optional()
+      .describe('Set when a grant or rule allows the call, so that nobody is asked.'),
+    scope: decidedScopeSchema.nullable().optional().describe('The scope of that grant; null for a rule.'),
     status: executionStatusSchema,
     context: callContextSchema,
     omitted: omittedSchema.optional(),

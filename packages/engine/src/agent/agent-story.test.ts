@@ -1,4 +1,4 @@
-import { AgentFixture, type Listener, ScriptedModel, settle, toolCall } from '@countersign/testing';
+import { AgentFixture, hangs, type Listener, ScriptedModel, settle, toolCall } from '@countersign/testing';
 import { describe, expect, it } from 'vitest';
 
 const usage = { type: 'usage', inputTokens: 100, outputTokens: 10 } as const;
@@ -125,6 +125,13 @@ describe('the story of a run', () => {
     // Later the stored message names the execution too.
     const stored = (await agent.messages()).find(({ id }) => id === `${runId}-0`);
     expect(stored?.tool_calls).toMatchObject([{ tool_id: toolId }]);
+  });
+
+  it('[EV-4] a client that joins while the model pauses gets the text so far', async () => {
+    const agent = await AgentFixture.open({ model: new ScriptedModel([['I write the file.', hangs]]) });
+    await agent.say('Write.');
+    await agent.clock.advance(500);
+    expect((await agent.messages()).at(-1)).toMatchObject({ content: 'I write the file.', complete: false });
   });
 
   it('[EV-4] streams text with the right offsets, and stores it at most twice a second', async () => {

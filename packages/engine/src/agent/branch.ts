@@ -1,4 +1,6 @@
+import { sessionView } from '../approve/session-modes.ts';
 import { newId } from '../ids.ts';
+import { isoTime, makeEvent } from '../record/announcements.ts';
 import type { Caller } from '../record/call-request.ts';
 import { notFound } from '../refusal.ts';
 import type { MessageRow, SessionRow } from '../rows.ts';
@@ -7,7 +9,7 @@ import { toolCallsOf, toolMessageId } from './messages.ts';
 
 /**
  * Starts a new conversation with copies of the messages of another one, up to one of them and the results of its calls.
- * The calls themselves stay with the first conversation: only it can undo them.
+ * The calls themselves stay with the first conversation: rewinding the branch does not undo them.
  */
 export async function branchSession(
   { store }: { readonly store: Store },
@@ -23,11 +25,16 @@ export async function branchSession(
     const all = yield* tx.latestMessages(source.id, Number.MAX_SAFE_INTEGER);
     const results = new Set(toolCallsOf(last).map(({ index }) => toolMessageId(last.id, index)));
     const kept = all.filter((row) => row.complete && (row.position <= last.position || results.has(row.id)));
-    const branch = { ...session, last_message_at: store.now() };
+    const now = store.now();
+    const branch = { ...session, last_message_at: now };
     yield* tx.insert('sessions', branch);
     for (const copy of copiesOf(kept, branch.id)) yield* tx.insert('messages', copy);
     const data = { from: source.id, message_id: messageId, token: caller.tokenId };
-    tx.announce(caller.userId, { audit: [{ action: 'session.branched', subject: branch.id, data }] });
+    const event = makeEvent('session.changed', { session: sessionView(branch), timestamp: isoTime(now) });
+    tx.announce(caller.userId, {
+      events: [{ projectId: branch.project_id, event }],
+      audit: [{ action: 'session.branched', subject: branch.id, data }],
+    });
     return branch;
   });
 }

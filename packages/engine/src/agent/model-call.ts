@@ -68,7 +68,7 @@ async function readAnswer(
 ): Promise<Pick<ModelAnswer, 'text' | 'toolCalls'>> {
   const toolCalls: Extract<ModelPart, { type: 'tool_call' }>[] = [];
   let finish = '';
-  for await (const part of partsOf(model, request, options)) {
+  for await (const part of partsOf(model, request, options, () => draft.store())) {
     switch (part.type) {
       case 'text':
         await draft.add(part.text.slice(0, MAX_ANSWER - draft.text.length));
@@ -84,6 +84,7 @@ async function readAnswer(
         finish = part.reason;
         break;
       case 'alive':
+        await draft.storeIfDue();
         break;
     }
     if (draft.text.length >= MAX_ANSWER) {
@@ -109,12 +110,14 @@ const tokensOf = (reported: number): number => Math.min(Math.max(0, Math.ceil(re
 
 /**
  * Yields the parts of one answer. Throws the signal's reason as soon as it is aborted, even if the model does not stop.
- * A failure of the model is thrown as a `ModelError`.
+ * A failure of the model is thrown as a `ModelError`. When the model pauses, `onPause` is called once, and is done before
+ * the next part.
  */
 async function* partsOf(
   model: Model,
   request: ModelRequest,
   { clock, stallMs }: ModelCallOptions,
+  onPause: () => Promise<void>,
 ): AsyncGenerator<ModelPart> {
   const stall = new AbortController();
   const signal = AbortSignal.any([request.signal, stall.signal]);
@@ -125,6 +128,11 @@ async function* partsOf(
       const stopTimer = clock.after(stallMs, () =>
         stall.abort(new ModelError('it said nothing for too long', { retryable: true })),
       );
+      let paused: Promise<void> | undefined;
+      const stopPause = clock.after(STORE_EVERY_MS, () => {
+        paused = onPause();
+        paused.catch(() => {}); // thrown below
+      });
       let next: IteratorResult<ModelPart>;
       try {
         next = await orAborted(parts.next(), signal);
@@ -133,7 +141,10 @@ async function* partsOf(
         throw request.signal.aborted ? request.signal.reason : asModelError(error);
       } finally {
         stopTimer();
+        stopPause();
+        await paused?.catch(() => {});
       }
+      await paused;
       if (next.done === true) {
         ended = true;
         return;
@@ -166,6 +177,7 @@ export class Draft {
   readonly #bus: Bus;
   readonly #clock: Clock;
   #text = '';
+  #stored = '';
   #storedAt: number | undefined;
 
   constructor(run: HeldRun, messageId: string, { bus, clock }: { bus: Bus; clock: Clock }) {
@@ -195,7 +207,18 @@ export class Draft {
         event,
       });
     }
-    if (now - (this.#storedAt ?? now) >= STORE_EVERY_MS) await this.#store(this.#text, now);
+    await this.storeIfDue();
+  }
+
+  /** Stores the text if it was not stored lately. */
+  async storeIfDue(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - (this.#storedAt ?? now) >= STORE_EVERY_MS) await this.store();
+  }
+
+  /** Stores what has not been stored yet, so that a client that joins now gets it. */
+  async store(): Promise<void> {
+    if (this.#text !== this.#stored) await this.#store(this.#text, this.#clock.monotonic());
   }
 
   /** Drops the text, before the model is called again. */
@@ -205,6 +228,7 @@ export class Draft {
 
   async #store(content: string, at: number): Promise<void> {
     this.#storedAt = at;
+    this.#stored = content;
     const { messageId } = this;
     await this.#run.write(function* ({ tx, add }) {
       // The message exists if this step was stored before, even before a crash.

@@ -388,7 +388,10 @@ describe('[AG-6] a branch', () => {
     });
 
   it('has copies of the messages up to one, which the model reads alike', async () => {
+    const screen = await agent.listen();
     await branch('One.', 'branch');
+    // Every front end lists it at once.
+    expect((await screen.last('session.changed')).session).toMatchObject({ session_id: 'branch' });
     const texts = await agent.store.read((tx) => tx.messagesOf('branch', { limit: 100 }));
     expect(texts.map(({ role, position }) => `${position} ${role}`)).toEqual([
       '1 user',

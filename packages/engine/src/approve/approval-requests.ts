@@ -170,8 +170,14 @@ export function* approveCall(
     runner_id: runnerId ?? null,
     ...row,
   });
-  const events = [approvalResolvedEvent(approval, { status: 'approved', device, scope, grantId }, now)];
-  announceCall(tx, approval, events, audit.action, audit.data);
+  const resolution = {
+    status: 'approved',
+    approvedBy: approved.approved_by,
+    device,
+    scope,
+    grantId,
+  } as const;
+  announceCall(tx, approval, [approvalResolvedEvent(approval, resolution, now)], audit.action, audit.data);
   const signalled = yield* signals.signal(tx, approved, signal);
   return { approval: { ...approval, ...decided }, execution: signalled };
 }

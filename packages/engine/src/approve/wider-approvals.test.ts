@@ -243,11 +243,24 @@ describe('[AP-4] a grant releases what already waits and is covered', () => {
         second.id,
       ]);
       expect(runner.all('approval.resolved')).toMatchObject([
-        { tool_id: first.id, status: 'approved' },
-        { tool_id: second.id, status: 'approved' },
+        { tool_id: first.id, status: 'approved', approved_by: 'user', scope },
+        { tool_id: second.id, status: 'approved', approved_by: 'config', scope },
       ]);
     },
   );
+
+  it.each(['class', 'always'] as const)('%s: a call that nobody is asked about says so', async (scope) => {
+    const first = await write('src/a.ts');
+    await fixture.approve(first.approval_id, { scope, pattern: 'src/**' });
+    await write('src/b.ts');
+    await fixture.submit('read_file', { path: 'src/a.ts' });
+    const calls = runner.all('tool.call').filter(({ status }) => status === 'pending');
+    expect(calls.map((call) => [call.approved_by, call.scope])).toEqual([
+      [undefined, undefined],
+      ['config', scope === 'class' ? 'class' : null],
+      [undefined, undefined],
+    ]);
+  });
 
   it('not what waits in another session, nor what is above the risk that the runner found', async () => {
     const first = await write('src/a.ts');

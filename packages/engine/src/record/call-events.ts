@@ -32,11 +32,13 @@ const toolOf = (row: ExecutionRow) => ({
   tool_name: row.tool_name,
 });
 
+/** `allowed`: what allows the call, if nobody is asked about it. */
 export const callEvent = (
   row: ExecutionRow,
   params: JsonObject | null,
   context: CallContext,
   now: number,
+  allowed: Pick<EventData<'tool.call'>, 'approved_by' | 'scope'> = {},
 ): ServerEvent =>
   makeEvent(
     'tool.call',
@@ -45,6 +47,7 @@ export const callEvent = (
       ...shownParams(params),
       risk_level: row.risk_level,
       requires_approval: row.requires_approval,
+      ...allowed,
       status: row.status,
       context,
       timestamp: isoTime(now),
@@ -164,6 +167,8 @@ export const approvalResolvedEvent = (
   row: ApprovalRow,
   resolution: {
     status: EventData<'approval.resolved'>['status'];
+    /** Who approved it: the person, or a grant or rule of theirs. */
+    approvedBy?: EventData<'approval.resolved'>['approved_by'];
     device?: string | null;
     scope?: EventData<'approval.resolved'>['scope'];
     grantId?: string | null;
@@ -176,7 +181,7 @@ export const approvalResolvedEvent = (
     tool_id: row.tool_id,
     ...placeOf(row),
     status: resolution.status,
-    approved_by: resolution.status === 'approved' ? 'user' : null,
+    approved_by: resolution.approvedBy ?? null,
     grant_id: resolution.grantId ?? null,
     device: resolution.device ?? null,
     scope: resolution.scope ?? null,

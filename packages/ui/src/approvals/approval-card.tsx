@@ -78,13 +78,15 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
   const content = `${seenKey(approval)} ${isUnseen} ${needsPreview}`;
   const sight = useSight(card, attention, content, () => {
     const key = seenKey(approval);
-    if (seen.get().get(id) !== key) seen.update((all) => new Map(all).set(id, key));
+    if (step.name === 'look' && seen.get().get(id) !== key) seen.update((all) => new Map(all).set(id, key));
   });
 
   const go = (next: Step) => {
     setRefusal(null);
     setStep(next);
     attention.restart();
+    // Approving all calls of the step must not pass over what the person is writing here.
+    if (next.name !== 'look') seen.update((all) => new Map([...all].filter(([known]) => known !== id)));
     // A form that closes loses the focus, so move the focus to the card. A key pressed outside the card leaves the
     // focus alone.
     if (next.name === 'look' && card.current?.contains(document.activeElement))

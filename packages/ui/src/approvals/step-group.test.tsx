@@ -107,6 +107,21 @@ describe('calls of one step that wait', () => {
     expect([approved(), screen.getAllByRole('article').length]).toEqual([2, 2]);
   });
 
+  it('are not approved over what the person is writing on one of them', async () => {
+    const { all, pass, approved } = await openStep([approval('a'), approval('b')]);
+    await pass(500);
+    await pass(500);
+    expect(all()?.disabled).toBe(false);
+    fireEvent.click(screen.getAllByRole('button', { name: /^Reject/ })[1] as HTMLElement);
+    await pass(500);
+    expect(all()?.disabled).toBe(true);
+    fireEvent.click(all() as HTMLElement, { detail: 1 });
+    fireEvent.click(screen.getByRole('button', { name: 'Cancel' }));
+    await pass(500);
+    await pass(500);
+    expect([approved(), all()?.disabled]).toEqual([0, false]);
+  });
+
   it('a single one is a card as ever', async () => {
     const { all, container } = await openStep([approval('a')]);
     expect([all(), container.querySelector('.several')]).toEqual([null, null]);

@@ -47,7 +47,11 @@ export function CallDetails({ call, view: known }: CallDetailsProps) {
       {needsFetch && fetched.isPending && <p className="muted">{words.states.loading}</p>}
       {preview && <PreviewView preview={preview} />}
       {view?.kind === 'changed' && !preview && change && (
-        <LinesDiff path={String(params.path)} operation="modified" lines={change} />
+        <LinesDiff
+          path={String(params.path)}
+          operation={view.files[0]?.operation ?? 'modified'}
+          lines={change}
+        />
       )}
       {view && !(view.kind === 'changed' && (preview || change)) && (
         <ResultView view={view} sought={typeof content === 'string' ? content : undefined} />

@@ -110,15 +110,14 @@ interface DecidedCallProps extends Required<CallRowProps> {
 function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
   const words = useWords();
   const { client, device } = useLive();
-  const { toolId, toolName, params, status, output, error, decision, progress, progressMessage } = call;
+  const { toolId, toolName, params, status, output, error, decision, progress, progressMessage, exitCode } =
+    call;
   const isRunning = status === 'executing' || status === 'approved';
   const state = callState(call);
-  const isFailure = state === 'nonzero' || state === 'failed';
   const [isOpen, setOpen] = useState(false);
-  const wasLive = useRef(false);
-  wasLive.current ||= isRunning && output !== '';
-  // A call without a run has no tool message: the output of a failed one is fetched.
-  const fetched = useExecution(isFailure && call.result === undefined ? toolId : null);
+  // A call without a run has no tool message: the output of a command or a failed call is fetched.
+  const hasOutput = state === 'failed' || exitCode !== undefined;
+  const fetched = useExecution(hasOutput && call.result === undefined ? toolId : null);
   const result = call.result ?? fetched.data?.result ?? undefined;
   const view = useMemo(
     () => (result === undefined ? undefined : resultView(toolName, params, result)),
@@ -131,7 +130,8 @@ function DecidedCall({ call, isToldBelow, isHere, notice }: DecidedCallProps) {
       ? [decisionText(decision, isDecidedHere, words.calls)]
       : []),
   ];
-  const tail = tailOf({ isRunning, isFailure, wasLive: wasLive.current, output, view });
+  // What a command printed stays in sight; unfolding it shows all.
+  const tail = view === undefined ? output : view.kind === 'terminal' ? view.output : '';
   return (
     <>
       <CallLine
@@ -186,23 +186,4 @@ function outcomeFacts(
     ...(outcome === '' ? [] : [outcome]),
     ...(executionMs !== null && status === 'completed' ? [duration(executionMs, words)] : []),
   ];
-}
-
-/** The output that a folded row shows: while the call runs, if this page has watched it, and after a failure. */
-function tailOf({
-  isRunning,
-  isFailure,
-  wasLive,
-  output,
-  view,
-}: {
-  readonly isRunning: boolean;
-  readonly isFailure: boolean;
-  readonly wasLive: boolean;
-  readonly output: string;
-  readonly view: View | undefined;
-}): string {
-  if (isRunning) return output;
-  if (!isFailure && !wasLive) return '';
-  return view?.kind === 'terminal' ? view.output : output;
 }

@@ -11,7 +11,10 @@ export interface MessageActions {
   rewind(message: ChatMessage): void;
   /** Goes back to before the message and sends this text instead. Files stay as they are. Resolves with whether it was sent. */
   resend(message: ChatMessage, text: string): Promise<boolean>;
-  /** Opens a new conversation with what was said before the message, and its text in the field. */
+  /**
+   * Opens a new conversation: with what was said up to an answer, or before one of the person's messages, whose text is in
+   * the field then.
+   */
   branch(message: ChatMessage): Promise<void>;
 }
 
@@ -47,13 +50,14 @@ export function MessageActionsProvider(props: ProviderProps) {
       resend: (message, text) => latest.current.resend(message.id, text),
       branch: async (message) => {
         const { conversation, openWith } = latest.current;
-        const before = messageBefore(conversation, message.id);
-        if (before === undefined) return openWith(null, message.text);
+        const isAnswer = message.role === 'assistant';
+        const message_id = isAnswer ? message.id : messageBefore(conversation, message.id);
+        if (message_id === undefined) return openWith(null, message.text);
         const { session } = await client.branchSession({
           params: { session_id: sessionId },
-          body: { message_id: before },
+          body: { message_id },
         });
-        openWith(session.session_id, message.text);
+        openWith(session.session_id, isAnswer ? '' : message.text);
       },
     }),
     [isBusy, client, sessionId],
@@ -68,7 +72,7 @@ export function MessageActionsProvider(props: ProviderProps) {
           onClose={() => setAsked(null)}
           onDone={() => {
             setAsked(null);
-            suggest(asked.text);
+            if (asked.role === 'user') suggest(asked.text);
           }}
         />
       )}

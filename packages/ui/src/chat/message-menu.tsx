@@ -6,7 +6,7 @@ import { useWords } from '../words/words.ts';
 import { problemText, useMessageActions } from './message-actions.tsx';
 import { TextEdit } from './text-edit.tsx';
 
-/** The menu of one of the person's messages: rewind, edit and resend, retry, branch. */
+/** The menu of a message: rewind and branch; for one of the person's, also retry, edit and resend. */
 export function MessageMenu({ message }: { readonly message: ChatMessage }) {
   const { conversation, said } = useWords();
   const { message: words, queue } = conversation;
@@ -41,8 +41,12 @@ export function MessageMenu({ message }: { readonly message: ChatMessage }) {
           <Menu
             label={words.menu}
             items={[
-              { name: words.retry, ...busy, act: () => void actions.resend(message, message.text) },
-              { name: words.edit, ...busy, act: () => setEdited(true) },
+              ...(message.role === 'user'
+                ? [
+                    { name: words.retry, ...busy, act: () => void actions.resend(message, message.text) },
+                    { name: words.edit, ...busy, act: () => setEdited(true) },
+                  ]
+                : []),
               { name: words.rewind, ...busy, act: () => actions.rewind(message) },
               { name: words.branch, act: () => void branch() },
             ]}

@@ -44,6 +44,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
       {role === 'assistant' && text !== '' && !isStreaming && (
         <div className="message-actions">
           <CopyButton text={() => visibleText(text)} label={chat.copyAnswer} />
+          <MessageMenu message={message} />
         </div>
       )}
       {toolCalls.length > 0 && (

@@ -1,5 +1,6 @@
 import { type SessionMode, sessionModes } from '@countersign/protocol';
 import { useEffect, useState } from 'react';
+import { isDialogOpen } from '../approvals/card-keys.ts';
 import { useWords } from '../words/words.ts';
 
 interface ModeSwitchProps {
@@ -15,7 +16,7 @@ export function ModeSwitch({ mode, isBlocked, onChoose }: ModeSwitchProps) {
     const pressed = (event: KeyboardEvent) => {
       if (!event.altKey || event.ctrlKey || event.metaKey || event.code !== 'KeyM') return;
       event.preventDefault();
-      if (event.repeat || isBlocked) return;
+      if (event.repeat || isBlocked || isDialogOpen()) return;
       const next = sessionModes[(sessionModes.indexOf(mode) + 1) % sessionModes.length];
       if (next) onChoose(next);
     };

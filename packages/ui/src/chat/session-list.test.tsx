@@ -96,6 +96,15 @@ describe('the list of conversations', () => {
     );
     saved.mockRestore();
   });
+
+  it('says why it could not be exported', async () => {
+    const { server } = await openList();
+    server.on('listMessages', () => {
+      throw new Refused(404, 'NOT_FOUND');
+    });
+    await choose('Fix the tests', 'Export as Markdown');
+    expect(screen.getByRole('alert').textContent).toContain('NOT_FOUND');
+  });
 });
 
 it('a file name has letters and digits only', () => {

@@ -30,22 +30,33 @@ export function SessionMenu({ session, isCurrent, onRename }: SessionMenuProps) 
   const [problem, setProblem] = useState<string | null>(null);
   const { session_id, project_id: projectId } = session;
   const title = visibleText(session.title === '' ? words.chat.untitled : session.title);
+  const fail = (error: unknown): void => setProblem(error instanceof Error ? error.message : String(error));
 
   const exportMarkdown = async (): Promise<void> => {
-    const { messages } = await conversations.readMessages({ projectId, sessionId: session_id });
+    setProblem(null);
+    const read = await conversations.readMessages({ projectId, sessionId: session_id }).catch(fail);
+    if (!read) return;
+    const { messages } = read;
     const text = conversationMarkdown({ title: session.title, messages }, callWords[language]);
     downloadText(fileNameOf(session.title, 'md'), text);
+  };
+  const leave = (): void => {
+    setProblem(null);
+    setAsking(false);
   };
   const remove = async (): Promise<void> => {
     try {
       await client.deleteSession({ params: { session_id } });
     } catch (error) {
-      return setProblem(error instanceof Error ? error.message : String(error));
+      return fail(error);
     }
     setAsking(false);
     if (isCurrent) followLink(links.chat());
     await queries.invalidateQueries({ queryKey: keys.sessions(projectId) });
   };
+  const why = problem !== null && (
+    <Visible as="p" className="field-problem" role="alert" text={words.said(problem)} />
+  );
   return (
     <>
       <Menu
@@ -62,14 +73,13 @@ export function SessionMenu({ session, isCurrent, onRename }: SessionMenuProps) 
           },
         ]}
       />
+      {!isAsking && why}
       {isAsking && (
-        <Question title={list.removeTitle(title)} onClose={() => setAsking(false)}>
+        <Question title={list.removeTitle(title)} onClose={leave}>
           <p>{list.removeHint}</p>
-          {problem !== null && (
-            <Visible as="p" className="field-problem" role="alert" text={words.said(problem)} />
-          )}
+          {why}
           <div className="buttons">
-            <Button onClick={() => setAsking(false)}>{list.cancel}</Button>
+            <Button onClick={leave}>{list.cancel}</Button>
             <Button look="danger" onClick={() => void remove()}>
               {list.removeYes}
             </Button>

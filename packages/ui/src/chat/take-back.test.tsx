@@ -96,10 +96,10 @@ async function choose(id: string, name: string) {
 }
 
 describe('[AG-6] the menu of a message', () => {
-  it('is there for the person’s messages, works by keyboard, and Escape closes it', async () => {
+  it('is there for each message, works by keyboard, and Escape closes it', async () => {
     await openChat();
     const buttons = screen.getAllByRole('button', { name: 'Actions for this message' });
-    expect(buttons).toHaveLength(2);
+    expect(buttons).toHaveLength(4);
     buttons[0]?.focus();
     await userEvent.keyboard('{Enter}');
     expect(document.activeElement?.textContent).toBe('Retry');
@@ -173,6 +173,50 @@ describe('[AG-6] the menu of a message', () => {
     await choose('m3', 'Branch from here');
     expect(server.bodiesOf('branchSession')).toEqual([{ message_id: 'm2' }]);
     expect([screen.getByTestId('session').textContent, field().value]).toEqual(['s2', 'Second question']);
+  });
+
+  it('of an answer rewinds and branches, and leaves the field alone', async () => {
+    const { server } = await openChat((one) =>
+      one.on('branchSession', {
+        success: true,
+        session: {
+          ...examples<{ session: object }>('bodies/createSession.response')[0]?.session,
+          session_id: 's2',
+        },
+      }),
+    );
+    fireEvent.change(field(), { target: { value: 'a draft' } });
+    await choose('m4', 'Rewind to before this…');
+    await userEvent.click(screen.getByRole('button', { name: 'Rewind without files' }));
+    await settle();
+    expect(server.bodiesOf('rewindSession')).toMatchObject([{ message_id: 'm4', files: false }]);
+    expect(field().value).toBe('a draft');
+    await choose('m2', 'Branch from here');
+    expect(server.bodiesOf('branchSession')).toEqual([{ message_id: 'm2' }]);
+    expect([screen.getByTestId('session').textContent, field().value]).toEqual(['s2', '']);
+  });
+
+  it('a branch shows what became of the calls that it has copies of', async () => {
+    const toolCall = {
+      tool_call_id: 't1',
+      tool_id: 't1',
+      tool_name: 'write_file',
+      tool_params: { path: 'a.md' },
+    };
+    await openChat((one) => {
+      one.on('listMessages', {
+        success: true,
+        messages: [said[0], { ...said[1], tool_calls: [toolCall] }],
+        next_cursor: null,
+      });
+      one.on('history', ({ url }) => ({
+        success: true,
+        executions: url.includes('run_id=r1') ? [written('t1', 'r1', 'a.md')] : [],
+        next_cursor: null,
+      }));
+    });
+    expect(transcript().textContent).toContain('Wrote a.md');
+    expect(transcript().textContent).not.toContain('Not started');
   });
 
   it('branches from the first message to a new conversation', async () => {
@@ -250,7 +294,7 @@ describe('[AG-6] rewinding', () => {
     expect(transcript().textContent).not.toContain('Second answer');
     await userEvent.click(screen.getByRole('button', { name: 'Show them' }));
     expect(transcript().textContent).toContain('Second answer');
-    expect(screen.getAllByRole('button', { name: 'Actions for this message' })).toHaveLength(1);
+    expect(screen.getAllByRole('button', { name: 'Actions for this message' })).toHaveLength(2);
     cleanup();
     const rewound = said.map((one, index) => (index < 2 ? one : { ...one, rewound: true }));
     await openChat((one) => one.on('listMessages', { success: true, messages: rewound, next_cursor: null }));

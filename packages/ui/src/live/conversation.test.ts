@@ -1,7 +1,7 @@
 import type { Execution } from '@countersign/protocol';
 import { expect, it } from 'vitest';
-import { examples } from '../page-fixture.test-data.tsx';
-import { emptyConversation, withHistory } from './conversation.ts';
+import { event, examples } from '../page-fixture.test-data.tsx';
+import { emptyConversation, withEvent, withHistory } from './conversation.ts';
 
 const [example] = examples<{ executions: Execution[] }>('bodies/history.response');
 const execution = (change: object): Execution =>
@@ -34,3 +34,19 @@ it.each([
   { status: 'failed', approval_id: null },
   { status: 'awaiting_approval', approval_id: 'a1' },
 ])('nobody decided: %j', (change) => expect(decisionOf(change)).toBeNull());
+
+it.each(['class', null] as const)('a call that a grant or rule allows says so while it runs: %s', (scope) => {
+  const allowed = event('tool.call', { tool_id: 't1', approved_by: 'config', scope });
+  const decision = scope && { status: 'approved', scope, device: null, reason: null, message: null };
+  expect(withEvent(emptyConversation, allowed).calls.get('t1')?.decision).toEqual(
+    decisionOf({ approved_by: 'config', decision }),
+  );
+});
+
+it('a decision that arrives has the scope that the history tells later', () => {
+  const call = event('tool.call', { tool_id: 't1' });
+  const how = { ...decided, scope: 'always', status: 'approved' } as const;
+  const resolved = event('approval.resolved', { tool_id: 't1', approved_by: 'user', ...how });
+  const { calls } = withEvent(withEvent(emptyConversation, call), resolved);
+  expect(calls.get('t1')?.decision).toEqual({ ...how, approvedBy: 'user' });
+});

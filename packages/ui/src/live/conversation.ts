@@ -223,11 +223,19 @@ const recordedDecision = ({ decision, approved_by }: Execution): CallDecision | 
 /** The decision as the call's own status shows it: approved or rejected, but not where. */
 function impliedDecision(execution: Execution): CallDecision | null {
   const { approved_by: approvedBy, approval_id, status } = execution;
-  const unknown = { approvedBy, scope: null, device: null, reason: null, message: null };
-  if (approvedBy === 'user' || approvedBy === 'config') return { ...unknown, status: 'approved' };
+  if (approvedBy === 'user' || approvedBy === 'config') return allowedBy(approvedBy, null);
   if (approval_id === null || (status !== 'rejected' && status !== 'timeout')) return null;
-  return { ...unknown, status };
+  return { ...allowedBy(approvedBy, null), status };
 }
+
+const allowedBy = (approvedBy: CallDecision['approvedBy'], scope: CallDecision['scope']): CallDecision => ({
+  status: 'approved',
+  approvedBy,
+  scope,
+  device: null,
+  reason: null,
+  message: null,
+});
 
 /** Applies the newest run from the server. The agent's state is the last event's, or else derived from the calls. */
 export function withRun(
@@ -266,6 +274,7 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
         params: data.tool_params,
         status: data.status,
         risk: data.risk_level,
+        decision: data.approved_by ? allowedBy(data.approved_by, data.scope ?? null) : null,
         createdAt: data.timestamp,
       });
     }
@@ -292,10 +301,10 @@ export function withEvent(state: Conversation, event: CountersignEvent): Convers
       return changeCall(state, tool_id, { ...params, risk: risk_level });
     }
     case 'approval.resolved': {
-      const { tool_id, status, approved_by: approvedBy, device, reason, message } = event.data;
+      const { tool_id, status, approved_by: approvedBy, device, scope = null, reason, message } = event.data;
       const known = state.calls.get(tool_id);
       if (!known) return state;
-      const decision = { status, approvedBy, device, reason, message, scope: known.decision?.scope ?? null };
+      const decision = { status, approvedBy, device, scope, reason, message };
       const settled = known.status === 'awaiting_approval' ? { status } : {};
       return changeCall(state, tool_id, { ...settled, decision });
     }

@@ -19,9 +19,6 @@ export interface SessionRef {
 type Run = CallResponse<'getRun'>['run'];
 type ReadMessages = Pick<CallResponse<'listMessages'>, 'messages' | 'queued'>;
 
-/** How many pages of the history are read for the states of a conversation's calls. */
-const maxHistoryPages = 5;
-
 /** The conversations that this page has opened. Each is read once, then kept up to date by events. */
 export class Conversations {
   readonly all = new Observable<ReadonlyMap<string, Conversation>>(new Map());
@@ -107,8 +104,10 @@ export class Conversations {
     try {
       const [{ messages, queued }, executions] = await Promise.all([
         this.readMessages(session),
-        this.#executions(session),
+        this.#executions({ session_id: sessionId }),
       ]);
+      for (const run_id of runsWithout(executions, messages))
+        executions.push(...(await this.#executions({ run_id })));
       const run = await this.#lastRun(messages);
       this.#change(sessionId, (state) => {
         const read = withHistory(state, messages, executions, (message) => this.#textOf(message).text);
@@ -140,17 +139,19 @@ export class Conversations {
     return { messages, queued };
   }
 
-  async #executions({ sessionId }: SessionRef): Promise<readonly Execution[]> {
-    const executions: Execution[] = [];
+  /** All calls of a conversation or a run, oldest first. Ends at a page that brings nothing new. */
+  async #executions(of: { readonly session_id: string } | { readonly run_id: string }): Promise<Execution[]> {
+    const executions = new Map<string, Execution>();
     let cursor: string | undefined;
-    for (let page = 0; page < maxHistoryPages; page += 1) {
-      const query = { session_id: sessionId, limit: 200, ...(cursor !== undefined && { cursor }) };
+    for (let known = -1; known < executions.size; ) {
+      known = executions.size;
+      const query = { ...of, limit: 200, ...(cursor !== undefined && { cursor }) };
       const response = await this.#client.history({ query }, { retry: { times: 2 } });
-      executions.push(...response.executions);
+      for (const execution of response.executions) executions.set(execution.tool_id, execution);
       if (response.next_cursor === null) break;
       cursor = response.next_cursor;
     }
-    return executions.reverse();
+    return [...executions.values()].reverse();
   }
 
   /** The newest run. Its end may have come before the first event, or have been missed. */
@@ -178,4 +179,12 @@ export class Conversations {
     const next = change(known ?? emptyConversation);
     if (next !== known) this.all.set(new Map(all).set(sessionId, next));
   }
+}
+
+/** The runs of calls that are not among these: a branch has copies of messages, whose calls stay where they were made. */
+function runsWithout(executions: readonly Execution[], messages: readonly Message[]): ReadonlySet<string> {
+  const known = new Set(executions.map(({ tool_id }) => tool_id));
+  const isMissing = ({ tool_calls = [] }: Message) =>
+    tool_calls.some(({ tool_id }) => tool_id !== null && !known.has(tool_id));
+  return new Set(messages.filter(isMissing).flatMap(({ run_id }) => run_id ?? []));
 }

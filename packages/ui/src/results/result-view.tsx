@@ -1,4 +1,4 @@
-import type { MatchedFile, ResultView as View } from '@countersign/approvals';
+import { type MatchedFile, resultText, type ResultView as View } from '@countersign/approvals';
 import type { ReactNode } from 'react';
 import { LinesDiff } from '../approvals/file-diffs.tsx';
 import { byteSize } from '../text/duration.ts';
@@ -21,7 +21,7 @@ interface ResultViewProps {
 
 /** Draws the result of a call by its kind. */
 export function ResultView({ view, sought, onWhole }: ResultViewProps) {
-  const { call } = useWords();
+  const { call, calls } = useWords();
   switch (view.kind) {
     case 'terminal':
       if (view.output === '') return <p className="muted">{call.noOutput}</p>;
@@ -78,6 +78,8 @@ export function ResultView({ view, sought, onWhole }: ResultViewProps) {
       return <Matches files={linesByFile(view.locations)} sought={undefined} />;
     case 'changed':
       return <Changed view={view} />;
+    case 'facts':
+      return <JsonView value={resultText(view, calls)} />;
     case 'json':
       return <JsonView value={view.value} />;
   }

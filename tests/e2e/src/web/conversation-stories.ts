@@ -16,6 +16,8 @@ console.log('    AssertionError: expected 3, got 4');
 process.exit(1);
 `;
 
+const printing = "for (let i = 1; i <= 3; i += 1) console.log('line ' + i);\n";
+
 const call = (id: string, name: string, args: object) => ({ call: { name, args, id } });
 const write = (path: string) => call(path, 'write_file', { path, content: `${path}\n` });
 
@@ -25,7 +27,7 @@ export function conversationStories(browser: () => Browser): void {
   const home = useWebHome(browser, async () => {
     model = await openAiCompatibleServer();
     return {
-      files: { 'test.js': failingTest, 'app.ts': 'export const port = 8000;\n' },
+      files: { 'test.js': failingTest, 'print.js': printing, 'app.ts': 'export const port = 8000;\n' },
       env: { COUNTERSIGN_MODEL: 'openai-compatible:scripted', COUNTERSIGN_MODEL_URL: model.url },
     };
   });
@@ -151,6 +153,42 @@ export function conversationStories(browser: () => Browser): void {
     await output.getByText('case 0').waitFor();
     await expectAccessible(page);
     expect(window.asked.filter((url) => /\/my\/tools\/[0-9a-f-]{36}$/.test(url))).toEqual([]); // no further request
+    expect(window.problems).toEqual([]);
+  });
+
+  it('every row reads the same after a reload: what it printed, who allowed it, and how far that goes', async () => {
+    model.script([
+      [call('first', 'write_file', { path: 'notes/first.md', content: 'x\n' })],
+      [call('second', 'write_file', { path: 'notes/second.md', content: 'x\n' })],
+      [call('print', 'execute_command', { command: 'node', args: ['print.js'] })],
+      [{ text: 'All is written.' }],
+    ]);
+    const window = await home().window();
+    const { page } = window;
+    await window.say('Write notes');
+    await seenFor(window, 1);
+    await window.blur();
+    await window.press('a');
+    await page.getByRole('radio', { name: /^Changes under notes\// }).check();
+    await window.wait(attentionMs);
+    await page.getByRole('button', { name: 'Approve and remember' }).click();
+    await window.waiting.filter({ hasText: 'print.js' }).waitFor();
+    await seenFor(window, 1);
+    await window.blur();
+    await window.press('y');
+    const rows: string[][] = [];
+    for (const when of ['live', 'after a reload']) {
+      await window.transcript.getByText('All is written.').waitFor();
+      await window.call('Ran node print.js').locator('.terminal').getByText('line 3').waitFor();
+      rows.push(await page.locator('.call').allTextContents());
+      if (when === 'live') await page.reload();
+    }
+    expect(rows[1]).toEqual(rows[0]);
+    expect(rows[0]).toEqual([
+      expect.stringContaining('You approved this and what is like it, in this conversation'),
+      expect.stringContaining('Allowed in this conversation'),
+      expect.stringContaining('You approved this'),
+    ]);
     expect(window.problems).toEqual([]);
   });
 

@@ -237,7 +237,7 @@ export function takeBackStories(browser: () => Browser): void {
     await page.locator('.run-summary').getByText('1 file changed').tap();
     await page.locator('.run-file-name').tap();
     await takePicture(page, 'run-summary-phone-dark');
-    await page.getByRole('button', { name: 'Actions for this message' }).tap();
+    await page.locator('.message-user').getByRole('button', { name: 'Actions for this message' }).tap();
     await takePicture(page, 'message-menu-phone-dark');
     await page.getByRole('menuitem', { name: 'Rewind to before this…' }).tap();
     await page.getByRole('dialog').getByText('a.md').waitFor();
