@@ -147,3 +147,4 @@ export {
   type TypedCall,
 } from './typed-call.ts';
 export { makeVisible, visibleLine } from './visible-text.ts';
+export { fenced } from './fenced.ts';
