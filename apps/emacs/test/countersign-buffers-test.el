@@ -311,12 +311,14 @@
   (let ((offers `(offered_scopes . [((scope . "class") (pattern . "npm *") (label . "Harmless npm commands in this session")
                                      (warning . :null) (max_risk . "MEDIUM"))
                                     ((scope . "always") (pattern . :null) (label . "Always: all calls of write_file")
-                                     (warning . "It is saved.") (max_risk . "MEDIUM") (rule . ((tool . "write_file"))))
+                                     (warning . "It is saved.") (max_risk . "MEDIUM") (rules . [((tool . "write_file"))]))
                                     ((scope . "session") (pattern . :null) (label . "Everything in this session")
                                      (warning . "The agent is not asked again.") (max_risk . "MEDIUM"))])))
     (pcase-dolist (`(,answers ,prefix ,body)
                    '((("npm") nil ((scope . "class") (pattern . "npm *")))
                      (("Always" "yes") nil ((scope . "always")))
+                     (("Always: all calls of write_file, only in this project" "yes") nil
+                      ((scope . "always") (only_here . t)))
                      (("Everything" "yes") (4) ((scope . "session") (include_high . t)))))
       (countersign-test-with-approvals project fake
         (let ((pending (countersign-test-arrive project (countersign-test-approval offers)))
@@ -362,9 +364,9 @@
                       project (countersign-test-approval
                                '(offered_scopes . [((scope . "always") (pattern . "src/**") (label . "Always: src")
                                                     (warning . "It is saved.") (max_risk . "MEDIUM")
-                                                    (rule . ((id . "to-be-granted") (effect . "allow")
-                                                             (max_risk . "MEDIUM") (tool . "write_file")
-                                                             (path . "src/**"))))]))))
+                                                    (rules . [((id . "to-be-granted") (effect . "allow")
+                                                               (max_risk . "MEDIUM") (tool . "write_file")
+                                                               (path . "src/**"))]))]))))
             (current-prefix-arg prefix) (countersign-test-prompts '()))
         (countersign-test-look project pending)
         (countersign-test-answering '("Always" "no")
