@@ -36,7 +36,9 @@ describe('the manual model', () => {
         result: { success: true, stdout: '12 passed\n', stderr: '', exit_code: 0, execution_time: 1 },
       }),
     });
-    expect(await answerTo('/run npm test')).toBe('assistant: execute_command: exit code 0\n```\n12 passed\n```');
+    expect(await answerTo('/run npm test')).toBe(
+      'assistant: execute_command: exit code 0\n```\n12 passed\n```',
+    );
     expect(agent.runner.executed[0]?.params).toMatchObject({ command: 'npm', args: ['test'] });
     agent.runner.decide = () => ({ reject: { reason: 'No.', message: 'Later.' } });
     expect(await answerTo('/run npm install')).toBe('assistant: execute_command: rejected. No. Later.');
